@@ -228,8 +228,8 @@ def best_of(times: int, work: Callable[[], object]) -> float:
 
 def processed() -> ModuleType:
     """The module that tests of the hints use, too."""
-    path = Path(__file__).parents[1] / "capture" / "processed.py"
-    spec = importlib.util.spec_from_file_location("processed", path)
+    path = Path(__file__).parents[1] / "capture" / "enhanced_speech.py"
+    spec = importlib.util.spec_from_file_location("enhanced_speech", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -55,8 +55,8 @@ def recorder(new_recorder):
 
 @pytest.fixture(scope="session")
 def processed():
-    """The module `processed.py` beside this file, which the benchmark of capture uses too."""
-    spec = importlib.util.spec_from_file_location("processed", Path(__file__).with_name("processed.py"))
+    """The module `enhanced_speech.py` beside this file, which the benchmark of capture uses too."""
+    spec = importlib.util.spec_from_file_location("enhanced_speech", Path(__file__).with_name("enhanced_speech.py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

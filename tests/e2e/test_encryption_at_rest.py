@@ -125,17 +125,17 @@ def put_in_line(library, sounds):
 
 
 def send(library, endpoint, credentials):
-    """Let the courier work until every result is there."""
+    """Let the sync worker work until every result is there."""
     stop, arrived = threading.Event(), threading.Event()
     library.subscribe(lambda: all(library.counts()[state] == 0 for state in ON_THEIR_WAY) and arrived.set())
     connect = lambda: Client(endpoint.base_url, credentials, retries=RetryRule.NEVER)  # noqa: E731
-    courier = threading.Thread(target=SyncWorker(library, connect, plan=Plan.ENTERPRISE).run, args=(stop,))
-    courier.start()
+    sync_worker = threading.Thread(target=SyncWorker(library, connect, plan=Plan.ENTERPRISE).run, args=(stop,))
+    sync_worker.start()
     try:
         assert arrived.wait(WITHIN_S)
     finally:
         stop.set()
-        courier.join()
+        sync_worker.join()
 
 
 def family(pid):

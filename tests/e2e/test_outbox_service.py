@@ -14,7 +14,7 @@ import soxr
 
 sys.path.append(str(Path(__file__).parents[1] / "outbox"))
 
-from processes import Street, Tally, play
+from processes import ProcessChain, Tally, play
 
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, RetryRule
@@ -87,10 +87,10 @@ def test_takes_become_results_of_one_subject_even_when_an_answer_is_lost(service
     def connect():
         return Client(endpoint.base_url, credentials, retries=RetryRule.NEVER, transport=network)
 
-    courier = SyncWorker(library, connect, plan=Plan.ENTERPRISE)
+    sync_worker = SyncWorker(library, connect, plan=Plan.ENTERPRISE)
     stop, arrived = threading.Event(), threading.Event()
     library.subscribe(lambda: all(library.counts()[state] == 0 for state in ON_THEIR_WAY) and arrived.set())
-    thread = threading.Thread(target=courier.run, args=(stop,))
+    thread = threading.Thread(target=sync_worker.run, args=(stop,))
     thread.start()
     assert arrived.wait(120)
     stop.set()
@@ -107,16 +107,16 @@ def test_takes_become_results_of_one_subject_even_when_an_answer_is_lost(service
 
 
 @pytest.fixture(scope="module")
-def street(tmp_path_factory):
+def chain(tmp_path_factory):
     """A service and the bad roads to it, each a process."""
-    built = Street(tmp_path_factory.mktemp("street"))
+    built = ProcessChain(tmp_path_factory.mktemp("chain"))
     yield built
     built.close()
 
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("schedule", ["b", "c"])
-def test_a_sender_killed_behind_a_bad_network_sends_every_take_once(street, tmp_path, schedule):
+def test_a_sender_killed_behind_a_bad_network_sends_every_take_once(chain, tmp_path, schedule):
     tally = Tally()
-    play(street, tmp_path, random.Random(schedule), tally)
+    play(chain, tmp_path, random.Random(schedule), tally)
     assert tally.kills >= 1

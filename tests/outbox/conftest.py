@@ -127,8 +127,8 @@ def service(clock):
 
 
 @pytest.fixture
-def new_courier(library, service, clock):
-    """A courier of a library, with a client on the fake service."""
+def new_sync_worker(library, service, clock):
+    """A sync worker of a library, with a client on the fake service."""
     made = []
 
     def make(of=None, on_connect=lambda service: None, **more):
@@ -149,18 +149,18 @@ def new_courier(library, service, clock):
 
 
 @pytest.fixture
-def courier(new_courier):
-    return new_courier()
+def sync_worker(new_sync_worker):
+    return new_sync_worker()
 
 
 @pytest.fixture
 def drive(clock):
-    """Let a courier work, time passing as it asks for, until a condition holds or a while has passed."""
+    """Let a sync worker work, time passing as it asks for, until a condition holds or a while has passed."""
 
-    def work(courier, until=lambda: False, seconds=120.0):
+    def work(sync_worker, until=lambda: False, seconds=120.0):
         end = clock.monotonic() + seconds
         while not until() and clock.monotonic() < end:
-            clock.advance(max(courier.step(), 0.001))
+            clock.advance(max(sync_worker.step(), 0.001))
 
     return work
 

@@ -17,9 +17,9 @@ from datetime import timedelta
 from pathlib import Path
 from random import Random
 
-from laptop_on_bad_network import KEY, KINDS, MONDAY, BadNetwork, Fault, Laptop, Precision, World
-from service_books import StoredJob, samples_sha256
 from service_in_process import Clock, ServiceInProcess
+from service_records import StoredJob, samples_sha256
+from simulated_laptop import KEY, KINDS, MONDAY, BadNetwork, Fault, Laptop, Precision, World
 
 from vbdesk.contract.limits import Plan
 from vbdesk.desk.outbox.banner import News, news_of
@@ -54,7 +54,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Work:
-    """The courier does so many things, time passing as it asks for."""
+    """The sync worker does so many things, time passing as it asks for."""
 
     steps: int
 
@@ -179,7 +179,7 @@ class Schedule:
 
 
 def generate(random: Random) -> Schedule:
-    """A schedule of one to four recordings, with the courier at work between most faults."""
+    """A schedule of one to four recordings, with the sync worker at work between most faults."""
     precision = random.choice(list(Precision))
     moves: list[Move] = [_record(random, precision)]
     for _ in range(random.randint(2, 14)):
@@ -372,7 +372,7 @@ class _Game:
 
     def step(self, longest_s: float = 20.0) -> None:
         self.tally.steps += 1
-        due_s = self.laptop.do(self.laptop.courier.step)
+        due_s = self.laptop.do(self.laptop.sync_worker.step)
         self.look()
         self.world.advance(0.01 if due_s is None else min(max(float(str(due_s)), 0.01), longest_s))
 
@@ -406,10 +406,10 @@ class _Game:
         self.credentials = self.service.change_key(self.credentials)
         if move.told:
             self.laptop.key_here = self.credentials
-            self.laptop.courier.resume()
+            self.laptop.sync_worker.resume()
 
     def spend(self, move: Spend) -> None:
-        balance, _ = self.service.books.ledger(self.credentials.account_id)
+        balance, _ = self.service.records.ledger(self.credentials.account_id)
         if balance:
             self.service.spend(self.credentials.account_id, balance)
             self.spent_elsewhere += balance
@@ -454,7 +454,7 @@ class _Game:
         self.service.grant(self.credentials.account_id, 50_000)
         self.granted += 50_000
         self.laptop.library.change_settings(paused=False, send_rule=SendRule.AT_ONCE)
-        self.laptop.courier.resume()
+        self.laptop.sync_worker.resume()
         end = self.world.clock.moment + timedelta(seconds=SETTLED_WITHIN_S)
         for _ in range(MOST_STEPS):
             self.step(longest_s=60.0)
@@ -475,13 +475,13 @@ class _Game:
             if self.world.clock.moment > end:
                 break
         states = [(item.state.value, item.reason) for item in self.laptop.library.list()]
-        raise Broken(f"nothing moves any more: {states}, {self.laptop.courier.status}")
+        raise Broken(f"nothing moves any more: {states}, {self.laptop.sync_worker.status}")
 
     def send_again(self, take_id: str) -> None:
         """A person decides it: only where the service keeps no keys, and cuts the time that would have proved a job."""
         self.holds(not self.schedule.knows_keys, "a person was asked at a service that keeps keys")
         self.holds(self.schedule.precision is not Precision.MICROSECONDS, "a person was asked though times prove jobs")
-        mine = self.jobs_by_take(self.service.books.jobs(self.credentials.account_id))[take_id]
+        mine = self.jobs_by_take(self.service.records.jobs(self.credentials.account_id))[take_id]
         self.unproven[take_id] = len(mine) - (self.expected_jobs[take_id] - 1 - self.unproven[take_id])
         self.expected_jobs[take_id] = len(mine) + 1
         self.tally.by_hand += 1
@@ -489,7 +489,7 @@ class _Game:
 
     def judge(self) -> None:
         """What must hold at the end of every schedule."""
-        jobs = self.service.books.jobs(self.credentials.account_id)
+        jobs = self.service.records.jobs(self.credentials.account_id)
         items = {item.take_id: item for item in self.laptop.library.list()}
         self.holds(items.keys() == self.laptop.takes.keys(), "a take was lost, or is there twice")
         by_take = self.jobs_by_take(jobs)
@@ -500,7 +500,7 @@ class _Game:
             [job] = [job for job in mine if job.job_id == item.job_id] or [None]
             self.holds(job is not None, "the job here is none of the take's at the service")
             self.holds(ENDED[item.state] == job.status, f"{item.state} here, {job.status} there")
-            sent = hashlib.sha256(self.service.books.audio(job)).hexdigest()
+            sent = hashlib.sha256(self.service.records.audio(job)).hexdigest()
             self.holds(item.sent_sha256 == sent, "other bytes were sent than are at the service")
             self.holds((item.result_json is not None) == (job.status == "done"), "a result without end, or none")
         self.holds(len(jobs) == sum(self.expected_jobs.values()), "a job belongs to no take")
@@ -523,7 +523,7 @@ class _Game:
         self.holds(not self.laptop.library.warnings, f"{self.laptop.library.warnings}")
 
     def judge_ledger(self, jobs: list[StoredJob]) -> None:
-        balance, entries = self.service.books.ledger(self.credentials.account_id)
+        balance, entries = self.service.records.ledger(self.credentials.account_id)
         paid = 0
         for job in jobs:
             cost = COST[job.name]
@@ -540,7 +540,7 @@ class _Game:
         take_of = {digest: take_id for take_id, digest in self.laptop.takes.items()}
         by_take: dict[str, list[StoredJob]] = {take_id: [] for take_id in self.laptop.takes}
         for job in jobs:
-            digest = samples_sha256(self.service.books.audio(job))
+            digest = samples_sha256(self.service.records.audio(job))
             self.holds(digest in take_of, "the sound at the service is that of no take")
             by_take[take_of[digest]].append(job)
         return by_take
@@ -560,14 +560,14 @@ class _Game:
             self.holds(+Counter({s.value: n for s, n in library.counts().items()}) == counted, "counts")
             self.holds(not counted["uploading"], "an upload is shown, and the courier has nothing in hand")
             self.look_at_page(counted, pending)
-            jobs = {job.job_id: job for job in self.service.books.jobs(self.credentials.account_id)}
+            jobs = {job.job_id: job for job in self.service.records.jobs(self.credentials.account_id)}
             known = {row["job_id"] for row in self.laptop.raw("SELECT job_id FROM jobs")}
             for item in items:
                 self.look_at_item(item, pending.get(item.take_id), jobs, known)
 
     def look_at_page(self, counted: Counter[str], pending: Mapping[str, sqlite3.Row]) -> None:
         """What the page shows: figures, rows, buttons, the order of the line, the banner."""
-        library, courier, now = self.laptop.library, self.laptop.courier, self.laptop.clock.now()
+        library, sync_worker, now = self.laptop.library, self.laptop.sync_worker, self.laptop.clock.now()
         if self.arranged_in != self.laptop.lives:
             self.arranged, self.arranged_in = Arranged(), self.laptop.lives
         self.arranged = self.arranged.after(library.changes_since(self.arranged.version))
@@ -576,7 +576,9 @@ class _Game:
         stopped = counted["needs_attention"] + counted["failed"] + counted["timed_out"]
         true = (counted["waiting"], counted["uploading"], counted["submitted"] + counted["running"], stopped)
         self.holds(told == true, f"the page counts {told}, the database has {true}")
-        around = Circumstances(now, courier.status, library.settings(), None, courier.forecast(), {}, self.arranged)
+        around = Circumstances(
+            now, sync_worker.status, library.settings(), None, sync_worker.forecast(), {}, self.arranged
+        )
         for take_id, item in items.items():
             row = OutboxRow(item, around)
             [shown] = [cell.state for cell in row.cells if isinstance(cell, StateMark)]

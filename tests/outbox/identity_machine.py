@@ -25,9 +25,9 @@ import soundfile as sf
 from fault_schedules import FaultsOfOurs
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from laptop_on_bad_network import KEY, MONDAY, BadNetwork, Fault, Laptop, Precision, World, kind_of
-from service_books import samples_sha256
 from service_in_process import API, Clock, ServiceInProcess
+from service_records import samples_sha256
+from simulated_laptop import KEY, MONDAY, BadNetwork, Fault, Laptop, Precision, World, kind_of
 
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, FileToSubmit, RetryRule, submit_files
@@ -209,7 +209,7 @@ class IdentityMachine(RuleBasedStateMachine):
             self._step(self.laptops[desk])
 
     def _step(self, laptop: Laptop, longest_s: float = 20.0) -> None:
-        due_s = laptop.do(laptop.courier.step)
+        due_s = laptop.do(laptop.sync_worker.step)
         self.world.advance(0.01 if due_s is None else min(max(float(str(due_s)), 0.01), longest_s))
 
     @precondition(lambda self: self.files)
@@ -328,8 +328,8 @@ class IdentityMachine(RuleBasedStateMachine):
 
     @invariant()
     def every_job_is_of_its_own_sound(self) -> None:
-        jobs = {job.job_id: job for job in self.bench.service.books.jobs(self.credentials.account_id)}
-        sounds = {job_id: samples_sha256(self.bench.service.books.audio(job)) for job_id, job in jobs.items()}
+        jobs = {job.job_id: job for job in self.bench.service.records.jobs(self.credentials.account_id)}
+        sounds = {job_id: samples_sha256(self.bench.service.records.audio(job)) for job_id, job in jobs.items()}
         self.bench.tally["checks"] += 1
         for laptop in self.laptops:
             with laptop.tripwire.off():

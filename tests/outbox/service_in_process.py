@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import httpx
-from service_books import Books
+from service_records import ServiceRecords
 
 from vbdesk.client import Credentials
 from vbdesk.contract.ids import new_id
@@ -78,7 +78,7 @@ class ServiceInProcess:
     """One service for as many accounts as wanted; `close` ends it.
 
     Attributes:
-        books: what it really has.
+        records: what it really has.
         answered: how often the API gave which status on its socket, whatever arrived of it.
     """
 
@@ -94,7 +94,7 @@ class ServiceInProcess:
         self._lifecycle = JobLifecycle.of(self.context)
         self._accounts = AccountService(clock)
         self._credits = CreditsService(clock)
-        self.books = Books(folder)
+        self.records = ServiceRecords(folder)
         self._started: set[str] = set()
         self._loop = asyncio.new_event_loop()
         self._ending = asyncio.Event()
@@ -106,7 +106,7 @@ class ServiceInProcess:
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._ending.set)
         self._thread.join(60)
-        self.books.close()
+        self.records.close()
         close_context(self.context)
 
     def _run(self) -> None:

@@ -2,13 +2,13 @@
 
     python tests/soak/field_week.py [--takes 200] [--seed 1] [--good]
 
-Real: the takes (speech, through the writer of the recorder), the library, the courier, the client, TCP through two
+Real: the takes (speech, through the writer of the recorder), the library, the sync worker, the client, TCP through two
 flaky proxies at their worst settings, the service (routes, storage, ledger, jobs, groups, and its rate limits,
 enforced by its own clock), the page's view model with its workers. Simulated: time that would be waited for. The
-laptop and the service live by one clock, which runs with the real one and is put forward when the courier says that
+laptop and the service live by one clock, which runs with the real one and is put forward when the sync worker says that
 nothing is due; what takes real time (uploads, latency, stalls) takes it, and answers carry this clock's date. The
 analysis is a ready result after 3 to 25 s of it. A kill is the copy of the folder at one step of the database or the
-network, as in tests/outbox/laptop_on_bad_network.py; real kills of processes are in outbox_processes.py. `--good`
+network, as in tests/outbox/simulated_laptop.py; real kills of processes are in outbox_processes.py. `--good`
 leaves the network good and nobody is killed: then the estimate told at the start can be held against the time it
 took.
 
@@ -38,12 +38,12 @@ sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "ou
 import httpx
 import numpy as np
 import soundfile as sf
-from laptop_on_bad_network import KEY, MONDAY, Killed, Laptop, Tripwire, World
 from processes import SPEECH, Proxy
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication
-from service_books import StoredJob, samples_sha256
 from service_in_process import ServiceInProcess, http_date
+from service_records import StoredJob, samples_sha256
+from simulated_laptop import KEY, MONDAY, Killed, Laptop, PowerCut, World
 
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.capture.microphone import FileMicrophone
@@ -106,7 +106,7 @@ class Road(httpx.BaseTransport):
     def __init__(self, service: ServiceInProcess, clock: RunningClock, base_url: str) -> None:
         self.service, self.base_url = service, base_url
         self.world = World(clock)
-        self.tripwire: Tripwire | None = None
+        self.tripwire: PowerCut | None = None
         self.meanwhile: Callable[[], None] = lambda: None
         self._real = httpx.HTTPTransport()
 
@@ -161,9 +161,9 @@ class Tally:
 
 
 class Page:
-    """The Outbox page without its widgets, over the library of one life, and the courier that the desk has for it.
+    """The Outbox page without its widgets, over the library of one life, and the sync worker that the desk has for it.
 
-    The desk's own thread for the courier is left out: the week drives it, so that time can be put forward.
+    The desk's own thread for the sync worker is left out: the week drives it, so that time can be put forward.
     """
 
     def __init__(self, folder: Path, laptop: Laptop, tally: Tally) -> None:
@@ -188,8 +188,8 @@ class Page:
         self._shown = outbox_view_model(self._workspace)
         self._refusals: list[str] = []
         self._shown.refused.connect(self._refusals.append)
-        laptop.courier = self._workspace._courier
-        laptop.courier.recover()
+        laptop.sync_worker = self._workspace._sync_worker
+        laptop.sync_worker.recover()
 
     def _connect(self, base_url: str, credentials: Credentials, budget: RequestBudget | None = None) -> Client:
         return Client(base_url, credentials, retries=RetryRule.NEVER, budget=budget, transport=self._laptop.network)
@@ -205,7 +205,7 @@ class Page:
         laptop, tally, shown = self._laptop, self._tally, self._shown
         shown.refresh()
         self._pump()
-        status = laptop.courier.status
+        status = laptop.sync_worker.status
         tally.holds(not self._refusals, f"the page could not read the library: {self._refusals}")
         tally.looks += 1
         state_of = {row["take_id"]: row for row in laptop.raw("SELECT take_id, state, job_id FROM recordings")}
@@ -319,7 +319,7 @@ class Week:
         """Everything arrives; seconds of the clock that it took."""
         began = self.clock.now()
         self.mend()
-        self.laptop.courier.resume()
+        self.laptop.sync_worker.resume()
         for number in range(1_000_000):
             if not self.options.good and number % 25 == 0:
                 self.mend() if number % 100 == 0 else self.worsen()
@@ -335,7 +335,7 @@ class Week:
 
     def step(self) -> None:
         lives = self.laptop.lives
-        due_s = self.laptop.do(self.laptop.courier.step)
+        due_s = self.laptop.do(self.laptop.sync_worker.step)
         if self.laptop.lives != lives:
             self.page.close()
             self.page = Page(self.folder, self.laptop, self.tally)
@@ -347,8 +347,8 @@ class Week:
         if self.laptop.tripwire.dead:
             return
         with self.laptop.tripwire.off():
-            self.page.look(self.service.books.jobs(self.laptop.account_id))
-            forecast = self.laptop.courier.forecast()
+            self.page.look(self.service.records.jobs(self.laptop.account_id))
+            forecast = self.laptop.sync_worker.forecast()
             if forecast.whole_s is not None:
                 self.tally.told.append(((self.clock.now() - MONDAY).total_seconds(), forecast.whole_s))
 
@@ -382,18 +382,18 @@ class Week:
     # What must hold at the end
 
     def judge(self) -> None:
-        jobs = self.service.books.jobs(self.laptop.account_id)
+        jobs = self.service.records.jobs(self.laptop.account_id)
         items = {item.job_id: item for item in self.laptop.library.list()}
         tally = self.tally
         tally.holds(len(items) == len(self.laptop.takes) == self.options.takes, "a take was lost, or is there twice")
         tally.holds(len(jobs) == self.options.takes, f"{len(jobs)} jobs for {self.options.takes} takes")
         for job in jobs:
             item = items[job.job_id]
-            sound = samples_sha256(self.service.books.audio(job))
+            sound = samples_sha256(self.service.records.audio(job))
             tally.holds(sound == self.laptop.takes[item.take_id], "another sound at the service")
             tally.holds((item.state, job.status) == ("done", "done"), f"{item.state} here, {job.status} there")
         tally.holds(not self.laptop.raw("SELECT 1 FROM pending"), "something is still to be done")
-        balance, _ = self.service.books.ledger(self.laptop.account_id)
+        balance, _ = self.service.records.ledger(self.laptop.account_id)
         tally.holds(balance == CREDITS - COST * self.options.takes, "paid more or less than once")
         tally.holds(self.service.answered[429] == 0, f"{self.service.answered[429]} requests were refused for the rate")
 

@@ -182,12 +182,12 @@ def send_waiting(
         requests = SharedRequestJournal(StoredRequestJournal(held.library.store), of_commands)
         budget = RequestBudget.of_plan(held.profile.plan, requests)
         with running(held.profile, place, held.vault) as base_url:
-            courier = SyncWorker(
+            sync_worker = SyncWorker(
                 held.library,
                 lambda: Client(base_url, Credentials(held.profile.account_id, key), retries=RetryRule.NEVER),
                 budget=budget,
             )
-            report = _Watch(held, courier, keep_trying, quiet, disk_timeout_s).until_settled()
+            report = _Watch(held, sync_worker, keep_trying, quiet, disk_timeout_s).until_settled()
         retention = SoundRetention(held.library)
         while retention.step(None):  # sounds that are deleted directly after their result
             pass
@@ -259,7 +259,7 @@ class _Watch:
     def __init__(
         self,
         held: "LockedProfile",
-        courier: "SyncWorker",
+        sync_worker: "SyncWorker",
         keep_trying: bool,
         quiet: bool,
         disk_timeout_s: float = DISK_TIMEOUT_S,
@@ -268,7 +268,7 @@ class _Watch:
         from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 
         self._library = held.library
-        self._courier = courier
+        self._sync_worker = sync_worker
         self._keep_trying = keep_trying
         self._quiet = quiet
         self._disk_timeout_s = disk_timeout_s
@@ -284,13 +284,13 @@ class _Watch:
 
     def until_settled(self) -> dict[str, Any]:
         if self._on_their_way():
-            self._say(self._courier.forecast().sentence)
+            self._say(self._sync_worker.forecast().sentence)
         with self._at_work():
             unreachable_since: float | None = None
-            while not self._courier.has_checked_service() or self._on_their_way():  # a check may add recordings
+            while not self._sync_worker.has_checked_service() or self._on_their_way():  # a check may add recordings
                 time.sleep(LOOK_EVERY_S)
                 self._tell()
-                status = self._courier.status
+                status = self._sync_worker.status
                 if self._waits_for_disk(status):
                     continue
                 if status.on_hold is not None:
@@ -313,7 +313,7 @@ class _Watch:
     @contextmanager
     def _at_work(self) -> Iterator[None]:
         stop = threading.Event()
-        thread = threading.Thread(target=self._courier.run, args=(stop,), name="courier")
+        thread = threading.Thread(target=self._sync_worker.run, args=(stop,), name="courier")
         thread.start()
         try:
             yield

@@ -32,7 +32,7 @@ class AuditPart(StrEnum):
     """Which part of vbdesk acted."""
 
     DESK = "desk"
-    COURIER = "courier"
+    SYNC_WORKER = "courier"
     COMMAND_LINE = "command line"
 
 

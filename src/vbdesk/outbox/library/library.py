@@ -395,7 +395,7 @@ class Library(RecordingList):
             self.store.forget(take_id)
             self.store.note(AuditAction.DELETED, take_id)
 
-    def remove_sounds(self, take_ids: Collection[str], part: AuditPart | None = AuditPart.COURIER) -> None:
+    def remove_sounds(self, take_ids: Collection[str], part: AuditPart | None = AuditPart.SYNC_WORKER) -> None:
         """Delete the sound of recordings that have their results, its key first; their entries stay.
 
         `part` is named in the audit log; the one that has opened the library if None.

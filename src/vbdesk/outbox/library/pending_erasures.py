@@ -88,7 +88,7 @@ class PendingErasures:
                 self._store.drop("settings", _NAME + owed.take_id)
             if owed.what is ErasureScope.EVERYTHING:
                 self._store.forget_trajectory(owed.group_id)
-            self._store.note(AuditAction.ERASED_AT_SERVICE, owed.take_id, owed.what, part=AuditPart.COURIER)
+            self._store.note(AuditAction.ERASED_AT_SERVICE, owed.take_id, owed.what, part=AuditPart.SYNC_WORKER)
 
     def _all(self) -> list[PendingErasure]:
         names: Sequence[str] = [

@@ -216,7 +216,7 @@ class UploadQueue:
         self._store.report_progress(event.take_id, sent, total)
 
     def _note(self, what: AuditAction, event: PendingEvent, detail: str = "") -> None:
-        self._store.note(what, event.take_id, detail, AuditPart.COURIER)
+        self._store.note(what, event.take_id, detail, AuditPart.SYNC_WORKER)
 
     def _take_ids(self, query: str, *values: object) -> list[str]:
         """Take ids that a query finds, without changed rows: they must not block the others."""

@@ -28,7 +28,7 @@ from vbdesk.outbox.profiles.vault import MemoryVault
 
 sys.path.append(str(Path(__file__).parent))
 
-from passphrase_in_no_time import locked_in_no_time
+from fast_passphrase import lock_quickly
 
 PROFILE = Profile("p1", "Ward 4", "service", "https://voice.example", "acc-1")
 
@@ -110,7 +110,7 @@ def test_what_is_written_for_a_key_is_read_with_its_secret(tmp_path, vault, lock
 
 def test_the_right_passphrase_opens_and_another_one_does_not():
     identity = pyrage.x25519.Identity.generate()
-    locked = locked_in_no_time(str(identity), "seven boats on the lake")
+    locked = lock_quickly(str(identity), "seven boats on the lake")
     assert str(unlock_identity(locked, "seven boats on the lake")) == str(identity)
     with pytest.raises(BundleKeyWrong, match="passphrase does not open"):
         unlock_identity(locked, "seven boats on the sea")

@@ -251,7 +251,7 @@ def test_a_command_says_once_that_the_keyring_waits_and_goes_on(backend):
 
 
 def test_the_line_waits_for_a_locked_keyring_and_goes_on_by_itself_after_one_dialog(
-    backend, library, new_take, new_courier, service, drive
+    backend, library, new_take, new_sync_worker, service, drive
 ):
     vault = KeyringVault()
     vault.set(NAME, "right-key")
@@ -263,15 +263,15 @@ def test_the_line_waits_for_a_locked_keyring_and_goes_on_by_itself_after_one_dia
         credentials = Credentials("account", vault.get(NAME))
         return Client("http://service.test", credentials, retries=RetryRule.NEVER, transport=service)
 
-    courier = new_courier(client_factory=connect)
-    drive(courier, seconds=60)
-    assert courier.status.on_hold is Fix.UNLOCK_KEYRING
+    sync_worker = new_sync_worker(client_factory=connect)
+    drive(sync_worker, seconds=60)
+    assert sync_worker.status.on_hold is Fix.UNLOCK_KEYRING
     assert (backend.asked, library.counts()[OutboxState.WAITING]) == (1, 1)
     vault.allow_prompt()
     backend.answer(unlock=True)
-    drive(courier, lambda: library.counts()[OutboxState.DONE] == 1)
+    drive(sync_worker, lambda: library.counts()[OutboxState.DONE] == 1)
     assert (backend.asked, library.counts()[OutboxState.DONE]) == (1, 1)
-    assert courier.status.on_hold is None
+    assert sync_worker.status.on_hold is None
 
 
 @pytest.mark.parametrize("unsafe", [null.Keyring(), PlainFileKeyring()])

@@ -37,7 +37,7 @@ class Killed(BaseException):
 
 
 class Computer:
-    """A library with its courier; it can be killed, and its disk can be put back as it was at the kill."""
+    """A library with its sync worker; it can be killed, and its disk can be put back as it was at the kill."""
 
     def __init__(self, folder, number, clock, connect):
         self.folder, self.clock, self.connect = folder, clock, connect
@@ -46,11 +46,11 @@ class Computer:
 
     def start(self):
         self.library = Library(self.folder, self.key, self.clock)
-        self.courier = SyncWorker(self.library, self.connect, self.clock, plan=Plan.ENTERPRISE)
-        self.courier.recover()
+        self.sync_worker = SyncWorker(self.library, self.connect, self.clock, plan=Plan.ENTERPRISE)
+        self.sync_worker.recover()
 
     def stop(self):
-        self.courier.disconnect()
+        self.sync_worker.disconnect()
         self.library.close()
 
     def restart(self):
@@ -82,7 +82,7 @@ class Computer:
     def go(self, steps):
         for _ in range(steps):
             try:
-                self.clock.advance(max(self.courier.step(), 0.001))
+                self.clock.advance(max(self.sync_worker.step(), 0.001))
             except Killed:
                 self.restart()
 

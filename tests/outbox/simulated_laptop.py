@@ -113,7 +113,7 @@ class LaptopClock:
         self._began, self.slept_s = self._world.clock.moment, 0.0
 
 
-class Tripwire:
+class PowerCut:
     """Counts the steps of a life; at the one where it ends, the folder is copied."""
 
     def __init__(self, folder: Path, copy: Path) -> None:
@@ -148,7 +148,7 @@ class BadNetwork(httpx.BaseTransport):
 
     def __init__(self, service: ServiceInProcess, world: World, *, knows_keys: bool, precision: Precision) -> None:
         self.service, self.world = service, world
-        self.tripwire: Tripwire | None = None
+        self.tripwire: PowerCut | None = None
         self.faults: dict[str, deque[tuple[Fault, float]]] = {kind: deque() for kind in (*KINDS, "any")}
         self.online = True
         self.statuses: Counter[tuple[str, int]] = Counter()  # what the service itself answered
@@ -305,15 +305,15 @@ class Laptop:
     def _begin(self, folder: Path) -> None:
         self.lives += 1
         self.folder = folder
-        self.tripwire = Tripwire(folder, self._folder / f"library-{self.lives}")
+        self.tripwire = PowerCut(folder, self._folder / f"library-{self.lives}")
         self.library = Library(folder, KEY, self.clock)
         with self.library.store.changing() as database:
             database.set_trace_callback(self.tripwire.step)
         self._beside = sqlite3.connect(f"file:{folder / 'library.sqlite'}?mode=ro", uri=True, isolation_level=None)
         self._beside.row_factory = sqlite3.Row
         self.network.tripwire = self.tripwire
-        self.courier = SyncWorker(self.library, self._connect, self.clock, plan=self.plan)
-        self.courier.recover()
+        self.sync_worker = SyncWorker(self.library, self._connect, self.clock, plan=self.plan)
+        self.sync_worker.recover()
 
     def _connect(self) -> Client:
         return Client(self.network.base_url, self.key_here, retries=RetryRule.NEVER, transport=self.network)
@@ -349,7 +349,7 @@ class Laptop:
 
     def _let_go(self) -> None:
         self._beside.close()
-        self.courier.disconnect()
+        self.sync_worker.disconnect()
         self.library.close()
 
     def record(self, number: int, recorded_at: datetime, group_id: str, target: RecordingTarget) -> None:

@@ -25,53 +25,53 @@ def all_done(library, count):
 
 
 def test_two_hundred_recordings_on_the_standard_plan_never_meet_a_refusal(
-    library, waiting_line, new_courier, service, drive, clock
+    library, waiting_line, new_sync_worker, service, drive, clock
 ):
     """On a line whose delays vary by seconds, with restarts that forget everything but the library."""
     service.plan, service.analysis_s, service.credits = Plan.STANDARD, 6.0, 10_000
     dice = random.Random(5)
     waiting_line(200)
-    courier = new_courier(plan=Plan.STANDARD)
+    sync_worker = new_sync_worker(plan=Plan.STANDARD)
     for _ in range(100):
         if all_done(library, 200)():
             break
         service.latency_s = dice.choice([0.02, 0.3, 5.0])
-        drive(courier, all_done(library, 200), seconds=dice.uniform(20, 200))
+        drive(sync_worker, all_done(library, 200), seconds=dice.uniform(20, 200))
         if dice.random() < 0.2:
-            courier = new_courier(plan=Plan.STANDARD)
-            courier.recover()
+            sync_worker = new_sync_worker(plan=Plan.STANDARD)
+            sync_worker.recover()
     assert library.counts()[OutboxState.DONE] == 200
     assert service.refused_by_rate == []
     assert len(service.jobs) == 200
     assert clock.monotonic() < 200 * 2 / 5 * 60 * 1.15  # two requests each, five a minute
 
 
-def test_a_page_that_asks_meanwhile_always_finds_room(library, waiting_line, new_courier, service, drive, clock):
+def test_a_page_that_asks_meanwhile_always_finds_room(library, waiting_line, new_sync_worker, service, drive, clock):
     service.faults["longitudinal"].extend([404] * 15)
     waiting_line(15)
-    drive(new_courier(), all_done(library, 15))
+    drive(new_sync_worker(), all_done(library, 15))
     service.faults["longitudinal"].clear()
     budget = RequestBudget.of_plan(Plan.STANDARD)
     service.plan = Plan.STANDARD
-    courier = new_courier(budget=budget)
-    courier.recover()  # fifteen subjects are to be read
+    sync_worker = new_sync_worker(budget=budget)
+    sync_worker.recover()  # fifteen subjects are to be read
     read = []
     while len(read) < 15 and clock.monotonic() < 1000:
-        drive(courier, seconds=1)
+        drive(sync_worker, seconds=1)
         assert budget.wait_s(Bucket.GENERAL, clock.monotonic(), 4) == 0
         read = [item for item in library.list() if library.responses.trajectory(item.group_id) is not None]
     assert len(read) == 15
     assert service.refused_by_rate == []
 
 
-def test_with_sixty_jobs_under_way_the_polls_take_turns(library, waiting_line, new_courier, service, drive, clock):
+def test_with_sixty_jobs_under_way_the_polls_take_turns(library, waiting_line, new_sync_worker, service, drive, clock):
     waiting_line(60)
-    drive(new_courier(), lambda: len(service.jobs) == 60)
+    drive(new_sync_worker(), lambda: len(service.jobs) == 60)
     began = clock.monotonic()
     service.requests.clear()
     service.polls.clear()
     service.plan, service.polls_until_done = Plan.STANDARD, 10**6
-    drive(new_courier(plan=Plan.STANDARD), seconds=600)
+    drive(new_sync_worker(plan=Plan.STANDARD), seconds=600)
     assert service.refused_by_rate == []
     assert set(service.polls) == set(service.jobs)
     assert max(service.polls.values()) - min(service.polls.values()) <= 1
@@ -81,16 +81,16 @@ def test_with_sixty_jobs_under_way_the_polls_take_turns(library, waiting_line, n
 
 
 def test_a_restart_remembers_the_requests_of_the_last_minute(
-    library, waiting_line, new_courier, service, drive, reopen, clock
+    library, waiting_line, new_sync_worker, service, drive, reopen, clock
 ):
     service.plan = Plan.STANDARD
     waiting_line(12)
-    drive(new_courier(plan=Plan.STANDARD), lambda: service.count("analyze") + service.count("mint") == 5)
+    drive(new_sync_worker(plan=Plan.STANDARD), lambda: service.count("analyze") + service.count("mint") == 5)
     library.close()
     again = reopen()
-    courier = new_courier(again, plan=Plan.STANDARD)
-    courier.recover()
-    drive(courier, all_done(again, 12), seconds=1000)
+    sync_worker = new_sync_worker(again, plan=Plan.STANDARD)
+    sync_worker.recover()
+    drive(sync_worker, all_done(again, 12), seconds=1000)
     assert again.counts()[OutboxState.DONE] == 12
     assert service.refused_by_rate == []
 
@@ -111,11 +111,11 @@ def test_the_journal_forgets_what_is_long_past_and_counts_from_the_arrival(libra
 
 
 def test_a_pause_that_others_of_the_account_caused_is_obeyed_and_logged_without_names(
-    library, waiting_line, courier, service, drive, caplog
+    library, waiting_line, sync_worker, service, drive, caplog
 ):
     service.faults["job"].append(429)
     waiting_line(1)
-    drive(courier, all_done(library, 1))
+    drive(sync_worker, all_done(library, 1))
     first, second = [moment for moment, kind in service.requests if kind == "job"][:2]
     assert 7.0 <= second - first <= 7.1
     [record] = [record for record in caplog.records if "pause" in record.message]

@@ -24,7 +24,7 @@ from vbdesk.outbox.profiles.vault import MemoryVault, VaultFailed, VaultMissing
 
 sys.path.append(str(Path(__file__).parent))  # the other processes import what they run by name
 
-from key_asking_process import ask
+from key_request_process import ask
 
 PASSPHRASE = "four calm otters swim"
 

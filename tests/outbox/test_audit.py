@@ -58,7 +58,7 @@ def tamper(folder, *statements):
 def test_an_entry_says_who_did_what_with_which_recording_and_when(folder, store, clock):
     note(store, AuditAction.RECORDED, "take-1")
     clock.advance(60)
-    note(store, AuditAction.SENT, "take-1", "job 12", AuditPart.COURIER)
+    note(store, AuditAction.SENT, "take-1", "job 12", AuditPart.SYNC_WORKER)
     recorded, sent = AuditReader(folder, KEY).entries()
     assert (recorded.seq, recorded.part, recorded.account_id, recorded.what) == (1, "desk", "acc-1", "recorded")
     assert (sent.seq, sent.part, sent.account_id, sent.what) == (2, "courier", "acc-1", "sent")
@@ -215,12 +215,12 @@ def test_what_a_person_does_with_recordings_is_noted_in_order_and_nothing_of_wha
     assert "marker" not in repr(log.entries())
 
 
-def test_what_the_courier_does_is_noted_too(library, new_take, courier, drive, service, folder):
+def test_what_the_sync_worker_does_is_noted_too(library, new_take, sync_worker, drive, service, folder):
     sent, lost = new_take(), new_take("ward4-0173")
     service.faults["analyze"].append("lost")
     for take_id in (sent, lost):
         library.queue(take_id)
-    drive(courier, lambda: library.counts()[OutboxState.DONE] == 2)
+    drive(sync_worker, lambda: library.counts()[OutboxState.DONE] == 2)
     log = AuditReader(folder, KEY)
     found = {sent: [], lost: []}
     for entry in log.entries():

@@ -23,7 +23,7 @@ class StoredJob:
     result: str | None
 
 
-class Books:
+class ServiceRecords:
     """The service's data folder, read only; `close` lets go of it."""
 
     def __init__(self, data_dir: Path) -> None:

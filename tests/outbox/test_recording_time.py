@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 sys.path.append(str(Path(__file__).parent))
 
-from laptop_with_clocks import KEY, NOON, ClockedLaptop, TrueTime
+from laptop_with_manual_clock import KEY, NOON, ClockedLaptop, TrueTime
 
 from vbdesk.client import RequestBudget
 from vbdesk.contract.limits import Bucket, Plan
@@ -155,8 +155,8 @@ def test_a_second_system_that_sets_the_clock_to_local_time_is_whole_hours_off(la
 def test_a_clock_that_is_wrong_at_sending_accuses_no_take_that_was_made_when_it_was_right(laptop, wrong):
     take_id = laptop.record()
     laptop.clock.wrong = wrong
-    courier = laptop.run(100)
-    assert courier.status.on_hold is Fix.SET_CLOCK
+    sync_worker = laptop.run(100)
+    assert sync_worker.status.on_hold is Fix.SET_CLOCK
     assert laptop.get(take_id).fix is None
     laptop.clock.wrong = timedelta(0)
     laptop.run()
@@ -207,12 +207,12 @@ def test_takes_of_one_day_before_and_after_the_clock_was_set_right_are_told_apar
     assert laptop.state(right) is DONE
 
 
-def test_a_clock_corrected_while_the_courier_runs_lets_the_right_ones_go(laptop):
+def test_a_clock_corrected_while_the_sync_worker_runs_lets_the_right_ones_go(laptop):
     laptop.clock.wrong = DAY
     wrong = laptop.record("a")
     before = laptop.true.monotonic()
 
-    def correct(courier):
+    def correct(sync_worker):
         if laptop.true.monotonic() > before + 30:
             laptop.clock.wrong = timedelta(0)
 
@@ -248,7 +248,7 @@ def test_one_answer_that_is_wrong_by_years_neither_holds_the_line_nor_doubts_a_t
     holds = set()
     laptop.service.slips.extend([timedelta(0)] * place + [slip])
     first = laptop.record("a")
-    laptop.run(200, lambda courier: holds.add(courier.status.on_hold))
+    laptop.run(200, lambda sync_worker: holds.add(sync_worker.status.on_hold))
     laptop.restart()
     second = laptop.record("b")
     laptop.run()
@@ -276,7 +276,7 @@ def test_a_service_time_that_cannot_be_accuses_neither_the_clock_nor_a_take(lapt
     service.slips.extend([told - laptop.true.moment] * 500)  # a proxy writes the header of every answer
     holds = set()
     take_id = laptop.record()
-    laptop.run(200, lambda courier: holds.add(courier.status.on_hold))
+    laptop.run(200, lambda sync_worker: holds.add(sync_worker.status.on_hold))
     assert holds == {None}
     assert laptop.library.times.known().spans == ()
     assert laptop.sent() == [laptop.get(take_id).recorded_at]

@@ -44,7 +44,7 @@ def test_whoever_waits_as_told_never_exceeds_the_limit(limit, steps):
         now += step
         if books_ahead:  # a page: takes the next place, and leaves when it comes
             times.append(now + budget.reserve(GENERAL, now))
-        else:  # the courier: waits until there is room
+        else:  # the sync worker: waits until there is room
             now += budget.wait_s(GENERAL, now)
             budget.spend(GENERAL, now)
             times.append(now)

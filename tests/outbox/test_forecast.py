@@ -22,24 +22,24 @@ def tmp_path(folder_in_memory):
 
 @pytest.mark.parametrize(("plan", "count"), [(Plan.STANDARD, 40), (Plan.ENTERPRISE, 60)])
 def test_the_estimate_is_within_a_quarter_of_what_it_takes_and_shrinks(
-    library, waiting_line, new_courier, service, drive, clock, plan, count
+    library, waiting_line, new_sync_worker, service, drive, clock, plan, count
 ):
     """At the start and with 25 and 12 to be done, after three recordings have shown how fast line and service are."""
     service.plan, service.analysis_s, service.credits = plan, 4.0, 10_000
     service.latency_s, service.upload_bytes_per_s = 0.2, 20_000
-    courier = new_courier(plan=plan)
+    sync_worker = new_sync_worker(plan=plan)
     waiting_line(3)
-    drive(courier, lambda: library.counts()[OutboxState.DONE] == 3, seconds=600)
+    drive(sync_worker, lambda: library.counts()[OutboxState.DONE] == 3, seconds=600)
     waiting_line(count, first=3)
     told = []
     for left in (count, 25, 12):
-        drive(courier, lambda: library.counts()[OutboxState.DONE] >= 3 + count - left, seconds=10_000)  # noqa: B023
-        told.append((clock.monotonic(), courier.forecast()))
-    drive(courier, lambda: library.counts()[OutboxState.DONE] == 3 + count, seconds=10_000)
+        drive(sync_worker, lambda: library.counts()[OutboxState.DONE] >= 3 + count - left, seconds=10_000)  # noqa: B023
+        told.append((clock.monotonic(), sync_worker.forecast()))
+    drive(sync_worker, lambda: library.counts()[OutboxState.DONE] == 3 + count, seconds=10_000)
     for at, foretold in told:
         assert foretold.whole_s == pytest.approx(clock.monotonic() - at, rel=0.25)
     assert [foretold.recordings for _, foretold in told] == [count, 25, 12]
-    assert courier.forecast() == Forecast(0, 0.0)
+    assert sync_worker.forecast() == Forecast(0, 0.0)
 
 
 @pytest.mark.parametrize("plan", Plan)
@@ -70,19 +70,19 @@ def play(count, limit):
 
 
 def test_before_anything_was_measured_the_plan_alone_gives_an_estimate(
-    library, waiting_line, new_courier, service, drive
+    library, waiting_line, new_sync_worker, service, drive
 ):
-    courier = new_courier(plan=Plan.STANDARD)
+    sync_worker = new_sync_worker(plan=Plan.STANDARD)
     waiting_line(12)
-    assert courier.forecast().sentence == "12 recordings, about 4 minutes"  # 24 requests, five a minute
+    assert sync_worker.forecast().sentence == "12 recordings, about 4 minutes"  # 24 requests, five a minute
     first, *_, last = library.list()[::-1]
-    assert courier.forecast().seconds_to(first.take_id) < 30 < 200 < courier.forecast().seconds_to(last.take_id)
+    assert sync_worker.forecast().seconds_to(first.take_id) < 30 < 200 < sync_worker.forecast().seconds_to(last.take_id)
 
 
 @pytest.mark.parametrize("hinder", ["offline", "paused", "by hand", "no key", "metered"])
-def test_what_nobody_can_know_is_not_foretold(library, waiting_line, new_courier, service, drive, hinder):
+def test_what_nobody_can_know_is_not_foretold(library, waiting_line, new_sync_worker, service, drive, hinder):
     network = ManualNetwork()
-    courier = new_courier(network=network)
+    sync_worker = new_sync_worker(network=network)
     if hinder == "offline":
         service.online = False
     elif hinder == "paused":
@@ -95,9 +95,9 @@ def test_what_nobody_can_know_is_not_foretold(library, waiting_line, new_courier
         library.change_settings(send_rule=SendRule.UNMETERED)
         network.now = NetworkState(reachable=True, metered=True)
     waiting_line(2)
-    drive(courier, seconds=20)
-    assert courier.forecast() == Forecast(2, None)
-    assert courier.forecast().sentence == "2 recordings"
+    drive(sync_worker, seconds=20)
+    assert sync_worker.forecast() == Forecast(2, None)
+    assert sync_worker.forecast().sentence == "2 recordings"
 
 
 def test_a_slow_line_and_a_busy_service_count():

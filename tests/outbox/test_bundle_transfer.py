@@ -484,29 +484,29 @@ def test_who_did_what_is_in_the_audit_log(library, queued, hand_over, office, ta
 
 
 def test_the_field_looks_once_after_a_start_and_hears_of_what_the_office_sent(
-    library, queued, hand_over, office, take_in, new_courier, drive, service
+    library, queued, hand_over, office, take_in, new_sync_worker, drive, service
 ):
     queued(2)
     path = hand_over().path
-    field_courier, office_courier = new_courier(), new_courier(office)
-    assert not field_courier.has_checked_service()
-    drive(field_courier, until=field_courier.has_checked_service, seconds=5)
-    assert field_courier.has_checked_service()
+    field_sync_worker, office_sync_worker = new_sync_worker(), new_sync_worker(office)
+    assert not field_sync_worker.has_checked_service()
+    drive(field_sync_worker, until=field_sync_worker.has_checked_service, seconds=5)
+    assert field_sync_worker.has_checked_service()
     assert (set(states(library).values()), service.jobs) == ({HANDED_OVER}, {})
 
     take_in(path)
-    drive(office_courier, until=lambda: set(states(office).values()) == {DONE})
-    again = new_courier()  # the field laptop was away
+    drive(office_sync_worker, until=lambda: set(states(office).values()) == {DONE})
+    again = new_sync_worker()  # the field laptop was away
     drive(again, until=lambda: set(states(library).values()) == {DONE})
     assert len(service.jobs) == 2
     assert service.count("mint") == 2
 
 
 def test_what_arrives_is_searched_for_once_before_it_is_sent(
-    queued, hand_over, office, take_in, new_courier, drive, service
+    queued, hand_over, office, take_in, new_sync_worker, drive, service
 ):
     (take_id,) = queued()
     take_in(hand_over().path)
-    courier = new_courier(office)
-    drive(courier, until=lambda: office.get(take_id).state is DONE, seconds=5)
+    sync_worker = new_sync_worker(office)
+    drive(sync_worker, until=lambda: office.get(take_id).state is DONE, seconds=5)
     assert office.get(take_id).state is DONE

@@ -47,7 +47,7 @@ def sends_each_once(service, library):
 
 
 @pytest.fixture
-def laptop(folder_in_memory, clock, service, new_courier, drive, disk):
+def laptop(folder_in_memory, clock, service, new_sync_worker, drive, disk):
     """Two recordings are sent, and their sounds removed, while the disk fails as told; gives what the desk was told."""
 
     def go_through(fails_at, outage_s, *, restart, **how):
@@ -59,27 +59,27 @@ def laptop(folder_in_memory, clock, service, new_courier, drive, disk):
         service.jobs.clear()
         service.credits = 1000
         said = []
-        courier = new_courier(of=library, on_status=said.append)
+        sync_worker = new_sync_worker(of=library, on_status=said.append)
 
         def over():
             return all(item.audio_gone_at is not None for item in library.list())
 
-        drive(courier, lambda: disk.full or over(), HOUR_S)
+        drive(sync_worker, lambda: disk.full or over(), HOUR_S)
         if disk.full:
             asked = len(service.requests)
-            drive(courier, seconds=outage_s)
+            drive(sync_worker, seconds=outage_s)
             if outage_s:
-                assert courier.status.on_hold is Fix.MAKE_ROOM
+                assert sync_worker.status.on_hold is Fix.MAKE_ROOM
                 assert len(service.requests) <= asked + 5, "the service is asked for what cannot be kept"
         disk.make_room()
         if restart:
             library.close()
             library = Library(folder, KEY, clock)
-            courier = new_courier(of=library)
-            courier.recover()
-        drive(courier, over, HOUR_S)
+            sync_worker = new_sync_worker(of=library)
+            sync_worker.recover()
+        drive(sync_worker, over, HOUR_S)
         assert over()
-        assert courier.status.on_hold is None
+        assert sync_worker.status.on_hold is None
         sends_each_once(service, library)
         library.close()
         return said
@@ -146,30 +146,32 @@ def test_what_is_no_fault_of_a_disk_is_not_said_to_be_one(error):
     assert disk_fault(error) is None
 
 
-def test_an_outage_of_hours_is_told_once_and_logged_once_an_hour(disk, library, waiting, new_courier, drive, caplog):
+def test_an_outage_of_hours_is_told_once_and_logged_once_an_hour(
+    disk, library, waiting, new_sync_worker, drive, caplog
+):
     waiting()
     said = []
-    courier = new_courier(on_status=said.append)
+    sync_worker = new_sync_worker(on_status=said.append)
     disk.full = True
-    drive(courier, seconds=2.5 * HOUR_S)
+    drive(sync_worker, seconds=2.5 * HOUR_S)
     assert [status.on_hold for status in said] == [Fix.MAKE_ROOM]
     assert said[0].sentence == waiting_sentence(sqlite_error())
-    assert courier.forecast().whole_s is None
+    assert sync_worker.forecast().whole_s is None
     assert len([record for record in caplog.records if "library could not" in record.message]) == 3
 
 
-def test_a_hold_of_another_kind_is_still_there_after_an_outage(disk, library, waiting, new_courier, service, drive):
+def test_a_hold_of_another_kind_is_still_there_after_an_outage(disk, library, waiting, new_sync_worker, service, drive):
     waiting()
-    courier = new_courier()
+    sync_worker = new_sync_worker()
     service.key = "another"
-    drive(courier, lambda: courier.status.on_hold is Fix.ENTER_KEY)
+    drive(sync_worker, lambda: sync_worker.status.on_hold is Fix.ENTER_KEY)
     library.change_settings(paused=False)
     disk.full = True
     service.key = "right-key"
-    courier.resume()
-    drive(courier, lambda: courier.status.on_hold is Fix.MAKE_ROOM)
+    sync_worker.resume()
+    drive(sync_worker, lambda: sync_worker.status.on_hold is Fix.MAKE_ROOM)
     disk.make_room()
-    drive(courier, lambda: library.counts()[OutboxState.DONE] == 1)
+    drive(sync_worker, lambda: library.counts()[OutboxState.DONE] == 1)
     assert library.counts()[OutboxState.DONE] == 1
 
 

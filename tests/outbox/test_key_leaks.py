@@ -21,8 +21,8 @@ import soundfile as sf
 
 sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1] / "service" / "support")]
 
-from keyring_by_socket import KeyringServer
 from served import Served
+from socket_keyring import KeyringServer
 
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.contract.limits import Plan

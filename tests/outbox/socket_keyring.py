@@ -1,6 +1,6 @@
 """A keyring for whole processes, kept in the memory of the test: nothing of it is in a file or an environment.
 
-The process finds it by `PYTHON_KEYRING_BACKEND=keyring_by_socket.Keyring` and the socket by `TEST_KEYRING`.
+The process finds it by `PYTHON_KEYRING_BACKEND=socket_keyring.Keyring` and the socket by `TEST_KEYRING`.
 """
 
 import json
@@ -40,7 +40,7 @@ class KeyringServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         super().__init__(str(path), _Answer)
         self.secrets = secrets
         self.environment = {
-            "PYTHON_KEYRING_BACKEND": "keyring_by_socket.Keyring",
+            "PYTHON_KEYRING_BACKEND": "socket_keyring.Keyring",
             "TEST_KEYRING": str(path),
             "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *os.environ.get("PYTHONPATH", "").split()]),
         }

@@ -322,7 +322,7 @@ def test_recordings_that_cannot_be_opened_end_the_command_with_one_sentence(prof
     assert "cannot be opened" in capsys.readouterr().err
 
 
-class CourierInVain:
+class IdleSyncWorker:
     """Tries a recording six times in no time, and puts it off for a quarter of an hour."""
 
     status = SyncStatus(True, "Connected.", None, None)
@@ -347,7 +347,7 @@ def test_what_was_tried_in_vain_ends_the_command_with_its_reason(record, profile
     library = record(1)
     with pytest.raises(typer.Exit) as ended:
         _Watch(
-            LockedProfile(profile, library, vault), CourierInVain(library), keep_trying=False, quiet=True
+            LockedProfile(profile, library, vault), IdleSyncWorker(library), keep_trying=False, quiet=True
         ).until_settled()
     library.close()
     assert ended.value.exit_code == 3
@@ -682,7 +682,7 @@ class ClockAhead(SystemClock):
 
 @pytest.fixture
 def wrong_clock(monkeypatch):
-    """The computer's clock is three hours ahead while the courier sends."""
+    """The computer's clock is three hours ahead while the sync worker sends."""
     monkeypatch.setattr("vbdesk.outbox.sync.sync_worker.SystemClock", ClockAhead)
 
 

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 HEAD = struct.Struct(">7sBQ32sI")
 
 
-def locked_in_no_time(secret, passphrase):
+def lock_quickly(secret, passphrase):
     """What `lock_identity` makes, by the age format (C2SP age.md)."""
 
     def text(content):
@@ -31,10 +31,10 @@ def locked_in_no_time(secret, passphrase):
     return head + b" " + text(proof) + b"\n" + nonce + sealed
 
 
-def with_passphrase(bundle, secret, passphrase):
+def with_quick_passphrase(bundle, secret, passphrase):
     """The bytes of a bundle that `secret` opens, as those of one that `passphrase` opens."""
     magic, form, _, _, _ = HEAD.unpack_from(bundle)
-    locked = locked_in_no_time(secret, passphrase)
+    locked = lock_quickly(secret, passphrase)
     rest = struct.pack(">I", len(locked)) + locked + bundle[HEAD.size :]
     size = HEAD.size + len(locked) + len(bundle) - HEAD.size
     return HEAD.pack(magic, form, size, hashlib.sha256(rest).digest(), len(locked)) + rest[4:]

@@ -72,7 +72,7 @@ class SetClock:
 
 
 class ClockedLaptop:
-    """A library, and a courier for each run of the desk.
+    """A library, and a sync worker for each run of the desk.
 
     Attributes:
         began: when each take really began, by take id.
@@ -130,16 +130,16 @@ class ClockedLaptop:
             self.library.queue(take_id)
         return take_id
 
-    def run(self, seconds: float = 60.0, meanwhile=lambda courier: None, **more) -> SyncWorker:
+    def run(self, seconds: float = 60.0, meanwhile=lambda sync_worker: None, **more) -> SyncWorker:
         """The desk is open, with a network, for so long."""
-        courier = SyncWorker(self.library, self._connect, self.clock, **{"plan": Plan.ENTERPRISE, **more})
-        courier.recover()
+        sync_worker = SyncWorker(self.library, self._connect, self.clock, **{"plan": Plan.ENTERPRISE, **more})
+        sync_worker.recover()
         end = self.true.monotonic() + seconds
         while self.true.monotonic() < end:
-            self.true.advance(max(courier.step(), 0.001))
-            meanwhile(courier)
-        courier.disconnect()
-        return courier
+            self.true.advance(max(sync_worker.step(), 0.001))
+            meanwhile(sync_worker)
+        sync_worker.disconnect()
+        return sync_worker
 
     def get(self, take_id: str):
         return self.library.get(take_id)

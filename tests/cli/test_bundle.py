@@ -32,7 +32,7 @@ from vbdesk.outbox.profiles.vault import KeyringVault
 sys.path.append(str(Path(__file__).parents[1] / "outbox"))
 
 from failing_disk import fill
-from passphrase_in_no_time import with_passphrase
+from fast_passphrase import with_quick_passphrase
 
 PROFILE = Profile("p1", "Study", "service", "https://voice.example", "acc-1")
 MORNING = datetime(2026, 3, 1, 8, 30, 0, 123456, tzinfo=UTC)
@@ -190,7 +190,7 @@ def test_a_passphrase_is_asked_for_twice_when_a_bundle_is_made(field, stick):
 def test_a_passphrase_opens_the_bundle_and_another_one_does_not(field, office, stick):
     field.type("export", stick, "--for", office.type("key").stdout.strip())
     path = file_on(stick)
-    whole = with_passphrase(path.read_bytes(), office.bundle_secret, PASSPHRASE)
+    whole = with_quick_passphrase(path.read_bytes(), office.bundle_secret, PASSPHRASE)
     path.write_bytes(whole[:60] + b"?" + whole[61:])  # in the locked secret: the passphrase is not what is wrong
     assert "changed on its way" in office.type("import", path, answers=(PASSPHRASE,)).stderr
     path.write_bytes(whole)

@@ -27,10 +27,10 @@ def told(repository):
 
 
 @pytest.fixture
-def with_result(waiting, new_courier, drive, all_done, repository):
+def with_result(waiting, new_sync_worker, drive, all_done, repository):
     """A recording whose result the sync worker brought."""
     waiting()
-    drive(new_courier(results=repository), all_done)
+    drive(new_sync_worker(results=repository), all_done)
 
 
 def test_nothing_is_stored_before_the_first_read(repository):
@@ -49,9 +49,11 @@ def test_a_trajectory_that_was_asked_for_is_stored_with_its_time(repository, tol
     assert library.changes_since(0).version == version  # it changes no recording
 
 
-def test_the_sync_worker_stores_a_trajectory_in_the_same_place(repository, told, waiting, new_courier, drive, all_done):
+def test_the_sync_worker_stores_a_trajectory_in_the_same_place(
+    repository, told, waiting, new_sync_worker, drive, all_done
+):
     waiting()
-    drive(new_courier(results=repository), seconds=120)
+    drive(new_sync_worker(results=repository), seconds=120)
     assert all_done()
     assert told == [SUBJECT]
     assert repository.stored_trajectory(SUBJECT).value.group_id == SUBJECT
