@@ -77,7 +77,7 @@ def record(opened, speech_file, tmp_path):
 
 def jobs_of(near_service):
     """What the service really has; a lost answer is asked for again with the same key, and makes no second job."""
-    return near_service.service.books.jobs(near_service.credentials.account_id)
+    return near_service.service.records.jobs(near_service.credentials.account_id)
 
 
 def sync(tmp_path, vault, **more):
@@ -208,7 +208,7 @@ def test_without_credits_the_results_of_what_was_accepted_are_awaited(
             polls.append(request)
         response = type(near_service).answer(near_service, request)
         if "/analyze" in request.url.path:
-            balance, _ = service.books.ledger(account_id)
+            balance, _ = service.records.ledger(account_id)
             if balance:
                 service.spend(account_id, balance)
         return response

@@ -78,7 +78,7 @@ class Desk:
             self.service.finish(job_id, ends_as)
 
     def jobs(self):
-        return self.service.books.jobs(self.credentials.account_id)
+        return self.service.records.jobs(self.credentials.account_id)
 
     def asked(self, part):
         return sum(part in request for request in self.requests)

@@ -220,7 +220,7 @@ def twins(tmp_path):
 
 def sound_of(desk, job_id):
     [job] = [job for job in desk.jobs() if job.job_id == job_id]
-    return desk.service.books.audio(job)
+    return desk.service.records.audio(job)
 
 
 @pytest.mark.parametrize("moment", [MORNING, SUPPLIED])

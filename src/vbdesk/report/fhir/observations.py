@@ -1,4 +1,4 @@
-"""FHIR Observations of a recording: one per sign, and quality, vocal features and metrics."""
+"""FHIR Observations of a recording: signs, quality, features, metrics."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class RecordingContext:
 
 
 def subject_reference(record: SubjectRecord) -> Element:
-    """Reference to the patient by pseudonym; there is no Patient resource, because the service knows no person."""
+    """Reference to the patient by pseudonym; the service knows no person."""
     system = fhir_codes().system("group", record.source.account_id)
     return {"type": "Patient", "identifier": {"system": system, "value": record.group_id}}
 
@@ -76,7 +76,7 @@ def sign_observation(context: RecordingContext, signal: Signal) -> Element:
 
 
 def recording_observations(context: RecordingContext) -> Iterator[Element]:
-    """Observations of the quality, the vocal features and, with scores, the extended metrics."""
+    """Observations of quality, vocal features and, with scores, metrics."""
     codes = fhir_codes()
     yield _observation(context, "quality", codes.measure_concept("recording-quality"), {}, _quality_components(context))
     result = context.recording.job.result

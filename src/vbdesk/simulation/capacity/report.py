@@ -17,7 +17,7 @@ LOADS = (1e6, 1e7, 1e9)
 
 
 def markdown(assumptions: Assumptions, costs: Costs, seed: int) -> str:
-    """Measured costs, resources per load, which part breaks first, and the check against a real run."""
+    """Costs, resources per load, breaking points, check against a real run."""
     all_requirements = [requirements(per_day, assumptions, costs, seed) for per_day in LOADS]
     parts = (
         _costs_table(costs),

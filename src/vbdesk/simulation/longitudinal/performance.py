@@ -1,11 +1,11 @@
-"""Performance figures on simulated subjects: false alarms, power, delay, coverage and errors."""
+"""Figures: false alarms, power, delay, coverage and errors."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk.longitudinal.scale import Array, score_of, started_logit
 from vbdesk.simulation.longitudinal.filtered_subjects import FilteredSubjects, RollingReads
-from vbdesk.simulation.longitudinal.simulated_subjects import CHANGE_DAY, Subjects, score_of_logit
+from vbdesk.simulation.longitudinal.simulated_subjects import CHANGE_DAY, SimulatedSubjects, score_of_logit
 
 Figures = dict[str, float]
 Flags = NDArray[np.bool_]
@@ -16,12 +16,12 @@ POINTS = 100.0  # errors are in score points
 FEW = slice(1, 5)  # histories of two to five recordings
 
 
-def false_alarms(subjects: Subjects, filtered_subjects: FilteredSubjects) -> Figures:
+def false_alarms(subjects: SimulatedSubjects, filtered_subjects: FilteredSubjects) -> Figures:
     """False-alarm episodes per subject-year after the first 60 days."""
     return {"episodes_per_year": _episodes_per_year(subjects, filtered_subjects.anomaly)}
 
 
-def stable_figures(subjects: Subjects, filtered_subjects: FilteredSubjects, offset: float) -> Figures:
+def stable_figures(subjects: SimulatedSubjects, filtered_subjects: FilteredSubjects, offset: float) -> Figures:
     """All figures of subjects who do not change."""
     days, anomaly, norm = subjects.days, filtered_subjects.anomaly, subjects.norm[:, None]
     settled = days >= SETTLED_DAY
@@ -53,7 +53,7 @@ def stable_figures(subjects: Subjects, filtered_subjects: FilteredSubjects, offs
     return figures | trend_figures(filtered_subjects)
 
 
-def change_figures(subjects: Subjects, filtered_subjects: FilteredSubjects) -> Figures:
+def change_figures(subjects: SimulatedSubjects, filtered_subjects: FilteredSubjects) -> Figures:
     """Power and delay of detecting a lasting upward change."""
     found = filtered_subjects.anomaly & (filtered_subjects.deviation > 0.0) & (subjects.days >= CHANGE_DAY)
     delays = np.where(found, subjects.days, np.inf).min(axis=1) - CHANGE_DAY
@@ -67,14 +67,14 @@ def change_figures(subjects: Subjects, filtered_subjects: FilteredSubjects) -> F
     } | trend_figures(filtered_subjects)
 
 
-def single_day_figures(subjects: Subjects, filtered_subjects: FilteredSubjects) -> Figures:
-    """Effect of one outlier, or one true excursion, on that day and in the five weeks after."""
-    everyone, hit = np.arange(len(subjects.days)), subjects.changed
-    that_day = subjects.days[everyone, hit][:, None]
+def single_day_figures(subjects: SimulatedSubjects, filtered_subjects: FilteredSubjects) -> Figures:
+    """Effect of an outlier or excursion on that day and the next five weeks."""
+    rows, hit = np.arange(len(subjects.days)), subjects.changed
+    that_day = subjects.days[rows, hit][:, None]
     after = (subjects.days > that_day) & (subjects.days <= that_day + 35.0)
     later = filtered_subjects.anomaly & after & (filtered_subjects.deviation > 0.0)
     return {
-        "alarm_that_day": float(filtered_subjects.anomaly[everyone, hit].mean()),
+        "alarm_that_day": float(filtered_subjects.anomaly[rows, hit].mean()),
         "alarm_within_35d": float(later.any(axis=1).mean()),
         "baseline_bias": float((filtered_subjects.baseline - subjects.norm[:, None])[after].mean()) * POINTS,
     }
@@ -86,7 +86,7 @@ def trend_figures(filtered_subjects: FilteredSubjects) -> Figures:
     return {f"trend_{direction}": float(np.mean(trends == direction)) for direction in ("rising", "falling")}
 
 
-def rolling_figures(stable: Subjects, rolling: RollingReads, last_day: float) -> Figures:
+def rolling_figures(stable: SimulatedSubjects, rolling: RollingReads, last_day: float) -> Figures:
     """False alarms when every recording is read from its own window."""
     onsets = _onsets(rolling.anomaly)
     late = stable.days >= last_day / 2.0
@@ -99,8 +99,8 @@ def rolling_figures(stable: Subjects, rolling: RollingReads, last_day: float) ->
     }
 
 
-def absorption_figures(stepped: Subjects, rolling: RollingReads, offset: float) -> Figures:
-    """Share of a 1-SD step that the baseline absorbed, and share still alarmed, by days since."""
+def absorption_figures(stepped: SimulatedSubjects, rolling: RollingReads, offset: float) -> Figures:
+    """Absorbed share of a 1-SD step, and share still alarmed, by days since."""
     norm = started_logit(stepped.norm, offset)
     full = started_logit(score_of_logit(stepped.norm_logit + stepped.own_sd), offset) - norm
     moved = (started_logit(rolling.baseline, offset) - norm[:, None]) / full[:, None]
@@ -119,7 +119,9 @@ def _onsets(anomaly: Flags) -> Flags:
     return began
 
 
-def _episodes_per_year(subjects: Subjects, anomaly: Flags, rows: NDArray[np.intp] | slice = slice(None)) -> float:
+def _episodes_per_year(
+    subjects: SimulatedSubjects, anomaly: Flags, rows: NDArray[np.intp] | slice = slice(None)
+) -> float:
     days = subjects.days[rows]
     began = _onsets(anomaly[rows]) & (days >= SETTLED_DAY)
     return float(began.sum() / ((days[:, -1] - SETTLED_DAY).sum() / DAYS_A_YEAR))
