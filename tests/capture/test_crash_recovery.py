@@ -1,4 +1,4 @@
-"""A power cut at any byte of the last block: everything before that block is offered again."""
+"""A power cut at any byte of the last block: everything before that block is offered."""
 
 import numpy as np
 import pytest

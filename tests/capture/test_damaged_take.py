@@ -1,4 +1,4 @@
-"""Whatever happens to a take's file: exactly the undamaged sound is offered, and no gap is closed."""
+"""Any damage to a take's file: exactly the undamaged sound is offered, and no gap is closed."""
 
 import errno
 import itertools
@@ -51,7 +51,7 @@ def write_take(path, lengths, marks=(), closed=True, keep_frames=None):
 
 
 def offered(path, **known):
-    """All the samples that are offered, in order; none where nothing can be read."""
+    """All offered samples, in order; empty if nothing can be read."""
     try:
         found = salvage(path, KEY, **known)
     except EncryptedFileError:
@@ -65,7 +65,7 @@ def joined(pieces):
 
 @st.composite
 def damage(draw):
-    """One thing that happens to the bytes of a file, as a function of them."""
+    """A random kind of damage, as a function of the file's bytes."""
     kind = draw(st.sampled_from(["flip", "zeros", "cut", "insert", "truncate", "append", "exchange", "repeat"]))
     at, other = draw(st.floats(0, 1)), draw(st.floats(0, 1))
     size = draw(st.integers(1, 600))
@@ -116,19 +116,19 @@ def test_exactly_the_undamaged_sound_is_offered_and_the_file_stays(tmp_path_fact
         at = sum(len(each) for each in found)
         if np.array_equal(got[at : at + len(samples)], samples):
             found.append(samples)
-    assert np.array_equal(got, joined(found))  # whole blocks of the take, in its order, and nothing else
+    assert np.array_equal(got, joined(found))  # only whole blocks of the take, in order
     (begin, end, _), *_ = places
     readable = content[8:HEAD_BYTES] == whole[8:HEAD_BYTES] and whole[begin:end] in content
     for samples, block in sound:
         offers = any(samples is each for each in found)
         if block in content:
             assert offers or not readable
-        elif block[5:] not in content:  # its content, whatever became of its kind and length
+        elif block[5:] not in content:  # its content is damaged, not only its header
             assert not offers
     assert path.read_bytes() == content
     look = inspect_leftovers(path.parent, KEY)
     assert len(look.takes) + len(look.damaged) + len(look.empty) == 1
-    for _ in look.takes:  # these are taken in as they are
+    for _ in look.takes:  # these open normally
         assert np.array_equal(read_take(path, KEY).samples, got)
     if look.empty:
         assert not sound
@@ -158,7 +158,7 @@ def test_no_gap_is_closed_and_every_gap_is_where_the_sound_is_missing(tmp_path_f
 
 @pytest.mark.parametrize("place", range(5))
 def test_a_damaged_kind_or_length_costs_nothing(tmp_path, place):
-    """What follows a block, or the end of the file, tells where it ends."""
+    """The next block, or the end of the file, shows where a block ends."""
     path = tmp_path / "a.take"
     places = write_take(path, [200, 200, 200], closed=False)
     whole = path.read_bytes()
@@ -264,7 +264,7 @@ def test_what_came_after_the_end_of_the_take_is_not_offered(tmp_path):
 
 
 def test_a_flip_near_the_end_is_damage_and_not_a_torn_block(tmp_path):
-    """A crash tears the last block alone: a block that opens behind one that does not proves another cause."""
+    """A crash damages only the last block: if a later block decrypts, there is another cause."""
     path = tmp_path / "a.take"
     places = write_take(path, [200, 200, 200], closed=False)
     content = bytearray(path.read_bytes())

@@ -286,13 +286,13 @@ def test_frames_that_the_sound_system_lost_are_counted_from_its_own_flags():
     data = np.arange(960, dtype=np.int16).reshape(-1, 1)
     session._take_block(data, 960, None, sounddevice.CallbackFlags(0))
     session._take_block(data, 960, None, sounddevice.CallbackFlags(2))
-    data[:] = 0  # the sound system uses its memory again
+    data[:] = 0  # the sound system reuses its buffer
     assert [block.overflowed for block in blocks] == [False, True]
     assert np.array_equal(blocks[0].samples, np.arange(960))
 
 
 class SettableClock(ManualClock):
-    """Somebody may set it."""
+    """The computer's clock may be set."""
 
     wrong = timedelta(0)
 

@@ -1,4 +1,4 @@
-"""The check of the room, and hints at sound that was improved on its way."""
+"""The room check, and detection of sound enhancement."""
 
 import time
 from pathlib import Path

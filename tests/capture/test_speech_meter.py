@@ -39,7 +39,7 @@ def test_a_soft_voice_counts_as_much(spoken):
 def test_noise_and_silence_are_neither_speech_nor_voice():
     noise = np.random.default_rng(2).normal(0, 300, 10 * 16_000).astype(np.int16)
     counter = SpeechCounter(16_000)
-    counter.feed(noise[: 3 * 16_000], counts=False)  # the lead-in makes the noise of the room known
+    counter.feed(noise[: 3 * 16_000], counts=False)  # the lead-in sets the noise floor
     counter.feed(noise)
     assert counter.so_far().speech_s < 0.2
     assert counter.so_far().sound_s < 0.2

@@ -1,4 +1,4 @@
-"""What a take says of itself, and how it begins."""
+"""The manifest of a take, and its start."""
 
 import hashlib
 import threading
@@ -163,7 +163,7 @@ def test_a_slow_disk_is_neither_a_stall_nor_a_loss(new_recorder, microphone):
     recorder.start(microphone.device)
     microphone.play(1)
     assert hangs.wait(60)
-    for _ in range(4):  # the microphone goes on meanwhile
+    for _ in range(4):  # the microphone continues
         clock.advance(1.0)
         microphone.play(1)
     works_again.set()

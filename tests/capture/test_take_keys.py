@@ -1,4 +1,4 @@
-"""Every take has a key of its own; without it the sound is gone, whatever else somebody has."""
+"""Every take has a key of its own; without it the sound cannot be decrypted."""
 
 import struct
 
@@ -31,7 +31,7 @@ def write(path, key, samples=SAMPLES):
 
 
 def write_of_old(path, key):
-    """As the first format was: no slot, sealed with the library's key."""
+    """The first format: no slot, encrypted with the library's key."""
     salt = bytes(16)
     cipher = AESGCM(HKDF(SHA256(), 32, salt, b"vbdesk take").derive(key))
     content = b"VBTAKE1\n" + salt
@@ -99,7 +99,7 @@ def test_takes_of_the_first_format_open_as_before(tmp_path, key):
 def test_sound_that_is_not_what_the_manifest_says_is_refused(tmp_path, key):
     writer = EncryptedTakeWriter(tmp_path / "a.take", key, RATE)
     writer.append(SAMPLES)
-    writer._digest.update(b"one more")  # a fault of the writer, or of its memory
+    writer._digest.update(b"one more")  # simulates a fault of the writer, or of its memory
     writer.close()
     with pytest.raises(FileDamaged, match="not what was recorded"):
         read_take(tmp_path / "a.take", key)

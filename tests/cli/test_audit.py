@@ -22,9 +22,9 @@ PROFILE = Profile("p-1", "St. Anne clinic", "service", "https://voice.example", 
 
 
 class Keyring(KeyringBackend):
-    """The keyring of this person, in memory."""
+    """A keyring in memory."""
 
-    priority = -1  # never chosen by itself
+    priority = -1  # never selected automatically
 
     def __init__(self):
         super().__init__()
@@ -81,7 +81,7 @@ def test_a_log_cut_at_its_end_ends_with_status_1(folder, tmp_path):
     done = audit("verify", "--data-dir", tmp_path, "--json")
     assert done.exit_code == 1
     document = json.loads(done.output)
-    assert document.pop("findings")[0] == STRUCTURE_DIFFERS  # a trigger had to go first
+    assert document.pop("findings")[0] == STRUCTURE_DIFFERS  # the test had to drop a trigger
     assert document == {"ok": False, "entries": 3, "broken_at": 4}
 
 

@@ -1,4 +1,4 @@
-"""The commands that field staff and the office type, on two computers with keyrings of their own."""
+"""The bundle commands of field staff and office, on two computers with separate keyrings."""
 
 import json
 import subprocess
@@ -42,7 +42,7 @@ PASSPHRASE = "seven boats on the lake"
 class KeyringOfOneComputer(KeyringBackend):
     """A keyring without a disk."""
 
-    priority = -1  # never chosen by itself
+    priority = -1  # never selected automatically
 
     def __init__(self):
         super().__init__()
@@ -59,7 +59,7 @@ class KeyringOfOneComputer(KeyringBackend):
 
 
 class Computer:
-    """A folder of the desk, a keyring, and somebody who types."""
+    """A desk's folder, a keyring, and a person who types."""
 
     def __init__(self, folder, profile=PROFILE):
         self.folder, self.profile = folder, profile
@@ -81,7 +81,7 @@ class Computer:
             keyring.set_keyring(before)
 
     def send(self):
-        """As `vbdesk sync` does."""
+        """Send as `vbdesk sync` does."""
         with self.at_its_keyring():
             return send_waiting(None, self.folder, quiet=True).report
 
@@ -180,7 +180,7 @@ def test_recordings_go_from_one_computer_to_the_other_and_are_listed(field, offi
 
 
 def test_a_passphrase_is_asked_for_twice_when_a_bundle_is_made(field, stick):
-    """The one test that locks with a passphrase: it takes a second, as it should."""
+    """The only test with a real passphrase, which takes a second."""
     made = field.type("export", stick, answers=(PASSPHRASE, PASSPHRASE))
     assert made.exit_code == 0
     assert PASSPHRASE not in made.output
@@ -191,7 +191,7 @@ def test_a_passphrase_opens_the_bundle_and_another_one_does_not(field, office, s
     field.type("export", stick, "--for", office.type("key").stdout.strip())
     path = file_on(stick)
     whole = with_quick_passphrase(path.read_bytes(), office.bundle_secret, PASSPHRASE)
-    path.write_bytes(whole[:60] + b"?" + whole[61:])  # in the locked secret: the passphrase is not what is wrong
+    path.write_bytes(whole[:60] + b"?" + whole[61:])  # damage the locked secret: the passphrase is right
     assert "changed on its way" in office.type("import", path, answers=(PASSPHRASE,)).stderr
     path.write_bytes(whole)
     assert "passphrase does not open" in office.type("import", path, answers=("seven boats on the sea",)).stderr

@@ -20,7 +20,7 @@ NAMES = ("ward4-0172_2026-03-01_09-30-12.flac", "ward4-0172_2026-03-08_09-31-40.
 
 @pytest.fixture
 def surroundings(tmp_path, speech_file, monkeypatch):
-    """What the guide supposes: a service, an account in the environment, and a folder of recordings."""
+    """What the guide assumes: a service, an account in the environment, and a folder of recordings."""
     recordings = tmp_path / "lab" / "recordings"
     recordings.mkdir(parents=True)
     for number, name in enumerate(NAMES):

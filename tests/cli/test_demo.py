@@ -19,7 +19,7 @@ def surroundings(folder: Path) -> dict[str, str]:
 
 
 def processes_in(folder: Path) -> list[str]:
-    """Command lines of live processes that work in `folder`."""
+    """Command lines of running processes that use `folder`."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:

@@ -1,4 +1,4 @@
-"""`vbdesk desk` where it cannot start."""
+"""`vbdesk desk` without a display."""
 
 import pytest
 from typer.testing import CliRunner
@@ -8,7 +8,7 @@ from vbdesk.cli.main import app
 
 @pytest.fixture
 def nowhere(monkeypatch):
-    """A session without a screen."""
+    """A session without a display."""
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("sys.platform", "linux")

@@ -1,4 +1,4 @@
-"""Whatever a service, a bundle, a file name or a library says, no command prints a sign that steers the terminal."""
+"""No command prints control characters from a service, a bundle, a file name or a library."""
 
 import sys
 import unicodedata
@@ -41,7 +41,7 @@ STEERING = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 def steering(printed):
-    """The signs of what was printed that would steer a terminal, line feeds apart."""
+    """Characters of the output that could control a terminal, except line feeds."""
     return {sign for sign in set(printed) if unicodedata.category(sign) in STEERING} - {"\n"}
 
 

@@ -1,4 +1,4 @@
-"""`vbdesk jobs` and the way to a service, run as a person runs them."""
+"""`vbdesk jobs` and its connection to a service, run as a person runs them."""
 
 import json
 import os
@@ -140,7 +140,7 @@ def test_a_locked_keyring_is_said_and_not_bypassed(tmp_path, near_service, profi
 
 
 def test_ctrl_c_ends_a_wait_in_order(near_service):
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes the call, and does not answer
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and does not answer
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         surroundings = {**os.environ, **near_service.environment, "VBDESK_BASE_URL": address}
         waiting = subprocess.Popen(
@@ -151,7 +151,7 @@ def test_ctrl_c_ends_a_wait_in_order(near_service):
             text=True,
         )
         silent.settimeout(30)
-        silent.accept()[0].close()  # it asks, and will ask again
+        silent.accept()[0].close()  # the first attempt; it retries
         waiting.send_signal(signal.SIGINT)
         out, err = waiting.communicate(timeout=300)
     assert (waiting.returncode, out, err) == (130, "", "Stopped. What was done is kept.\n")

@@ -1,4 +1,4 @@
-"""Commands give the service on this computer its key: from the keyring, or with the passphrase, asked in a terminal."""
+"""Commands give the local service its key: from the keyring, or with the passphrase, asked in a terminal."""
 
 import pytest
 import typer
@@ -21,7 +21,7 @@ def place(tmp_path):
 
 @pytest.fixture
 def terminal(monkeypatch):
-    """Somebody sits in front of the command and answers its questions."""
+    """A person answers the command's questions."""
     asked = []
 
     def answer(question, **options):

@@ -25,7 +25,7 @@ def run(tmp_path):
 
 
 def flat(value, place=""):
-    """Every leaf of nested JSON by its place."""
+    """Every leaf of nested JSON by its path."""
     if isinstance(value, dict | list) and value:
         items = value.items() if isinstance(value, dict) else enumerate(value)
         return {name: leaf for key, item in items for name, leaf in flat(item, f"{place}/{key}").items()}

@@ -1,4 +1,4 @@
-"""`vbdesk signs` and `vbdesk features`: what stands behind a result, and `vbdesk analyze` in other languages."""
+"""`vbdesk signs` and `vbdesk features`: evidence and definitions; `vbdesk analyze` in other languages."""
 
 import json
 

@@ -23,7 +23,7 @@ def recordings(tmp_path, speech_file):
 
 @pytest.fixture
 def submit(vbdesk, tmp_path):
-    """Submit into a group of the test's own, with a journal of its own."""
+    """Submit into a group of the test, with its own journal."""
 
     def run(*arguments):
         return vbdesk("submit", *arguments, "--journal", tmp_path / "journal.jsonl")
@@ -206,7 +206,7 @@ def test_a_journal_on_a_full_disk_ends_in_a_sentence_and_the_next_run_sends_each
 
 
 def test_a_time_that_is_not_used_is_said(submit, vbdesk, near_service, recordings, tmp_path):
-    """The recording was sent before with another time, known from this journal or from the service alone."""
+    """The recording was sent before with another time, known from this journal or only from the service."""
     first, *_ = sorted(recordings.iterdir())
     command = [first, "--group", "subj-9", "--sign", "stress"]
     assert submit(*command, "--recorded-at", "2026-03-01T10:00:00Z").exit_code == 0

@@ -1,4 +1,4 @@
-"""`vbdesk sync`: the library's line and a folder of results, without a window."""
+"""`vbdesk sync`: the library's queue and a folder of results, without a window."""
 
 import csv
 import json
@@ -61,7 +61,7 @@ def opened(tmp_path, profile, vault):
 
 @pytest.fixture
 def record(opened, speech_file, tmp_path):
-    """Put recordings into the line, of different sound each."""
+    """Put recordings with different sound into the queue."""
 
     def make(count):
         library = opened()
@@ -76,7 +76,7 @@ def record(opened, speech_file, tmp_path):
 
 
 def jobs_of(near_service):
-    """What the service really has; a lost answer is asked for again with the same key, and makes no second job."""
+    """The service's jobs; a lost answer is requested again with the same key, and makes no second job."""
     return near_service.service.records.jobs(near_service.credentials.account_id)
 
 
@@ -323,7 +323,7 @@ def test_recordings_that_cannot_be_opened_end_the_command_with_one_sentence(prof
 
 
 class IdleSyncWorker:
-    """Tries a recording six times in no time, and puts it off for a quarter of an hour."""
+    """Tries a recording six times at once, then postpones it for a quarter of an hour."""
 
     status = SyncStatus(True, "Connected.", None, None)
 
@@ -384,7 +384,7 @@ def test_a_doubled_put_is_success_and_a_foreign_file_at_an_address_is_never_anal
 
 
 def is_one_plain_sentence(said):
-    """Whether nothing but sentences stands on the terminal, and the last one is at most three short ones."""
+    """Whether the terminal shows only sentences, the last with at most three short ones."""
     last = said.err.splitlines()[-1] if said.err else "."
     return "Traceback" not in said.err and "Error" not in said.err and last.endswith(".") and last.count(". ") <= 4
 
@@ -435,7 +435,7 @@ def test_a_disk_that_refuses_from_the_start_is_said_at_once(
 
 @pytest.fixture
 def on_small_disk(disk_of, profile, vault, speech_file, tmp_path):
-    """Two recordings in the line of a library on a real disk of 4 MB; gives the disk's folder."""
+    """Two recordings in the queue of a library on a real disk of 4 MB; returns the disk's folder."""
     folder = disk_of("4m")
     ProfileStore(folder).save(profile)
     with closing(LockedLibrary(profile, library_folder(folder, profile.profile_id), vault)) as library:
@@ -498,7 +498,7 @@ def states(folder, vault, wanted):
 
 @pytest.fixture
 def doubtful(opened):
-    """Two recordings in the line whose clock was a day behind, in the same run of the computer."""
+    """Two recordings in the queue whose clock was a day behind, of the same uptime."""
     library = opened()
     clock = library.store.clock
     made = []
@@ -533,7 +533,7 @@ def test_a_doubtful_time_is_said_with_what_to_do_and_nothing_is_sent(
         assert f"--time {take_id}=suggested, --time {take_id}=keep, --time {take_id}=DATE-AND-TIME." in said.err
     assert sorted(report["undecided_times"]) == sorted(doubtful)
     assert analyses(near_service) == 0
-    sync(tmp_path, vault)  # a later run says it again
+    sync(tmp_path, vault)  # a later run reports it again
     assert capsys.readouterr().err.count("Use vbdesk sync with one of these") == 2
 
 
@@ -628,7 +628,7 @@ def test_a_changed_entry_is_named_with_its_id_and_what_to_do(record, opened, tmp
 
 @pytest.fixture
 def moved(doubtful, opened, tmp_path, vault):
-    """The same two; a person moved the first to a time that a service told which was wrong then."""
+    """The same two; a person moved the first to a service's time that was wrong."""
     sync(tmp_path, vault, quiet=True)
     with closing(opened()) as library:
         original = library.get(doubtful[0]).recorded_at
@@ -682,7 +682,7 @@ class ClockAhead(SystemClock):
 
 @pytest.fixture
 def wrong_clock(monkeypatch):
-    """The computer's clock is three hours ahead while the sync worker sends."""
+    """The computer's clock is three hours ahead during sending."""
     monkeypatch.setattr("vbdesk.outbox.sync.sync_worker.SystemClock", ClockAhead)
 
 

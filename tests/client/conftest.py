@@ -1,4 +1,4 @@
-"""A service that answers from a script, the real one in process, and clients on them that never really wait."""
+"""A scripted service, the real one in process, and clients that never really wait."""
 
 import json
 import sys
@@ -35,10 +35,10 @@ Answer = httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]
 
 
 class ScriptedService:
-    """Answers requests one after the other from `answers`; the last one again and again.
+    """Answers requests from `answers`, one after the other, and repeats the last one.
 
     Attributes:
-        requests: what was asked, with bodies read.
+        requests: the received requests, with bodies read.
     """
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def make_client(service, clock):
-    """Makes clients on the scripted service."""
+    """Make clients of the scripted service."""
     clients: list[Client] = []
 
     def make(**options: Any) -> Client:

@@ -1,4 +1,4 @@
-"""Why the service cannot be reached, told apart on real connections to this computer."""
+"""Causes of an unreachable service, on real connections to this computer."""
 
 import datetime as dt
 import errno
@@ -77,7 +77,7 @@ def authority(tmp_path_factory):
 
 
 class Answering(BaseHTTPRequestHandler):
-    """Answers everything alike, as a portal does."""
+    """Gives everything the same answer, like a portal."""
 
     status, headers_sent, body = 200, {}, b""
 
@@ -96,7 +96,7 @@ class Answering(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """Keeps silent about callers that hang up."""
+    """Ignores callers that disconnect."""
 
     def handle_error(self, request, client_address):
         pass
@@ -121,7 +121,7 @@ def answering(status, body=b"", **headers):
 
 
 def failure_at(address, transport=None):
-    """What becomes of a request there."""
+    """The error of a request to an address."""
     with (
         Client(address, Credentials("acc-1", "key"), retries=RetryRule.NEVER, transport=transport) as client,
         pytest.raises((ConnectionFailed, CaptivePortal, UnexpectedAnswer, ServiceUnavailable)) as raised,
@@ -131,7 +131,7 @@ def failure_at(address, transport=None):
 
 
 def put_failure_at(address):
-    """What becomes of an upload there."""
+    """The error of an upload to an address."""
     grant = UploadGrant(upload_url=f"{address}/put", upload_ref="r", expires_at=NOW, required_headers={})
     with (
         Client("http://127.0.0.1:9", Credentials("acc-1", "key"), retries=RetryRule.NEVER) as client,
@@ -180,7 +180,7 @@ def test_a_storage_that_cannot_be_reached_is_told_from_the_service():
 
 
 def test_a_name_that_is_not_found_is_told_as_such():
-    too_long_to_be_asked_for = ".".join(["x" * 60] * 5)  # no name service is asked: no question can hold it
+    too_long_to_be_asked_for = ".".join(["x" * 60] * 5)  # too long for a DNS query
     error = failure_at(f"http://{too_long_to_be_asked_for}")
     assert (error.cause, error.maybe_delivered) == (FailureCause.NAME, False)
 

@@ -1,4 +1,4 @@
-"""Lists read as one, and waiting for many jobs."""
+"""Reading all pages of a list, and waiting for many jobs."""
 
 import subprocess
 import sys
@@ -61,7 +61,7 @@ def test_all_jobs_of_a_group_keep_to_the_filters_on_every_page(client, service):
 
 
 class Analyses:
-    """Jobs that end one after the other, each some seconds after the one before."""
+    """Jobs that end one after the other, a few seconds apart."""
 
     def __init__(self, clock, names, each_s):
         self.clock = clock

@@ -1,4 +1,4 @@
-"""The request budget: room in sliding windows, shared and remembered."""
+"""The request budget: sliding windows, shared and stored."""
 
 from threading import Thread
 
@@ -16,7 +16,7 @@ CREDITS = {"credits": 5}
 
 
 class ListJournal:
-    """Keeps the requests of a run on a clock that the test sets."""
+    """Stores the requests of a run on a manual clock."""
 
     def __init__(self):
         self.now = 0.0
@@ -42,7 +42,7 @@ def test_whoever_waits_as_told_never_exceeds_the_limit(limit, steps):
     now, times = 0.0, []
     for step, books_ahead in steps:
         now += step
-        if books_ahead:  # a page: takes the next place, and leaves when it comes
+        if books_ahead:  # a page: reserves the next slot, and sends then
             times.append(now + budget.reserve(GENERAL, now))
         else:  # the sync worker: waits until there is room
             now += budget.wait_s(GENERAL, now)
@@ -156,7 +156,7 @@ def test_a_refusal_slows_everything_down_that_shares_the_budget(make_client, ser
     make_client(budget=budget).account.credits()
     assert clock.waits == [37]
     service.will_answer(service.error(429, "RATE_LIMIT_EXCEEDED", Retry_After="3600"))
-    with pytest.raises(RateLimited):  # such a pause is the caller's to plan
+    with pytest.raises(RateLimited):  # the caller must plan with such a pause
         make_client(budget=budget).account.credits()
     assert budget.wait_s(GENERAL, clock.monotonic()) == 3600
 
@@ -169,7 +169,7 @@ def test_programs_one_after_the_other_keep_within_the_plan_together(tmp_path):
 
     assert [program().reserve(GENERAL, 5) for _ in range(2)] == [0, 0]
     now[0] += 20
-    path.write_text(path.read_text() + '["general",17')  # cut off by a crash
+    path.write_text(path.read_text() + '["general",17')  # truncated by a crash
     assert program().wait_s(GENERAL, 3) == 40.25
     now[0] += 41
     assert program().wait_s(GENERAL, 3) == 0

@@ -1,4 +1,4 @@
-"""Resources: what is sent, and what comes of the answers."""
+"""Resources: the requests sent, and the decoded answers."""
 
 import hashlib
 import hmac
@@ -94,7 +94,7 @@ def test_waiting_ends_when_its_time_is_over_or_the_caller_asks(client, service):
 
 
 def test_an_answer_about_something_else_is_no_answer(client, service):
-    """As something between that keeps answers may give: it may be another person's."""
+    """A faulty cache may return another person's answer."""
     service.will_answer(service.job(job_id="another"))
     with pytest.raises(UnexpectedAnswer):
         client.jobs.get("job-of-this-person")

@@ -1,4 +1,4 @@
-"""Keeping a folder of results up to date, on the real routes."""
+"""Synchronising a folder of results, on the real routes."""
 
 import csv
 import json

@@ -26,7 +26,7 @@ MORNING = datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
 
 @pytest.fixture
 def files(tmp_path, speech_file):
-    """Three recordings of one subject, made at the same moment as far as the files know."""
+    """Three recordings of one subject with the same modification time."""
     folder = tmp_path / "recordings"
     folder.mkdir()
     made = []
@@ -201,7 +201,7 @@ def test_the_moment_in_a_file_name_is_read(name, moment):
 # Recovery by identity
 
 
-SUPPLIED = MORNING.replace(microsecond=123456)  # a time with a fraction: somebody else may have been given the same
+SUPPLIED = MORNING.replace(microsecond=123456)  # a supplied fraction: another recording may have the same
 
 
 @pytest.fixture
@@ -283,7 +283,7 @@ def test_a_key_is_repeated_for_less_than_23_hours_of_the_services_time(desk, twi
 
 
 def test_a_promise_that_was_not_seen_before_the_asking_does_not_count(desk, twins, journal):
-    """The service honours keys now; nobody knows whether it did when it was asked."""
+    """The service keeps keys now; whether it did at the time of the request is unknown."""
     desk.faults = [KeyboardInterrupt()]
     file = FileToSubmit(twins[0], "mr-y", SUPPLIED, PULSE, duration_s=20.0)
     with pytest.raises(KeyboardInterrupt):

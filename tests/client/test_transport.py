@@ -203,7 +203,7 @@ def test_the_services_clock_is_read_from_its_answers_alone(client, service):
     client.account.credits()
     assert client.server_time == datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
     client.account.credits()
-    assert client.server_time is None  # the time of an earlier answer is not the time of this one
+    assert client.server_time is None  # an earlier answer's time is outdated
 
 
 @pytest.mark.parametrize(("status", "code"), [(401, "UNAUTHORIZED"), (404, "NOT_FOUND"), (429, "RATE_LIMIT_EXCEEDED")])

@@ -1,4 +1,4 @@
-"""The trial of a webhook's receiver."""
+"""The test delivery to a webhook's receiver."""
 
 import httpx
 import pytest

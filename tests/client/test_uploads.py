@@ -139,7 +139,7 @@ def test_a_file_of_the_same_size_at_the_address_is_never_taken_for_ours(client, 
 
 
 class CutsFirstPut(httpx.BaseTransport):
-    """Gives the ready answers, and cuts the first PUT after so many of its pieces."""
+    """Gives prepared answers, and breaks the first PUT after some of its pieces."""
 
     def __init__(self, pieces, *answers):
         self.pieces, self.answers = pieces, list(answers)

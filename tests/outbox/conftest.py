@@ -39,7 +39,7 @@ def clock():
 
 @pytest.fixture
 def folder_in_memory(tmp_path_factory):
-    """A folder whose files need not last, where the system has a place for such."""
+    """A temporary folder, in memory where the system has such a place."""
     if not QUICK.is_dir():
         yield tmp_path_factory.mktemp("folder")
         return
@@ -56,7 +56,7 @@ def library(tmp_path, clock):
 
 @pytest.fixture
 def reopen(tmp_path, clock):
-    """Open the library once more, as after a restart."""
+    """Open the library again, as after a restart."""
     opened = []
 
     def again():
@@ -70,7 +70,7 @@ def reopen(tmp_path, clock):
 
 @pytest.fixture
 def new_take(library):
-    """Write a sealed take and take it in; returns its take id."""
+    """Write an encrypted take and add it to the library; returns its take id."""
 
     def make(group_id="ward4-0172", seconds=20, rate=8000, **more):
         path = write_take(library.recording_folder / f"{new_id()}.take", seconds, rate)
@@ -86,7 +86,7 @@ def new_take(library):
 
 @pytest.fixture
 def waiting(library, new_take):
-    """A short recording in the line."""
+    """A short recording in the queue."""
 
     def make(*args, **more):
         take_id = new_take(*args, **{"seconds": 15, "rate": 1000, "recorded_at": MOMENT, **more})
@@ -98,7 +98,7 @@ def waiting(library, new_take):
 
 @pytest.fixture
 def waiting_line(waiting):
-    """Many short recordings in the line, a minute apart, of forty subjects."""
+    """Many short recordings in the queue, a minute apart, of forty subjects."""
 
     def make(count, first=0):
         for number in range(first, first + count):
@@ -155,7 +155,7 @@ def sync_worker(new_sync_worker):
 
 @pytest.fixture
 def drive(clock):
-    """Let a sync worker work, time passing as it asks for, until a condition holds or a while has passed."""
+    """Run a sync worker on the manual clock until a condition holds or a limit has passed."""
 
     def work(sync_worker, until=lambda: False, seconds=120.0):
         end = clock.monotonic() + seconds
@@ -186,11 +186,11 @@ KINDS = {
 
 
 class FakeService(httpx.BaseTransport):
-    """Scripted faults: `faults[kind]` is a queue; each entry is used up by one request of that kind.
+    """Scripted faults: `faults[kind]` is a queue; each request of that kind uses up one entry.
 
     Kinds are those of KINDS. An entry is an HTTP status, "lost" (done, but the answer never comes), "late" (the same,
-    but done only ten seconds later), "unreachable" (never arrived), an exception that ends the caller after it was
-    done, or a function of the request.
+    but done ten seconds later), "unreachable" (never arrived), an exception that ends the caller afterwards, or a
+    function of the request.
     """
 
     def __init__(self, clock: ManualClock) -> None:
@@ -199,15 +199,15 @@ class FakeService(httpx.BaseTransport):
         self.credits = 1000
         self.key = "right-key"
         self.polls_until_done = 1
-        self.analysis_s: float | None = None  # in place of polls, one job after the other
+        self.analysis_s: float | None = None  # jobs end in sequence by time instead of by polls
         self.ends_as = "done"
         self.plan: Plan | None = None  # enforces its limits
-        self.clock_ahead: timedelta | None = None  # tells its time
-        self.slips: deque[timedelta] = deque()  # by how much each of the next answers tells another time
+        self.clock_ahead: timedelta | None = None  # error of its clock; None: no Date header
+        self.slips: deque[timedelta] = deque()  # clock errors of the next answers
         self.digits = 6  # of recorded_at
-        self.key_kept_s: int | None = None  # promises to keep idempotency keys for so long, and does
+        self.key_kept_s: int | None = None  # keeps idempotency keys for so long, and says so
         self.keys: dict[str, tuple[float, bytes, dict]] = {}
-        self.recomputes = 0  # reads of a subject that are put off
+        self.recomputes = 0  # number of trajectory reads answered with "running"
         self.latency_s = 0.0
         self.upload_bytes_per_s = float("inf")
         self.faults: dict[str, deque] = {kind: deque() for kind in KINDS}

@@ -1,4 +1,4 @@
-"""Bundles for a passphrase with the least work for whoever guesses, so that tests need not wait for it."""
+"""Bundles for a passphrase with the smallest work factor, so that tests are fast."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ HEAD = struct.Struct(">7sBQ32sI")
 
 
 def lock_quickly(secret, passphrase):
-    """What `lock_identity` makes, by the age format (C2SP age.md)."""
+    """Make what `lock_identity` makes, in the age format (C2SP age.md)."""
 
     def text(content):
         return base64.b64encode(content).rstrip(b"=")
@@ -32,7 +32,7 @@ def lock_quickly(secret, passphrase):
 
 
 def with_quick_passphrase(bundle, secret, passphrase):
-    """The bytes of a bundle that `secret` opens, as those of one that `passphrase` opens."""
+    """Convert a bundle for `secret` to one for `passphrase`."""
     magic, form, _, _, _ = HEAD.unpack_from(bundle)
     locked = lock_quickly(secret, passphrase)
     rest = struct.pack(">I", len(locked)) + locked + bundle[HEAD.size :]

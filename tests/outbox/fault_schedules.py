@@ -1,7 +1,7 @@
-"""Schedules of faults for the outbox: what is in one, how it is played, what must hold at each step and at the end.
+"""Schedules of faults for the outbox: their moves, how to play them, and the invariants of each step and of the end.
 
-A schedule is played by `Bench.play` against the real service in process; `generate` makes one up,
-`smallest_that_fails` leaves out what it fails without.
+`Bench.play` plays a schedule against the real service in process; `generate` makes a random one; `smallest_that_fails`
+shrinks a failing one.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ SETTLED_WITHIN_S = 3 * 3600.0
 MOST_STEPS = 3000
 
 
-# What can be in a schedule
+# The moves of a schedule
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,14 @@ class Record:
 
 @dataclass(frozen=True)
 class Work:
-    """The sync worker does so many things, time passing as it asks for."""
+    """The sync worker does so many steps on the manual clock."""
 
     steps: int
 
 
 @dataclass(frozen=True)
 class Wait:
-    """So many seconds pass, and nobody does anything."""
+    """So many seconds pass."""
 
     seconds: float
 
@@ -85,26 +85,26 @@ class Kill:
 
 @dataclass(frozen=True)
 class Restart:
-    """Closed in order and opened again."""
+    """Closed normally and opened again."""
 
 
 @dataclass(frozen=True)
 class ClockStep:
-    """Somebody sets the laptop's clock."""
+    """Set the laptop's clock."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Sleep:
-    """The lid is closed for so long."""
+    """The laptop sleeps for so long."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Offline:
-    """The network is gone, or there again."""
+    """The network goes away or comes back."""
 
     gone: bool
 
@@ -119,7 +119,7 @@ class Analyse:
 
 @dataclass(frozen=True)
 class KeyRevoked:
-    """The account's key is another one; `told`: the laptop is told at once."""
+    """The account gets another key; `told`: the laptop has it at once."""
 
     told: bool
 
@@ -131,7 +131,7 @@ class Spend:
 
 @dataclass(frozen=True)
 class Rules:
-    """Somebody changes the settings: pauses, sends by hand, has sounds removed once their result is there."""
+    """Change the settings: pause, send manually, delete sounds after their result."""
 
     paused: bool = False
     by_hand: bool = False
@@ -140,7 +140,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody presses a button at a recording, wherever it stands."""
+    """Press a button of a recording in any state."""
 
     does: str  # one of _BUTTONS
     take: int
@@ -166,7 +166,7 @@ Move = (
 
 @dataclass(frozen=True)
 class Schedule:
-    """Circumstances and moves."""
+    """Conditions and moves."""
 
     moves: tuple[Move, ...]
     plan: Plan = Plan.STANDARD
@@ -179,7 +179,7 @@ class Schedule:
 
 
 def generate(random: Random) -> Schedule:
-    """A schedule of one to four recordings, with the sync worker at work between most faults."""
+    """A random schedule of one to four recordings, with sync steps between most faults."""
     precision = random.choice(list(Precision))
     moves: list[Move] = [_record(random, precision)]
     for _ in range(random.randint(2, 14)):
@@ -190,7 +190,7 @@ def generate(random: Random) -> Schedule:
 
 
 def _record(random: Random, precision: Precision) -> Record:
-    # services that cut digits cannot tell recordings of one subject and length within them apart, and need not
+    # services that truncate times cannot distinguish recordings of one subject within that precision
     least_us = {Precision.MICROSECONDS: 0, Precision.MILLISECONDS: 2000, Precision.SECONDS: 2_000_000}[precision]
     return Record(random.choice((least_us, least_us + 1, 90_000_000)), random.randint(0, 1), random.randint(0, 1))
 
@@ -226,7 +226,7 @@ _CHOICES, _WEIGHTS = list(_MAKERS), list(_MAKERS.values())
 
 
 def smallest_that_fails(schedule: Schedule, fails: Callable[[Schedule], bool]) -> Schedule:
-    """Leave moves out of a schedule as long as it still fails."""
+    """Remove moves from a schedule while it still fails."""
     size = max(1, len(schedule.moves) // 2)
     while size:
         for start in range(len(schedule.moves) - size, -1, -1):
@@ -242,7 +242,7 @@ def smallest_that_fails(schedule: Schedule, fails: Callable[[Schedule], bool]) -
 
 @dataclass
 class Tally:
-    """What happened in all schedules played."""
+    """Counts over all schedules."""
 
     schedules: int = 0
     takes: int = 0
@@ -260,11 +260,11 @@ class Tally:
 
 
 class Broken(AssertionError):
-    """Something that must hold did not."""
+    """An invariant does not hold."""
 
 
 class FaultsOfOurs(logging.Handler):
-    """Errors that the outbox logs: something in it went wrong that no schedule explains."""
+    """Errors logged by the outbox, which no schedule explains."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -276,7 +276,7 @@ class FaultsOfOurs(logging.Handler):
 
 
 class Bench:
-    """The service that all schedules share; each has an account of its own."""
+    """The service shared by all schedules; each has an account of its own."""
 
     def __init__(self, folder: Path) -> None:
         self.tally = Tally()
@@ -293,7 +293,7 @@ class Bench:
 
     def play(self, schedule: Schedule) -> None:
         """Play a schedule to its end; raises Broken."""
-        self._clock.moment += timedelta(minutes=10)  # no window of the account before
+        self._clock.moment += timedelta(minutes=10)  # all rate windows have passed
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             game = _Game(schedule, self._service, self._clock, Path(folder), self.tally)
             try:
@@ -315,7 +315,7 @@ def opened_bench(folder: Path) -> Iterator[Bench]:
 
 
 class _Game:
-    """One schedule under way."""
+    """A running schedule."""
 
     def __init__(self, schedule: Schedule, service: ServiceInProcess, clock: Clock, folder: Path, tally: Tally) -> None:
         self.schedule, self.service, self.tally = schedule, service, tally
@@ -327,8 +327,8 @@ class _Game:
         self.laptop = Laptop(folder, self.network, self.credentials, schedule.plan)
         self.recorded_at = MONDAY
         self.numbers = itertools.count()
-        self.expected_jobs: Counter[str] = Counter()  # by take: one, and one more for each try after a bad end
-        self.unproven: Counter[str] = Counter()  # by take: jobs that nothing proved, so that a person sent it again
+        self.expected_jobs: Counter[str] = Counter()  # by take: one, plus one for each retry after a failed job
+        self.unproven: Counter[str] = Counter()  # by take: unproven jobs that a person resolved by sending again
         self.arranged, self.arranged_in = Arranged(), 0
         self.began = clock.moment
 
@@ -338,7 +338,7 @@ class _Game:
         self.tally.refused_by_limit += self.refused_by_limit
         self.tally.simulated_s += (self.world.clock.moment - self.began).total_seconds()
         self.tally.faults.update(self.network.met)
-        for job_id in self.service.queued():  # of a schedule that broke off
+        for job_id in self.service.queued():  # of an interrupted schedule
             self.service.finish(job_id)
         self.laptop.close()
 
@@ -357,7 +357,7 @@ class _Game:
     # Moves
 
     def record(self, move: Record) -> None:
-        if len(self.laptop.takes) == 4:  # more of them make a schedule slower, not harder
+        if len(self.laptop.takes) == 4:  # more make a schedule slower, not harder
             return
         self.recorded_at += timedelta(microseconds=move.after_us)
         before = set(self.laptop.takes)
@@ -445,7 +445,7 @@ class _Game:
     # The end
 
     def settle(self) -> None:
-        """The faults stop, a person mends what is for a person to mend, and everything arrives."""
+        """End all faults and fix what needs a person; then everything arrives."""
         self.network.faults = {kind: type(queue)() for kind, queue in self.network.faults.items()}
         self.network.online = True
         self.laptop.tripwire.ends_in = None
@@ -478,7 +478,7 @@ class _Game:
         raise Broken(f"nothing moves any more: {states}, {self.laptop.sync_worker.status}")
 
     def send_again(self, take_id: str) -> None:
-        """A person decides it: only where the service keeps no keys, and cuts the time that would have proved a job."""
+        """Decide as a person: only needed if the service keeps no keys and truncates the identifying time."""
         self.holds(not self.schedule.knows_keys, "a person was asked at a service that keeps keys")
         self.holds(self.schedule.precision is not Precision.MICROSECONDS, "a person was asked though times prove jobs")
         mine = self.jobs_by_take(self.service.records.jobs(self.credentials.account_id))[take_id]
@@ -488,7 +488,7 @@ class _Game:
         self.laptop.do(lambda: self.laptop.library.send_again(take_id))
 
     def judge(self) -> None:
-        """What must hold at the end of every schedule."""
+        """Invariants at the end of every schedule."""
         jobs = self.service.records.jobs(self.credentials.account_id)
         items = {item.take_id: item for item in self.laptop.library.list()}
         self.holds(items.keys() == self.laptop.takes.keys(), "a take was lost, or is there twice")
@@ -507,14 +507,14 @@ class _Game:
         self.holds(not self.laptop.raw("SELECT * FROM pending"), "something is still to be done")
         self.judge_ledger(jobs)
         self.judge_audit()
-        # a request counts when it arrives, and the budget outlives a restart by the time of day
+        # a request counts when it arrives, and a restart keeps the budget by the time of day
         if not self.network.met[Fault.LATE] and not any(isinstance(move, ClockStep) for move in self.schedule.moves):
             self.holds(not self.refused_by_limit, f"{self.refused_by_limit} requests were refused for the rate")
         self.tally.takes += len(items)
         self.tally.jobs += len(jobs)
 
     def judge_audit(self) -> None:
-        """The log holds together, and tells of each job once."""
+        """The audit log is consistent and names each job once."""
         log = audit.AuditReader(self.laptop.folder, KEY)
         found = log.verify()
         self.holds(found.ok, f"the audit log is broken: {found}")
@@ -536,7 +536,7 @@ class _Game:
         self.holds(balance == self.granted - self.spent_elsewhere - paid, "the balance is not what was paid")
 
     def jobs_by_take(self, jobs: list[StoredJob]) -> dict[str, list[StoredJob]]:
-        """The service's jobs by the take whose sound they have, by the samples in the service's store."""
+        """The service's jobs by take, matched by the samples in the service's store."""
         take_of = {digest: take_id for take_id, digest in self.laptop.takes.items()}
         by_take: dict[str, list[StoredJob]] = {take_id: [] for take_id in self.laptop.takes}
         for job in jobs:
@@ -545,10 +545,10 @@ class _Game:
             by_take[take_of[digest]].append(job)
         return by_take
 
-    # At every step
+    # After every step
 
     def look(self) -> None:
-        """The Outbox tells what the database has, and the database what the service has."""
+        """The Outbox page matches the database, and the database matches the service."""
         self.tally.looks += 1
         with self.laptop.tripwire.off():
             library = self.laptop.library
@@ -566,7 +566,7 @@ class _Game:
                 self.look_at_item(item, pending.get(item.take_id), jobs, known)
 
     def look_at_page(self, counted: Counter[str], pending: Mapping[str, sqlite3.Row]) -> None:
-        """What the page shows: figures, rows, buttons, the order of the line, the banner."""
+        """Check the page: figures, rows, buttons, order of the queue, banner."""
         library, sync_worker, now = self.laptop.library, self.laptop.sync_worker, self.laptop.clock.now()
         if self.arranged_in != self.laptop.lives:
             self.arranged, self.arranged_in = Arranged(), self.laptop.lives

@@ -1,14 +1,14 @@
-"""Takes that are all equally long, on several computers of one account: a take marked done holds its own result.
+"""Takes of equal length on several computers of one account: each done take holds its own result.
 
-A hypothesis state machine against the real service in process. Recordings differ in their samples alone: length, size,
-rate and target are the same, subjects are two, and imported files share their capture times. Two desks and one
-computer that sends a folder with `submit_files` work on one account, hand each other bundles, lose answers, are killed
-and restored; groups are deleted behind them. The service keeps idempotency keys, or knows none.
+A hypothesis state machine against the real service in process. Recordings differ only in their samples: length, size,
+rate and target are the same, there are two subjects, and imported files share their capture times. Two desks and one
+computer that sends a folder with `submit_files` use one account, exchange bundles, lose answers, are killed and
+restored; groups are deleted meanwhile. The service keeps idempotency keys, or does not know them.
 
-What must hold after each step: a take with a job has one of its own sound, and no sound has more jobs than people
-asked for. At the end every take is done, where needed after a person has said to send it again. One thing nobody can
-see: a take was handed over, another computer has sent it, and somebody has deleted the group since. It may be sent once
-more then, so such a deletion counts as asked for.
+After each step, a take with a job has one with its own sound, and no sound has more jobs than people requested. At the
+end every take is done, if needed after a person has sent it again. One case cannot be detected: a take was handed over,
+another computer has sent it, and its group was deleted since. It may be sent once more, so such a deletion counts as a
+request.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ moments = st.sampled_from((WHOLE_SECOND, SUPPLIED))
 
 
 class Bench:
-    """One service for all machines, each of which has an account of its own, and a count of what happened."""
+    """One service for all machines, each with an account of its own, and counts of events."""
 
     def __init__(self) -> None:
         folder = tempfile.mkdtemp(prefix="vbdesk-identity-", dir=QUICK if QUICK.is_dir() else None)
@@ -78,11 +78,11 @@ class Bench:
 
 
 class _Interrupting(httpx.BaseTransport):
-    """The way of the computer without a desk: its program is ended in the middle of a submit, or loses its answer."""
+    """The network of the computer without a desk: ends its program during a submit, or loses its answer."""
 
     def __init__(self, network: BadNetwork) -> None:
         self.network = network
-        self.ends = 0  # submits after whose arrival the program is ended
+        self.ends = 0  # number of submits after which the program ends
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         answer = self.network.handle_request(request)
@@ -93,7 +93,7 @@ class _Interrupting(httpx.BaseTransport):
 
 
 class _WorldsTime:
-    """Time for a client: to wait is to let the world go on."""
+    """The clock of a client: a wait advances the simulation."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -106,7 +106,7 @@ class _WorldsTime:
 
 
 class IdentityMachine(RuleBasedStateMachine):
-    """See the module. `bench` is set by whoever runs it."""
+    """See the module. The test sets `bench`."""
 
     bench: Bench
 
@@ -119,7 +119,7 @@ class IdentityMachine(RuleBasedStateMachine):
     )
     def begin(self, knows_keys: bool, precision: Precision, first: list) -> None:
         bench = self.bench
-        bench.clock.moment += timedelta(days=3)  # nothing of the machine before counts
+        bench.clock.moment += timedelta(days=3)  # no earlier event counts any more
         bench.tally["schedules"] += 1
         bench.tally["with keys" if knows_keys else "without keys"] += 1
         self.knows_keys = knows_keys
@@ -141,8 +141,8 @@ class IdentityMachine(RuleBasedStateMachine):
         self.files: dict[str, FileToSubmit] = {}  # by the digest of their samples
         self.submitted: dict[str, str] = {}  # job id by digest
         self.sound_of: dict[str, str] = {}  # digest of its samples by take id
-        self.allowed: Counter[str] = Counter()  # jobs by digest: one, and one for each time that a person asked again
-        self.shared: set[str] = set()  # digests of what was in a bundle
+        self.allowed: Counter[str] = Counter()  # jobs by digest: one, plus one per request of a person
+        self.shared: set[str] = set()  # digests of recordings that were in a bundle
         self.group_of: dict[str, str] = {}  # by digest
         self.deleted: Counter[str] = Counter()  # deletions by group
         self.number = 0
@@ -168,7 +168,7 @@ class IdentityMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.number < MOST_TAKES)
     @rule(desk=desks, subject=subjects)
     def record(self, desk: int, subject: str) -> None:
-        """Nobody speaks into two microphones in one microsecond: each time is the microphone's own."""
+        """All times differ, as with real microphones."""
         samples, digest = self._new_sound()
         laptop = self.laptops[desk]
         moment = MONDAY + timedelta(seconds=7 * self.number, microseconds=self.number)
@@ -247,7 +247,7 @@ class IdentityMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.knows_keys)
     @rule(desk=desks, seconds=st.sampled_from((1.0, 4.0, 40.0)))
     def meet_late(self, desk: int, seconds: float) -> None:
-        """A request that arrives long after its caller gave up; without keys nobody can do anything about it."""
+        """A request that arrives long after its caller gave up; without keys it makes a second job."""
         self.laptops[desk].network.faults["analyze"].append((Fault.LATE, seconds))
         self._count([Fault.LATE])
 
@@ -274,7 +274,7 @@ class IdentityMachine(RuleBasedStateMachine):
 
     @rule(desk=desks)
     def hand_over(self, desk: int) -> None:
-        """What waits on one desk goes to the other, on a stick."""
+        """Hand the waiting recordings of one desk to the other in a bundle."""
         giver, taker = self.laptops[desk], self.laptops[1 - desk]
         lock = KeyLock(public_key(self.vault, self.profile))
         with giver.tripwire.off(), taker.tripwire.off():
@@ -297,7 +297,7 @@ class IdentityMachine(RuleBasedStateMachine):
 
     @rule(subject=subjects)
     def delete_group(self, subject: str) -> None:
-        """Somebody else of the account deletes the subject's group; its jobs stay."""
+        """Delete the subject's group from elsewhere; its jobs stay."""
         way = _Direct(self.bench.service)
         with Client(API, self.credentials, retries=RetryRule.NEVER, transport=way) as client, suppress(ClientError):
             client.groups.delete(subject)
@@ -324,7 +324,7 @@ class IdentityMachine(RuleBasedStateMachine):
     def _undecided(self, laptop: Laptop):
         return [item for item in laptop.library.list() if item.fix is Fix.SEND_AGAIN]
 
-    # What must hold
+    # Invariants
 
     @invariant()
     def every_job_is_of_its_own_sound(self) -> None:
@@ -360,7 +360,7 @@ class IdentityMachine(RuleBasedStateMachine):
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _settle(self) -> None:
-        """The faults stop, people decide what is theirs to decide, and everything arrives."""
+        """End all faults and make all decisions; then everything arrives."""
         for laptop in self.laptops:
             laptop.network.faults = {kind: type(queue)() for kind, queue in laptop.network.faults.items()}
             laptop.tripwire.ends_in = None
@@ -404,7 +404,7 @@ class IdentityMachine(RuleBasedStateMachine):
 
 
 class _Direct(httpx.BaseTransport):
-    """The service without a network between."""
+    """The service, called directly."""
 
     def __init__(self, service: ServiceInProcess) -> None:
         self._service = service

@@ -1,4 +1,4 @@
-"""A process that asks for the key of the service on this computer at the same moment as others."""
+"""A process that requests the key of the local service at the same moment as others."""
 
 import time
 
@@ -7,7 +7,7 @@ from vbdesk.outbox.profiles.vault import MemoryVault
 
 
 class SharedVault(MemoryVault):
-    """A keyring that several processes share, and that takes its time."""
+    """A slow keyring shared by several processes."""
 
     def __init__(self, secrets):
         self._shared = secrets
@@ -21,6 +21,6 @@ class SharedVault(MemoryVault):
 
 
 def ask(folder, secrets, barrier, found):
-    """Note the key that this process gets, once all of them ask."""
+    """Write down the key that this process gets, once all processes have asked."""
     barrier.wait()
     found.append(ServiceKeyStore(folder).open(SharedVault(secrets)).key)

@@ -1,4 +1,4 @@
-"""A laptop whose clock anybody may set, which starts anew and sleeps, beside a service that knows the true time."""
+"""A laptop whose clock can be set, which restarts and sleeps, with a service that knows the true time."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +21,7 @@ NOON = datetime(2026, 3, 1, 12, 0, 30, tzinfo=UTC)
 
 
 class TrueTime:
-    """The time of the world, which the service's clock shows."""
+    """The true time, which the service's clock shows."""
 
     def __init__(self, moment: datetime = NOON) -> None:
         self.moment = moment
@@ -37,7 +37,7 @@ class TrueTime:
 
 
 class SetClock:
-    """The clocks of a computer: `wrong` is by how much its time of day is ahead."""
+    """The clocks of a computer: `wrong` is the error of its time of day."""
 
     def __init__(self, true: TrueTime, name: str = "laptop") -> None:
         self._true, self._name, self._starts = true, name, 0
@@ -53,7 +53,7 @@ class SetClock:
         self._slept_s += seconds
 
     def stand_still(self, seconds: float) -> None:
-        """As a virtual machine that is suspended by its host; its time of day is set right afterwards."""
+        """Suspend it like a virtual machine; its time of day is correct afterwards."""
         self._true.advance(seconds)
         self._still_s += seconds
 
@@ -75,7 +75,7 @@ class ClockedLaptop:
     """A library, and a sync worker for each run of the desk.
 
     Attributes:
-        began: when each take really began, by take id.
+        began: true start of each take, by take id.
     """
 
     def __init__(self, folder: Path, service, name: str = "laptop") -> None:
@@ -88,7 +88,7 @@ class ClockedLaptop:
         self.library = Library(folder, KEY, self.clock)
 
     def restart(self) -> None:
-        """Switched off and on again."""
+        """Switch it off and on again."""
         self.close()
         self.clock.restart()
         self.library = Library(self._folder, KEY, self.clock)
@@ -100,7 +100,7 @@ class ClockedLaptop:
         self._clients = []
 
     def write(self, *, ends_at: timedelta | None = None) -> Path:
-        """A take as the recorder seals it; the clock may be set before it ends."""
+        """Record a take as the recorder does; the clock may be set before it ends."""
         at, boot = self.clock.now(), self.clock.boot()
         about = {
             "recorded_at": at.isoformat(),
@@ -131,7 +131,7 @@ class ClockedLaptop:
         return take_id
 
     def run(self, seconds: float = 60.0, meanwhile=lambda sync_worker: None, **more) -> SyncWorker:
-        """The desk is open, with a network, for so long."""
+        """Keep the desk open for so long, with a network."""
         sync_worker = SyncWorker(self.library, self._connect, self.clock, **{"plan": Plan.ENTERPRISE, **more})
         sync_worker.recover()
         end = self.true.monotonic() + seconds
@@ -148,7 +148,7 @@ class ClockedLaptop:
         return self.library.get(take_id).state
 
     def sent(self) -> list[datetime]:
-        """The times that the service was told."""
+        """The times that the service received."""
         return [job["recorded_at"] for job in self.service.jobs.values()]
 
     def _connect(self) -> Client:

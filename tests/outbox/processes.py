@@ -1,6 +1,6 @@
-"""Whole processes around the outbox: `vbdesk serve`, two flaky proxies before it, and `vbdesk sync`, which is killed.
+"""Real processes around the outbox: `vbdesk serve`, two flaky proxies, and `vbdesk sync`, which is killed.
 
-Everything is real but the speaker: takes are cut from the recordings of the tests.
+Only the speaker is not real: takes are cut from the tests' recordings.
 """
 
 import base64
@@ -74,7 +74,7 @@ class Proxy:
 
 
 class ProcessChain:
-    """One service behind bad roads, for all schedules."""
+    """One service behind flaky proxies, for all schedules."""
 
     def __init__(self, folder: Path) -> None:
         self._ports = (free_port(), free_port())
@@ -94,13 +94,13 @@ class ProcessChain:
         self.storage.stop()
 
     def mend(self) -> None:
-        """A good network, and nothing left of the bad one."""
+        """Make the network reliable, and drop the open connections."""
         for proxy in (self.api, self.storage):
             proxy.say("reset", "cut")
 
 
 class Sender:
-    """`vbdesk sync` of one laptop, with its folder and its keyring; `kill` as a power cut would."""
+    """`vbdesk sync` on one laptop, with its folder and keyring; `kill` acts like a power cut."""
 
     def __init__(self, folder: Path, chain: ProcessChain) -> None:
         account_id = chain.service.headers["X-Account-ID"]
@@ -133,7 +133,7 @@ class Sender:
             assert self._process.returncode == 0, f"it ended with {self._process.returncode}: {self._log.read_text()}"
 
     def finish(self) -> None:
-        """It ends by itself, in order, once nothing waits."""
+        """Wait until it ends normally, when nothing waits any more."""
         assert self._process is not None
         self._process.wait(30)
         self.kill()
@@ -149,7 +149,7 @@ class Sender:
 
 @dataclass
 class Tally:
-    """What happened in all schedules."""
+    """Counts over all schedules."""
 
     schedules: int = 0
     takes: int = 0
@@ -162,9 +162,9 @@ class Tally:
 
 
 def play(chain: ProcessChain, folder: Path, chance: random.Random, tally: Tally) -> None:
-    """One schedule: takes made offline, bad roads and kills, then good roads; raises AssertionError where one is lost.
+    """One schedule: takes made offline, faults and kills, then a reliable network; AssertionError on a loss.
 
-    The schedule is as `chance` says; how it meets the processes is as the machine's moment wants it.
+    `chance` decides the schedule; the timing of the processes is not reproducible.
     """
     began = time.monotonic()
     chain.service.make_account(CREDITS)
@@ -188,7 +188,7 @@ def play(chain: ProcessChain, folder: Path, chance: random.Random, tally: Tally)
                 tally.service_kills += 1
             look(library, chain, tally)
         chain.mend()
-        if chance.random() < 0.7:  # else it finds out by itself
+        if chance.random() < 0.7:  # else it detects that itself
             sender.kill()
             sender.start()
         settle(library, chain, tally)
@@ -245,7 +245,7 @@ def record(folder: Path, chance: random.Random) -> dict[str, str]:
 
 
 def look(library: Path, chain: ProcessChain, tally: Tally) -> None:
-    """Whatever is said to be at the service is there, and nothing is there twice."""
+    """Everything reported as sent is at the service, exactly once."""
     tally.looks += 1
     here = rows(library, "SELECT state, job_id, recorded_at FROM recordings")
     there = {job.job_id: job for job in chain.records.jobs(chain.service.headers["X-Account-ID"])}
@@ -265,7 +265,7 @@ def settle(library: Path, chain: ProcessChain, tally: Tally) -> None:
 
 
 def judge(folder: Path, chain: ProcessChain, digests: dict[str, str]) -> None:
-    """Each take once, with its sound, paid once, done here and there."""
+    """Each take is there once, with its sound, paid once, done on both sides."""
     account_id = chain.service.headers["X-Account-ID"]
     jobs = {job.job_id: job for job in chain.records.jobs(account_id)}
     library = Library(folder, KEY)
@@ -294,6 +294,6 @@ def rows(library: Path, query: str) -> list[tuple]:
 
 
 def environment_is_quiet() -> None:
-    """A service that a person's settings do not reach."""
+    """A service without the environment's settings."""
     for name in [name for name in os.environ if name.startswith("VBDESK_")]:
         del os.environ[name]

@@ -1,4 +1,4 @@
-"""What the service really has: its jobs, its ledger and the sound in its store, read beside it from its folder."""
+"""The service's data: its jobs, ledger and sounds, read directly from its folder."""
 
 import hashlib
 import io
@@ -12,7 +12,7 @@ import soundfile as sf
 
 @dataclass(frozen=True)
 class StoredJob:
-    """A job as it stands in the service's own database."""
+    """A job in the service's database."""
 
     job_id: str
     group_id: str | None
@@ -24,7 +24,7 @@ class StoredJob:
 
 
 class ServiceRecords:
-    """The service's data folder, read only; `close` lets go of it."""
+    """The service's data folder, read only; `close` releases it."""
 
     def __init__(self, data_dir: Path) -> None:
         self._objects = data_dir / "objects"
@@ -46,7 +46,7 @@ class ServiceRecords:
         return [StoredJob(row[0], row[1], _moment(row[2]), *row[3:]) for row in rows]
 
     def ledger(self, account_id: str) -> tuple[int, dict[str, list[str]]]:
-        """The balance, and for each job what the ledger says of it, as `hold -10`."""
+        """The balance, and the ledger's entries for each job, such as `hold -10`."""
         [[balance]] = self._database.execute("SELECT credits FROM credit_balances WHERE account_id = ?", (account_id,))
         entries: dict[str, list[str]] = {}
         for job_id, kind, amount in self._database.execute(
@@ -62,7 +62,7 @@ class ServiceRecords:
 
 
 def samples_sha256(flac: bytes) -> str:
-    """Digest of the decoded samples, as a take's manifest has it."""
+    """Digest of the decoded samples, as in a take's manifest."""
     samples, _ = sf.read(io.BytesIO(flac), dtype="int16")
     return hashlib.sha256(samples.astype("<i2").tobytes()).hexdigest()
 

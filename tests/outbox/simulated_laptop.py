@@ -1,8 +1,8 @@
-"""A laptop with the outbox on it, a network that does what a schedule says, and the moments at which power fails.
+"""A laptop with the outbox, a network that follows a schedule, and simulated power cuts.
 
-A power cut at any statement of the database or step of the network: the folder is copied as it is at that moment (what
-kill -9 leaves), nothing of that life reaches the network any more, and the next life begins on the copy. Whatever the
-dying code still writes goes to the old folder, which nobody looks at again.
+A power cut may happen at any statement of the database or step of the network. The folder is copied as it is at that
+moment (what kill -9 leaves), the old life has no network any more, and the next life starts on the copy. The dying code
+may still write to the old folder, which is not read again.
 """
 
 import shutil
@@ -37,18 +37,18 @@ class Fault(StrEnum):
     REFUSED = "refused"  # never arrived
     NO_NAME = "no name"
     CONNECT_TIMEOUT = "connect timeout"
-    PORTAL = "portal"  # somebody else answers, with a page
+    PORTAL = "portal"  # a login page answers
     REDIRECT = "redirect"
     CUT_UP = "cut up"  # half of the request arrives
-    CUT_DOWN = "cut down"  # it was done; half of the answer arrives
-    LOST = "lost"  # it was done; no answer
-    STALL = "stall"  # it was done; a minute of silence
+    CUT_DOWN = "cut down"  # done; half of the answer arrives
+    LOST = "lost"  # done; no answer
+    STALL = "stall"  # done; a minute of silence
     LATE = "late"  # it arrives seconds after the caller gave up
     SLOW = "slow"  # seconds each way
-    ERROR_500 = "500"  # the service did nothing
+    ERROR_500 = "500"  # nothing was done
     ERROR_503 = "503"
-    GATEWAY = "502 after"  # it was done, and a gateway lost the answer
-    CRASH = "500 after"  # it was done, and the service failed before it could say so
+    GATEWAY = "502 after"  # done; a gateway lost the answer
+    CRASH = "500 after"  # done; the service failed before it could answer
     PAUSE = "429"
     PAUSE_UNTIMED = "429 untimed"
     NO_KEY = "401"
@@ -56,7 +56,7 @@ class Fault(StrEnum):
 
 
 class Precision(StrEnum):
-    """How much of `recorded_at` the service keeps."""
+    """Precision of `recorded_at` at the service."""
 
     MICROSECONDS = "microseconds"
     MILLISECONDS = "milliseconds"
@@ -64,11 +64,11 @@ class Precision(StrEnum):
 
 
 class Killed(BaseException):
-    """This life has ended; nothing may catch it."""
+    """Ends the present life; must not be caught."""
 
 
 class World:
-    """Time, for the service and the laptop alike, and what is on its way meanwhile."""
+    """The simulated time for service and laptop, and delayed requests."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -92,7 +92,7 @@ class World:
 
 
 class LaptopClock:
-    """The laptop's two clocks: one that a person can set wrong, one that stops in its sleep and begins at its start."""
+    """The laptop's two clocks: a settable one, and one that stops during sleep and restarts with the computer."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -114,7 +114,7 @@ class LaptopClock:
 
 
 class PowerCut:
-    """Counts the steps of a life; at the one where it ends, the folder is copied."""
+    """Counts the steps of a life, and copies the folder at its last one."""
 
     def __init__(self, folder: Path, copy: Path) -> None:
         self.folder, self.copy = folder, copy
@@ -135,7 +135,7 @@ class PowerCut:
 
     @contextmanager
     def off(self):
-        """While only the test looks."""
+        """Do not count steps while the test reads."""
         before, self._off = self._off, True
         try:
             yield
@@ -144,14 +144,14 @@ class PowerCut:
 
 
 class BadNetwork(httpx.BaseTransport):
-    """The way from the laptop to the service."""
+    """The network between the laptop and the service."""
 
     def __init__(self, service: ServiceInProcess, world: World, *, knows_keys: bool, precision: Precision) -> None:
         self.service, self.world = service, world
         self.tripwire: PowerCut | None = None
         self.faults: dict[str, deque[tuple[Fault, float]]] = {kind: deque() for kind in (*KINDS, "any")}
         self.online = True
-        self.statuses: Counter[tuple[str, int]] = Counter()  # what the service itself answered
+        self.statuses: Counter[tuple[str, int]] = Counter()  # answers of the service itself
         self.met: Counter[str] = Counter()  # faults that hit a request
         self.base_url = API
         self._knows_keys, self._precision = knows_keys, precision
@@ -275,7 +275,7 @@ _BEFORE: dict[Fault, Callable[[httpx.Request], httpx.Response]] = {
 
 
 def _cut_moment(content: bytes, precision: Precision) -> bytes:
-    """The form, as a service understands it that keeps fewer digits of `recorded_at`."""
+    """The form as seen by a service that keeps fewer digits of `recorded_at`."""
     digits = {Precision.MICROSECONDS: 6, Precision.MILLISECONDS: 3, Precision.SECONDS: 0}[precision]
     head, found, rest = content.partition(b'name="recorded_at"')
     if not found or digits == 6:
@@ -319,7 +319,7 @@ class Laptop:
         return Client(self.network.base_url, self.key_here, retries=RetryRule.NEVER, transport=self.network)
 
     def do(self, deed: Callable[[], object]) -> object:
-        """Do something in this life; if it ends on the way, the next one begins. None then."""
+        """Do something in this life; if it ends meanwhile, start the next one and return None."""
         try:
             done = deed()
         except Killed:
@@ -333,12 +333,12 @@ class Laptop:
         return None
 
     def kill(self) -> None:
-        """A power cut now."""
+        """Cut the power now."""
         self.tripwire.end()
         self.do(lambda: None)
 
     def restart(self) -> None:
-        """Closed in order, and opened again."""
+        """Close normally, and open again."""
         self._let_go()
         self.clock.restart()
         self._begin(self.folder)
@@ -353,7 +353,7 @@ class Laptop:
         self.library.close()
 
     def record(self, number: int, recorded_at: datetime, group_id: str, target: RecordingTarget) -> None:
-        """A take from the recorder's writer, taken in and queued; made again if power failed before it was taken in."""
+        """Record, add and queue a take; repeat it if the power fails before it was added."""
         path = self.library.recording_folder / f"{number}.take"
         samples = _sound(number)
         writer = EncryptedTakeWriter(path, KEY, RATE)
@@ -361,7 +361,7 @@ class Laptop:
         writer.close()
         metadata = TakeMetadata(group_id, recorded_at, target)
         take_id = self.do(lambda: self.library.add_take(path, metadata))
-        if take_id is None:  # the rescue's part: the file is where the recorder left it, or already in the library
+        if take_id is None:  # rescue: the file is in the recorder's folder, or already in the library
             take_id = self._rescued(metadata)
         self.takes[str(take_id)] = _digest(samples)
         if self.library.get(str(take_id)).state == "checked":
@@ -374,7 +374,7 @@ class Laptop:
             return next(item.take_id for item in self.library.list() if item.take_id not in self.takes)
 
     def raw(self, query: str) -> list[sqlite3.Row]:
-        """Read the library's database beside the library."""
+        """Read the library's database directly."""
         return self._beside.execute(query).fetchall()
 
 
@@ -382,7 +382,7 @@ _SOUNDS: dict[int, np.ndarray] = {}
 
 
 def _sound(number: int) -> np.ndarray:
-    """Faint noise with a beat, of a length that no other take has; quick to encode and small."""
+    """Faint noise with a beat, of a unique length; quick to encode and small."""
     if number not in _SOUNDS:
         noise = np.random.default_rng(number).integers(-40, 40, round((15.2 + 0.05 * number) * RATE))
         noise[:: RATE // 4] = 3000 + number

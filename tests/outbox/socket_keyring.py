@@ -1,4 +1,4 @@
-"""A keyring for whole processes, kept in the memory of the test: nothing of it is in a file or an environment.
+"""A keyring for separate processes, in the memory of the test: no file or environment holds its secrets.
 
 The process finds it by `PYTHON_KEYRING_BACKEND=socket_keyring.Keyring` and the socket by `TEST_KEYRING`.
 """
@@ -16,7 +16,7 @@ from keyring.backend import KeyringBackend
 class Keyring(KeyringBackend):
     """Asks the test."""
 
-    priority = -1  # never chosen by itself
+    priority = -1  # never selected automatically
 
     def get_password(self, service, username):
         return self._ask(username)
@@ -32,7 +32,7 @@ class Keyring(KeyringBackend):
 
 
 class KeyringServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    """Answers processes out of `secrets`."""
+    """Answers processes from `secrets`."""
 
     daemon_threads = True
 

@@ -47,7 +47,7 @@ def note(store, what, take_id=None, detail="", part=None):
 
 
 def tamper(folder, *statements):
-    """What somebody does who has the file, and knows it well, but not the key."""
+    """Changes by somebody who has the file and knows its format, but not the key."""
     with closing(sqlite3.connect(folder / "library.sqlite", isolation_level=None)) as database:
         database.execute("DROP TRIGGER IF EXISTS audit_is_never_changed")
         database.execute("DROP TRIGGER IF EXISTS audit_is_never_shortened")
@@ -116,9 +116,9 @@ def test_the_database_itself_refuses_to_change_or_shorten_the_log(store, log, st
             6,
             "Entry 6 is not",
         ),
-        ("UPDATE library SET audit_head = NULL", 6, "where the log ends"),
-        ("UPDATE library SET audit_head = zeroblob(72)", 6, "where the log ends"),
-        ("UPDATE library SET version = version + 1", 6, "where the log ends"),
+        ("UPDATE library SET audit_head = NULL", 6, "mark at the end of the log"),
+        ("UPDATE library SET audit_head = zeroblob(72)", 6, "mark at the end of the log"),
+        ("UPDATE library SET version = version + 1", 6, "mark at the end of the log"),
     ],
 )
 def test_each_way_to_change_the_log_is_found_at_its_place(folder, log, statement, broken_at, words):

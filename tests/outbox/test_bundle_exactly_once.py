@@ -1,4 +1,4 @@
-"""Whatever is done with bundles on three computers, and however it is broken off: one job a recording."""
+"""Any sequence of bundle operations on three computers, with any interruptions: one job per recording."""
 
 import shutil
 import tempfile
@@ -33,11 +33,11 @@ TAKES = 3
 
 
 class Killed(BaseException):
-    """The program ends, without a word."""
+    """The program is killed."""
 
 
 class Computer:
-    """A library with its sync worker; it can be killed, and its disk can be put back as it was at the kill."""
+    """A library with its sync worker; it can be killed, and its disk restored to that moment."""
 
     def __init__(self, folder, number, clock, connect):
         self.folder, self.clock, self.connect = folder, clock, connect
@@ -58,7 +58,7 @@ class Computer:
         self.start()
 
     def killed_within(self, work, stick, nth):
-        """Do `work(progress)`, and put the disk and the stick back as they were when it was called for the nth time."""
+        """Do `work(progress)`, and restore disk and stick to the moment of the n-th progress call."""
         images = self.folder.with_name("image"), stick.with_name("image of the stick")
         calls = 0
 
@@ -88,7 +88,7 @@ class Computer:
 
 
 class Region:
-    """A laptop in the field, two computers with network, a stick, and a service that charges for every job."""
+    """A laptop in the field, two computers with network, a USB stick, and a service that charges for every job."""
 
     def __init__(self, folder, service_of):
         self.clock = ManualClock(MORNING + timedelta(hours=1))
@@ -129,7 +129,7 @@ class Region:
         library.queue(take_id)
         return take_id
 
-    # What people do
+    # Actions of people
 
     def hand_over(self, name, kill_at):
         computer = self.computers[name]
@@ -180,7 +180,7 @@ class Region:
         self.clock.advance(60.0 * minutes)
 
     def carry_on(self):
-        """Everything is mended, everything comes back, and everybody has time."""
+        """End all faults, take everything back, and wait."""
         for faults in self.service.faults.values():
             faults.clear()
         for name in (OFFICE, CLINIC, FIELD):
@@ -194,7 +194,7 @@ class Region:
 
 somebody = st.sampled_from((FIELD, OFFICE, CLINIC))
 number = st.integers(0, 3)
-kill_at = st.integers(1, 90)  # an export of three recordings reports about 150 times, an import 50: half are whole
+kill_at = st.integers(1, 90)  # an export reports progress about 150 times, an import 50: half complete
 deeds = st.one_of(
     st.tuples(st.just("hand_over"), somebody, kill_at | st.just(-1)),
     st.tuples(st.just("take_over"), somebody, number, kill_at | st.just(-1)),
@@ -211,7 +211,7 @@ deeds = st.one_of(
 
 @pytest.fixture
 def service_of(service):
-    """Makes the service of a region; it keeps nothing from one region to the next."""
+    """Makes the service of a region, without state shared between regions."""
     return type(service)
 
 

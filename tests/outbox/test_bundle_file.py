@@ -34,7 +34,7 @@ PROFILE = Profile("p1", "Ward 4", "service", "https://voice.example", "acc-1")
 
 
 class Collector:
-    """Keeps what comes."""
+    """Keeps what it receives."""
 
     def __init__(self):
         self.manifest, self.sounds, self.ended = None, {}, []
@@ -50,7 +50,7 @@ class Collector:
 
 
 class SetAfter:
-    """A cancel flag that a person sets after a while."""
+    """A cancel flag that is set after a while."""
 
     def __init__(self, looks):
         self.looks = looks
@@ -184,7 +184,7 @@ def test_a_bundle_that_was_cut_or_changed_anywhere_is_refused(finished, data):
         changed = bytearray(whole)
         changed[place] ^= data.draw(st.integers(1, 255))
         path.write_bytes(changed)
-        expected = BundleDamaged if place >= 16 else BundleError  # in the head, other words can fit too
+        expected = BundleDamaged if place >= 16 else BundleError  # a damaged header has several errors
     with pytest.raises(expected):
         read(path, secret)
 

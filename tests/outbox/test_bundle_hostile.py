@@ -1,4 +1,4 @@
-"""A bundle is hostile until it is proved: every field and every sound, before anything uses it."""
+"""Every field and every sound of a bundle is checked before it is used."""
 
 import base64
 import gc
@@ -70,7 +70,7 @@ def bring(library, tmp_path):
 
 @pytest.fixture
 def refused(bring, library):
-    """Import a bundle that must be refused, and leave nothing; the sentence of it."""
+    """Import a bundle that must be refused without a trace; returns the error sentence."""
 
     def refused(takes, sounds, **more):
         with pytest.raises(BundleDamaged) as caught:
@@ -254,7 +254,7 @@ def lying_flac(frames):
 
 
 def long_silence():
-    """A FLAC of few bytes that holds an hour at 16 kHz in two channels: 460 MB of samples."""
+    """A FLAC of few bytes that decodes to an hour at 16 kHz in two channels: 460 MB of samples."""
     file = io.BytesIO()
     with sf.SoundFile(file, "w", 16_000, 2, "PCM_16", format="FLAC") as opened:
         for _ in range(6):
@@ -314,7 +314,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
 def grown_mb(what, content, tmp_path):
-    """By how much a new process grows when it reads this, and how it ends."""
+    """Memory growth and outcome of a new process that reads this."""
     path = tmp_path / "content"
     path.write_bytes(content)
     done = subprocess.run([sys.executable, "-c", CHILD, what, path], capture_output=True, text=True, check=True)
@@ -470,7 +470,7 @@ def test_a_refused_bundle_is_not_kept_in_memory(refused):
     assert [each for each in gc.get_objects() if isinstance(each, ManifestParser)] == []
 
 
-# The maker is held to the same bounds
+# The same bounds apply to making a bundle
 
 
 @pytest.mark.parametrize(
@@ -493,7 +493,7 @@ def test_a_clock_before_2000_makes_no_bundle(library, new_take, tmp_path):
         export_bundle(library, OWNER, tmp_path, KeyLock(str(IDENTITY.to_public())))
 
 
-# Everything at once
+# All checks together
 
 
 def test_two_hundred_mutated_bundles_are_refused_in_words_or_good(library, tmp_path):

@@ -89,7 +89,7 @@ def office(new_library):
 
 @pytest.fixture
 def queued(library, new_take):
-    """Takes that wait in the field."""
+    """Takes that wait on the field laptop."""
 
     def make(count=1, **more):
         take_ids = [new_take(recorded_at=datetime(2026, 3, 1, 8, 30, n, 7, tzinfo=UTC), **more) for n in range(count)]
@@ -224,7 +224,7 @@ def test_a_stop_at_any_moment_leaves_no_file_and_everything_waiting(library, que
             stop.allowed, stop.looks = stop.allowed + 17, 0
         else:
             break
-    assert stop.allowed > 100  # it was stopped while hashing, while writing and while reading back
+    assert stop.allowed > 100  # cancelled while hashing, writing and reading back
     assert set(states(library).values()) == {HANDED_OVER}
 
 
@@ -287,7 +287,7 @@ def test_a_kill_between_the_hand_over_and_the_last_byte_is_made_good(
     library.subscribe(photograph)
     done = hand_over()
     shutil.rmtree(stick)
-    shutil.copytree(tmp_path / "stick of then", stick)  # as the kill left it
+    shutil.copytree(tmp_path / "stick of then", stick)  # restore the state after the kill
     left = next(stick.iterdir())
     with pytest.raises(BundleUnfinished):
         take_in(left)
@@ -316,7 +316,7 @@ def test_a_stick_that_was_pulled_too_early_is_finished_when_it_is_back(library, 
     assert read_head(bundles(library)[0].path).size
 
 
-# Taking over
+# Import
 
 
 def test_a_recording_arrives_as_it_was(library, queued, hand_over, office, take_in):
@@ -396,7 +396,7 @@ def test_an_import_killed_at_any_moment_brings_each_recording_once(
         killed = new_library(image)
         assert killed.list() == []
         assert list(killed.store.takes_folder.iterdir()) == []
-        assert list(killed.recording_folder.iterdir()) == []  # nothing that a rescue would take for a new take
+        assert list(killed.recording_folder.iterdir()) == []  # nothing that looks like a new take
         assert import_bundle(killed, OWNER, path, secret).added == take_ids
 
 
@@ -444,7 +444,7 @@ def test_the_moment_is_kept_where_another_subject_has_the_same(library, queued, 
     assert office.get(take_id).recorded_at == library.get(take_id).recorded_at
 
 
-# Taking back
+# Take back
 
 
 def test_what_is_taken_back_waits_with_a_search_first_and_can_be_handed_over_again(library, queued, hand_over, take_in):
@@ -458,7 +458,7 @@ def test_what_is_taken_back_waits_with_a_search_first_and_can_be_handed_over_aga
     second = hand_over()  # the first stick is lost, and there is still no network
     assert second.take_ids == tuple(take_ids)
     assert [each.states for each in bundles(library)] == [{HANDED_OVER: 2}, {}]
-    assert take_in(first.path).added == take_ids  # found again
+    assert take_in(first.path).added == take_ids  # the first stick was found
     assert take_in(second.path).added == []
 
 
@@ -496,7 +496,7 @@ def test_the_field_looks_once_after_a_start_and_hears_of_what_the_office_sent(
 
     take_in(path)
     drive(office_sync_worker, until=lambda: set(states(office).values()) == {DONE})
-    again = new_sync_worker()  # the field laptop was away
+    again = new_sync_worker()  # on the field laptop, back later
     drive(again, until=lambda: set(states(library).values()) == {DONE})
     assert len(service.jobs) == 2
     assert service.count("mint") == 2

@@ -115,7 +115,7 @@ def test_behind_a_login_page_that_the_system_knows_of_the_login_is_what_is_said(
 
 
 class SleepyClock:
-    """A clock whose steady count stands still while the computer sleeps."""
+    """A clock whose monotonic count stops while the computer sleeps."""
 
     def __init__(self, clock):
         self._clock = clock
@@ -188,7 +188,7 @@ def test_a_clock_that_is_a_few_minutes_off_does_no_harm(library, all_done, waiti
 
 
 class LaptopClock:
-    """A clock that a person can set wrong."""
+    """A clock that can be set wrong."""
 
     def __init__(self, clock, wrong):
         self._clock = clock
@@ -274,12 +274,12 @@ def test_on_a_metered_network_recordings_wait_for_another(
     waiting()
     drive(sync_worker, seconds=100)
     assert service.count("mint") == 0
-    library.send_now([urgent])  # a person may send one all the same
+    library.send_now([urgent])  # a person may still send one
     drive(sync_worker, lambda: library.get(urgent).state is OutboxState.DONE)
     drive(sync_worker, seconds=100)
     assert service.count("mint") == 1
     assert "does not cost by volume" in sync_worker.status.sentence
-    network.now = NetworkState(reachable=True, metered=None)  # what is not known does not cost
+    network.now = NetworkState(reachable=True, metered=None)  # unknown counts as unmetered
     drive(sync_worker, all_done)
 
 
@@ -325,7 +325,7 @@ def test_credits_that_came_before_the_balance_was_read_are_found_by_a_try(
     library, all_done, waiting, sync_worker, service, drive
 ):
     def spent(_):
-        service.credits = 500  # added by somebody the moment after the refusal
+        service.credits = 500  # added directly after the refusal
         return service._refusal(402)
 
     service.faults["analyze"].append(spent)

@@ -1,4 +1,4 @@
-"""Damaged sound in the library, and decisions that a kill breaks off: nothing is lost, nothing is doubled."""
+"""Damaged sound in the library, and interrupted decisions: nothing is lost or duplicated."""
 
 from contextlib import closing
 from datetime import UTC, datetime
@@ -126,7 +126,7 @@ def test_a_recovery_that_a_kill_broke_off_offers_each_second_once(library, moved
     path, sizes = leave_take(library)
     flip(path, sizes[7] + 100)
     parts = recover_parts(salvage(path, library.store.key), library.recording_folder, path.stem, library.store.key)
-    if moved:  # a part gets its name after the file was moved
+    if moved:  # a part is renamed after the file was moved
         path.replace(library.store.folder / "moved.take")
         for part in parts[:named]:
             part.replace(part.with_suffix(".take"))

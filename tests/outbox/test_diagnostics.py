@@ -40,9 +40,9 @@ MARKED = Profile(
 
 
 class SystemKeyring(KeyringBackend):
-    """The keyring of the system, of which only the kind is told."""
+    """The system's keyring; only its kind is reported."""
 
-    priority = -1  # never chosen by itself
+    priority = -1  # never selected automatically
 
     def get_password(self, service, username):
         raise AssertionError("the keys of this test are elsewhere")
@@ -58,7 +58,7 @@ class LockedVault(MemoryVault):
 
 
 class Microphones:
-    """Named by their owner."""
+    """Devices with names that their owner chose."""
 
     names = ("Marker's headset",)
 
@@ -68,7 +68,7 @@ class Microphones:
 
 @dataclass
 class World:
-    """The desk's surroundings, as a test arranges them."""
+    """The desk's dependencies, configured by a test."""
 
     data_dir: Path
     config_dir: Path
@@ -169,7 +169,7 @@ def test_where_all_is_well_nothing_needs_mending_and_the_facts_say_how_it_is(wor
 
 
 def test_the_bundle_names_nobody_and_nothing_wherever_it_stands(world, tmp_path):
-    """Every place that holds words of people holds a marker; none may come out."""
+    """Put a marker wherever people's words are stored; none may appear in the bundle."""
     plant_markers_in_logs(world)
     bundle = tmp_path / "bundle.json"
     cases = [lambda: None, lambda: setattr(world.service, "online", False), lambda: setattr(world.service, "key", "x")]
@@ -256,7 +256,7 @@ def put_older_list_back(world):
 
 
 class DatedService(httpx.BaseTransport):
-    """A service that tells the time in each answer."""
+    """A service that sends the time in each answer."""
 
     def __init__(self, real, date):
         self.real, self.date = real, date
@@ -380,11 +380,11 @@ def test_sounds_are_left_out_where_that_is_wanted(world):
     assert diagnosis.facts["profiles"][0]["sounds"] is None
 
 
-# What the next opening refuses or holds, found before that opening
+# Detect what blocks the next opening
 
 
 def contents(folder):
-    """Every file below `folder`, as it is."""
+    """Every file below `folder` with its content."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -453,7 +453,7 @@ REFUSED_OR_HELD = {
 
 
 def opens_freely(world):
-    """Whether an opening lets recordings be sent."""
+    """Whether an opening allows sending."""
     try:
         with closing(LockedLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
             return not library.store.sending_blocked
@@ -471,7 +471,7 @@ def test_what_the_next_opening_refuses_or_holds_is_said_before_it_and_nothing_is
         diagnosis = diagnose(world)
         said = [finding.sentence for finding in diagnosis.findings if finding.health is FindingStatus.MEND]
         assert any(words in sentence for sentence in said), diagnosis.findings
-        assert not any("vbdesk-" in sentence for sentence in said)  # the temporary copy is nobody's business
+        assert not any("vbdesk-" in sentence for sentence in said)  # no name of the temporary copy
         assert not any("in good order" in finding.sentence for finding in diagnosis.findings)
         json.dumps(diagnosis.facts)
     assert contents(world.data_dir) == before
@@ -539,7 +539,7 @@ def test_a_journal_of_junk_is_no_fault_of_the_disk(world):
 
 
 def test_changes_that_a_killed_desk_left_in_the_log_of_the_database_count(world):
-    """The log of a running desk is what a power cut leaves."""
+    """The database of a running desk with its log, as after a power cut."""
     with closing(LockedLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
         library.note(AuditAction.EXPORTED)
         left = world.data_dir / "left"
@@ -583,9 +583,9 @@ DAMAGE_TO_FILES = st.lists(
 
 @pytest.fixture
 def running(world):
-    """What a running desk has in its folder and in the keyring, with a log of the database that holds changes."""
+    """The folder and the keyring of a running desk, with changes in the database's log."""
     with closing(LockedLibrary(MARKED, world.folder, world.keys, world.clock)) as library:
-        library.mark_thread.ask_to_stop()  # it writes its mark, and notes that in the list
+        library.mark_thread.ask_to_stop()  # writes its mark, and records that in the list
         library.mark_thread.wait(60)
         library.note(AuditAction.EXPORTED)
         whole = contents(world.folder)

@@ -1,4 +1,4 @@
-"""A disk that fails at any write, for any time: everything is sent once, and a person is told in one sentence."""
+"""A disk that fails at any write, for any time: everything is sent once, and one sentence reports the fault."""
 
 import errno
 import sys
@@ -29,12 +29,12 @@ HOUR_S = 3600.0
 
 @pytest.fixture
 def disk(monkeypatch):
-    """Every database that is opened from now on lies on this disk."""
+    """Put every database that is opened from now on onto this disk."""
     return FailingDisk().under_databases(monkeypatch)
 
 
 def sends_each_once(service, library):
-    """Whether the service was asked once for each recording, and each holds its own result."""
+    """Whether each recording was requested once, and holds its own result."""
     moments = Counter(job["recorded_at"] for job in service.jobs.values())
     items = library.list()
     assert {item.state for item in items} == {OutboxState.DONE}, [(item.state, item.reason) for item in items]
@@ -48,7 +48,7 @@ def sends_each_once(service, library):
 
 @pytest.fixture
 def laptop(folder_in_memory, clock, service, new_sync_worker, drive, disk):
-    """Two recordings are sent, and their sounds removed, while the disk fails as told; gives what the desk was told."""
+    """Send two recordings and delete their sounds while the disk fails; returns the desk's statuses."""
 
     def go_through(fails_at, outage_s, *, restart, **how):
         folder = folder_in_memory / f"library-{fails_at}"
@@ -115,7 +115,7 @@ def test_whatever_write_of_the_database_fails_everything_is_sent_once(laptop, di
             break
         tried += 1
         assert not outage_s or any(status.on_hold is Fix.MAKE_ROOM for status in said)
-    assert tried > 100  # each write of the way of two recordings had its turn
+    assert tried > 100  # each write for two recordings failed once
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Each recording is analysed once: lost answers, late requests, services that keep little, groups that went away."""
+"""Each recording is analysed once: lost answers, late requests, services with little memory, deleted groups."""
 
 import hashlib
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ def pending(library, take_id):
 
 
 def send_elsewhere(service, library, **other):
-    """What another computer does with the same recording."""
+    """Another computer sends the same recording."""
     job = {"job_id": "elsewhere", "status": "queued", "created_at": library.store.now(), "completed_at": None}
     job |= {"job_type": "model", "api_version": "v2", "audio_content_type": "audio/flac", "audio_size_bytes": 9}
     job |= {"audio_duration_seconds": 15.0, "audio_sample_rate": 1000, "model_name": "pulse", "result": None}
@@ -43,7 +43,7 @@ def test_a_search_that_fails_is_not_repeated_at_once(library, all_done, waiting,
     waiting()
     drive(sync_worker, all_done)
     moments = [moment for moment, kind in service.requests if kind == "group"]
-    assert np.diff(moments) == pytest.approx([2, 4, 8], abs=0.1)  # the lost answer counts too
+    assert np.diff(moments) == pytest.approx([2, 4, 8], abs=0.1)  # the lost answer counts as a failure
     assert len(service.jobs) == 1
 
 
@@ -152,7 +152,7 @@ def test_an_upload_of_an_hour_ago_is_still_there_after_a_restart(
 
 @pytest.mark.parametrize("fault", ["lost", "unreachable", 503])
 def test_a_broken_upload_is_repeated_at_its_address(library, all_done, waiting, sync_worker, service, drive, fault):
-    """After a lost answer the storage says that the bytes are there already."""
+    """After a lost answer the storage reports that the bytes are there already."""
     service.faults["put"].append(fault)
     waiting()
     drive(sync_worker, all_done)
@@ -245,7 +245,7 @@ def test_a_subjects_history_is_read_once_after_its_last_result(library, all_done
     assert library.responses.trajectory("ward4-0172") is None
     drive(sync_worker, seconds=120)
     assert all_done()
-    assert service.count("longitudinal") == 2  # the first time it was being recomputed
+    assert service.count("longitudinal") == 2  # the first answer was "running"
     body, _ = library.responses.trajectory("ward4-0172")
     assert b'"done_job_count":3' in body
 

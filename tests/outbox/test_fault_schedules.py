@@ -1,4 +1,4 @@
-"""Any order of kills, lost answers, refusals and wrong clocks: every recording arrives once, and the page tells no lie.
+"""Any order of kills, lost answers, refusals and wrong clocks: every recording arrives once, and the page is right.
 
 `tests/soak/outbox_schedules.py` plays thousands of them.
 """

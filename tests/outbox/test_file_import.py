@@ -1,4 +1,4 @@
-"""Files from elsewhere: a preview with a reason for every row that cannot be, and originals that stay as they are."""
+"""Import of files: a preview with a reason for every faulty row; the originals stay unchanged."""
 
 import hashlib
 import os
@@ -21,7 +21,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 @pytest.fixture
 def folder(tmp_path):
-    """Recordings, and things that look like recordings."""
+    """Recordings, and files that look like recordings."""
     home = tmp_path / "study"
     (home / "visit 2").mkdir(parents=True)
     for name, seed, seconds in (("a.wav", 1, 16), ("visit 2/b.WAV", 2, 20), ("short.wav", 3, 4)):

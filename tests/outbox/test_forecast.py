@@ -1,4 +1,4 @@
-"""What the page says of the time it will take, against what a simulated line then takes."""
+"""The page's estimate, compared with a simulated queue."""
 
 from collections import deque
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 
 @pytest.fixture
 def tmp_path(folder_in_memory):
-    """Thousands of transactions, and nothing about the disk."""
+    """Make thousands of transactions fast: the disk is not tested here."""
     return folder_in_memory
 
 
@@ -24,7 +24,7 @@ def tmp_path(folder_in_memory):
 def test_the_estimate_is_within_a_quarter_of_what_it_takes_and_shrinks(
     library, waiting_line, new_sync_worker, service, drive, clock, plan, count
 ):
-    """At the start and with 25 and 12 to be done, after three recordings have shown how fast line and service are."""
+    """Estimates at the start and with 25 and 12 left, after three recordings have shown the speed."""
     service.plan, service.analysis_s, service.credits = plan, 4.0, 10_000
     service.latency_s, service.upload_bytes_per_s = 0.2, 20_000
     sync_worker = new_sync_worker(plan=plan)
@@ -45,7 +45,7 @@ def test_the_estimate_is_within_a_quarter_of_what_it_takes_and_shrinks(
 @pytest.mark.parametrize("plan", Plan)
 @pytest.mark.parametrize("count", [12, 60, 200])
 def test_the_first_estimate_of_a_line_of_any_length_is_within_a_quarter(count, plan):
-    """A line in which each request, upload and analysis takes its time, against one that has been measured."""
+    """A queue with fixed durations of requests, uploads and analyses, against measured ones."""
     measured = MeasuredDurations()
     measured.request(0.3)
     measured.upload(60.0, 3_000_000, 3.5)
@@ -56,7 +56,7 @@ def test_the_first_estimate_of_a_line_of_any_length_is_within_a_quarter(count, p
 
 
 def play(count, limit):
-    """Seconds for `count` recordings, as the service's window lets their requests through."""
+    """Seconds for `count` recordings within the service's rate window."""
     now, counted = 0.0, deque()
     for _ in range(count):
         for takes_s in (0.3 + 3.5, 0.3):
@@ -107,7 +107,7 @@ def test_a_slow_line_and_a_busy_service_count():
     measured.analysis(1.0, 40.0)
     line = [QueuedRecording(str(number), 60.0, uploaded=number == 0) for number in range(3)]
     foretold = forecast(line, [0.0] * 500, measured)
-    assert 20 < foretold.seconds_to("0") < 41  # its bytes are there
+    assert 20 < foretold.seconds_to("0") < 41  # already uploaded
     assert foretold.seconds_to("1") > foretold.seconds_to("0") + 20
     assert foretold.whole_s == foretold.seconds_to("2") > 60
 

@@ -1,4 +1,4 @@
-"""What somebody else changed is noticed and said, nothing is sent of it, and no other recording is hidden by it."""
+"""Foreign changes are detected and reported, block their recording, and hide no other."""
 
 import random
 import shutil
@@ -34,7 +34,7 @@ FILE = "library.sqlite"
 
 @contextmanager
 def by_hand(folder):
-    """The database of a library that is closed, as anybody with the disk can write to it."""
+    """The database of a closed library, as anybody with the disk can write to it."""
     database = sqlite3.connect(folder / FILE)
     database.row_factory = sqlite3.Row
     yield database
@@ -49,7 +49,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def three(library, new_take):
-    """Two that wait and one with a result; the library is closed."""
+    """Two waiting recordings and one with a result; the library is closed."""
     began = TimeReference(BootTime("start-1", 60.0))
     takes = [new_take(f"ward4-{number}", seconds=1, note=f"{number}", reference=began) for number in (1, 2, 3)]
     for take_id in takes:
@@ -244,7 +244,7 @@ def test_rows_that_changed_their_names_are_noticed(three, folder, reopen):
 def test_details_and_results_put_in_by_hand_are_said(three, folder, reopen):
     with by_hand(folder) as database:
         sealed = database.execute("SELECT details FROM recordings WHERE take_id = ?", (three[0],)).fetchone()[0]
-        flipped = sealed[:-1] + bytes([sealed[-1] ^ 1])  # behind the nonce, which is what the row's proof looks at
+        flipped = sealed[:-1] + bytes([sealed[-1] ^ 1])  # after the nonce, which the row's MAC covers
         database.execute("UPDATE recordings SET details = ? WHERE take_id = ?", (flipped, three[0]))
         database.execute("UPDATE results SET sealed = zeroblob(100) WHERE take_id = ?", (three[2],))
     again = reopen()
@@ -322,7 +322,7 @@ def test_sounds_of_a_newer_list_are_left_where_they_are(three, folder, reopen, t
 
 
 def test_another_database_of_the_same_key_is_said(three, folder, reopen, tmp_path, library):
-    """As two laptops with one key have: its rows are proved, but its sounds are not here."""
+    """Two laptops with one key: its rows are authentic, but its sounds are missing here."""
     other = type(library)(tmp_path / "other", library.store.key, library.store.clock)
     other.close()
     shutil.copy(tmp_path / "other" / FILE, folder / FILE)
@@ -439,7 +439,7 @@ def test_a_bit_that_flips_anywhere_in_the_database_never_changes_a_recording_sil
 
 
 def test_a_damaged_page_of_results_costs_the_result_on_it_and_no_other_recording(three, folder, reopen, library):
-    """A result is so long that it has pages of its own; the chain of these is broken."""
+    """Break the overflow pages of a long result."""
     opened = Library(folder, library.store.key, library.store.clock)
     with opened.store.changing():
         opened.store.keep_result(three[2], b"x" * 20_000, EIGHT)

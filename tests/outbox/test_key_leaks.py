@@ -1,7 +1,7 @@
-"""No key outside the keyring: the real desk, the real commands and a real service, and then every trace of them.
+"""No key outside the keyring: run the real desk, commands and service, then search all traces.
 
-What is searched: every file of theirs, what they print, the dump of a crash, and what others on the computer may see of
-a process. What is not: the memory of a running process, which its owner and the system's administrator may read.
+Searched: all files, all output, a crash dump, and what others on the computer can see of a process. Not searched: the
+memory of a running process, which its owner and the system's administrator can read.
 """
 
 import base64
@@ -70,7 +70,7 @@ def keyring(service, profile, tmp_path):
 
 @pytest.fixture
 def run(keyring, tmp_path):
-    """Start `vbdesk` with the keyring; what it prints goes to a file."""
+    """Start `vbdesk` with the keyring; its output goes to a file."""
     started = []
 
     def start(*words):
@@ -114,23 +114,23 @@ def until(condition, what):
 
 
 def family(pid):
-    """A process and everything that descends from it."""
+    """A process and all its descendants."""
     found = [pid]
-    for parent in found:  # grows on the way
+    for parent in found:  # grows during the loop
         for children in Path(f"/proc/{parent}/task").glob("*/children"):
             found += map(int, children.read_text().split())
     return found
 
 
 def shown_of(pid):
-    """What others may see of a process and its children."""
+    """What others can see of a process and its children."""
     return b"".join(
         Path(f"/proc/{each}/{name}").read_bytes() for each in family(pid) for name in ("cmdline", "environ")
     )
 
 
 def forms(secret):
-    """How a key may be written down."""
+    """The possible notations of a key."""
     texts = [
         secret.hex(),
         secret.hex().upper(),
@@ -178,6 +178,6 @@ def test_no_key_is_in_any_file_log_dump_or_process_list(run, service, profile, k
     assert traces(tmp_path, needles) == []
     assert not any(needle in seen for needle in needles)
 
-    for needle in needles:  # the search finds what it looks for
+    for needle in needles:  # check that the search works
         (tmp_path / "planted").write_bytes(b"x" + needle + b"x")
         assert traces(tmp_path, needles) == [str(tmp_path / "planted")]

@@ -182,7 +182,7 @@ def test_what_was_handed_over_is_taken_back_before_it_is_deleted(library, new_ta
 
 
 def test_an_undone_change_deletes_nothing_later(library, new_take):
-    """What was to follow the transaction is forgotten with it, even where SQLite has undone it by itself."""
+    """Work planned for after the commit is dropped on a rollback, even if SQLite rolled back itself."""
     take_id, other = new_take(seconds=1), new_take(seconds=1)
     with pytest.raises(ZeroDivisionError), library.store.changing() as database:
         library.discard(take_id)

@@ -19,7 +19,7 @@ DONE, NEEDS_ATTENTION = OutboxState.DONE, OutboxState.NEEDS_ATTENTION
 
 @pytest.fixture
 def telling(service):
-    """A service that tells its time, as services do."""
+    """A service that sends its time."""
     service.clock_ahead = timedelta()
     return service
 
@@ -33,7 +33,7 @@ def keeping(telling):
 
 @pytest.fixture
 def imported(library, tmp_path):
-    """Takes a WAV in and queues it; all are equally long and large, and no two sound alike."""
+    """Imports and queues a WAV; all have equal length and size, but different sound."""
     count = 0
 
     def make(group_id="ward4-0172", recorded_at=MOMENT):
@@ -49,7 +49,7 @@ def imported(library, tmp_path):
 
 
 def of_another_computer(service, **other):
-    """A job of the account that this computer knows nothing of."""
+    """A job of the account that this computer does not know."""
     [job] = service.jobs.values()
     service.jobs["elsewhere"] = job | {"job_id": "elsewhere"} | other
 
@@ -97,7 +97,7 @@ def test_a_key_is_repeated_for_less_than_23_hours_of_the_services_time(
 def test_the_clock_of_this_computer_has_no_part_in_it(
     library, all_done, waiting, new_sync_worker, keeping, drive, clock
 ):
-    """A day passes for the computer, and none for the service."""
+    """A day passes on the computer's clock only."""
     keeping.faults["analyze"].append(KeyboardInterrupt())
     waiting()
     with pytest.raises(KeyboardInterrupt):
@@ -168,7 +168,7 @@ def test_without_credits_a_repeat_proves_that_nothing_was_taken(
 def test_the_job_of_another_recording_is_not_adopted_however_alike(
     library, all_done, imported, sync_worker, telling, drive
 ):
-    """Same target, length and size, of another subject and time: the request itself never arrived."""
+    """Same target, length and size, but another subject and time: the request itself never arrived."""
     first = imported("mrs-x")
     drive(sync_worker, all_done)
     of_another_computer(telling, group_id="mrs-x", recorded_at=MOMENT + timedelta(seconds=9))
@@ -201,7 +201,7 @@ def test_two_files_of_one_second_differ_on_any_computer(library, imported):
 
 
 def test_a_job_from_before_the_asking_is_not_its_own(library, all_done, waiting, sync_worker, telling, drive, clock):
-    """Exactly its time in its group, but an hour older than the request: it cannot be its own."""
+    """Its exact time in its group, but an hour older than the request: it cannot be its own."""
     take_id = waiting()
     drive(sync_worker, all_done)
     job = telling.jobs.pop(library.get(take_id).job_id)
@@ -244,7 +244,7 @@ def test_sending_again_is_a_decision_that_only_such_a_recording_takes(library, w
 
 
 def test_an_answer_for_another_subject_is_no_answer(library, all_done, waiting, sync_worker, telling, drive):
-    """Something between mixes answers up."""
+    """A faulty proxy mixes answers up."""
     other = waiting("mrs-x")
     drive(sync_worker, all_done)
     job = telling.jobs[library.get(other).job_id]

@@ -1,4 +1,4 @@
-"""A library of an earlier version opens, with all that was in it; a failed or killed migration leaves it working."""
+"""A library of an earlier version opens completely; a failed or killed migration leaves it working."""
 
 import re
 import shutil
@@ -27,7 +27,7 @@ KEY = bytes(range(32))
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 RESULT = b'{"signal": {}}'
 
-# Kept here as it was, since a library of that version will be opened for years.
+# A fixed copy, since libraries of that version will be opened for years.
 TABLES_1 = """
 CREATE TABLE library (schema_version INTEGER NOT NULL, version INTEGER NOT NULL, key_check BLOB NOT NULL);
 CREATE TABLE recordings (
@@ -49,7 +49,7 @@ CREATE TABLE jobs (job_id TEXT PRIMARY KEY, take_id TEXT NOT NULL);
 
 @pytest.fixture
 def folder_1(tmp_path):
-    """A library of version 1: one recording that waits and was asked for, one with a result."""
+    """A library of version 1: one waiting recording with an unanswered request, one with a result."""
     folder = tmp_path / "library"
     folder.mkdir()
     seal = ColumnCipher(KEY)
@@ -86,7 +86,7 @@ def test_an_old_library_opens_with_all_that_was_in_it(folder_1, clock):
     assert {item.take_id: item.note for item in library.list()} == {"t-1": "note of t-1", "t-2": "note of t-2"}
     assert library.get("t-2").result_json == RESULT
     assert library.store.asked("t-1")
-    assert SubjectNotes(library.store).unread() == {}  # results of the time before are not news
+    assert SubjectNotes(library.store).unread() == {}  # earlier results count as read
     library.close()
 
 
@@ -114,7 +114,7 @@ def test_another_key_migrates_nothing(folder_1):
 
 def test_a_migration_that_fails_half_way_leaves_the_old_library(folder_1, clock):
     database = sqlite3.connect(folder_1 / "library.sqlite")
-    database.execute("CREATE TABLE audit (seq INTEGER)")  # in the way of the step's last table
+    database.execute("CREATE TABLE audit (seq INTEGER)")  # makes the last statement of the step fail
     database.close()
     before = table_shape(folder_1 / "library.sqlite")
     with pytest.raises(LibraryUnreadable, match="left as it was"):
@@ -130,7 +130,7 @@ def test_a_migration_that_fails_half_way_leaves_the_old_library(folder_1, clock)
 
 
 def test_a_migration_killed_at_any_moment_can_begin_anew(folder_1, tmp_path, clock):
-    """The kill is a copy of the files between two statements: what a computer without power would find."""
+    """Kill: copy the files between two statements, as a power cut would leave them."""
     for killed_after in range(1, 30, 3):
         victim, found = tmp_path / f"victim-{killed_after}", tmp_path / f"found-{killed_after}"
         shutil.copytree(folder_1, victim)
@@ -151,7 +151,7 @@ def test_a_migration_killed_at_any_moment_can_begin_anew(folder_1, tmp_path, clo
         assert library.get("t-2").result_json == RESULT, killed_after
         assert library.get("t-1").note == "note of t-1", killed_after
         library.close()
-    assert statements > killed_after  # so the last one was before the end
+    assert statements > killed_after  # the last kill was before the end
 
 
 def test_no_room_for_the_copy_changes_nothing(folder_1):
@@ -218,7 +218,7 @@ def assert_complete(folder, clock):
     }
     assert all(line.is_known_job(f"job-{name}") for name in ("followed", "done", "retried"))
     library.close()
-    library = Library(folder, KEY, clock)  # and its proofs hold
+    library = Library(folder, KEY, clock)  # and its MACs are right
     assert library.warnings == ()
     library.close()
 

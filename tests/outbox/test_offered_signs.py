@@ -1,4 +1,4 @@
-"""The list of signs that a service offers, with the service away too."""
+"""The cached list of signs that a service offers."""
 
 import pytest
 
@@ -10,7 +10,7 @@ STRESS = Sign(name="stress", label="Stress")
 
 
 class Service:
-    """Answers, or does not."""
+    """Answers, or fails."""
 
     def __init__(self, *signs: Sign, up: bool = True) -> None:
         self._signs, self._up = signs, up

@@ -1,4 +1,4 @@
-"""What is removed in the library of this computer's own service is journalled until that service has erased it too."""
+"""Removals in the library of a local service are journalled until that service has erased them too."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ KEY = bytes(range(32))
 
 @pytest.fixture
 def own_library(tmp_path, clock):
-    """Open the library of a profile whose service is this computer; again after a crash or an end."""
+    """Open the library of a profile with a local service; again after a crash or a close."""
     opened = []
 
     def make():
@@ -68,7 +68,7 @@ def test_every_job_that_ever_spoke_for_a_deleted_recording_is_owed_until_it_is_c
     take_id = put(library, new_own_take, OutboxState.FAILED, ["job-1", "job-2"])
     library.discard(take_id)
     library.close()
-    library = own_library()  # as after a crash before the service was told
+    library = own_library()  # after a crash before the service was asked
     owed = PendingErasure(take_id, "ward4-0172", ErasureScope.EVERYTHING, ("job-1", "job-2"), ())
     assert library.erasures.due() == [owed]
     with library.store.changing():

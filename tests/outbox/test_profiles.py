@@ -45,7 +45,7 @@ def test_a_lost_key_is_never_replaced_where_recordings_are(library):
 
 
 class Forgetful(MemoryVault):
-    """A keyring that takes a secret and has another one afterwards."""
+    """A keyring that stores another secret than the given one."""
 
     def set(self, name, secret):
         super().set(name, secret[:-4])

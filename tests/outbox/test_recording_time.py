@@ -1,4 +1,4 @@
-"""Times of recordings made by wrong clocks: none goes out without a question, and none that is right is doubted."""
+"""Recording times from wrong clocks: wrong ones are not sent without a decision, right ones are not doubted."""
 
 import json
 import sys
@@ -37,7 +37,7 @@ def clock():
 
 @pytest.fixture
 def service(service):
-    """The service, which tells its time."""
+    """The service, which sends its time."""
     service.clock_ahead = timedelta(0)
     return service
 
@@ -70,7 +70,7 @@ def doubted(laptop, take_id, suggested=None):
     return abs(found - suggested) < timedelta(seconds=3)
 
 
-# A clock that is wrong at the recording
+# A wrong clock during the recording
 
 
 @pytest.mark.parametrize("wrong", [-YEAR, YEAR, -20 * MINUTE, 2 * HOUR])
@@ -91,7 +91,7 @@ def test_a_clock_a_year_behind_in_an_earlier_run_is_found_by_what_the_service_ha
     laptop.restart()
     laptop.clock.wrong = -YEAR
     take_id = laptop.record(send=False)
-    assert laptop.get(take_id).fix is Fix.SET_CLOCK  # even before the service is heard
+    assert laptop.get(take_id).fix is Fix.SET_CLOCK  # even before the first answer
     laptop.restart()
     laptop.clock.wrong = timedelta(0)
     laptop.library.queue(take_id)
@@ -109,7 +109,7 @@ def test_a_clock_that_was_ahead_in_an_earlier_run_is_found_by_the_first_contact_
     laptop.restart()
     laptop.clock.wrong = timedelta(0)
     laptop.run(10)
-    laptop.true.advance(5 * 86_400)  # by now its time has come
+    laptop.true.advance(5 * 86_400)  # until its time is in the past
     laptop.library.queue(take_id)
     laptop.run()
     assert doubted(laptop, take_id)
@@ -148,7 +148,7 @@ def test_a_second_system_that_sets_the_clock_to_local_time_is_whole_hours_off(la
         laptop.true.advance(11 * 3600)
 
 
-# A clock that is right at the recording
+# A right clock during the recording
 
 
 @pytest.mark.parametrize("wrong", [-YEAR, YEAR, HOUR])
@@ -234,7 +234,7 @@ def test_an_offset_that_stays_small_does_no_harm_and_one_that_changed_is_asked_a
     assert doubted(laptop, changed, laptop.began[changed])
 
 
-# What the service tells
+# Times from the service
 
 
 def portal_in_json(moment):
@@ -289,7 +289,7 @@ def test_an_impossible_time_that_an_earlier_release_kept_says_nothing(laptop, to
     laptop.library.times.confirm(believed)
     take_id = laptop.record(send=False)
     store = laptop.library.store
-    with store.changing():  # as earlier releases left it
+    with store.changing():  # the format of earlier releases
         laptop.library.times.mark(laptop.get(take_id), TimeDoubt(told))
     laptop.library.queue(take_id)
     assert laptop.library.times.known().spans == ()
@@ -303,7 +303,7 @@ def test_an_impossible_time_that_an_earlier_release_kept_says_nothing(laptop, to
 
 def test_a_service_whose_clock_is_set_back_poisons_no_later_take(laptop, service):
     service.clock_ahead = DAY
-    laptop.clock.wrong = DAY  # as the network's time server says, too
+    laptop.clock.wrong = DAY  # the network's time server is wrong too
     laptop.run(200)
     service.clock_ahead = laptop.clock.wrong = timedelta(0)
     laptop.restart()
@@ -333,13 +333,13 @@ def test_a_wrong_time_that_the_service_had_confirmed_is_no_bound_once_it_is_corr
     service.clock_ahead = laptop.clock.wrong = timedelta(0)
     laptop.restart()
     take_id = laptop.record()
-    laptop.restart()  # so that nothing is measured in its own run
+    laptop.restart()  # so that nothing is measured in the same uptime
     laptop.run(200)
     assert laptop.state(take_id) is DONE
 
 
 def let_service_lie(laptop, amount, seconds=60):
-    """Every answer of one run tells a time that is wrong by `amount`, as through a proxy."""
+    """Every answer during one uptime has a time that is wrong by `amount`, as through a proxy."""
     laptop.service.slips.extend([amount] * 500)
     laptop.run(seconds)
     laptop.service.slips.clear()
@@ -431,7 +431,7 @@ def test_where_the_machine_stood_still_a_wrong_time_is_only_bounded(laptop):
 
 
 def test_a_service_that_was_a_year_ahead_with_the_computer_leaves_takes_of_the_future_to_a_person(laptop, service):
-    service.clock_ahead = laptop.clock.wrong = YEAR  # the service of this computer has its clock
+    service.clock_ahead = laptop.clock.wrong = YEAR  # a local service uses the same clock
     laptop.run(10)
     take_id = laptop.record(send=False)
     service.clock_ahead = laptop.clock.wrong = timedelta(0)
@@ -479,7 +479,7 @@ def test_a_full_disk_does_not_lose_the_answer_that_told_the_time(laptop, monkeyp
     assert len(laptop.service.jobs) == 1
 
 
-# What has no reference
+# Recordings without a reference
 
 
 def test_an_import_is_never_doubted_by_the_runs_of_the_computer(laptop, speech_file):
@@ -512,7 +512,7 @@ def test_what_an_earlier_release_measured_of_a_doubtful_take_is_offered(laptop):
     take_id = laptop.take_in(path)
     store = laptop.library.store
     document = {"protocol": "", "note": "n", "tags": [], "consented_at": None, "quality": {}, "trim_s": None}
-    with store.changing():  # as earlier releases left it
+    with store.changing():  # the format of earlier releases
         details = store.cipher.encrypt(json.dumps({**document, "clock_ahead_s": 7200.0}).encode(), f"{take_id}/details")
         store.update(take_id, {"details": details, "reason": "Made while the clock was wrong.", "fix": Fix.SET_CLOCK})
     laptop.library.queue(take_id)
@@ -526,7 +526,7 @@ def test_what_an_earlier_release_measured_of_a_doubtful_take_is_offered(laptop):
 
 def test_a_take_of_an_earlier_release_goes_as_before(laptop):
     path = laptop.write()
-    laptop._last = (NOON - YEAR, NOON)  # another time than the file's: nothing is known of it
+    laptop._last = (NOON - YEAR, NOON)  # unrelated to the file's time
     take_id = laptop.take_in(path)
     assert laptop.get(take_id).reference is None
     laptop.library.queue(take_id)
@@ -534,12 +534,12 @@ def test_a_take_of_an_earlier_release_goes_as_before(laptop):
     assert laptop.state(take_id) is DONE
 
 
-# What a person decides
+# Decisions of a person
 
 
 @pytest.fixture
 def asked(laptop):
-    """A take that was made by a clock a day behind, and is asked about."""
+    """A take made by a clock a day behind, which waits for a decision."""
     laptop.clock.wrong = -DAY
     take_id = laptop.record()
     laptop.clock.wrong = timedelta(0)
@@ -581,7 +581,7 @@ def test_what_a_person_decides_is_sent_and_noted_and_not_asked_again(laptop, ask
 
 @pytest.fixture
 def misled(laptop):
-    """A take of a right clock that a person moved to the time of a service that is wrong for one run."""
+    """A take of a right clock that a person moved to the time of a service that was wrong during one uptime."""
 
     def make(lie):
         take_id = laptop.record(send=False)
@@ -699,7 +699,7 @@ def test_what_is_doubtful_is_not_handed_over_in_a_bundle(laptop):
     assert [(left.item.take_id, left.reason) for left in found.left_out] == [(wrong, laptop.get(wrong).reason)]
 
 
-# What is kept
+# Stored settings
 
 
 def test_the_reference_survives_a_restart_and_is_nowhere_in_clear(laptop):
@@ -731,7 +731,7 @@ def test_many_starts_of_the_computer_are_kept_within_bounds(laptop):
     assert len(laptop.library.times.known().spans) == 50
 
 
-# In words
+# Sentences
 
 
 @pytest.fixture
@@ -778,7 +778,7 @@ def test_each_doubt_is_said_in_whole_sentences_with_both_times(zone, told, doubt
     assert sentence.endswith(" Decide which time is right. It is not sent before.")
 
 
-# Anything, in any order
+# Random sequences
 
 CLOCKS = [timedelta(0)] * 4 + [
     MINUTE, -MINUTE, 20 * MINUTE, -20 * MINUTE, HOUR, -HOUR, 9 * HOUR, DAY, -DAY, YEAR, -YEAR, 73 * YEAR, -56 * YEAR,
@@ -797,12 +797,12 @@ moves = st.one_of(
 
 
 class Model:
-    """What a bystander knows: the true time of each take, and when the service was reached."""
+    """An observer: the true time of each take, and when the service was reached."""
 
     def __init__(self, laptop):
         self.laptop = laptop
-        self.contacts = []  # the run of the computer, and when
-        self.takes = {}  # the run, the wrong of the clock, the last contact before
+        self.contacts = []  # uptime and time
+        self.takes = {}  # uptime, clock error, last contact before
         self.slips = 0
 
     def play(self, move, value):
@@ -831,7 +831,7 @@ class Model:
                         laptop.library.queue(take_id)
 
     def evidence(self, take_id):
-        """Whether the service has told enough to find this take wrong, with a minute to spare."""
+        """Whether the service's answers suffice to detect this take's error, with a minute to spare."""
         boot_id, wrong, before = self.takes[take_id]
         told, spare = self.laptop.began[take_id] + wrong, 4 * MINUTE
         if any(contact == boot_id for contact, _ in self.contacts):

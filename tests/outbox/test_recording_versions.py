@@ -1,4 +1,4 @@
-"""Trimming that loses nothing, versions of a recording, and a discard that can be undone."""
+"""Lossless trimming, versions of a recording, and the trash."""
 
 from dataclasses import replace
 
@@ -83,7 +83,7 @@ def test_a_crash_in_the_middle_of_putting_away_loses_nothing(library, new_take, 
     take_id = new_take(seconds=20)
     library.close()
     path = tmp_path / "library" / "takes" / f"{take_id}.take"
-    path.replace(path.with_suffix(".away"))  # renamed, and the row never went
+    path.replace(path.with_suffix(".away"))  # a crash after the rename, before the row was deleted
     again = Library(tmp_path / "library", bytes(library.store.key))
     assert again.audio(take_id).duration_s == 20.0
     again.close()

@@ -1,4 +1,4 @@
-"""Inside the plan: by the service's own windows, nothing is ever refused, whatever else the account's program asks."""
+"""Within the plan: the service never refuses a request, whatever else the program requests."""
 
 import random
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 
 @pytest.fixture
 def tmp_path(folder_in_memory):
-    """Thousands of transactions, and nothing about the disk."""
+    """Make thousands of transactions fast: the disk is not tested here."""
     return folder_in_memory
 
 
@@ -27,7 +27,7 @@ def all_done(library, count):
 def test_two_hundred_recordings_on_the_standard_plan_never_meet_a_refusal(
     library, waiting_line, new_sync_worker, service, drive, clock
 ):
-    """On a line whose delays vary by seconds, with restarts that forget everything but the library."""
+    """With delays that vary by seconds, and restarts that keep only the library."""
     service.plan, service.analysis_s, service.credits = Plan.STANDARD, 6.0, 10_000
     dice = random.Random(5)
     waiting_line(200)
@@ -54,7 +54,7 @@ def test_a_page_that_asks_meanwhile_always_finds_room(library, waiting_line, new
     budget = RequestBudget.of_plan(Plan.STANDARD)
     service.plan = Plan.STANDARD
     sync_worker = new_sync_worker(budget=budget)
-    sync_worker.recover()  # fifteen subjects are to be read
+    sync_worker.recover()  # fifteen subjects need reading
     read = []
     while len(read) < 15 and clock.monotonic() < 1000:
         drive(sync_worker, seconds=1)
@@ -76,7 +76,7 @@ def test_with_sixty_jobs_under_way_the_polls_take_turns(library, waiting_line, n
     assert set(service.polls) == set(service.jobs)
     assert max(service.polls.values()) - min(service.polls.values()) <= 1
     moments = [moment for moment, kind in service.requests if kind == "job" and moment > began + 120]
-    assert 0.9 * 27 < len(moments) / 8 <= 27  # a minute, less what is left for pages
+    assert 0.9 * 27 < len(moments) / 8 <= 27  # per minute, without the reserve for pages
     assert np.diff(moments).max() < 15  # evenly, not all at the beginning of a minute
 
 
@@ -99,13 +99,13 @@ def test_the_journal_forgets_what_is_long_past_and_counts_from_the_arrival(libra
     journal = StoredRequestJournal(library.store)
     journal.append(Bucket.ANALYZE, 0.0)
     clock.advance(30)
-    assert list(journal.recent()) == [(Bucket.ANALYZE, 20.0)]  # it may have been ten seconds on its way
+    assert list(journal.recent()) == [(Bucket.ANALYZE, 20.0)]  # up to ten seconds of transfer time
     clock.advance(100)
     journal.append(Bucket.POLLING, 0.0)
     assert list(journal.recent()) == [(Bucket.POLLING, -10.0)]
     with library.store.changing_silently() as database:
         database.execute("INSERT INTO requests VALUES ('general', '2030-01-01T00:00:00.000000+00:00')")
-    assert len(list(journal.recent())) == 2  # perhaps of this minute, by a clock that was wrong then
+    assert len(list(journal.recent())) == 2  # perhaps of this minute, if the clock was wrong
     journal.append(Bucket.POLLING, 0.0)
     assert {bucket for bucket, _ in journal.recent()} == {Bucket.POLLING}
 

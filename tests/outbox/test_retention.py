@@ -1,4 +1,4 @@
-"""The sound goes after the result and by the rule, never early, whatever the clocks do; all else stays."""
+"""The sound is deleted by the rule, never early, with any clocks; everything else stays."""
 
 import sqlite3
 from datetime import UTC, datetime, timedelta
@@ -19,7 +19,7 @@ RESULT_AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 @pytest.fixture
 def done_take(library, new_take):
-    """A recording with a result of the service's `result_at`."""
+    """A recording with a result at the service's time `result_at`."""
 
     def make(result_at=RESULT_AT, **more):
         take_id = new_take(seconds=1, **more)
@@ -103,7 +103,7 @@ def test_before_the_service_is_heard_nothing_goes(library, retention, done_take,
 
 @pytest.mark.parametrize("years", [-30, -1, 1, 30])
 def test_a_computer_whose_clock_is_wrong_removes_nothing_early(tmp_path, library, done_take, years):
-    """Set wrong while the program does not run, so that nothing tells a jump from time that has passed."""
+    """Set the clock while the program does not run, so that a jump looks like passed time."""
     take_id = done_take()
     after(library, 30)
     library.close()

@@ -1,4 +1,4 @@
-"""An older list put back is noticed, nothing is sent on it, and a person can accept it."""
+"""An older list is detected, blocks sending, and can be accepted by a person."""
 
 import shutil
 import sqlite3
@@ -40,7 +40,7 @@ DATABASE = "library.sqlite"
 
 
 class Keyring(MemoryVault):
-    """A keyring that counts what it is asked, and refuses on demand."""
+    """A keyring that counts calls, and refuses on demand."""
 
     def __init__(self):
         super().__init__()
@@ -100,7 +100,7 @@ def by_hand(folder):
 
 
 def nothing_is_sent(library):
-    """Whether the line gives nothing out, whoever asks."""
+    """Whether nothing can be sent or handed over."""
     line = UploadQueue(library.store)
     with pytest.raises(BundleError):
         export_bundle(
@@ -144,7 +144,7 @@ def test_what_is_put_back_is_noticed_and_nothing_is_sent_before_a_person_accepts
             assert library.findings[-1] == HELD
             assert nothing_is_sent(library)
     with opened() as library:
-        third = add(library, "ward4-3")  # recording goes on
+        third = add(library, "ward4-3")  # recording still works
         assert nothing_is_sent(library)
         library.accept_copy()
         assert library.findings == ()
@@ -207,7 +207,7 @@ def test_a_spoilt_mark_of_the_keyring_is_none(opened, keyring):
 
 
 def test_a_mark_behind_its_database_is_no_finding(opened, keyring, folder):
-    """As a crash between the two leaves it."""
+    """A crash between the two writes."""
     with opened() as library:
         add(library)
         mark = (folder / FILE_NAME).read_bytes()
@@ -219,7 +219,7 @@ def test_a_mark_behind_its_database_is_no_finding(opened, keyring, folder):
 
 
 def test_a_program_killed_at_any_moment_of_its_first_minute_leaves_no_finding(folder, keyring, tmp_path):
-    """The kill is a copy of the folder and the keyring at each commit."""
+    """Kill: copy the folder and the keyring at each commit."""
     found = []
     with closing(LockedLibrary(PROFILE, folder, keyring, ManualClock(EIGHT))) as library:
         for number in range(3):
@@ -249,7 +249,7 @@ def test_a_profile_without_a_keyring_notices_all_but_the_whole_folder(opened, fo
     shutil.rmtree(folder)
     shutil.copytree(tmp_path / "yesterday", folder)
     with opened(SESSION, vault) as library:
-        assert library.findings == ()  # as docs/security.md says
+        assert library.findings == ()  # a documented limit, see docs/security.md
 
 
 @pytest.mark.parametrize("refusal", [VaultLocked("The keyring is locked."), VaultWaiting("It has not answered.")])

@@ -1,4 +1,4 @@
-"""Never another person's result: equally long takes on several computers, whatever happens on the way.
+"""Never another person's result: takes of equal length on several computers, with any faults.
 
 `tests/soak/identity_schedules.py` plays thousands of schedules.
 """

@@ -1,4 +1,4 @@
-"""The key of the service on this computer: made once, kept, recovered, and in no file."""
+"""The key of the local service: made once, stored, recovered, and in no file."""
 
 import json
 import multiprocessing
@@ -22,7 +22,7 @@ from vbdesk.outbox.profiles.service_key import (
 )
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultFailed, VaultMissing
 
-sys.path.append(str(Path(__file__).parent))  # the other processes import what they run by name
+sys.path.append(str(Path(__file__).parent))  # child processes import helpers by name
 
 from key_request_process import ask
 
@@ -40,7 +40,7 @@ class NoKeyring(MemoryVault):
 
 
 def in_any_file(folder, key):
-    """Names of files that hold the key, as bytes, as hexadecimal digits or as base 64."""
+    """Files that contain the key, as bytes, hexadecimal digits or base 64."""
     import base64
 
     forms = [key, key.hex().encode(), key.hex().upper().encode(), base64.b64encode(key)]

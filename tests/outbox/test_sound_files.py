@@ -1,4 +1,4 @@
-"""A kill at any moment loses no sound, and what was deleted cannot be opened by anybody."""
+"""A kill at any moment loses no sound, and a deleted sound cannot be decrypted by anybody."""
 
 import json
 import shutil
@@ -45,7 +45,7 @@ def record(library, name="a"):
 
 @pytest.fixture
 def take_of_old():
-    """Write a take as the first format was: no key of its own. One block for each half of the sound."""
+    """Write a take in the first format: no key of its own. One block for each half of the sound."""
 
     def write(path, samples):
         salt = bytes(16)
@@ -75,7 +75,7 @@ def end_with_result(library, take_id, result=b"{}"):
 
 @pytest.fixture
 def killed_everywhere(tmp_path, clock):
-    """Do something with a library, and open it as a kill before each line of ours would have left it."""
+    """Do something with a library, and open the state that a kill before each line of our code leaves."""
     folder, snapshots = tmp_path / "library", tmp_path / "snapshots"
     snapshots.mkdir()
 
@@ -83,7 +83,7 @@ def killed_everywhere(tmp_path, clock):
 
     def keep(*_unused):
         now = hash(tuple((path, path.read_bytes()) for path in sorted(folder.rglob("*[!m]")) if path.is_file()))
-        if now not in seen:  # most lines change nothing on the disk; neither does the memory in library.sqlite-shm
+        if now not in seen:  # most lines do not change the disk
             seen.add(now)
             shutil.copytree(folder, snapshots / str(len(seen)))
         return keep
@@ -109,7 +109,7 @@ def killed_everywhere(tmp_path, clock):
 
 
 def sound_of(library):
-    """Samples wherever they can be found again; exactly one place must have them."""
+    """Find the samples in all possible places; exactly one must have them."""
     listed = [library.whole_audio(item.take_id).samples for item in library.list()]
     rescued = [read_take(take.path, KEY).samples for take in unfinished_takes(library.recording_folder, KEY)]
     (only,) = listed + rescued
@@ -169,7 +169,7 @@ def test_a_kill_while_putting_away_keeps_it_or_has_it_gone(library, killed_every
 
 
 def fragments(sealed):
-    """What to look for of a key that is gone: any 12 bytes in a row of it."""
+    """Search terms for a deleted key: any 12 consecutive bytes."""
     return [sealed[begin : begin + 12] for begin in range(0, len(sealed) - 12, 6)]
 
 
@@ -179,7 +179,7 @@ def everything_under(folder):
 
 @pytest.mark.parametrize("way", ["discard", "remove_sounds", "move_to_trash"])
 def test_a_deleted_key_is_nowhere_any_more(library, tmp_path, way):
-    """Among others that stay, so that pages of the database are split, moved and used again."""
+    """With many other recordings, so that database pages are split, moved and reused."""
     takes = [library.add_take(record(library, str(number)), METADATA) for number in range(30)]
     chosen = takes[::7]
     keys = {take_id: library.store.row(take_id)["take_key"] for take_id in takes}
@@ -204,7 +204,7 @@ def test_a_deleted_key_is_nowhere_any_more(library, tmp_path, way):
 
 
 def test_a_copy_that_the_database_left_when_it_moved_a_key_goes_too(library):
-    """What SQLite leaves in the free space of a page now and then, made here by hand."""
+    """Simulate what SQLite sometimes leaves in the free space of a page."""
     take_id, other = (library.add_take(record(library, name), METADATA) for name in "ab")
     key = library.store.row(take_id)["take_key"]
     with library.store.changing() as database:
@@ -300,7 +300,7 @@ def test_a_take_of_the_first_format_comes_in_plays_and_goes(library, take_of_old
 def test_a_take_of_the_first_format_that_was_cut_is_refused(library, take_of_old):
     take_id = library.add_take(take_of_old(library.recording_folder / "a.take", SAMPLES), METADATA)
     with library.store.changing():
-        library.store.update(take_id, {"sound_sha256": None})  # as a library of that time had it
+        library.store.update(take_id, {"sound_sha256": None})  # as in old libraries
     path = library.store.path(take_id)
     path.write_bytes(path.read_bytes()[:500])
     with pytest.raises(FileDamaged, match="cut off"):

@@ -19,7 +19,7 @@ def spoken(name, start_s=0.0, end_s=20.0):
 
 @pytest.fixture
 def guard(library):
-    """Of a subject whose one earlier take is the first half of a woman's reading."""
+    """For a subject whose earlier take is the first half of a woman's reading."""
     first = library.recording_folder / "first.flac"
     audio = spoken("speech_kathleen_20s.flac", end_s=10)
     sf.write(first, audio.samples, audio.sample_rate)
@@ -72,7 +72,7 @@ def test_nothing_of_a_voice_is_written_to_the_disk(guard, library, tmp_path):
 
 
 def test_a_take_that_was_trimmed_is_heard_again(guard, library, tmp_path):
-    """A nurse speaks first and the patient after her: once the nurse is cut off, the comparison is with the patient."""
+    """A nurse speaks first, then the patient: after trimming, only the patient is compared."""
     nurse, patient = spoken("speech_kathleen_20s.flac", end_s=10), spoken("speech_male_20s.flac", end_s=10)
     both = tmp_path / "both.wav"
     sf.write(both, np.concatenate([nurse.samples, patient.samples]), nurse.sample_rate)

@@ -1,4 +1,4 @@
-"""What stays on this computer about a subject: notes, tags, which results were opened, and kept answers."""
+"""Local data about a subject: notes, tags, opened results, and cached answers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""An enemy who writes in the closed database: whatever is changed is noticed, and nothing is sent on it."""
+"""An attacker writes to the closed database: every change is detected, and nothing changed is sent."""
 
 import shutil
 import sqlite3
@@ -22,7 +22,7 @@ from vbdesk.outbox.sync.upload_queue import UploadQueue
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 FILE = "library.sqlite"
-NOT_PROVED = {"requests"}  # paces our own requests, and no more
+NOT_PROVED = {"requests"}  # only paces our own requests
 KEYS = {
     "recordings": ("take_id", "group_id"),
     "results": ("take_id",),
@@ -36,7 +36,7 @@ KEYS = {
 
 @contextmanager
 def by_hand(folder):
-    """The database of a library that is closed, as anybody with the disk can write to it."""
+    """The database of a closed library, as anybody with the disk can write to it."""
     database = sqlite3.connect(folder / FILE)
     database.row_factory = sqlite3.Row
     database.execute("PRAGMA foreign_keys = OFF")
@@ -53,7 +53,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def full(library, new_take, folder):
-    """A library with rows in every table, closed; its take ids by what they are."""
+    """A closed library with rows in every table; returns its take ids by kind."""
     names = ("waits", "uploaded", "asked", "followed", "done", "rests", "gone")
     takes = {name: new_take(f"ward4-{number}", seconds=1) for number, name in enumerate(names)}
     for name in names[:5]:
@@ -92,7 +92,7 @@ def tables_of(database):
 
 
 def seen_by_a_person(library):
-    """All that the library shows, and all that it would send."""
+    """Everything that the library shows, and everything that it would send."""
     line = UploadQueue(library.store)
     notes = SubjectNotes(library.store)
     return (
@@ -113,7 +113,7 @@ def seen_by_a_person(library):
 
 
 def assert_noticed(library, before):
-    """Nothing is other than it was, or it is said so: on the list as a whole, on the take, or in the audit log."""
+    """Every change is reported: for the list as a whole, on the take, or in the audit log."""
     try:
         now = seen_by_a_person(library)
     except LibraryUnreadable:
@@ -131,11 +131,11 @@ def assert_noticed(library, before):
     for event in UploadQueue(library.store).events():
         searched_first = event.asked_at is not None and event.upload_ref is None
         assert event.take_id not in faulty
-        assert repr(event) in before[1] or searched_first or event.follows, event  # of a known job, restored
+        assert repr(event) in before[1] or searched_first or event.follows, event  # restored for a known job
     for index in (2, 3, 7, 8, 9):
         assert now[index] == before[index], index
     assert faulty or now[4] == before[4]  # an entry with another id counts as unread
-    for index in (5, 6):  # answers of the service: read again
+    for index in (5, 6):  # cached answers: read again
         assert now[index] in (before[index], None), index
 
 
@@ -256,7 +256,7 @@ def test_an_event_pointed_at_another_take_is_noticed_at_both(full, folder, reope
     opened = reopen()
     assert opened.get(full["rests"]).fault == ROW_CHANGED
     (event,) = [event for event in UploadQueue(opened.store).events() if event.take_id == full["uploaded"]]
-    assert (event.asked_at is not None, event.upload_ref) == (True, None)  # given something to do again, searched first
+    assert (event.asked_at is not None, event.upload_ref) == (True, None)  # restored; the service is searched first
 
 
 def test_two_events_that_change_places_are_noticed(full, folder, reopen):
@@ -499,7 +499,7 @@ def test_a_false_version_of_the_structure_loses_nothing(full, folder, reopen, va
 
 
 def test_what_is_put_aside_by_a_person_is_still_proved(library, new_take, reopen):
-    """Every way through the states keeps the proofs."""
+    """Every path through the states keeps the MACs right."""
     take_id = new_take(seconds=1)
     library.restore_from_trash(library.move_to_trash(take_id))
     library.queue(take_id)

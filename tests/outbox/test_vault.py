@@ -27,9 +27,9 @@ ENOUGH_S = 10.0
 
 
 class Keyring(KeyringBackend):
-    """A keyring in memory that raises what it is told to, and has a dialog while it is locked."""
+    """A keyring in memory that raises on demand, and has a dialog while it is locked."""
 
-    priority = -1  # never chosen by itself
+    priority = -1  # never selected automatically
 
     def __init__(self):
         super().__init__()
@@ -53,7 +53,7 @@ class Keyring(KeyringBackend):
         del self.secrets[service, username]
 
     def answer(self, *, unlock):
-        """What a person does with the dialog."""
+        """A person's answer to the dialog."""
         self.locked = not unlock
         self.answered.set()
 
@@ -69,13 +69,13 @@ class Keyring(KeyringBackend):
 
 
 class PlainFileKeyring(Keyring):
-    """Keeps secrets in a file, as those of this package do."""
+    """Stores secrets in a file, as back ends of this package do."""
 
     __module__ = "keyrings.alt.file"
 
 
 class Startable(Keyring):
-    """One that runs or does not, as the system's service for secrets."""
+    """A Secret Service that runs or does not."""
 
     running = False
 
@@ -103,7 +103,7 @@ def backend():
 
 
 def settled(vault):
-    """Ask until the dialog is answered; a hurried vault says at once that it waits."""
+    """Ask until the dialog is answered; the timeout is short."""
     return retry_while_waiting(lambda: vault.get(NAME), lambda sentence: None, threading.Event().wait)
 
 
@@ -198,7 +198,7 @@ def test_what_nobody_asked_for_opens_no_dialog_and_changes_no_answer(backend, mo
     assert backend.asked == 0
     backend.answer(unlock=False)
     with pytest.raises(VaultLocked):
-        vault.get(NAME)  # a person is still asked once
+        vault.get(NAME)  # the dialog still opens once
     assert backend.asked == 1
     with pytest.raises(VaultLocked):
         vault.set_without_prompt(NAME, "two")
@@ -223,7 +223,7 @@ def test_a_read_that_nobody_asked_for_opens_no_dialog_and_changes_no_answer(back
     assert backend.asked == 0
     backend.answer(unlock=False)
     with pytest.raises(VaultLocked):
-        vault.get(NAME)  # a person is still asked once
+        vault.get(NAME)  # the dialog still opens once
     assert backend.asked == 1
 
 
