@@ -1,8 +1,8 @@
 """How long a library of 10,000 recordings takes to open, list and change: `python tests/benchmarks/library_figures.py`.
 
-Every recording has the key of its sound, a note, the check's figures and (nine of ten) a result of 6 kB, as a model
-with seven signs gives; the sounds themselves are empty files, since none is opened at the start. Prints the median of
-several runs of each, and the memory that the rows take.
+Every recording has its key, a note, the check's figures and (nine of ten) a result of 6 kB, as a model with seven signs
+gives; the sounds are empty files, since a start opens none. Prints the median of several runs of each, and the memory
+of the rows.
 """
 
 import argparse

@@ -2,8 +2,8 @@
 
     python tests/benchmarks/outbox_figures.py [FOLDER]
 
-Makes the library through its own methods, a third of it with results; with FOLDER it is kept there for the next time.
-It is read in a process of its own, as a start of the desk does. Times are the best of several.
+Makes the library through its own methods, a third of it with results; FOLDER keeps it for the next run. A separate
+process reads it, as a start of the desk does. Times are the best of several.
 """
 
 import contextlib
@@ -24,12 +24,12 @@ TOPIC = "Outbox"
 KEY = bytes(range(32))
 TAKES, GROUPS, A_BATCH = 10_000, 500, 500
 REPEATS = 5
-START_S = 1.5  # what a start of the desk may take as a whole
-STALL_S = 0.05  # what the thread of a window may take at once
+START_S = 1.5  # limit for a start of the desk
+STALL_S = 0.05  # limit for one call on the GUI thread
 
 
 def rows(folder: Path | None = None) -> Iterator[Row]:
-    """Every figure."""
+    """Print every figure."""
     kept = contextlib.nullcontext(folder) if folder else tempfile.TemporaryDirectory()
     with kept as place:
         library = Path(place) / "library"
@@ -55,7 +55,7 @@ def rows(folder: Path | None = None) -> Iterator[Row]:
 
 
 def make(folder: Path) -> None:
-    """Takes of a tenth of a second, in every state that they come by without a network."""
+    """Takes of a tenth of a second, in every state that needs no network."""
     import numpy as np
 
     from vbdesk.capture.encrypted_take import EncryptedTakeWriter
@@ -171,7 +171,7 @@ def read(folder: Path) -> dict[str, float]:
 
 
 def best(deed: Callable[[], object]) -> float:
-    """Seconds of the quickest of several times."""
+    """Seconds of the fastest of several runs."""
     times = []
     for _ in range(REPEATS):
         began = time.perf_counter()
@@ -185,7 +185,7 @@ def passed(began: float) -> float:
 
 
 def memory_mb() -> float:
-    """What this process holds now (Linux; elsewhere 0)."""
+    """Present memory of this process (Linux; elsewhere 0)."""
     status = Path("/proc/self/status")
     if not status.exists():
         return 0.0

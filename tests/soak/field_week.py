@@ -1,19 +1,18 @@
-"""A week offline: 200 recordings, then a bad network, kills and a standard plan; the Outbox page is asked all along.
+"""A week offline: 200 recordings, then a bad network, kills and a standard plan; the Outbox page is checked throughout.
 
     python tests/soak/field_week.py [--takes 200] [--seed 1] [--good]
 
-Real: the takes (speech, through the writer of the recorder), the library, the sync worker, the client, TCP through two
-flaky proxies at their worst settings, the service (routes, storage, ledger, jobs, groups, and its rate limits,
-enforced by its own clock), the page's view model with its workers. Simulated: time that would be waited for. The
-laptop and the service live by one clock, which runs with the real one and is put forward when the sync worker says that
-nothing is due; what takes real time (uploads, latency, stalls) takes it, and answers carry this clock's date. The
-analysis is a ready result after 3 to 25 s of it. A kill is the copy of the folder at one step of the database or the
-network, as in tests/outbox/simulated_laptop.py; real kills of processes are in outbox_processes.py. `--good`
-leaves the network good and nobody is killed: then the estimate told at the start can be held against the time it
-took.
+Real: the takes (speech, written by the recorder's writer), the library, the sync worker, the client, TCP through two
+flaky proxies with their worst settings, the service (routes, storage, ledger, jobs, groups, and rate limits by its own
+clock), and the page's view model with its workers.
+Simulated: waiting time. The laptop and the service share one clock, which runs in real time and is moved forward when
+the sync worker has nothing due. Uploads, latency and stalls take real time, and answers carry this clock's date. The
+analysis is a prepared result after 3 to 25 s. A kill is a copy of the folder at one step of the database or the
+network, as in tests/outbox/simulated_laptop.py; outbox_processes.py kills real processes. `--good` keeps the network
+good and kills nobody, so that the first estimate can be compared with the time it took.
 
-Prints one JSON object and ends with 0 when each take arrived once, no request was refused for the rate, and the page
-never said anything else than what the database and the service had at that moment.
+Prints one JSON object. Exits with 0 if each take arrived once, no request was refused for its rate, and the page always
+matched the database and the service.
 """
 
 import argparse
@@ -81,12 +80,12 @@ WORST = (
     ("link=stall",),
     ("link=down",),
 )
-STALLING = {("up_limit=400", "then=stall", "faults=1"), ("link=stall",)}  # given up after a second
-QUICK = Path("/dev/shm")  # in memory, where there is one
+STALLING = {("up_limit=400", "then=stall", "faults=1"), ("link=stall",)}  # abandoned after a second
+QUICK = Path("/dev/shm")  # in memory, if available
 
 
 class RunningClock:
-    """The real time from Monday on, and what was skipped of it; for the laptop and the service alike."""
+    """Real time from Monday on, plus the skipped time; for laptop and service."""
 
     def __init__(self) -> None:
         self._began = time.perf_counter()
@@ -101,7 +100,7 @@ class RunningClock:
 
 
 class Road(httpx.BaseTransport):
-    """Real TCP to the proxies; a life may end at any step of it, and somebody looks at the page meanwhile."""
+    """Real TCP to the proxies; a life may end at any step, and the page is checked meanwhile."""
 
     def __init__(self, service: ServiceInProcess, clock: RunningClock, base_url: str) -> None:
         self.service, self.base_url = service, base_url
@@ -145,14 +144,14 @@ class _Watched(httpx.SyncByteStream):
 
 @dataclass
 class Tally:
-    """What was seen."""
+    """Counts over the week."""
 
     looks: int = 0
     checks: int = 0
     uploading_seen: int = 0
     offline_seen: int = 0
     roads: Counter[str] = field(default_factory=Counter)
-    told: list[tuple[float, float]] = field(default_factory=list)  # when, and how many seconds to go
+    told: list[tuple[float, float]] = field(default_factory=list)  # time, estimated seconds left
 
     def holds(self, fact: bool, otherwise: str) -> None:
         self.checks += 1
@@ -161,9 +160,9 @@ class Tally:
 
 
 class Page:
-    """The Outbox page without its widgets, over the library of one life, and the sync worker that the desk has for it.
+    """The Outbox page's view model over the library of one life, with its sync worker.
 
-    The desk's own thread for the sync worker is left out: the week drives it, so that time can be put forward.
+    The test runs the sync worker itself, instead of the desk's thread, so that it can move the clock.
     """
 
     def __init__(self, folder: Path, laptop: Laptop, tally: Tally) -> None:
@@ -201,7 +200,7 @@ class Page:
         self._pump()
 
     def look(self, jobs: list[StoredJob]) -> None:
-        """Read it as a person does, and hold every word against the database and the service."""
+        """Compare everything on the page with the database and the service."""
         laptop, tally, shown = self._laptop, self._tally, self._shown
         shown.refresh()
         self._pump()
@@ -244,7 +243,7 @@ class Page:
         app = QApplication.instance()
         assert app is not None
         app.processEvents()
-        while self._tasks.busy or self._shown._reading:  # what a task has found is told after it has ended
+        while self._tasks.busy or self._shown._reading:  # a task reports after its end
             time.sleep(0.0005)
             app.processEvents()
         app.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
@@ -261,7 +260,7 @@ _TRUE_OF_SERVICE = {
 
 
 class Week:
-    """One laptop, one service, and everything between them."""
+    """One laptop, one service, and the network between them."""
 
     def __init__(self, folder: Path, options: argparse.Namespace) -> None:
         self.options, self.chance, self.tally = options, random.Random(options.seed), Tally()
@@ -292,7 +291,7 @@ class Week:
     # The week
 
     def record(self) -> None:
-        """Takes of a week, made and queued without a network."""
+        """Make and queue a week's takes without a network."""
         speech, rate = sf.read(SPEECH, dtype="int16")
         for number in range(self.options.takes):
             length = round(self.chance.uniform(*TAKE_S) * rate)
@@ -309,14 +308,14 @@ class Week:
             self.laptop.library.queue(take_id)
 
     def offline(self) -> None:
-        """Nobody answers, and the page says so."""
+        """Without an answer, the page says so."""
         for proxy in self.proxies:
             proxy.say("link=down")
         for _ in range(4):
             self.step()
 
     def send(self) -> float:
-        """Everything arrives; seconds of the clock that it took."""
+        """Run until everything arrived; returns the seconds by the clock."""
         began = self.clock.now()
         self.mend()
         self.laptop.sync_worker.resume()
@@ -353,7 +352,7 @@ class Week:
                 self.tally.told.append(((self.clock.now() - MONDAY).total_seconds(), forecast.whole_s))
 
     def analyse(self) -> None:
-        """The service's worker."""
+        """The service's analysis worker."""
         now = self.clock.now()
         for job_id in self.service.queued():
             if job_id not in self.ends_at:
@@ -379,7 +378,7 @@ class Week:
     def reasons(self) -> list[str | None]:
         return [item.reason for item in self.laptop.library.list() if item.state is OutboxState.NEEDS_ATTENTION]
 
-    # What must hold at the end
+    # Invariants at the end
 
     def judge(self) -> None:
         jobs = self.service.records.jobs(self.laptop.account_id)

@@ -2,7 +2,7 @@
 
     python tests/soak/outbox_processes.py [--schedules 50] [--seed 1] [--first 0]
 
-Prints one JSON object and ends with 0 when every take of every schedule arrived once; else with the schedule's number.
+Prints one JSON object; exits with 0 if every take of every schedule arrived once, else with the schedule's number.
 """
 
 import argparse
