@@ -29,12 +29,12 @@ sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 import cohort_on_rig  # noqa: E402  (an end-to-end test's account)
 from desktop import Desktop  # noqa: E402  (the driver of the end-to-end tests)
 
-from vbdesk.cli.paths import places  # noqa: E402
+from vbdesk.cli.paths import desk_paths  # noqa: E402
 from vbdesk.client.local_service import LocalService, make_account  # noqa: E402
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup  # noqa: E402
 from vbdesk.desk.ports import Outside  # noqa: E402
-from vbdesk.outbox.library.items import TakeMetadata, Target  # noqa: E402
-from vbdesk.outbox.library.opening import HeldLibrary  # noqa: E402
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata  # noqa: E402
+from vbdesk.outbox.library.opening import LockedLibrary  # noqa: E402
 from vbdesk.outbox.library.states import Fix, OutboxState  # noqa: E402
 from vbdesk.outbox.profiles.profiles import ProfileStore  # noqa: E402
 
@@ -101,7 +101,7 @@ def somewhere() -> Iterator[Outside]:
     with tempfile.TemporaryDirectory() as here:
         before = {name: os.environ.get(name, "") for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME")}
         os.environ.update({name: f"{here}/{name.lower()}" for name in before})
-        place = places(None)
+        place = desk_paths(None)
         try:
             yield Outside(data_dir=place.data, config_dir=place.config)
         finally:
@@ -169,7 +169,7 @@ def after_days_offline(folder: Path) -> None:
             made = Setup(outside).make_service(ServiceAddress(address, account.account_id, account.api_key), "keyring")
             profile = replace(made, name="St. Anne clinic")
             ProfileStore(outside.config_dir).save(profile)
-            library = HeldLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
+            library = LockedLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
             _fill(library)
             library.close()
             with window(folder) as desk:
@@ -187,9 +187,9 @@ def after_days_offline(folder: Path) -> None:
             service.stop()
 
 
-def _fill(library: HeldLibrary) -> None:
+def _fill(library: LockedLibrary) -> None:
     """Recordings of the last days: most in the line, one for a person, one kept, one handed over."""
-    now, pulse = datetime.now(UTC), Target("model", "pulse")
+    now, pulse = datetime.now(UTC), RecordingTarget("model", "pulse")
     for number, subject in enumerate(("0172", "0168", "0155", "0155", "0149", "0131", "0070", "0063")):
         sound = SPEECH.with_name(f"reading_{number % 5 + 1}.flac")
         facts = TakeMetadata(f"ward4-{subject}", now - timedelta(hours=5 * number + 1), pulse)

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 import numpy as np
 from vbdesk.capture.device_choice import RememberedMicrophone
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client.folder_lock import exclusive_lock
 from vbdesk.json_lines import JsonLinesFile
 from vbdesk.client.request_file import RequestFile
@@ -32,7 +32,7 @@ from vbdesk.contract.limits import Bucket
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.outbox.diagnostics.log_file import keep_log
 from vbdesk.outbox.library.items import TakeMetadata, Target
-from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
 from vbdesk.outbox.profiles.vault import MemoryVault
 
@@ -46,11 +46,11 @@ with exclusive_lock(data / "submitted" / "a.lock"):
     JsonLinesFile(data / "submitted" / "a.jsonl").append({"take": "a"})
 vault = MemoryVault()
 vault.set(profile.library_key_name, b64encode(bytes(32)).decode())
-library = HeldLibrary(profile, library_folder(data, "p1"), vault)
+library = LockedLibrary(profile, library_folder(data, "p1"), vault)
 again = len(sys.argv) > 2
 for number in range(0 if again else 3):
     path = library.recording_folder / f"{number}.take"
-    writer = SealedTakeWriter(path, library.store.key, 8000, {"group_id": "ward4"})
+    writer = EncryptedTakeWriter(path, library.store.key, 8000, {"group_id": "ward4"})
     writer.append(np.full(160_000, number, np.int16))
     writer.abandon()
 meta = TakeMetadata("ward4", datetime(2026, 3, 1, 8, tzinfo=UTC), Target.parse("model:pulse"))
@@ -245,7 +245,7 @@ def test_starting_restricts_a_service_folder_of_an_earlier_release(tmp_path):
 
 @pytest.mark.parametrize("name", ["profiles.json", "vbdesk.log", "preferences.json", "requests/a.jsonl"])
 def test_a_command_restricts_only_our_files_in_the_data_folder(tmp_path, name):
-    from vbdesk.cli.paths import places
+    from vbdesk.cli.paths import desk_paths
 
     theirs, ours = tmp_path / "thesis.txt", tmp_path / name
     for path in (theirs, ours):
@@ -253,7 +253,7 @@ def test_a_command_restricts_only_our_files_in_the_data_folder(tmp_path, name):
         path.touch()
         path.chmod(0o644)
     tmp_path.chmod(0o755)
-    places(tmp_path)
+    desk_paths(tmp_path)
     assert stat.S_IMODE(ours.stat().st_mode) == 0o600
     assert stat.S_IMODE(theirs.stat().st_mode) == 0o644
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755

@@ -1,7 +1,7 @@
-"""Figures of recording: cost of a block, the live count of speech, overviews, the check, hints and their false alarms.
+"""Figures of recording: cost of a block, live speech count, overviews, take check, hints and their false alarms.
 
-Recording bit for bit on the virtual microphone: `tests/soak/long_recording.py`. Times are the best of several, since
-the machine may be busy; the processor's time stands beside them.
+For bit-exact recording on the virtual microphone see `tests/soak/long_recording.py`. Times are the best of several,
+since the machine may be busy; processor time is printed too.
 """
 
 import importlib.util
@@ -21,12 +21,12 @@ import speaker_background
 from figures import AUDIO, DATA, Row, judged, reported, skipped
 
 from vbdesk.capture.encrypted_take import Frames, TakeAudio, read_take
-from vbdesk.capture.enhancement import Enhancement, frame_levels, judge_enhancement
-from vbdesk.capture.meter import LevelMeter, LiveEnvelope, overview
+from vbdesk.capture.enhancement import Enhancement, detect_enhancement, frame_levels
+from vbdesk.capture.meter import InputLevelMeter, LiveEnvelope, overview
 from vbdesk.capture.microphone import BLOCK_FRAMES, SAMPLE_RATE, Block, FileMicrophone
 from vbdesk.capture.recorder import Recorder
 from vbdesk.capture.speech_meter import SpeechCounter
-from vbdesk.outbox.imports.speaker_comparison import guard_rules, similarity
+from vbdesk.outbox.imports.speaker_comparison import comparison_rules, similarity
 from vbdesk.outbox.imports.take_check import check_take
 from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.decode import from_samples
@@ -36,7 +36,7 @@ SPEECH = DATA / "speech_kathleen_20s.flac"
 
 
 def rows() -> Iterator[Row]:
-    """Every figure, in the order of a recording."""
+    """Print every figure, in the order of a recording."""
     voice = speech_48k()
     yield from block_costs(voice)
     yield from live_speech(voice)
@@ -47,7 +47,7 @@ def rows() -> Iterator[Row]:
 
 
 def speech_48k() -> Frames:
-    """Twenty seconds of speech as a microphone gives it."""
+    """Twenty seconds of speech in the microphone's format."""
     samples, rate = sf.read(SPEECH, dtype="float32")
     return (np.clip(soxr.resample(samples, rate, SAMPLE_RATE), -1, 1) * 32767).astype(np.int16)
 
@@ -58,12 +58,12 @@ def blocks_of(voice: Frames) -> list[Frames]:
 
 
 def block_costs(voice: Frames) -> Iterator[Row]:
-    """What the sound system's thread does, and the recorder's."""
+    """Cost in the sound system's thread, and in the recorder's."""
     with tempfile.TemporaryDirectory() as folder:
         microphone = FileMicrophone(voice)
         recorder = Recorder(microphone, Path(folder), lambda: bytes(32), speech_meter=None)
         recorder.start(None)
-        sink = microphone._session.sink  # the callback's one call
+        sink = microphone._session.sink  # the callback's only call
         data = voice[:BLOCK_FRAMES].reshape(-1, 1)
         costs_ms = []
         for _ in range(2000):
@@ -79,7 +79,7 @@ def block_costs(voice: Frames) -> Iterator[Row]:
         f"{middle:.4f} ({late:.4f}) ms",
         late < 0.1,
     )
-    meter, envelope = LevelMeter(SAMPLE_RATE), LiveEnvelope(SAMPLE_RATE)
+    meter, envelope = InputLevelMeter(SAMPLE_RATE), LiveEnvelope(SAMPLE_RATE)
     begun = time.process_time()
     for block in blocks_of(voice):
         meter.feed(block)
@@ -89,7 +89,7 @@ def block_costs(voice: Frames) -> Iterator[Row]:
 
 
 def live_speech(voice: Frames) -> Iterator[Row]:
-    """The count while recording against that of the check."""
+    """The live count compared with that of the check."""
     counter = SpeechCounter(SAMPLE_RATE)
     begun = time.process_time()
     for block in blocks_of(voice):
@@ -113,7 +113,7 @@ def live_speech(voice: Frames) -> Iterator[Row]:
 
 
 def twenty_minutes(voice: Frames) -> Iterator[Row]:
-    """The longest take: overview, and from disk."""
+    """The longest take: overview, and reading from disk."""
     long = np.tile(voice, 60)[: 1200 * SAMPLE_RATE]
     wall_ms = 1e3 * best_of(5, lambda: overview(long, 2000))
     yield judged(
@@ -138,7 +138,7 @@ def twenty_minutes(voice: Frames) -> Iterator[Row]:
 
 
 def checks(voice: Frames) -> Iterator[Row]:
-    """The check on the spot."""
+    """Duration of the take check."""
     check_take(TakeAudio(voice, SAMPLE_RATE, True, {}, ()))  # loads the weights
     for seconds, bar_s, times in ((60, 1.0, 5), (1200, 10.0, 2)):
         audio = TakeAudio(np.tile(voice, 60)[: seconds * SAMPLE_RATE], SAMPLE_RATE, True, {}, ())
@@ -150,7 +150,7 @@ def checks(voice: Frames) -> Iterator[Row]:
 
 
 def enhancement_hints() -> Iterator[Row]:
-    """Hints at automatic gain and noise suppression: hits on made sound, false alarms on plain recordings."""
+    """Hints at automatic gain and noise suppression: hits on simulated sound, false alarms on plain recordings."""
     names = ("longitudinal/*/*.flac", "long/*.flac", "timing/*.flac", "diarization/*.flac", "noise/ladder/*.flac")
     paths = sorted(path for name in (*names, "clinical/emotion/*.flac") for path in AUDIO.glob(name))
     if not paths:
@@ -180,13 +180,13 @@ def enhancement_hints() -> Iterator[Row]:
 
 
 def speaker_guard() -> Iterator[Row]:
-    """Warnings of another voice, by pairs of recordings; what voices share is learnt without the two at hand."""
+    """Warnings about another voice, by pairs of recordings; the common part is learnt without either."""
     if not (AUDIO / "manifest.csv").exists():
         yield skipped(TOPIC, "speaker guard", "", "no ../shared/audio here")
         return
     known = speaker_background.voices()
     common = {pair: speaker_background.background(known, pair) for pair in pairs_of_speakers(known)}
-    limit = guard_rules().unlike_below
+    limit = comparison_rules().unlike_below
     counts = {"same": [0, 0], "acted": [0, 0], "other": [0, 0]}
     for (speaker, path, voice), (second, second_path, other) in itertools.combinations(known, 2):
         acted = "emotion" in path and "emotion" in second_path
@@ -200,14 +200,14 @@ def speaker_guard() -> Iterator[Row]:
 
 
 def pairs_of_speakers(known: "speaker_background.Voices") -> set[frozenset[str]]:
-    """Every one and two of the speakers."""
+    """Every one and every pair of the speakers."""
     speakers = {speaker for speaker, _, _ in known}
     return {frozenset({one, other}) for one in speakers for other in speakers}
 
 
 def hint(sound: np.ndarray, rate: int) -> Enhancement:
-    """What is hinted at."""
-    return judge_enhancement(frame_levels((np.clip(sound, -1, 1) * 32767).astype(np.int16), rate)).enhancement
+    """The hint for a recording."""
+    return detect_enhancement(frame_levels((np.clip(sound, -1, 1) * 32767).astype(np.int16), rate)).enhancement
 
 
 def mono(path: Path, most_s: int) -> tuple[np.ndarray, int]:
@@ -217,7 +217,7 @@ def mono(path: Path, most_s: int) -> tuple[np.ndarray, int]:
 
 
 def best_of(times: int, work: Callable[[], object]) -> float:
-    """Shortest of several runs, in seconds."""
+    """Fastest of several runs, in seconds."""
     spent = []
     for _ in range(times):
         begun = time.perf_counter()
@@ -227,9 +227,9 @@ def best_of(times: int, work: Callable[[], object]) -> float:
 
 
 def processed() -> ModuleType:
-    """The module that tests of the hints use, too."""
-    path = Path(__file__).parents[1] / "capture" / "processed.py"
-    spec = importlib.util.spec_from_file_location("processed", path)
+    """The helper module of the tests for hints."""
+    path = Path(__file__).parents[1] / "capture" / "enhanced_speech.py"
+    spec = importlib.util.spec_from_file_location("enhanced_speech", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

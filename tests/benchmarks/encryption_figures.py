@@ -1,9 +1,9 @@
-"""What encryption at rest costs a bulk analysis: the same recordings by a service without and with a key, in turns.
+"""Cost of encryption at rest in a bulk analysis: the same recordings with and without a key, alternating.
 
     python tests/benchmarks/encryption_figures.py [--recordings 30] [--rounds 4]
 
-Prints one JSON object: seconds of each round, the ratio of the medians (bar: 1.03), and the processor's own share: what
-encrypting and decrypting one recording and its result takes of what its analysis takes, in one process.
+Prints one JSON object: seconds of each round, the ratio of the medians (limit: 1.03), and the processor's share:
+encrypting and decrypting one recording and its result, relative to its analysis, in one process.
 """
 
 import argparse
@@ -35,7 +35,7 @@ BAR = 1.03
 
 
 def seconds_of_a_batch(served: Served, recordings: int) -> float:
-    """From the first submit to the last result."""
+    """Seconds from the first submit to the last result."""
     with served.client() as client, SPEECH.open("rb") as file:
         content = file.read()
         began = time.perf_counter()
@@ -72,7 +72,7 @@ def in_turns(folder: Path, recordings: int, rounds: int) -> dict[str, list[float
 
 
 def processor_share(folder: Path, times: int = 15) -> float:
-    """Seconds of the processor for encryption, for each second of the analysis itself."""
+    """Processor seconds of encryption per second of analysis."""
     prepare()
     request = AnalysisRequest("model", "pulse", False, load_settings(folder).plugin_source, "en")
     content = SPEECH.read_bytes()
@@ -101,7 +101,7 @@ def processor_share(folder: Path, times: int = 15) -> float:
                 reader.read(1)
             plain = time.process_time() - encrypted
             path.unlink()
-            if number:  # the first one loads
+            if number:  # the first run includes loading
                 analysing += analysed - began
                 encrypting += encrypted - analysed - plain
     return encrypting / analysing

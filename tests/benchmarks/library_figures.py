@@ -1,8 +1,8 @@
 """How long a library of 10,000 recordings takes to open, list and change: `python tests/benchmarks/library_figures.py`.
 
-Every recording has the key of its sound, a note, the check's figures and (nine of ten) a result of 6 kB, as a model
-with seven signs gives; the sounds themselves are empty files, since none is opened at the start. Prints the median of
-several runs of each, and the memory that the rows take.
+Every recording has its key, a note, the check's figures and (nine of ten) a result of 6 kB, as a model with seven signs
+gives; the sounds are empty files, since a start opens none. Prints the median of several runs of each, and the memory
+of the rows.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from vbdesk.contract.ids import new_id
-from vbdesk.outbox.library.items import ItemFilter, TakeMetadata, Target
+from vbdesk.outbox.library.items import ItemFilter, RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.retention import AT_ONCE_MOST, SoundRetention
 from vbdesk.outbox.library.settings import Retention, RetentionRule
@@ -41,7 +41,7 @@ def fill(library: Library, takes: int) -> None:
             metadata = TakeMetadata(
                 f"ward{chance.randrange(10)}-{chance.randrange(50):04}",
                 FIRST + timedelta(minutes=30 * number),
-                Target("model", "pulse"),
+                RecordingTarget("model", "pulse"),
                 note="after lunch, second visit",
                 quality=quality,
             )

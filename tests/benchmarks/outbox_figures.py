@@ -2,8 +2,8 @@
 
     python tests/benchmarks/outbox_figures.py [FOLDER]
 
-Makes the library through its own methods, a third of it with results; with FOLDER it is kept there for the next time.
-It is read in a process of its own, as a start of the desk does. Times are the best of several.
+Makes the library through its own methods, a third of it with results; FOLDER keeps it for the next run. A separate
+process reads it, as a start of the desk does. Times are the best of several.
 """
 
 import contextlib
@@ -24,12 +24,12 @@ TOPIC = "Outbox"
 KEY = bytes(range(32))
 TAKES, GROUPS, A_BATCH = 10_000, 500, 500
 REPEATS = 5
-START_S = 1.5  # what a start of the desk may take as a whole
-STALL_S = 0.05  # what the thread of a window may take at once
+START_S = 1.5  # limit for a start of the desk
+STALL_S = 0.05  # limit for one call on the GUI thread
 
 
 def rows(folder: Path | None = None) -> Iterator[Row]:
-    """Every figure."""
+    """Print every figure."""
     kept = contextlib.nullcontext(folder) if folder else tempfile.TemporaryDirectory()
     with kept as place:
         library = Path(place) / "library"
@@ -55,11 +55,11 @@ def rows(folder: Path | None = None) -> Iterator[Row]:
 
 
 def make(folder: Path) -> None:
-    """Takes of a tenth of a second, in every state that they come by without a network."""
+    """Takes of a tenth of a second, in every state that needs no network."""
     import numpy as np
 
-    from vbdesk.capture.encrypted_take import SealedTakeWriter
-    from vbdesk.outbox.library.items import TakeMetadata, Target
+    from vbdesk.capture.encrypted_take import EncryptedTakeWriter
+    from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
     from vbdesk.outbox.library.library import Library
 
     library = Library(folder, KEY)
@@ -68,11 +68,11 @@ def make(folder: Path) -> None:
         with library.store.changing():
             for number in range(batch, batch + A_BATCH):
                 path = library.recording_folder / "new.take"
-                writer = SealedTakeWriter(path, KEY, 8000)
+                writer = EncryptedTakeWriter(path, KEY, 8000)
                 writer.append(samples)
                 writer.close()
                 moment, subject = first + timedelta(minutes=7 * number), f"ward4-{number % GROUPS:04d}"
-                facts = TakeMetadata(subject, moment, Target("model", "pulse"), note="Sat by the window.")
+                facts = TakeMetadata(subject, moment, RecordingTarget("model", "pulse"), note="Sat by the window.")
                 take_id = library.add_take(path, facts)
                 if number % 10:
                     library.queue(take_id)
@@ -86,9 +86,9 @@ def bring_on_their_way(library) -> None:
     from vbdesk.contract.ids import new_id
     from vbdesk.contract.jobs import Job
     from vbdesk.outbox.library.states import Fix
-    from vbdesk.outbox.sync.upload_queue import Line
+    from vbdesk.outbox.sync.upload_queue import UploadQueue
 
-    line, result = Line(library.store), json.loads(result_json("model", "pulse", 0.4))
+    line, result = UploadQueue(library.store), json.loads(result_json("model", "pulse", 0.4))
     events = line.events()
     for batch in range(0, len(events), A_BATCH):
         with library.store.changing():
@@ -100,10 +100,10 @@ def bring_on_their_way(library) -> None:
                     line.need_attention(event, "The service cannot analyse this recording.", Fix.REVIEW_TAKE)
                     continue
                 job_id = new_id()
-                line.taken(event, job_id)
+                line.mark_taken(event, job_id)
                 if place % 3 == 0:
                     job = done_job(job_id, result)
-                    line.report(event, Job.model_validate(job))
+                    line.apply_job(event, Job.model_validate(job))
 
 
 def done_job(job_id: str, result: object) -> dict[str, object]:
@@ -130,15 +130,15 @@ def read(folder: Path) -> dict[str, float]:
     from vbdesk.desk.outbox.sorting import SortedOutbox
     from vbdesk.outbox.library.items import ItemFilter
     from vbdesk.outbox.library.library import Library
-    from vbdesk.outbox.sync.sync_worker import CourierStatus
-    from vbdesk.outbox.sync.upload_queue import Line
+    from vbdesk.outbox.sync.sync_worker import SyncStatus
+    from vbdesk.outbox.sync.upload_queue import UploadQueue
 
     before_mb, began = memory_mb(), time.perf_counter()
     library = Library(folder, KEY)
     open_s, began = passed(began), time.perf_counter()
     changes = library.changes_since(0)
     first_list_s, began = passed(began), time.perf_counter()
-    status, now = CourierStatus(True, "Connected.", None, None), library.store.clock.now()
+    status, now = SyncStatus(True, "Connected.", None, None), library.store.clock.now()
     arranged = SortedOutbox().after(changes)
     around = RowContext(now, status, arranged=arranged)
     page = [OutboxRow(arranged.items[take_id], around) for _, _, take_id in arranged.order]
@@ -163,7 +163,7 @@ def read(folder: Path) -> dict[str, float]:
         "list_s": best(library.list),
         "counts_s": best(library.counts),
         "change_s": best(change),
-        "events_s": best(Line(library.store).events),
+        "events_s": best(UploadQueue(library.store).events),
         "subject_s": best(lambda: library.list(ItemFilter(group_id="ward4-0007"))),
     }
     library.close()
@@ -171,7 +171,7 @@ def read(folder: Path) -> dict[str, float]:
 
 
 def best(deed: Callable[[], object]) -> float:
-    """Seconds of the quickest of several times."""
+    """Seconds of the fastest of several runs."""
     times = []
     for _ in range(REPEATS):
         began = time.perf_counter()
@@ -185,7 +185,7 @@ def passed(began: float) -> float:
 
 
 def memory_mb() -> float:
-    """What this process holds now (Linux; elsewhere 0)."""
+    """Present memory of this process (Linux; elsewhere 0)."""
     status = Path("/proc/self/status")
     if not status.exists():
         return 0.0

@@ -1,11 +1,11 @@
-"""Ten thousand recordings in the Outbox: how soon the window and the list stand, and how smoothly both go on.
+"""Ten thousand recordings in the Outbox: time to show the window and the list, and stalls of the GUI thread.
 
     QT_QPA_PLATFORM=offscreen .venv/bin/python tests/benchmarks/outbox_page_figures.py [RECORDINGS]
 
-Makes a library of that many recordings, most of them done and a few hundred in the line, opens the desk on it with
-twins of network and microphone, and measures what a person would feel: the time from making the window to its first
-paint, the time until the list stands, the longest time that the window's thread was kept from its events while an
-upload reports progress, while a recording changes its state and while the list is scrolled.
+Makes a library of that many recordings, most of them done and a few hundred in the queue, opens the desk on it with
+simulated network and microphone, and measures: the time from making the window to its first paint, the time until the
+list is shown, and the longest stall of the GUI thread while an upload reports progress, while a recording changes its
+state, and while the list is scrolled.
 """
 
 import json
@@ -36,9 +36,9 @@ from vbdesk.desk.ports import Outside
 from vbdesk.desk.shell.app import Desk
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.ui.theme import Scheme, Theme
-from vbdesk.outbox.library.items import TakeMetadata, Target, write_result
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import SEND
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
@@ -55,13 +55,13 @@ TO_DONE = (OutboxState.WAITING, OutboxState.UPLOADING, OutboxState.SUBMITTED, Ou
 
 
 def waited_s() -> float:
-    """How long this thread was ready to run without a processor, so far: the machine's doing, not the desk's."""
+    """Time for which this thread waited for a processor so far: caused by the machine, not by the desk."""
     told = Path("/proc/thread-self/schedstat")
     return int(told.read_text().split()[1]) * 1e-9 if told.exists() else 0.0
 
 
 class Beat:
-    """A heartbeat of the window's thread: the longest that it came too late, less the time without a processor."""
+    """A heartbeat of the GUI thread: its longest delay, less the time without a processor."""
 
     def __init__(self) -> None:
         self.longest_ms = 0.0
@@ -70,7 +70,7 @@ class Beat:
         self._timer.setInterval(BEAT_MS)
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start measuring."""
         self.longest_ms, self._last = 0.0, time.perf_counter() - waited_s()
         self._timer.start()
 
@@ -86,7 +86,7 @@ class Beat:
 
 
 def fill(library: Library, count: int) -> list[str]:
-    """Recordings of half a year, the youngest still in the line; returns the take ids of those."""
+    """Recordings of half a year, the newest still in the queue; returns the take ids of those."""
     result = write_result(Job.model_validate(json.loads(JOB.read_text())).result)
     now, waiting, store = datetime.now(UTC), [], library.store
     with store.changing():
@@ -105,11 +105,11 @@ def fill(library: Library, count: int) -> list[str]:
     return waiting
 
 
-PULSE = Target("model", "pulse")
+PULSE = RecordingTarget("model", "pulse")
 
 
 def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
-    """Let the window live until `condition` holds."""
+    """Process the window's events until `condition` holds."""
     deadline = time.perf_counter() + seconds
     while not condition():
         QApplication.processEvents()
@@ -119,18 +119,18 @@ def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
 
 
 def live(seconds: float) -> None:
-    """Let the window live for a while."""
+    """Process the window's events for a while."""
     end = time.perf_counter() + seconds
     until(lambda: time.perf_counter() >= end)
 
 
 def no_network(request: httpx.Request) -> httpx.Response:
-    """Offline, so that nothing moves but what this script moves."""
+    """Offline, so that only this script changes anything."""
     raise httpx.ConnectError("no network", request=request)
 
 
 def main(count: int) -> int:
-    """Measure, print, and say whether every figure is within its bar."""
+    """Measure, print, and report whether every figure is within its limit."""
     application = QApplication(sys.argv[:1])
     slowness()
     with tempfile.TemporaryDirectory() as here:
@@ -148,7 +148,7 @@ def main(count: int) -> int:
         )
         outside.keyring.set(PROFILE.api_key_name, "a-key")
         ProfileStore(outside.config_dir).save(PROFILE)
-        library = HeldLibrary(PROFILE, outside.library_dir(PROFILE.profile_id), outside.keyring)
+        library = LockedLibrary(PROFILE, outside.library_dir(PROFILE.profile_id), outside.keyring)
         waiting = fill(library, count)
         library.close()
         Theme(Scheme.LIGHT).install()
@@ -159,7 +159,7 @@ def main(count: int) -> int:
 
 
 def measure(outside: Outside, waiting: list[str], count: int) -> bool:
-    """Open the desk and go through what a person does."""
+    """Open the desk and do what a person does."""
     figures: list[tuple[str, float, float, str]] = []
     begun = time.perf_counter()
     desk = Desk(outside)
@@ -225,7 +225,7 @@ def measure(outside: Outside, waiting: list[str], count: int) -> bool:
 
 
 def watched(beat: Beat, work: Callable[[], None]) -> float:
-    """The longest stall while `work` runs in a thread, and a moment longer."""
+    """The longest stall while `work` runs in a thread, and for a moment after it."""
     thread = threading.Thread(target=work)
     beat.start()
     thread.start()

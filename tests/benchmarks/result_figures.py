@@ -23,7 +23,7 @@ from calibration import judgement, slowness, within
 from outbox_page_figures import JOB, PROFILE, PULSE, TO_DONE, Beat, live, no_network, until, waited_s
 from PySide6.QtWidgets import QApplication, QWidget
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
@@ -38,7 +38,7 @@ from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.library.items import TakeMetadata, write_result
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.profiles.vault import MemoryVault
 from vbdesk.outbox.sync.network import ManualNetwork, NetworkState
 
@@ -56,7 +56,7 @@ def recording(library: Library, minutes: int, days_ago: int) -> str:
     job = Job.model_validate(json.loads(JOB.read_text()))
     second = (np.sin(np.arange(RATE) / 20) * 9000).astype(np.int16)
     path = library.recording_folder / f"{days_ago}.take"
-    writer = SealedTakeWriter(path, library.store.key, RATE, {"device": "Studio Mic"})
+    writer = EncryptedTakeWriter(path, library.store.key, RATE, {"device": "Studio Mic"})
     for _ in range(60 * minutes):
         writer.append(second)
     writer.close()
@@ -84,7 +84,7 @@ def open_workspace(folder: Path, tasks: TaskOwner) -> Workspace:
         network=lambda: ManualNetwork(NetworkState(reachable=False)),
     )
     outside.keyring.set(PROFILE.api_key_name, "a-key")
-    library = HeldLibrary(PROFILE, outside.library_dir(PROFILE.profile_id), outside.keyring)
+    library = LockedLibrary(PROFILE, outside.library_dir(PROFILE.profile_id), outside.keyring)
     return Workspace(PROFILE, library, open_budget(PROFILE, library), tasks, outside, Navigator())
 
 

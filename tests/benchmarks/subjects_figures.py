@@ -1,10 +1,10 @@
-"""Ten thousand subjects: how soon Subjects and Cohort stand, and how smoothly they scroll, search and sort.
+"""Ten thousand subjects: time to show Subjects and Cohort, and stalls while scrolling, searching and sorting.
 
     QT_QPA_PLATFORM=offscreen .venv/bin/python tests/benchmarks/subjects_figures.py [SUBJECTS]
 
-Opens each page in a library that has kept its last list, as after a start, with the service out of reach; measures the
-time from asking for the page until its rows stand on the screen, the longest stall of the window's thread meanwhile
-and while the page brings itself up to date, and the time of a frame while scrolling.
+Opens each page on a library with cached lists, as after a start, with the service unreachable. Measures the time until
+the rows are shown, the longest stall of the GUI thread meanwhile and during the update, and the time of a frame while
+scrolling.
 """
 
 import json
@@ -39,8 +39,8 @@ from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.library.items import TakeMetadata, write_result
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.opening import HeldLibrary
-from vbdesk.outbox.library.response_cache import KeptReads
+from vbdesk.outbox.library.opening import LockedLibrary
+from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 from vbdesk.outbox.profiles.vault import MemoryVault
 from vbdesk.outbox.sync.network import ManualNetwork, NetworkState
@@ -53,7 +53,7 @@ Figure = tuple[str, float, float]
 
 
 def fill(library: Library, count: int) -> None:
-    """So many subjects at the service; some of them recorded here, with results, notes and tags."""
+    """Subjects at the service; some recorded here, with results, notes and tags."""
     result = write_result(Job.model_validate(json.loads(JOB.read_text())).result)
     now, store, notes = datetime.now(UTC), library.store, SubjectNotes(library.store)
     with store.changing():
@@ -74,11 +74,11 @@ def fill(library: Library, count: int) -> None:
     levels: dict[str, object] = {}
     for _ in range(1 + HERE // 1000):
         rows = merged(library.list(), groups, notes.all(), notes.unread(), levels, now)
-    KeptReads(store).keep(KEPT_AS, KeptList(rows, groups, levels, now).to_json())
+    ResponseCache(store).keep(KEPT_AS, KeptList(rows, groups, levels, now).to_json())
 
 
 def open_workspace(folder: Path, tasks: TaskOwner, count: int) -> Workspace:
-    """A workspace whose service is out of reach; its library is filled, and opened anew as after a start."""
+    """A workspace with an unreachable service; its library is filled, and opened again as after a start."""
     outside = Outside(
         data_dir=folder,
         config_dir=folder / "config",
@@ -93,10 +93,10 @@ def open_workspace(folder: Path, tasks: TaskOwner, count: int) -> Workspace:
     )
     outside.keyring.set(PROFILE.api_key_name, "a-key")
     place = outside.library_dir(PROFILE.profile_id)
-    library = HeldLibrary(PROFILE, place, outside.keyring)
+    library = LockedLibrary(PROFILE, place, outside.keyring)
     fill(library, count)
     library.close()
-    library = HeldLibrary(PROFILE, place, outside.keyring)
+    library = LockedLibrary(PROFILE, place, outside.keyring)
     return Workspace(PROFILE, library, open_budget(PROFILE, library), tasks, outside, Navigator())
 
 
@@ -107,7 +107,7 @@ def _no_transport() -> object:
 
 
 def opening(page: object, view: object, count: int, bound: float = OPEN_MS) -> list[Figure]:
-    """The first opening of a page, and the time it brings itself up to date in."""
+    """The first opening of a page, and the duration of its update."""
     name, beat = type(page).__name__, Beat()
     asked = time.perf_counter() - waited_s()
     page.opened(None)
@@ -132,7 +132,7 @@ def scrolling(page: object, view: object) -> list[Figure]:
 
 
 def timed(name: str, work: object, bound: float) -> Figure:
-    """How long something takes on the window's thread."""
+    """Duration of a call on the GUI thread."""
     at = time.perf_counter() - waited_s()
     work()
     return name, 1000 * (time.perf_counter() - waited_s() - at), bound
@@ -155,7 +155,7 @@ def subjects(workspace: Workspace, count: int) -> list[Figure]:
 
 
 def cohort(workspace: Workspace, count: int) -> list[Figure]:
-    """The Cohort page, with every subject read before."""
+    """The Cohort page, with every subject in the cache."""
     signs = {
         name: SignState(Level.LOW, 0.3, Level.NONE, 0, False, 0.3, 0.0, 0.2, "none", "stable", 9)
         for name in ("mood-disruption", "anxiety", "stress", "fatigue", "dehydration", "elevated-blood-pressure")
@@ -166,7 +166,7 @@ def cohort(workspace: Workspace, count: int) -> list[Figure]:
         SubjectSummary(f"ward{number % 40}-{number:05d}", moment, f"job-{number}", None, 9, (), signs, now, True)
         for number, moment in enumerate(moments)
     ]
-    KeptReads(workspace.library.store).keep(KEPT_COHORT, to_json(entries, {}))
+    ResponseCache(workspace.library.store).keep(KEPT_COHORT, to_json(entries, {}))
     page = build_cohort_page(workspace)
     page.resize(1080, 768)
     page.show()
@@ -177,7 +177,7 @@ def cohort(workspace: Workspace, count: int) -> list[Figure]:
 
 
 def main(count: int) -> int:
-    """Measure, print, and say whether every figure is within its bar."""
+    """Measure, print, and report whether every figure is within its limit."""
     application = QApplication(sys.argv[:1])
     slowness()
     Theme(Scheme.LIGHT, 1.0).install()

@@ -17,7 +17,7 @@ def key():
 
 @pytest.fixture
 def speech():
-    """A minute of noise that comes and goes, int16."""
+    """A minute of noise with varying level, int16."""
     t = np.arange(60 * RATE) / RATE
     noise = np.random.default_rng(3).normal(0, 3000, len(t))
     return (noise * (0.6 + 0.4 * np.sin(2 * np.pi * t))).astype(np.int16)
@@ -55,8 +55,8 @@ def recorder(new_recorder):
 
 @pytest.fixture(scope="session")
 def processed():
-    """The module `processed.py` beside this file, which the benchmark of capture uses too."""
-    spec = importlib.util.spec_from_file_location("processed", Path(__file__).with_name("processed.py"))
+    """The module `enhanced_speech.py` in this folder, which the capture benchmark uses too."""
+    spec = importlib.util.spec_from_file_location("enhanced_speech", Path(__file__).with_name("enhanced_speech.py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -1,7 +1,7 @@
-"""A service for commands to speak to, and how a person runs them.
+"""A service for commands, and a way to run them.
 
-It is the product's, in this process, and jobs end as soon as they are made. Commands reach it as a laptop behind a
-proxy reaches a service: by names that only the proxy knows.
+It is the product's, in this process, and jobs end at once. Commands reach it through a proxy, by names that only the
+proxy knows.
 """
 
 import signal
@@ -26,7 +26,7 @@ from service_in_process import API, Clock, ServiceInProcess
 
 
 class SystemTime(Clock):
-    """The time of day as it is."""
+    """The real time of day."""
 
     def __init__(self):
         super().__init__(datetime.now(UTC))
@@ -37,12 +37,12 @@ class SystemTime(Clock):
 
 @dataclass
 class NearService:
-    """A service, one account on it, and the proxy that leads there.
+    """A service, one account on it, and the proxy in front of it.
 
     Attributes:
-        ends_as: how jobs end.
-        knows_keys: keeps idempotency keys, and says so.
-        loses: so many submits are done, and their answers lost.
+        ends_as: final status of jobs.
+        knows_keys: whether it keeps idempotency keys, and says so.
+        loses: number of submits that are done without an answer.
     """
 
     service: ServiceInProcess
@@ -55,7 +55,7 @@ class NearService:
 
     @property
     def environment(self):
-        """What a person sets to use the account."""
+        """The environment variables of the account."""
         return {
             "HTTP_PROXY": self.proxy,
             "VBDESK_BASE_URL": API,
@@ -82,7 +82,7 @@ class NearService:
         return response
 
     def double_puts(self):
-        """Let the network deliver every PUT twice, and pass on the second answer."""
+        """Deliver every PUT twice, and return the second answer."""
         answer = self.answer
 
         def doubled(request):
@@ -93,7 +93,7 @@ class NearService:
         self.answer = doubled
 
     def use_first_address(self):
-        """Let somebody else put other bytes of the same length to the first upload address, before the caller does."""
+        """Put other bytes of the same length to the first upload address, before the caller does."""
         answer, used = self.answer, []
 
         def used_before(request):
@@ -106,7 +106,7 @@ class NearService:
         self.answer = used_before
 
     def analysed(self):
-        """The bytes of every recording that was analysed."""
+        """The bytes of every analysed recording."""
         storage = self.service.context.storage
         found = []
         for key in storage.keys("audio"):
@@ -136,7 +136,7 @@ def proxy_to(near):
 
 @pytest.fixture
 def near_service(tmp_path_factory, monkeypatch):
-    """The service; the environment of the test leads to it."""
+    """The service; the test's environment points to it."""
     service = ServiceInProcess(tmp_path_factory.mktemp("service"), SystemTime())
     near = NearService(service, service.add_account(Plan.ENTERPRISE, 1_000_000))
     with proxy_to(near) as server:
@@ -153,7 +153,7 @@ def near_service(tmp_path_factory, monkeypatch):
 
 @pytest.fixture
 def vbdesk(near_service):
-    """Run a command on the service's account; gives what it printed and how it ended."""
+    """Run a command on the service's account; returns its output and status."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def run(*arguments, **environment):

@@ -1,4 +1,4 @@
-"""A service that answers from a script, the real one in process, and clients on them that never really wait."""
+"""A scripted service, the real one in process, and clients that never really wait."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from vbdesk.client import Client, Credentials, SkippingTimekeeper
+from vbdesk.client import Client, Credentials, ManualClock
 
 sys.path.append(str(Path(__file__).parent))
 
@@ -35,10 +35,10 @@ Answer = httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]
 
 
 class ScriptedService:
-    """Answers requests one after the other from `answers`; the last one again and again.
+    """Answers requests from `answers`, one after the other, and repeats the last one.
 
     Attributes:
-        requests: what was asked, with bodies read.
+        requests: the received requests, with bodies read.
     """
 
     def __init__(self) -> None:
@@ -82,17 +82,17 @@ def service() -> ScriptedService:
 
 
 @pytest.fixture
-def timekeeper() -> SkippingTimekeeper:
-    return SkippingTimekeeper()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def make_client(service, timekeeper):
-    """Makes clients on the scripted service."""
+def make_client(service, clock):
+    """Make clients of the scripted service."""
     clients: list[Client] = []
 
     def make(**options: Any) -> Client:
-        options = {"timekeeper": timekeeper, "transport": httpx.MockTransport(service)} | options
+        options = {"clock": clock, "transport": httpx.MockTransport(service)} | options
         clients.append(Client("https://service.test/", Credentials("acc-1", API_KEY), **options))
         return clients[-1]
 

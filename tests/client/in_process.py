@@ -1,4 +1,4 @@
-"""The real service, without sockets, behind a client: what tests of long ways stand on."""
+"""The real service behind a client, without sockets."""
 
 import re
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 
-from vbdesk.client import Client, RetryRule, SkippingTimekeeper
+from vbdesk.client import Client, ManualClock, RetryRule
 from vbdesk.contract.limits import Plan
 
 sys.path.append(str(Path(__file__).parents[1] / "outbox"))
@@ -21,26 +21,26 @@ class Desk:
     """A service, one account on it, and clients of that account.
 
     Attributes:
-        requests: what was asked, as `GET /v2/jobs`.
-        faults: for the coming submits, in turn: None is answered; "lost" is done, and its answer lost; "cut" does not
-            arrive; an exception ends the program after it was done.
+        requests: the received requests, such as `GET /v2/jobs`.
+        faults: of the next submits, in order: None: answered; "lost": done, but its answer is lost; "cut": does not
+            arrive; an exception: done, then the program ends.
     """
 
     def __init__(self, folder):
         self.service = ServiceInProcess(folder, Clock(NOW))
         self.credentials = self.service.add_account(Plan.ENTERPRISE, 1_000_000)
         self.requests, self.faults = [], []
-        self.timekeeper = SkippingTimekeeper()
+        self.clock = ManualClock()
         self.ends_at_once = True
-        self.digits = 6  # of a second's fraction that the service keeps
-        self.knows_keys = False  # the interface has none: what is tested without them must not depend on them
+        self.digits = 6  # fractional digits of a second that the service keeps
+        self.knows_keys = False  # the interface does not require keys
 
     def client(self, credentials=None):
         return Client(
             API,
             credentials or self.credentials,
             retries=RetryRule(max_retries=0),
-            timekeeper=self.timekeeper,
+            clock=self.clock,
             transport=httpx.MockTransport(self.answer),
         )
 
@@ -52,7 +52,7 @@ class Desk:
         fault = self.faults.pop(0) if submit and self.faults else None
         if fault == "cut":
             raise httpx.ConnectError("cut")
-        if fault == "never arrived":  # and the caller cannot know it
+        if fault == "never arrived":  # unknown to the caller
             raise httpx.ReadTimeout("lost")
         if fault == "conflict":
             body = {"code": "CONFLICT", "message": "This key was used.", "status": 409}
@@ -78,7 +78,7 @@ class Desk:
             self.service.finish(job_id, ends_as)
 
     def jobs(self):
-        return self.service.books.jobs(self.credentials.account_id)
+        return self.service.records.jobs(self.credentials.account_id)
 
     def asked(self, part):
         return sum(part in request for request in self.requests)
@@ -88,7 +88,7 @@ class Desk:
 
 
 def with_fewer_digits(request, digits):
-    """The request as a service reads it that keeps fewer digits of `recorded_at`."""
+    """The request as seen by a service that keeps fewer digits of `recorded_at`."""
     found = re.sub(
         rb"(T\d\d:\d\d:\d\d)\.(\d{%d})\d*Z" % digits,
         lambda found: found[1] + (b"." + found[2] if digits else b"") + b"Z",

@@ -11,9 +11,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
-from vbdesk.capture.sealed import SealedTakeWriter
-
 from vbdesk.capture.clock import ManualClock
+from vbdesk.capture.sealed import SealedTakeWriter
 
 VERSION = int(sys.argv[1])
 if VERSION == 1:

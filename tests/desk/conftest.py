@@ -17,11 +17,11 @@ from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from vbdesk.capture.clock import SystemClock
 from vbdesk.capture.microphone import FileMicrophone, MicrophoneError
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
-from vbdesk.client.local_service import Credentials, Encryption, Endpoint
+from vbdesk.client.local_service import Credentials, Endpoint, LocalEncryption
+from vbdesk.clock import SystemClock
 from vbdesk.desk.ports import Outside
 from vbdesk.desk.shell.app import Desk
 from vbdesk.desk.shell.shipped_files import load_shipped_files
@@ -139,9 +139,9 @@ class ServiceTwin:
     exit_status: int | None = None
     starts: int = 0
     stopped: bool = False
-    state: Encryption = Encryption.COMPLETE
+    state: LocalEncryption = LocalEncryption.COMPLETE
 
-    def encryption(self) -> Encryption:
+    def encryption(self) -> LocalEncryption:
         return self.state
 
     def start(self, timeout_s: float = 60.0) -> Endpoint:

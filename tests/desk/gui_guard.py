@@ -25,10 +25,10 @@ from PySide6.QtCore import QObject
 
 import vbdesk.desk
 from vbdesk.capture.devices import PortAudioLister
-from vbdesk.capture.microphone import FileMicrophone, FileSession, PortAudioMicrophone, PortAudioSession
+from vbdesk.capture.microphone import FileMicrophone, FileStream, PortAudioMicrophone, PortAudioStream
 from vbdesk.capture.playback import PortAudioPlayer, SilentPlayer
 from vbdesk.client.local_service import LocalService
-from vbdesk.outbox.profiles.encrypted_vault import SealedVault
+from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
 from vbdesk.outbox.profiles.service_key import ServiceKeyStore
 from vbdesk.outbox.profiles.vault import KeyringVault, MemoryVault
 
@@ -51,14 +51,14 @@ ADAPTERS: dict[type, tuple[str, ...]] = {
     MemoryVault: ("get", "set", "delete"),
     PortAudioLister: ("devices", "close"),
     PortAudioMicrophone: ("open",),
-    PortAudioSession: ("close",),
+    PortAudioStream: ("close",),
     PortAudioPlayer: ("load", "play", "close"),
     FileMicrophone: ("open", "devices"),
-    FileSession: ("close",),
+    FileStream: ("close",),
     SilentPlayer: ("load", "play", "close"),
     LocalService: ("start", "stop", "encryption"),
     ServiceKeyStore: ("open", "create", "unlock", "recover", "change_passphrase", "recovery_was_offered"),
-    SealedVault: ("get", "set", "delete"),
+    EncryptedVault: ("get", "set", "delete"),
 }
 """The keyring, the sound devices and the service on this computer, real ones and those of the tests."""
 NO_INPUT_OR_OUTPUT = {

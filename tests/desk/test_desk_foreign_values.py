@@ -25,7 +25,7 @@ from vbdesk.desk.record.setup_model import _day
 from vbdesk.desk.subject.trajectory_text import age_words as read_age_words
 from vbdesk.desk.ui.time_text import age_words, clock_words, day_and_time, megabytes, rate_words
 from vbdesk.outbox.library.recording_time import TimeDoubt, doubt_sentence
-from vbdesk.outbox.sync.forecast import about
+from vbdesk.outbox.sync.forecast import approximate_duration
 from vbdesk.report import time_format
 from vbdesk.report.pdf.details import _format_figure, _rounded
 from vbdesk.report.trajectory_chart import _span, _ticks
@@ -65,7 +65,7 @@ OF_AMOUNTS = {
     "with_unit": lambda amount: with_unit(amount, "Hz"),
     "clock_words": clock_words,
     "rate_words": rate_words,
-    "about": about,
+    "about": approximate_duration,
     "report length": time_format.format_duration,
     "report figure": lambda amount: _format_figure(amount, ".2f"),
     "report rounded": _rounded,

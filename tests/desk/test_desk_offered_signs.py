@@ -7,7 +7,7 @@ import pytest
 
 from vbdesk.contract.catalog import STANDALONE_SIGNS, Sign
 from vbdesk.desk.shell.view_models import offered_signs_view_model
-from vbdesk.outbox.sync.connectivity import CourierStatus
+from vbdesk.outbox.sync.connectivity import SyncStatus
 
 OWN = Sign(name="slow-speech", label="Slow Speech")
 STRESS = Sign(name="stress", label="Stress")
@@ -30,7 +30,7 @@ def network(network):
 
 def say(workspace, *, connected: bool) -> None:
     """What the courier says of the way to the service."""
-    workspace.sync.status = replace(CourierStatus(None, "", None, None), connected=connected)
+    workspace.sync.status = replace(SyncStatus(None, "", None, None), connected=connected)
     workspace.sync.status_changed.emit(workspace.sync.status)
 
 

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import numpy as np
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.client import Client, RetryRule
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.shell.workspace import open_library
-from vbdesk.outbox.library.items import TakeMetadata, Target
-from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
+from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked
 
@@ -46,10 +46,10 @@ class HoldingStorage(httpx.BaseTransport):
 
 def noise_take(library):
     path = library.recording_folder / "one.take"
-    writer = SealedTakeWriter(path, library.store.key, 48_000)
+    writer = EncryptedTakeWriter(path, library.store.key, 48_000)
     writer.append(np.random.default_rng(3).integers(-9000, 9000, 16 * 48_000).astype(np.int16))
     writer.close()
-    return library.add_take(path, TakeMetadata("ward4-0172", datetime.now(UTC), Target("model", "pulse")))
+    return library.add_take(path, TakeMetadata("ward4-0172", datetime.now(UTC), RecordingTarget("model", "pulse")))
 
 
 def test_switching_in_the_middle_of_an_upload_keeps_it_and_sends_nothing_twice(qtbot, open_desk, outside):
@@ -98,7 +98,7 @@ class LockableVault(MemoryVault):
             raise VaultLocked("The keyring is locked. Nothing was changed; unlock it and try again.")
         return super().get(name)
 
-    def ask_again(self):
+    def allow_prompt(self):
         self.asked_again += 1
 
 
@@ -120,7 +120,7 @@ def test_a_locked_keyring_is_said_waited_for_and_asked_again(qtbot, open_desk, o
 
 def test_a_library_that_another_program_has_open_is_opened_when_that_ends(qtbot, open_desk, outside):
     profile = Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
-    held = HeldLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
+    held = LockedLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
     desk = open_desk(outside)
     qtbot.waitUntil(lambda: "open in another window" in desk.window.notice.words())
     held.close()

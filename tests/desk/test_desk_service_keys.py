@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
-from vbdesk.client.local_service import Encryption
+from vbdesk.client.local_service import LocalEncryption
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.models.service_keys import ServiceKeys
@@ -282,7 +282,7 @@ def test_the_status_bar_says_encrypted_only_when_the_service_says_complete(
     qtbot, open_desk, outside, local_service, monkeypatch
 ):
     monkeypatch.setattr("vbdesk.desk.shell.local_service._ENCRYPTING_MS", 20)
-    local_service.state = Encryption.UNKNOWN
+    local_service.state = LocalEncryption.UNKNOWN
     Setup(outside).make_local()
     ServiceKeys(outside).recovery_was_offered()
     desk = open_desk(outside)
@@ -290,12 +290,12 @@ def test_the_status_bar_says_encrypted_only_when_the_service_says_complete(
     status = desk.window.status
     qtbot.waitUntil(lambda: "The service has not said yet how it keeps recordings." in status.words())
     assert "encrypted" not in status.words()
-    local_service.state = Encryption.UNDER_WAY
-    qtbot.waitUntil(lambda: "Encryption of the existing recordings is under way." in status.words())
+    local_service.state = LocalEncryption.UNDER_WAY
+    qtbot.waitUntil(lambda: "LocalEncryption of the existing recordings is under way." in status.words())
     assert "encrypted" not in status.words()
-    local_service.state = Encryption.COMPLETE
+    local_service.state = LocalEncryption.COMPLETE
     qtbot.waitUntil(lambda: "Recordings encrypted on this computer" in status.words())
-    local_service.state = Encryption.UNKNOWN
+    local_service.state = LocalEncryption.UNKNOWN
     local_service.exit_status = 1
     qtbot.waitUntil(lambda: "encrypted" not in status.words())
 
@@ -303,18 +303,18 @@ def test_the_status_bar_says_encrypted_only_when_the_service_says_complete(
 def test_a_service_that_does_not_encrypt_is_plainly_said_so():
     local = Profile("p", "This computer", "local", None, "acc")
     elsewhere = replace(local, kind="service", base_url="https://voice.example")
-    words = {state: window_status.encrypted_words(local, state)[0] for state in Encryption}
-    icons = {state: window_status.encrypted_words(local, state)[1] for state in Encryption}
-    assert words[Encryption.OFF] == "The service on this computer keeps recordings without encryption."
-    assert [state for state in Encryption if "encrypted" in words[state].lower()] == [Encryption.COMPLETE]
-    assert [state for state in Encryption if icons[state] == "lock"] == [Encryption.COMPLETE]
+    words = {state: window_status.encrypted_words(local, state)[0] for state in LocalEncryption}
+    icons = {state: window_status.encrypted_words(local, state)[1] for state in LocalEncryption}
+    assert words[LocalEncryption.OFF] == "The service on this computer keeps recordings without encryption."
+    assert [state for state in LocalEncryption if "encrypted" in words[state].lower()] == [LocalEncryption.COMPLETE]
+    assert [state for state in LocalEncryption if icons[state] == "lock"] == [LocalEncryption.COMPLETE]
     assert window_status.encrypted_words(elsewhere, None) == ("Recordings encrypted on this computer", "lock")
 
 
 def test_a_service_whose_data_is_all_encrypted_is_asked_no_more(qtbot, tasks, local_service, monkeypatch):
     monkeypatch.setattr("vbdesk.desk.shell.local_service._ENCRYPTING_MS", 10)
     asked = []
-    states = [Encryption.UNDER_WAY, Encryption.UNDER_WAY, Encryption.COMPLETE]
+    states = [LocalEncryption.UNDER_WAY, LocalEncryption.UNDER_WAY, LocalEncryption.COMPLETE]
 
     def encryption():
         asked.append(states[min(len(asked), 2)])
@@ -325,7 +325,7 @@ def test_a_service_whose_data_is_all_encrypted_is_asked_no_more(qtbot, tasks, lo
     told = []
     keeper.encryption_changed.connect(told.append)
     keeper.start()
-    qtbot.waitUntil(lambda: told == [Encryption.UNDER_WAY, Encryption.COMPLETE])
+    qtbot.waitUntil(lambda: told == [LocalEncryption.UNDER_WAY, LocalEncryption.COMPLETE])
     assert not keeper._encrypting.isActive()
     assert asked == states
     keeper.ask_to_stop()

@@ -10,7 +10,7 @@ from vbdesk.desk.shell.local_service import LocalServiceProcess
 from vbdesk.desk.ui.theme import app_theme
 from vbdesk.desk.unlock.pages import RecoveryOfferPage
 from vbdesk.outbox.library.states import Fix
-from vbdesk.outbox.sync.connectivity import CourierStatus, Reach
+from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
 
 
 def shows(qtbot, desk, kind):
@@ -118,13 +118,13 @@ def test_a_local_service_that_ends_is_started_again(qtbot, tasks, local_service)
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        (CourierStatus(True, "Connected.", None, 3), "Connected"),
-        (CourierStatus(False, "No answer.", None, None), "Not connected, recordings wait here"),
-        (CourierStatus(True, "", Fix.ADD_CREDITS, 0), "Out of credits"),
-        (CourierStatus(False, "", None, None, Reach.PORTAL), "The network asks for a login"),
-        (CourierStatus(False, "", None, None, Reach.SERVICE_DOWN), "The service is down"),
-        (CourierStatus(False, "", None, None, Reach.CLOCK), "No secure connection: check the clock"),
-        (CourierStatus(None, "Starting the service on this computer", None, None), "Starting the service"),
+        (SyncStatus(True, "Connected.", None, 3), "Connected"),
+        (SyncStatus(False, "No answer.", None, None), "Not connected, recordings wait here"),
+        (SyncStatus(True, "", Fix.ADD_CREDITS, 0), "Out of credits"),
+        (SyncStatus(False, "", None, None, ConnectivityState.PORTAL), "The network asks for a login"),
+        (SyncStatus(False, "", None, None, ConnectivityState.SERVICE_DOWN), "The service is down"),
+        (SyncStatus(False, "", None, None, ConnectivityState.CLOCK), "No secure connection: check the clock"),
+        (SyncStatus(None, "Starting the service on this computer", None, None), "Starting the service"),
     ],
 )
 def test_the_connection_is_told_in_words(status, words):
@@ -139,8 +139,10 @@ def test_counts_are_told_in_words():
 
 
 def test_every_way_in_which_a_service_is_out_of_reach_has_its_words():
-    cut = [reach for reach in Reach if reach not in (Reach.UNKNOWN, Reach.CONNECTED)]
-    words = {window_status.connection(CourierStatus(False, "", None, None, reach)).words for reach in cut}
+    cut = [
+        reach for reach in ConnectivityState if reach not in (ConnectivityState.UNKNOWN, ConnectivityState.CONNECTED)
+    ]
+    words = {window_status.connection(SyncStatus(False, "", None, None, reach)).words for reach in cut}
     assert len(words) == len(cut)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from desktop import Desktop
 
-from vbdesk.cli.paths import places
+from vbdesk.cli.paths import desk_paths
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.limits import Plan
@@ -28,9 +28,9 @@ from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, to_jso
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList, merged
 from vbdesk.desk.ports import Outside
-from vbdesk.outbox.library.items import TakeMetadata, Target, write_result
-from vbdesk.outbox.library.opening import HeldLibrary
-from vbdesk.outbox.library.response_cache import KeptReads
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
+from vbdesk.outbox.library.opening import LockedLibrary
+from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 from vbdesk.outbox.profiles.profiles import ProfileStore
@@ -135,12 +135,12 @@ def summary(number: int, dice: random.Random) -> SubjectSummary:
 
 def fill(address: str) -> None:
     """What an earlier session has left: lists as they were read, some recordings, a few notes and tags."""
-    place = places(None)
+    place = desk_paths(None)
     outside = Outside(data_dir=place.data, config_dir=place.config)
     made = Setup(outside).make_service(ServiceAddress(address, "acc-1", "a-key"), "keyring")
     profile = replace(made, name="St. Anne clinic", plan=Plan.ENTERPRISE)
     ProfileStore(outside.config_dir).save(profile)
-    library = HeldLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
+    library = LockedLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
     notes, dice = SubjectNotes(library.store), random.Random(7)
     job = Job.model_validate_json((ANSWERS / "job_pulse_moderate.json").read_bytes())
     assert job.result is not None
@@ -148,7 +148,10 @@ def fill(address: str) -> None:
     with library.store.changing():
         for number in range(HERE):
             moment = latest_of(number) + timedelta(minutes=1)
-            take_id, facts = f"take-{number:04d}", TakeMetadata(name_of(number), moment, Target("model", "pulse"))
+            take_id, facts = (
+                f"take-{number:04d}",
+                TakeMetadata(name_of(number), moment, RecordingTarget("model", "pulse")),
+            )
             library.store.insert(take_id, facts, 21.0, imported=False)
             for state in ("waiting", "uploading", "submitted", "done"):
                 library.store.move(take_id, OutboxState(state))
@@ -159,7 +162,7 @@ def fill(address: str) -> None:
     groups = {name_of(number): AtService(latest_of(number), 9, 9) for number in range(SUBJECTS)}
     levels: dict[str, Level] = {}
     rows = merged(library.list(), groups, notes.all(), notes.unread(), levels, NOW)
-    reads = KeptReads(library.store)
+    reads = ResponseCache(library.store)
     reads.keep(KEPT_AS, KeptList(rows, groups, levels, NOW - timedelta(hours=3)).to_json())
     reads.keep(KEPT_COHORT, to_json((summary(number, dice) for number in range(HERE, READ_BEFORE)), SIGNS))
     library.close()

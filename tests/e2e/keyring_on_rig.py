@@ -31,7 +31,7 @@ def absent(folder: Path) -> dict[str, object]:
 
 def locked(folder: Path) -> dict[str, object]:
     """A locked keyring whose dialog is first dismissed, then answered for another program."""
-    vault = KeyringVault(patience_s=1.0)
+    vault = KeyringVault(read_timeout_s=1.0)
     vault.set(NAME, "secret")
     control("lock")
     found: dict[str, object] = {"asked": error_of(vault)}

@@ -20,7 +20,7 @@ from desktop import until
 from scipy.signal import correlate, resample_poly
 
 from vbdesk.capture.crash_recovery import unfinished_takes
-from vbdesk.capture.device_choice import Choice
+from vbdesk.capture.device_choice import DeviceChoice
 from vbdesk.capture.devices import Device, DeviceWatch, PortAudioLister
 from vbdesk.capture.encrypted_take import read_take
 from vbdesk.capture.microphone import MicrophoneError, PortAudioMicrophone
@@ -243,7 +243,7 @@ def closes_while_it_hangs(rig: Rig) -> dict[str, object]:
 
 def noticed(rig: Rig) -> dict[str, object]:
     """What a list of microphones that nobody records from tells of a change."""
-    state: list[Choice] = [Choice().listed(rig.lister.devices())]
+    state: list[DeviceChoice] = [DeviceChoice().listed(rig.lister.devices())]
 
     def listed(devices: list[Device]) -> None:
         state.append(state[-1].listed(devices))

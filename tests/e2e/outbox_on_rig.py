@@ -13,11 +13,11 @@ from pathlib import Path
 
 from desktop import Desktop, until
 
-from vbdesk.cli.paths import places
+from vbdesk.cli.paths import desk_paths
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.ports import Outside
-from vbdesk.outbox.library.items import TakeMetadata, Target
-from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
+from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.states import Fix, OutboxState
 
 NOBODY_THERE = "http://127.0.0.1:9"
@@ -27,11 +27,11 @@ TO_DONE = (OutboxState.WAITING, OutboxState.UPLOADING, OutboxState.SUBMITTED, Ou
 
 def fill(speech: Path) -> None:
     """A week of recordings: three that wait, one that needs a person, one at rest, and sixty that are done."""
-    place = places(None)
+    place = desk_paths(None)
     outside = Outside(data_dir=place.data, config_dir=place.config)
     profile = Setup(outside).make_service(ServiceAddress(NOBODY_THERE, "acc-1", "a-key"), "keyring")
-    library = HeldLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
-    now, pulse = datetime.now(UTC), Target("model", "pulse")
+    library = LockedLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
+    now, pulse = datetime.now(UTC), RecordingTarget("model", "pulse")
     for number in range(5):
         facts = TakeMetadata(f"ward4-01{number}0", now - timedelta(hours=number + 1), pulse)
         take_id = library.import_file(speech, facts)
@@ -58,7 +58,7 @@ def main(folder: Path, speech: Path, text: float) -> None:
     desk.start_watched(folder / "watch.json", text)
     desk.wait("text", "Subject")
     desk.go("Outbox")
-    desk.wait("label", "ask whoever runs the service")
+    desk.wait("label", "ask the operator of the service")
     desk.wait("table cell", "State: Waiting")
     desk.count_stalls(folder / "watch.json")
     desk.look("outbox-unreachable")

@@ -18,15 +18,15 @@ from pathlib import Path
 from cohort_on_rig import ANSWERS, Service
 from desktop import Desktop
 
-from vbdesk.cli.paths import places
+from vbdesk.cli.paths import desk_paths
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.limits import Plan
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.ports import Outside
 from vbdesk.desk.ui.theme import Scheme
-from vbdesk.outbox.library.items import TakeMetadata, Target, write_result
-from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
+from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.profiles import ProfileStore
 
@@ -66,17 +66,17 @@ def _group(name: str, latest: datetime) -> dict[str, object]:
 
 def fill(address: str, speech: Path, scheme: Scheme, percent: int) -> None:
     """What an earlier session has left: the choices for the desk, and two recordings with their sound and result."""
-    place = places(None)
+    place = desk_paths(None)
     PreferenceStore(place.config).change(scheme=scheme, text_size=percent)
     outside = Outside(data_dir=place.data, config_dir=place.config)
     made = Setup(outside).make_service(ServiceAddress(address, "acc-1", "a-key"), "keyring")
     profile = replace(made, plan=Plan.ENTERPRISE)
     ProfileStore(outside.config_dir).save(profile)
-    library = HeldLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
+    library = LockedLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
     job = Job.model_validate_json((ANSWERS / "job_pulse_moderate.json").read_bytes())
     assert job.result is not None
     for job_id, moment in HERE.items():
-        take_id = library.import_file(speech, TakeMetadata(SUBJECT, moment, Target("model", "pulse")))
+        take_id = library.import_file(speech, TakeMetadata(SUBJECT, moment, RecordingTarget("model", "pulse")))
         with library.store.changing():
             for state in TO_DONE:
                 library.store.move(take_id, state)

@@ -17,19 +17,25 @@ import numpy as np
 import pytest
 import soundfile as sf
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.client.errors import NotFound
-from vbdesk.client.local_service import Encryption, LocalService, LocalServiceFailed, erase_recordings, make_account
+from vbdesk.client.local_service import (
+    LocalEncryption,
+    LocalService,
+    LocalServiceFailed,
+    erase_recordings,
+    make_account,
+)
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.pending_erasures import Erase
+from vbdesk.outbox.library.pending_erasures import ErasureScope
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.profiles.recovery_key import recovery_key_of
 from vbdesk.outbox.profiles.service_key import KEY_FILE, RecoveryKeyWrong, ServiceKeyMissing, ServiceKeyStore
 from vbdesk.outbox.profiles.vault import MemoryVault
-from vbdesk.outbox.sync.sync_worker import Courier
+from vbdesk.outbox.sync.sync_worker import SyncWorker
 from vbdesk.outbox.sync.upload import upload_of
 from vbdesk.service.encryption.file_format import HEADER_BYTES, MAGIC
 
@@ -105,10 +111,10 @@ def library(tmp_path):
 def put_in_line(library, sounds):
     samples, rate, wav = sounds
     path = library.recording_folder / "1.take"
-    writer = SealedTakeWriter(path, LIBRARY_KEY, rate)
+    writer = EncryptedTakeWriter(path, LIBRARY_KEY, rate)
     writer.append(samples)
     writer.close()
-    target = Target("model", "pulse")
+    target = RecordingTarget("model", "pulse")
     takes = [
         library.add_take(path, TakeMetadata("ward4-0172", MONDAY, target)),
         library.import_file(wav, TakeMetadata("ward4-0172", MONDAY + timedelta(days=7), target)),
@@ -119,17 +125,17 @@ def put_in_line(library, sounds):
 
 
 def send(library, endpoint, credentials):
-    """Let the courier work until every result is there."""
+    """Let the sync worker work until every result is there."""
     stop, arrived = threading.Event(), threading.Event()
     library.subscribe(lambda: all(library.counts()[state] == 0 for state in ON_THEIR_WAY) and arrived.set())
     connect = lambda: Client(endpoint.base_url, credentials, retries=RetryRule.NEVER)  # noqa: E731
-    courier = threading.Thread(target=Courier(library, connect, plan=Plan.ENTERPRISE).run, args=(stop,))
-    courier.start()
+    sync_worker = threading.Thread(target=SyncWorker(library, connect, plan=Plan.ENTERPRISE).run, args=(stop,))
+    sync_worker.start()
     try:
         assert arrived.wait(WITHIN_S)
     finally:
         stop.set()
-        courier.join()
+        sync_worker.join()
 
 
 def family(pid):
@@ -161,7 +167,9 @@ def test_no_window_of_a_voice_is_in_any_byte_on_the_disk(encrypted, library, sou
     search = Search([tmp_path / "desk", temporary], planted)
     try:
         endpoint = service.start()
-        assert service.encryption() in ((Encryption.UNDER_WAY, Encryption.COMPLETE) if encrypted else (Encryption.OFF,))
+        assert service.encryption() in (
+            (LocalEncryption.UNDER_WAY, LocalEncryption.COMPLETE) if encrypted else (LocalEncryption.OFF,)
+        )
         send(library, endpoint, credentials)
         items = [library.get(take_id) for take_id in takes]
         assert [item.state for item in items] == [OutboxState.DONE] * 2
@@ -200,7 +208,7 @@ def _encrypt(folder):
     service.start()
     try:
         ends_at = time.monotonic() + WITHIN_S
-        while service.encryption() is not Encryption.COMPLETE:
+        while service.encryption() is not LocalEncryption.COMPLETE:
             assert time.monotonic() < ends_at
             time.sleep(0.1)
     finally:
@@ -230,10 +238,15 @@ def test_after_a_removal_the_wrapped_key_is_nowhere_and_the_service_has_done_wha
             service.stop()
         library.remove_sounds([sound_only], part=None)
         library.discard(everything)
-        assert {owed.what for owed in library.erasures.due()} == {Erase.SOUND, Erase.EVERYTHING}
+        assert {owed.what for owed in library.erasures.due()} == {ErasureScope.SOUND, ErasureScope.EVERYTHING}
         for owed in library.erasures.due():
             erase_recordings(
-                folder, key, credentials.account_id, owed.job_ids, owed.upload_refs, sound_only=owed.what is Erase.SOUND
+                folder,
+                key,
+                credentials.account_id,
+                owed.job_ids,
+                owed.upload_refs,
+                sound_only=owed.what is ErasureScope.SOUND,
             )
             library.erasures.settle(owed)
         search = Search([tmp_path / "desk"], {"wrapped keys": set(wrapped.values())})
@@ -281,5 +294,5 @@ def test_a_lost_key_makes_no_new_one_for_encrypted_data_and_deletes_nothing(tmp_
     assert store.recover(made.recovery_key, vault).key == made.key
     service = LocalService(folder, store.open(vault).key, workers=1)
     service.start()
-    assert service.encryption() is Encryption.COMPLETE
+    assert service.encryption() is LocalEncryption.COMPLETE
     service.stop()

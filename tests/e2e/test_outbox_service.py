@@ -14,17 +14,17 @@ import soxr
 
 sys.path.append(str(Path(__file__).parents[1] / "outbox"))
 
-from processes import Street, Tally, play
+from processes import ProcessChain, Tally, play
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.client.local_service import LocalService, make_account
 from vbdesk.contract.limits import Plan
 from vbdesk.contract.results import LongitudinalSignal
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
-from vbdesk.outbox.sync.sync_worker import Courier
+from vbdesk.outbox.sync.sync_worker import SyncWorker
 
 KEY = bytes(range(32))
 MONDAY = datetime(2026, 3, 2, 9, 0, 12, 345678, tzinfo=UTC)
@@ -69,10 +69,10 @@ def add(library, speech_file, number):
     samples, rate = sf.read(speech_file, dtype="float32")
     at_48 = soxr.resample(samples, rate, 48_000)
     path = library.recording_folder / f"{number}.take"
-    writer = SealedTakeWriter(path, KEY, 48_000)
+    writer = EncryptedTakeWriter(path, KEY, 48_000)
     writer.append(np.clip(at_48 * 32768, -32768, 32767).astype(np.int16))
     writer.close()
-    facts = TakeMetadata("ward4-0172", MONDAY + timedelta(days=7 * number), Target("model", "pulse"))
+    facts = TakeMetadata("ward4-0172", MONDAY + timedelta(days=7 * number), RecordingTarget("model", "pulse"))
     take_id = library.add_take(path, facts)
     library.queue(take_id)
     return take_id
@@ -87,10 +87,10 @@ def test_takes_become_results_of_one_subject_even_when_an_answer_is_lost(service
     def connect():
         return Client(endpoint.base_url, credentials, retries=RetryRule.NEVER, transport=network)
 
-    courier = Courier(library, connect, plan=Plan.ENTERPRISE)
+    sync_worker = SyncWorker(library, connect, plan=Plan.ENTERPRISE)
     stop, arrived = threading.Event(), threading.Event()
     library.subscribe(lambda: all(library.counts()[state] == 0 for state in ON_THEIR_WAY) and arrived.set())
-    thread = threading.Thread(target=courier.run, args=(stop,))
+    thread = threading.Thread(target=sync_worker.run, args=(stop,))
     thread.start()
     assert arrived.wait(120)
     stop.set()
@@ -107,16 +107,16 @@ def test_takes_become_results_of_one_subject_even_when_an_answer_is_lost(service
 
 
 @pytest.fixture(scope="module")
-def street(tmp_path_factory):
+def chain(tmp_path_factory):
     """A service and the bad roads to it, each a process."""
-    built = Street(tmp_path_factory.mktemp("street"))
+    built = ProcessChain(tmp_path_factory.mktemp("chain"))
     yield built
     built.close()
 
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("schedule", ["b", "c"])
-def test_a_sender_killed_behind_a_bad_network_sends_every_take_once(street, tmp_path, schedule):
+def test_a_sender_killed_behind_a_bad_network_sends_every_take_once(chain, tmp_path, schedule):
     tally = Tally()
-    play(street, tmp_path, random.Random(schedule), tally)
+    play(chain, tmp_path, random.Random(schedule), tally)
     assert tally.kills >= 1

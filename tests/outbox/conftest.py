@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 import soundfile as sf
 
-from vbdesk.capture.clock import ManualClock
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, Credentials, RetryRule
+from vbdesk.clock import ManualClock
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import REQUESTS_PER_WINDOW, Bucket, Plan
 from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
-from vbdesk.outbox.sync.sync_worker import Courier
+from vbdesk.outbox.sync.sync_worker import SyncWorker
 from vbdesk.service.limits.memory import MemoryRateWindows
 
 KEY = bytes(range(32))
@@ -39,7 +39,7 @@ def clock():
 
 @pytest.fixture
 def folder_in_memory(tmp_path_factory):
-    """A folder whose files need not last, where the system has a place for such."""
+    """A temporary folder, in memory where the system has such a place."""
     if not QUICK.is_dir():
         yield tmp_path_factory.mktemp("folder")
         return
@@ -56,7 +56,7 @@ def library(tmp_path, clock):
 
 @pytest.fixture
 def reopen(tmp_path, clock):
-    """Open the library once more, as after a restart."""
+    """Open the library again, as after a restart."""
     opened = []
 
     def again():
@@ -70,11 +70,15 @@ def reopen(tmp_path, clock):
 
 @pytest.fixture
 def new_take(library):
-    """Write a sealed take and take it in; returns its take id."""
+    """Write an encrypted take and add it to the library; returns its take id."""
 
     def make(group_id="ward4-0172", seconds=20, rate=8000, **more):
         path = write_take(library.recording_folder / f"{new_id()}.take", seconds, rate)
-        facts = {"recorded_at": datetime(2026, 3, 1, 8, 30, tzinfo=UTC), "target": Target("model", "pulse"), **more}
+        facts = {
+            "recorded_at": datetime(2026, 3, 1, 8, 30, tzinfo=UTC),
+            "target": RecordingTarget("model", "pulse"),
+            **more,
+        }
         return library.add_take(path, TakeMetadata(group_id=group_id, **facts))
 
     return make
@@ -82,7 +86,7 @@ def new_take(library):
 
 @pytest.fixture
 def waiting(library, new_take):
-    """A short recording in the line."""
+    """A short recording in the queue."""
 
     def make(*args, **more):
         take_id = new_take(*args, **{"seconds": 15, "rate": 1000, "recorded_at": MOMENT, **more})
@@ -94,7 +98,7 @@ def waiting(library, new_take):
 
 @pytest.fixture
 def waiting_line(waiting):
-    """Many short recordings in the line, a minute apart, of forty subjects."""
+    """Many short recordings in the queue, a minute apart, of forty subjects."""
 
     def make(count, first=0):
         for number in range(first, first + count):
@@ -110,7 +114,7 @@ def all_done(library):
 
 
 def write_take(path: Path, seconds: float = 20, rate: int = 8000) -> Path:
-    writer = SealedTakeWriter(path, KEY, rate)
+    writer = EncryptedTakeWriter(path, KEY, rate)
     samples = np.random.default_rng(1).normal(0, 3000, round(seconds * rate)).astype(np.int16)
     writer.append(samples)
     writer.close()
@@ -123,8 +127,8 @@ def service(clock):
 
 
 @pytest.fixture
-def new_courier(library, service, clock):
-    """A courier of a library, with a client on the fake service."""
+def new_sync_worker(library, service, clock):
+    """A sync worker of a library, with a client on the fake service."""
     made = []
 
     def make(of=None, on_connect=lambda service: None, **more):
@@ -137,7 +141,7 @@ def new_courier(library, service, clock):
 
         factory = more.pop("client_factory", connect)
         plan = more.pop("plan", Plan.ENTERPRISE)
-        return Courier(of or library, factory, more.pop("clock", clock), plan=plan, **more)
+        return SyncWorker(of or library, factory, more.pop("clock", clock), plan=plan, **more)
 
     yield make
     for client in made:
@@ -145,18 +149,18 @@ def new_courier(library, service, clock):
 
 
 @pytest.fixture
-def courier(new_courier):
-    return new_courier()
+def sync_worker(new_sync_worker):
+    return new_sync_worker()
 
 
 @pytest.fixture
 def drive(clock):
-    """Let a courier work, time passing as it asks for, until a condition holds or a while has passed."""
+    """Run a sync worker on the manual clock until a condition holds or a limit has passed."""
 
-    def work(courier, until=lambda: False, seconds=120.0):
+    def work(sync_worker, until=lambda: False, seconds=120.0):
         end = clock.monotonic() + seconds
         while not until() and clock.monotonic() < end:
-            clock.advance(max(courier.step(), 0.001))
+            clock.advance(max(sync_worker.step(), 0.001))
 
     return work
 
@@ -182,11 +186,11 @@ KINDS = {
 
 
 class FakeService(httpx.BaseTransport):
-    """Scripted faults: `faults[kind]` is a queue; each entry is used up by one request of that kind.
+    """Scripted faults: `faults[kind]` is a queue; each request of that kind uses up one entry.
 
     Kinds are those of KINDS. An entry is an HTTP status, "lost" (done, but the answer never comes), "late" (the same,
-    but done only ten seconds later), "unreachable" (never arrived), an exception that ends the caller after it was
-    done, or a function of the request.
+    but done ten seconds later), "unreachable" (never arrived), an exception that ends the caller afterwards, or a
+    function of the request.
     """
 
     def __init__(self, clock: ManualClock) -> None:
@@ -195,15 +199,15 @@ class FakeService(httpx.BaseTransport):
         self.credits = 1000
         self.key = "right-key"
         self.polls_until_done = 1
-        self.analysis_s: float | None = None  # in place of polls, one job after the other
+        self.analysis_s: float | None = None  # jobs end in sequence by time instead of by polls
         self.ends_as = "done"
         self.plan: Plan | None = None  # enforces its limits
-        self.clock_ahead: timedelta | None = None  # tells its time
-        self.slips: deque[timedelta] = deque()  # by how much each of the next answers tells another time
+        self.clock_ahead: timedelta | None = None  # error of its clock; None: no Date header
+        self.slips: deque[timedelta] = deque()  # clock errors of the next answers
         self.digits = 6  # of recorded_at
-        self.key_kept_s: int | None = None  # promises to keep idempotency keys for so long, and does
+        self.key_kept_s: int | None = None  # keeps idempotency keys for so long, and says so
         self.keys: dict[str, tuple[float, bytes, dict]] = {}
-        self.recomputes = 0  # reads of a subject that are put off
+        self.recomputes = 0  # number of trajectory reads answered with "running"
         self.latency_s = 0.0
         self.upload_bytes_per_s = float("inf")
         self.faults: dict[str, deque] = {kind: deque() for kind in KINDS}

@@ -1,4 +1,4 @@
-"""A disk under the database that fails when it is told to: errors as SQLite raises them, at any write."""
+"""A disk under the database that fails on demand, with SQLite's errors, at any write."""
 
 import sqlite3
 from collections import Counter
@@ -19,9 +19,9 @@ class FailingDisk:
     """A disk under the database that fails from its n-th write on, until there is room again.
 
     Attributes:
-        fails_at: which write is the first to fail; None for none.
-        undoes: SQLite undoes the transaction by itself, as it may on a full disk.
-        keeps: a COMMIT that is said to have failed has reached the disk all the same.
+        fails_at: the first write to fail; None for none.
+        undoes: whether SQLite rolls the transaction back itself, as it may on a full disk.
+        keeps: whether a COMMIT that reports failure has reached the disk anyway.
     """
 
     fails_at: int | None = None
@@ -59,14 +59,14 @@ class FailingDisk:
         self.full, self.fails_at = False, None
 
     def under_databases(self, monkeypatch):
-        """Put every database that is opened from now on onto this disk."""
+        """Use this disk for every database that is opened from now on."""
         connect = sqlite3.connect
         monkeypatch.setattr(sqlite3, "connect", lambda *args, **more: connect(*args, **more, factory=self.connection()))
         return self
 
 
 def fill(folder):
-    """Leave no room on a real disk; gives the file that takes it."""
+    """Leave no room on a real disk; returns the file that fills it."""
     filler = folder / "filler"
     with filler.open("wb", buffering=0) as file:
         for piece in (64 * 1024, 4096, 1):

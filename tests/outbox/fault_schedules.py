@@ -1,7 +1,7 @@
-"""Schedules of faults for the outbox: what is in one, how it is played, what must hold at each step and at the end.
+"""Schedules of faults for the outbox: their moves, how to play them, and the invariants of each step and of the end.
 
-A schedule is played by `Bench.play` against the real service in process; `generate` makes one up,
-`smallest_that_fails` leaves out what it fails without.
+`Bench.play` plays a schedule against the real service in process; `generate` makes a random one; `smallest_that_fails`
+shrinks a failing one.
 """
 
 import hashlib
@@ -17,9 +17,9 @@ from datetime import timedelta
 from pathlib import Path
 from random import Random
 
-from laptop_on_bad_network import KEY, KINDS, MONDAY, BadNetwork, Fault, Laptop, Precision, World
-from service_books import StoredJob, samples_sha256
 from service_in_process import Clock, ServiceInProcess
+from service_records import StoredJob, samples_sha256
+from simulated_laptop import KEY, KINDS, MONDAY, BadNetwork, Fault, Laptop, Precision, World
 
 from vbdesk.contract.limits import Plan
 from vbdesk.desk.outbox.banner import OutboxBanner, banner_of
@@ -27,20 +27,20 @@ from vbdesk.desk.outbox.rows import OutboxRow, RowAction, RowContext
 from vbdesk.desk.outbox.sorting import SortedOutbox
 from vbdesk.desk.ui.cells import StateCell
 from vbdesk.outbox.library import audit
-from vbdesk.outbox.library.items import Target
+from vbdesk.outbox.library.items import RecordingTarget
 from vbdesk.outbox.library.library import NotAllowed
 from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
 from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, OutboxState
 
 SUBJECTS = ("ward4-0172", "ward4-0063")
-TARGETS = (Target("model", "pulse"), Target("sign", "stress"))
+TARGETS = (RecordingTarget("model", "pulse"), RecordingTarget("sign", "stress"))
 COST = {"pulse": 60, "stress": 10}
 ENDED = {OutboxState.DONE: "done", OutboxState.FAILED: "failed", OutboxState.TIMED_OUT: "timed-out"}
 SETTLED_WITHIN_S = 3 * 3600.0
 MOST_STEPS = 3000
 
 
-# What can be in a schedule
+# The moves of a schedule
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,14 @@ class Record:
 
 @dataclass(frozen=True)
 class Work:
-    """The courier does so many things, time passing as it asks for."""
+    """The sync worker does so many steps on the manual clock."""
 
     steps: int
 
 
 @dataclass(frozen=True)
 class Wait:
-    """So many seconds pass, and nobody does anything."""
+    """So many seconds pass."""
 
     seconds: float
 
@@ -85,26 +85,26 @@ class Kill:
 
 @dataclass(frozen=True)
 class Restart:
-    """Closed in order and opened again."""
+    """Closed normally and opened again."""
 
 
 @dataclass(frozen=True)
 class ClockStep:
-    """Somebody sets the laptop's clock."""
+    """Set the laptop's clock."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Sleep:
-    """The lid is closed for so long."""
+    """The laptop sleeps for so long."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Offline:
-    """The network is gone, or there again."""
+    """The network goes away or comes back."""
 
     gone: bool
 
@@ -119,7 +119,7 @@ class Analyse:
 
 @dataclass(frozen=True)
 class KeyRevoked:
-    """The account's key is another one; `told`: the laptop is told at once."""
+    """The account gets another key; `told`: the laptop has it at once."""
 
     told: bool
 
@@ -131,7 +131,7 @@ class Spend:
 
 @dataclass(frozen=True)
 class Rules:
-    """Somebody changes the settings: pauses, sends by hand, has sounds removed once their result is there."""
+    """Change the settings: pause, send manually, delete sounds after their result."""
 
     paused: bool = False
     by_hand: bool = False
@@ -140,7 +140,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody presses a button at a recording, wherever it stands."""
+    """Press a button of a recording in any state."""
 
     does: str  # one of _BUTTONS
     take: int
@@ -166,7 +166,7 @@ Move = (
 
 @dataclass(frozen=True)
 class Schedule:
-    """Circumstances and moves."""
+    """Conditions and moves."""
 
     moves: tuple[Move, ...]
     plan: Plan = Plan.STANDARD
@@ -179,7 +179,7 @@ class Schedule:
 
 
 def generate(random: Random) -> Schedule:
-    """A schedule of one to four recordings, with the courier at work between most faults."""
+    """A random schedule of one to four recordings, with sync steps between most faults."""
     precision = random.choice(list(Precision))
     moves: list[Move] = [_record(random, precision)]
     for _ in range(random.randint(2, 14)):
@@ -190,7 +190,7 @@ def generate(random: Random) -> Schedule:
 
 
 def _record(random: Random, precision: Precision) -> Record:
-    # services that cut digits cannot tell recordings of one subject and length within them apart, and need not
+    # services that truncate times cannot distinguish recordings of one subject within that precision
     least_us = {Precision.MICROSECONDS: 0, Precision.MILLISECONDS: 2000, Precision.SECONDS: 2_000_000}[precision]
     return Record(random.choice((least_us, least_us + 1, 90_000_000)), random.randint(0, 1), random.randint(0, 1))
 
@@ -226,7 +226,7 @@ _CHOICES, _WEIGHTS = list(_MAKERS), list(_MAKERS.values())
 
 
 def smallest_that_fails(schedule: Schedule, fails: Callable[[Schedule], bool]) -> Schedule:
-    """Leave moves out of a schedule as long as it still fails."""
+    """Remove moves from a schedule while it still fails."""
     size = max(1, len(schedule.moves) // 2)
     while size:
         for start in range(len(schedule.moves) - size, -1, -1):
@@ -242,7 +242,7 @@ def smallest_that_fails(schedule: Schedule, fails: Callable[[Schedule], bool]) -
 
 @dataclass
 class Tally:
-    """What happened in all schedules played."""
+    """Counts over all schedules."""
 
     schedules: int = 0
     takes: int = 0
@@ -260,11 +260,11 @@ class Tally:
 
 
 class Broken(AssertionError):
-    """Something that must hold did not."""
+    """An invariant does not hold."""
 
 
 class FaultsOfOurs(logging.Handler):
-    """Errors that the outbox logs: something in it went wrong that no schedule explains."""
+    """Errors logged by the outbox, which no schedule explains."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -276,7 +276,7 @@ class FaultsOfOurs(logging.Handler):
 
 
 class Bench:
-    """The service that all schedules share; each has an account of its own."""
+    """The service shared by all schedules; each has an account of its own."""
 
     def __init__(self, folder: Path) -> None:
         self.tally = Tally()
@@ -293,7 +293,7 @@ class Bench:
 
     def play(self, schedule: Schedule) -> None:
         """Play a schedule to its end; raises Broken."""
-        self._clock.moment += timedelta(minutes=10)  # no window of the account before
+        self._clock.moment += timedelta(minutes=10)  # all rate windows have passed
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             game = _Game(schedule, self._service, self._clock, Path(folder), self.tally)
             try:
@@ -315,7 +315,7 @@ def opened_bench(folder: Path) -> Iterator[Bench]:
 
 
 class _Game:
-    """One schedule under way."""
+    """A running schedule."""
 
     def __init__(self, schedule: Schedule, service: ServiceInProcess, clock: Clock, folder: Path, tally: Tally) -> None:
         self.schedule, self.service, self.tally = schedule, service, tally
@@ -338,7 +338,7 @@ class _Game:
         self.tally.refused_by_limit += self.refused_by_limit
         self.tally.simulated_s += (self.world.clock.moment - self.began).total_seconds()
         self.tally.faults.update(self.network.met)
-        for job_id in self.service.queued():  # of a schedule that broke off
+        for job_id in self.service.queued():  # of an interrupted schedule
             self.service.finish(job_id)
         self.laptop.close()
 
@@ -357,7 +357,7 @@ class _Game:
     # Moves
 
     def record(self, move: Record) -> None:
-        if len(self.laptop.takes) == 4:  # more of them make a schedule slower, not harder
+        if len(self.laptop.takes) == 4:  # more make a schedule slower, not harder
             return
         self.recorded_at += timedelta(microseconds=move.after_us)
         before = set(self.laptop.takes)
@@ -372,7 +372,7 @@ class _Game:
 
     def step(self, longest_s: float = 20.0) -> None:
         self.tally.steps += 1
-        due_s = self.laptop.do(self.laptop.courier.step)
+        due_s = self.laptop.do(self.laptop.sync_worker.step)
         self.look()
         self.world.advance(0.01 if due_s is None else min(max(float(str(due_s)), 0.01), longest_s))
 
@@ -406,10 +406,10 @@ class _Game:
         self.credentials = self.service.change_key(self.credentials)
         if move.told:
             self.laptop.key_here = self.credentials
-            self.laptop.courier.resume()
+            self.laptop.sync_worker.resume()
 
     def spend(self, move: Spend) -> None:
-        balance, _ = self.service.books.ledger(self.credentials.account_id)
+        balance, _ = self.service.records.ledger(self.credentials.account_id)
         if balance:
             self.service.spend(self.credentials.account_id, balance)
             self.spent_elsewhere += balance
@@ -445,7 +445,7 @@ class _Game:
     # The end
 
     def settle(self) -> None:
-        """The faults stop, a person mends what is for a person to mend, and everything arrives."""
+        """End all faults and fix what needs a person; then everything arrives."""
         self.network.faults = {kind: type(queue)() for kind, queue in self.network.faults.items()}
         self.network.online = True
         self.laptop.tripwire.ends_in = None
@@ -454,7 +454,7 @@ class _Game:
         self.service.grant(self.credentials.account_id, 50_000)
         self.granted += 50_000
         self.laptop.library.change_settings(paused=False, send_rule=SendRule.AT_ONCE)
-        self.laptop.courier.resume()
+        self.laptop.sync_worker.resume()
         end = self.world.clock.moment + timedelta(seconds=SETTLED_WITHIN_S)
         for _ in range(MOST_STEPS):
             self.step(longest_s=60.0)
@@ -475,21 +475,21 @@ class _Game:
             if self.world.clock.moment > end:
                 break
         states = [(item.state.value, item.reason) for item in self.laptop.library.list()]
-        raise Broken(f"nothing moves any more: {states}, {self.laptop.courier.status}")
+        raise Broken(f"nothing moves any more: {states}, {self.laptop.sync_worker.status}")
 
     def send_again(self, take_id: str) -> None:
-        """A person decides it: only where the service keeps no keys, and cuts the time that would have proved a job."""
+        """Decide as a person: only needed if the service keeps no keys and truncates the identifying time."""
         self.holds(not self.schedule.knows_keys, "a person was asked at a service that keeps keys")
         self.holds(self.schedule.precision is not Precision.MICROSECONDS, "a person was asked though times prove jobs")
-        mine = self.jobs_by_take(self.service.books.jobs(self.credentials.account_id))[take_id]
+        mine = self.jobs_by_take(self.service.records.jobs(self.credentials.account_id))[take_id]
         self.unproven[take_id] = len(mine) - (self.expected_jobs[take_id] - 1 - self.unproven[take_id])
         self.expected_jobs[take_id] = len(mine) + 1
         self.tally.by_hand += 1
         self.laptop.do(lambda: self.laptop.library.send_again(take_id))
 
     def judge(self) -> None:
-        """What must hold at the end of every schedule."""
-        jobs = self.service.books.jobs(self.credentials.account_id)
+        """Invariants at the end of every schedule."""
+        jobs = self.service.records.jobs(self.credentials.account_id)
         items = {item.take_id: item for item in self.laptop.library.list()}
         self.holds(items.keys() == self.laptop.takes.keys(), "a take was lost, or is there twice")
         by_take = self.jobs_by_take(jobs)
@@ -500,30 +500,30 @@ class _Game:
             [job] = [job for job in mine if job.job_id == item.job_id] or [None]
             self.holds(job is not None, "the job here is none of the take's at the service")
             self.holds(ENDED[item.state] == job.status, f"{item.state} here, {job.status} there")
-            sent = hashlib.sha256(self.service.books.audio(job)).hexdigest()
+            sent = hashlib.sha256(self.service.records.audio(job)).hexdigest()
             self.holds(item.sent_sha256 == sent, "other bytes were sent than are at the service")
             self.holds((item.result_json is not None) == (job.status == "done"), "a result without end, or none")
         self.holds(len(jobs) == sum(self.expected_jobs.values()), "a job belongs to no take")
         self.holds(not self.laptop.raw("SELECT * FROM pending"), "something is still to be done")
         self.judge_ledger(jobs)
         self.judge_audit()
-        # a request counts when it arrives, and the budget outlives a restart by the time of day
+        # a request counts when it arrives, and a restart keeps the budget by the time of day
         if not self.network.met[Fault.LATE] and not any(isinstance(move, ClockStep) for move in self.schedule.moves):
             self.holds(not self.refused_by_limit, f"{self.refused_by_limit} requests were refused for the rate")
         self.tally.takes += len(items)
         self.tally.jobs += len(jobs)
 
     def judge_audit(self) -> None:
-        """The log holds together, and tells of each job once."""
+        """The audit log is consistent and names each job once."""
         log = audit.AuditReader(self.laptop.folder, KEY)
         found = log.verify()
         self.holds(found.ok, f"the audit log is broken: {found}")
-        sent = Counter(str(entry.take_id) for entry in log.entries() if entry.what == audit.Deed.SENT)
+        sent = Counter(str(entry.take_id) for entry in log.entries() if entry.what == audit.AuditAction.SENT)
         self.holds(sent == self.expected_jobs - self.unproven, f"the audit log tells of {sent}")
         self.holds(not self.laptop.library.warnings, f"{self.laptop.library.warnings}")
 
     def judge_ledger(self, jobs: list[StoredJob]) -> None:
-        balance, entries = self.service.books.ledger(self.credentials.account_id)
+        balance, entries = self.service.records.ledger(self.credentials.account_id)
         paid = 0
         for job in jobs:
             cost = COST[job.name]
@@ -536,19 +536,19 @@ class _Game:
         self.holds(balance == self.granted - self.spent_elsewhere - paid, "the balance is not what was paid")
 
     def jobs_by_take(self, jobs: list[StoredJob]) -> dict[str, list[StoredJob]]:
-        """The service's jobs by the take whose sound they have, by the samples in the service's store."""
+        """The service's jobs by take, matched by the samples in the service's store."""
         take_of = {digest: take_id for take_id, digest in self.laptop.takes.items()}
         by_take: dict[str, list[StoredJob]] = {take_id: [] for take_id in self.laptop.takes}
         for job in jobs:
-            digest = samples_sha256(self.service.books.audio(job))
+            digest = samples_sha256(self.service.records.audio(job))
             self.holds(digest in take_of, "the sound at the service is that of no take")
             by_take[take_of[digest]].append(job)
         return by_take
 
-    # At every step
+    # After every step
 
     def look(self) -> None:
-        """The Outbox tells what the database has, and the database what the service has."""
+        """The Outbox page matches the database, and the database matches the service."""
         self.tally.looks += 1
         with self.laptop.tripwire.off():
             library = self.laptop.library
@@ -560,14 +560,14 @@ class _Game:
             self.holds(+Counter({s.value: n for s, n in library.counts().items()}) == counted, "counts")
             self.holds(not counted["uploading"], "an upload is shown, and the courier has nothing in hand")
             self.look_at_page(counted, pending)
-            jobs = {job.job_id: job for job in self.service.books.jobs(self.credentials.account_id)}
+            jobs = {job.job_id: job for job in self.service.records.jobs(self.credentials.account_id)}
             known = {row["job_id"] for row in self.laptop.raw("SELECT job_id FROM jobs")}
             for item in items:
                 self.look_at_item(item, pending.get(item.take_id), jobs, known)
 
     def look_at_page(self, counted: Counter[str], pending: Mapping[str, sqlite3.Row]) -> None:
-        """What the page shows: figures, rows, buttons, the order of the line, the banner."""
-        library, courier, now = self.laptop.library, self.laptop.courier, self.laptop.clock.now()
+        """Check the page: figures, rows, buttons, order of the queue, banner."""
+        library, sync_worker, now = self.laptop.library, self.laptop.sync_worker, self.laptop.clock.now()
         if self.arranged_in != self.laptop.lives:
             self.arranged, self.arranged_in = SortedOutbox(), self.laptop.lives
         self.arranged = self.arranged.after(library.changes_since(self.arranged.version))
@@ -576,7 +576,9 @@ class _Game:
         stopped = counted["needs_attention"] + counted["failed"] + counted["timed_out"]
         true = (counted["waiting"], counted["uploading"], counted["submitted"] + counted["running"], stopped)
         self.holds(told == true, f"the page counts {told}, the database has {true}")
-        around = RowContext(now, courier.status, library.settings(), None, courier.forecast(), {}, self.arranged)
+        around = RowContext(
+            now, sync_worker.status, library.settings(), None, sync_worker.forecast(), {}, self.arranged
+        )
         for take_id, item in items.items():
             row = OutboxRow(item, around)
             [shown] = [cell.state for cell in row.cells if isinstance(cell, StateCell)]

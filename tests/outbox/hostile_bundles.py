@@ -1,4 +1,4 @@
-"""Bundles that mean harm, or come from broken software: the same ones for the same seed."""
+"""Hostile or broken bundles, reproducible by seed."""
 
 import hashlib
 import io
@@ -14,13 +14,13 @@ import pyrage
 
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.bundles.bundle_errors import BundleError
-from vbdesk.outbox.bundles.bundle_export import Owner
+from vbdesk.outbox.bundles.bundle_export import BundleOwner
 from vbdesk.outbox.bundles.bundle_import import import_bundle
 from vbdesk.outbox.library.states import OutboxState
 
 HEAD = struct.Struct(">7sBQ32sI")
 BLOCK = struct.Struct("<BI")
-OWNER = Owner("https://voice.example", "acc-1")
+OWNER = BundleOwner("https://voice.example", "acc-1")
 RATE = 8000
 SECONDS = 16
 ABOUT, FRAMES, MARK, FILE, END = range(5)
@@ -62,7 +62,7 @@ def file_sound(content):
 
 
 def entry(sound, number=0, **more):
-    """What a manifest says of a recording."""
+    """The manifest entry of a recording."""
     return {
         "take_id": new_id(), "event_id": new_id(), "group_id": f"ward4-{number}",
         "recorded_at": f"2026-03-01T08:{number % 60:02d}:00.{number:06d}Z", "target": "model:pulse",
@@ -94,7 +94,7 @@ def sealed(content, recipient, locked=b""):
 
 
 class Mutator:
-    """Changes a good bundle of two recordings in one way or another."""
+    """Changes a good bundle of two recordings in random ways."""
 
     def __init__(self, recipient, seed):
         self.recipient, self.chance = recipient, random.Random(seed)
@@ -104,7 +104,7 @@ class Mutator:
         sounds = list(self.sounds)
         document = manifest([entry(sound, number) for number, sound in enumerate(sounds)])
         way = self.chance.randrange(5)
-        if way == 4:  # nothing that matters
+        if way == 4:  # no change
             document["takes"][1] |= {"note": self.chance.choice(["", "\x1b[2J", "é" * 2048]), "tags": []}
             return sealed(content_of(document, sounds), self.recipient)
         if way == 0:  # a value of the manifest
@@ -113,7 +113,7 @@ class Mutator:
             return sealed(content_of(document, sounds), self.recipient)
         if way == 1:  # bytes of the manifest
             return sealed(content_of(self._changed(json.dumps(document).encode()), sounds), self.recipient)
-        if way == 2:  # bytes of a sound, with a digest and a size that are right
+        if way == 2:  # bytes of a sound, with the right digest and size
             sounds[0] = self._changed(sounds[0], within=self.chance.choice([60, len(sounds[0])]))
             document["takes"][0] |= {"size": len(sounds[0]), "sha256": hashlib.sha256(sounds[0]).hexdigest()}
             return sealed(content_of(document, sounds), self.recipient)
@@ -151,7 +151,7 @@ class Mutator:
 
 
 class Torment:
-    """Imports bundles into a library; counts what came of it, and what is not as it must be."""
+    """Imports bundles into a library, and counts outcomes and faults."""
 
     def __init__(self, library, secret, path: Path):
         self.library, self.secret, self.path = library, secret, path
@@ -159,7 +159,7 @@ class Torment:
         self.faults = []
 
     def bring(self, content):
-        """Give one bundle to the library; whatever enters is looked at in full and goes again."""
+        """Import one bundle; check every recording that it adds, and delete it again."""
         self.path.write_bytes(content)
         before = self._state()
         try:

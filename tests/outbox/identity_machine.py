@@ -1,14 +1,14 @@
-"""Takes that are all equally long, on several computers of one account: a take marked done holds its own result.
+"""Takes of equal length on several computers of one account: each done take holds its own result.
 
-A hypothesis state machine against the real service in process. Recordings differ in their samples alone: length, size,
-rate and target are the same, subjects are two, and imported files share their capture times. Two desks and one
-computer that sends a folder with `submit_files` work on one account, hand each other bundles, lose answers, are killed
-and restored; groups are deleted behind them. The service keeps idempotency keys, or knows none.
+A hypothesis state machine against the real service in process. Recordings differ only in their samples: length, size,
+rate and target are the same, there are two subjects, and imported files share their capture times. Two desks and one
+computer that sends a folder with `submit_files` use one account, exchange bundles, lose answers, are killed and
+restored; groups are deleted meanwhile. The service keeps idempotency keys, or does not know them.
 
-What must hold after each step: a take with a job has one of its own sound, and no sound has more jobs than people
-asked for. At the end every take is done, where needed after a person has said to send it again. One thing nobody can
-see: a take was handed over, another computer has sent it, and somebody has deleted the group since. It may be sent once
-more then, so such a deletion counts as asked for.
+After each step, a take with a job has one with its own sound, and no sound has more jobs than people requested. At the
+end every take is done, if needed after a person has sent it again. One case cannot be detected: a take was handed over,
+another computer has sent it, and its group was deleted since. It may be sent once more, so such a deletion counts as a
+request.
 """
 
 import hashlib
@@ -25,19 +25,19 @@ import soundfile as sf
 from fault_schedules import FaultsOfOurs
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from laptop_on_bad_network import KEY, MONDAY, BadNetwork, Fault, Laptop, Precision, World, kind_of
-from service_books import samples_sha256
 from service_in_process import API, Clock, ServiceInProcess
+from service_records import samples_sha256
+from simulated_laptop import KEY, MONDAY, BadNetwork, Fault, Laptop, Precision, World, kind_of
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, FileToSubmit, RetryRule, submit_files
 from vbdesk.client.errors import ClientError
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.bundles.bundle_errors import BundleError
-from vbdesk.outbox.bundles.bundle_export import Owner, export_bundle, settle, take_back
+from vbdesk.outbox.bundles.bundle_export import BundleOwner, export_bundle, settle, take_back
 from vbdesk.outbox.bundles.bundle_import import import_bundle
-from vbdesk.outbox.bundles.bundle_keys import ForKey, public_key, secret_of
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.bundles.bundle_keys import KeyLock, public_key, secret_of
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import NotAllowed
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.profiles.profiles import Profile
@@ -46,7 +46,7 @@ from vbdesk.outbox.profiles.vault import MemoryVault
 RATE = 8000
 SECONDS = 15.2
 SUBJECTS = ("mrs-x", "mr-y")
-PULSE = Target("model", "pulse")
+PULSE = RecordingTarget("model", "pulse")
 WHOLE_SECOND = MONDAY.replace(microsecond=0)
 SUPPLIED = MONDAY.replace(microsecond=123456)
 MOST_TAKES = 5
@@ -62,7 +62,7 @@ moments = st.sampled_from((WHOLE_SECOND, SUPPLIED))
 
 
 class Bench:
-    """One service for all machines, each of which has an account of its own, and a count of what happened."""
+    """One service for all machines, each with an account of its own, and counts of events."""
 
     def __init__(self) -> None:
         folder = tempfile.mkdtemp(prefix="vbdesk-identity-", dir=QUICK if QUICK.is_dir() else None)
@@ -78,11 +78,11 @@ class Bench:
 
 
 class _Interrupting(httpx.BaseTransport):
-    """The way of the computer without a desk: its program is ended in the middle of a submit, or loses its answer."""
+    """The network of the computer without a desk: ends its program during a submit, or loses its answer."""
 
     def __init__(self, network: BadNetwork) -> None:
         self.network = network
-        self.ends = 0  # submits after whose arrival the program is ended
+        self.ends = 0  # number of submits after which the program ends
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         answer = self.network.handle_request(request)
@@ -93,7 +93,7 @@ class _Interrupting(httpx.BaseTransport):
 
 
 class _WorldsTime:
-    """Time for a client: to wait is to let the world go on."""
+    """The clock of a client: a wait advances the simulation."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -106,7 +106,7 @@ class _WorldsTime:
 
 
 class IdentityMachine(RuleBasedStateMachine):
-    """See the module. `bench` is set by whoever runs it."""
+    """See the module. The test sets `bench`."""
 
     bench: Bench
 
@@ -119,14 +119,14 @@ class IdentityMachine(RuleBasedStateMachine):
     )
     def begin(self, knows_keys: bool, precision: Precision, first: list) -> None:
         bench = self.bench
-        bench.clock.moment += timedelta(days=3)  # nothing of the machine before counts
+        bench.clock.moment += timedelta(days=3)  # no earlier event counts any more
         bench.tally["schedules"] += 1
         bench.tally["with keys" if knows_keys else "without keys"] += 1
         self.knows_keys = knows_keys
         self.world = World(bench.clock)
         self.credentials = bench.service.add_account(Plan.ENTERPRISE, 1_000_000)
         self.folder = Path(tempfile.mkdtemp(dir=bench.folder))
-        self.owner = Owner(API, self.credentials.account_id)
+        self.owner = BundleOwner(API, self.credentials.account_id)
         self.profile = Profile("p", "Any", "service", API, self.credentials.account_id)
         self.vault = MemoryVault()
         networks = [BadNetwork(bench.service, self.world, knows_keys=knows_keys, precision=precision) for _ in range(3)]
@@ -141,8 +141,8 @@ class IdentityMachine(RuleBasedStateMachine):
         self.files: dict[str, FileToSubmit] = {}  # by the digest of their samples
         self.submitted: dict[str, str] = {}  # job id by digest
         self.sound_of: dict[str, str] = {}  # digest of its samples by take id
-        self.allowed: Counter[str] = Counter()  # jobs by digest: one, and one for each time that a person asked again
-        self.shared: set[str] = set()  # digests of what was in a bundle
+        self.allowed: Counter[str] = Counter()  # jobs by digest: one, plus one per request of a person
+        self.shared: set[str] = set()  # digests of recordings that were in a bundle
         self.group_of: dict[str, str] = {}  # by digest
         self.deleted: Counter[str] = Counter()  # deletions by group
         self.number = 0
@@ -168,13 +168,13 @@ class IdentityMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.number < MOST_TAKES)
     @rule(desk=desks, subject=subjects)
     def record(self, desk: int, subject: str) -> None:
-        """Nobody speaks into two microphones in one microsecond: each time is the microphone's own."""
+        """All times differ, as with real microphones."""
         samples, digest = self._new_sound()
         laptop = self.laptops[desk]
         moment = MONDAY + timedelta(seconds=7 * self.number, microseconds=self.number)
         with laptop.tripwire.off():
             path = laptop.library.recording_folder / f"{self.number}.take"
-            writer = SealedTakeWriter(path, KEY, RATE)
+            writer = EncryptedTakeWriter(path, KEY, RATE)
             writer.append(samples)
             writer.close()
             take_id = laptop.library.add_take(path, TakeMetadata(subject, moment, PULSE))
@@ -209,7 +209,7 @@ class IdentityMachine(RuleBasedStateMachine):
             self._step(self.laptops[desk])
 
     def _step(self, laptop: Laptop, longest_s: float = 20.0) -> None:
-        due_s = laptop.do(laptop.courier.step)
+        due_s = laptop.do(laptop.sync_worker.step)
         self.world.advance(0.01 if due_s is None else min(max(float(str(due_s)), 0.01), longest_s))
 
     @precondition(lambda self: self.files)
@@ -224,11 +224,11 @@ class IdentityMachine(RuleBasedStateMachine):
         by_path = {file.path: digest for digest, file in self.files.items()}
         with (
             Client(
-                API, self.credentials, retries=RetryRule.NEVER, timekeeper=_WorldsTime(self.world), transport=self.way
+                API, self.credentials, retries=RetryRule.NEVER, clock=_WorldsTime(self.world), transport=self.way
             ) as client,
             suppress(ClientError, KeyboardInterrupt),
         ):
-            for done in submit_files(client, list(files), self.journal, timekeeper=_WorldsTime(self.world)):
+            for done in submit_files(client, list(files), self.journal, clock=_WorldsTime(self.world)):
                 if done.job_id is not None:
                     self.submitted[by_path[done.file.path]] = done.job_id
                 elif done.unproven:
@@ -247,7 +247,7 @@ class IdentityMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.knows_keys)
     @rule(desk=desks, seconds=st.sampled_from((1.0, 4.0, 40.0)))
     def meet_late(self, desk: int, seconds: float) -> None:
-        """A request that arrives long after its caller gave up; without keys nobody can do anything about it."""
+        """A request that arrives long after its caller gave up; without keys it makes a second job."""
         self.laptops[desk].network.faults["analyze"].append((Fault.LATE, seconds))
         self._count([Fault.LATE])
 
@@ -274,9 +274,9 @@ class IdentityMachine(RuleBasedStateMachine):
 
     @rule(desk=desks)
     def hand_over(self, desk: int) -> None:
-        """What waits on one desk goes to the other, on a stick."""
+        """Hand the waiting recordings of one desk to the other in a bundle."""
         giver, taker = self.laptops[desk], self.laptops[1 - desk]
-        lock = ForKey(public_key(self.vault, self.profile))
+        lock = KeyLock(public_key(self.vault, self.profile))
         with giver.tripwire.off(), taker.tripwire.off():
             try:
                 made = export_bundle(giver.library, self.owner, self.folder / "stick", lock)
@@ -297,7 +297,7 @@ class IdentityMachine(RuleBasedStateMachine):
 
     @rule(subject=subjects)
     def delete_group(self, subject: str) -> None:
-        """Somebody else of the account deletes the subject's group; its jobs stay."""
+        """Delete the subject's group from elsewhere; its jobs stay."""
         way = _Direct(self.bench.service)
         with Client(API, self.credentials, retries=RetryRule.NEVER, transport=way) as client, suppress(ClientError):
             client.groups.delete(subject)
@@ -324,12 +324,12 @@ class IdentityMachine(RuleBasedStateMachine):
     def _undecided(self, laptop: Laptop):
         return [item for item in laptop.library.list() if item.fix is Fix.SEND_AGAIN]
 
-    # What must hold
+    # Invariants
 
     @invariant()
     def every_job_is_of_its_own_sound(self) -> None:
-        jobs = {job.job_id: job for job in self.bench.service.books.jobs(self.credentials.account_id)}
-        sounds = {job_id: samples_sha256(self.bench.service.books.audio(job)) for job_id, job in jobs.items()}
+        jobs = {job.job_id: job for job in self.bench.service.records.jobs(self.credentials.account_id)}
+        sounds = {job_id: samples_sha256(self.bench.service.records.audio(job)) for job_id, job in jobs.items()}
         self.bench.tally["checks"] += 1
         for laptop in self.laptops:
             with laptop.tripwire.off():
@@ -360,7 +360,7 @@ class IdentityMachine(RuleBasedStateMachine):
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _settle(self) -> None:
-        """The faults stop, people decide what is theirs to decide, and everything arrives."""
+        """End all faults and make all decisions; then everything arrives."""
         for laptop in self.laptops:
             laptop.network.faults = {kind: type(queue)() for kind, queue in laptop.network.faults.items()}
             laptop.tripwire.ends_in = None
@@ -404,7 +404,7 @@ class IdentityMachine(RuleBasedStateMachine):
 
 
 class _Direct(httpx.BaseTransport):
-    """The service without a network between."""
+    """The service, called directly."""
 
     def __init__(self, service: ServiceInProcess) -> None:
         self._service = service

@@ -1,6 +1,6 @@
-"""Whole processes around the outbox: `vbdesk serve`, two flaky proxies before it, and `vbdesk sync`, which is killed.
+"""Real processes around the outbox: `vbdesk serve`, two flaky proxies, and `vbdesk sync`, which is killed.
 
-Everything is real but the speaker: takes are cut from the recordings of the tests.
+Only the speaker is not real: takes are cut from the tests' recordings.
 """
 
 import base64
@@ -20,8 +20,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import soundfile as sf
-from keyring_by_socket import KeyringServer
-from service_books import Books, samples_sha256
+from service_records import ServiceRecords, samples_sha256
+from socket_keyring import KeyringServer
 
 from free_ports import free_port
 
@@ -29,9 +29,9 @@ sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from served import Served
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
 
@@ -39,7 +39,7 @@ TESTS = Path(__file__).parents[1]
 FLAKY_PROXY = TESTS / "e2e" / "rig" / "flaky-proxy"
 SPEECH = TESTS / "data" / "speech_kathleen_20s.flac"
 KEY = bytes(range(32))
-TARGET, COST = Target("sign", "stress"), 10
+TARGET, COST = RecordingTarget("sign", "stress"), 10
 CREDITS = 10_000
 MONDAY = datetime(2026, 3, 2, 9, 0, 12, 345678, tzinfo=UTC)
 TAKE_S = 15.5
@@ -73,8 +73,8 @@ class Proxy:
         self._process.wait()
 
 
-class Street:
-    """One service behind bad roads, for all schedules."""
+class ProcessChain:
+    """One service behind flaky proxies, for all schedules."""
 
     def __init__(self, folder: Path) -> None:
         self._ports = (free_port(), free_port())
@@ -85,30 +85,30 @@ class Street:
             folder, port=self._ports[0], storage_port=self._ports[1], storage_url=self.storage.address
         )
         self.service.start()
-        self.books = Books(self.service.data_dir)
+        self.records = ServiceRecords(self.service.data_dir)
 
     def close(self) -> None:
-        self.books.close()
+        self.records.close()
         self.service.stop()
         self.api.stop()
         self.storage.stop()
 
     def mend(self) -> None:
-        """A good network, and nothing left of the bad one."""
+        """Make the network reliable, and drop the open connections."""
         for proxy in (self.api, self.storage):
             proxy.say("reset", "cut")
 
 
 class Sender:
-    """`vbdesk sync` of one laptop, with its folder and its keyring; `kill` as a power cut would."""
+    """`vbdesk sync` on one laptop, with its folder and keyring; `kill` acts like a power cut."""
 
-    def __init__(self, folder: Path, street: Street) -> None:
-        account_id = street.service.headers["X-Account-ID"]
-        profile = Profile("field", "Field", "service", street.api.address, account_id, plan=Plan.ENTERPRISE)
+    def __init__(self, folder: Path, chain: ProcessChain) -> None:
+        account_id = chain.service.headers["X-Account-ID"]
+        profile = Profile("field", "Field", "service", chain.api.address, account_id, plan=Plan.ENTERPRISE)
         ProfileStore(folder).save(profile)
         secrets = {
             profile.library_key_name: base64.b64encode(KEY).decode(),
-            profile.api_key_name: street.service.headers["X-API-Key"],
+            profile.api_key_name: chain.service.headers["X-API-Key"],
         }
         self._keyring = KeyringServer(folder / "keyring.socket", secrets)
         self._log, self._folder = folder / "sync.log", folder
@@ -133,7 +133,7 @@ class Sender:
             assert self._process.returncode == 0, f"it ended with {self._process.returncode}: {self._log.read_text()}"
 
     def finish(self) -> None:
-        """It ends by itself, in order, once nothing waits."""
+        """Wait until it ends normally, when nothing waits any more."""
         assert self._process is not None
         self._process.wait(30)
         self.kill()
@@ -149,7 +149,7 @@ class Sender:
 
 @dataclass
 class Tally:
-    """What happened in all schedules."""
+    """Counts over all schedules."""
 
     schedules: int = 0
     takes: int = 0
@@ -161,41 +161,41 @@ class Tally:
     roads: Counter[str] = field(default_factory=Counter)
 
 
-def play(street: Street, folder: Path, chance: random.Random, tally: Tally) -> None:
-    """One schedule: takes made offline, bad roads and kills, then good roads; raises AssertionError where one is lost.
+def play(chain: ProcessChain, folder: Path, chance: random.Random, tally: Tally) -> None:
+    """One schedule: takes made offline, faults and kills, then a reliable network; AssertionError on a loss.
 
-    The schedule is as `chance` says; how it meets the processes is as the machine's moment wants it.
+    `chance` decides the schedule; the timing of the processes is not reproducible.
     """
     began = time.monotonic()
-    street.service.make_account(CREDITS)
-    street.mend()
+    chain.service.make_account(CREDITS)
+    chain.mend()
     library = library_folder(folder, "field")
     library.mkdir(parents=True)
     digests = record(library, chance)
-    sender = Sender(folder, street)
+    sender = Sender(folder, chain)
     try:
         sender.start()
         for _ in range(chance.randint(2, 6)):
-            bad_road(street, chance, tally)
+            bad_road(chain, chance, tally)
             time.sleep(chance.uniform(0.3, 3.0))
             if chance.random() < 0.5:
                 sender.kill()
                 time.sleep(chance.uniform(0.0, 0.3))
                 sender.start()
             if chance.random() < 0.06:
-                street.service.kill()
-                street.service.start()
+                chain.service.kill()
+                chain.service.start()
                 tally.service_kills += 1
-            look(library, street, tally)
-        street.mend()
-        if chance.random() < 0.7:  # else it finds out by itself
+            look(library, chain, tally)
+        chain.mend()
+        if chance.random() < 0.7:  # else it detects that itself
             sender.kill()
             sender.start()
-        settle(library, street, tally)
+        settle(library, chain, tally)
         sender.finish()
     finally:
         sender.close()
-    judge(library, street, digests)
+    judge(library, chain, digests)
     tally.schedules += 1
     tally.takes += len(digests)
     tally.kills += sender.kills
@@ -217,8 +217,8 @@ ROADS: tuple[Callable[[random.Random], tuple[str, ...]], ...] = (
 )
 
 
-def bad_road(street: Street, chance: random.Random, tally: Tally) -> None:
-    for proxy in (street.api, street.storage):
+def bad_road(chain: ProcessChain, chance: random.Random, tally: Tally) -> None:
+    for proxy in (chain.api, chain.storage):
         words = chance.choice(ROADS)(chance)
         tally.roads[" ".join(words)] += 1
         tally.faulted += int(str(proxy.say("status")["faulted"]))
@@ -233,7 +233,7 @@ def record(folder: Path, chance: random.Random) -> dict[str, str]:
     for number in range(chance.randint(1, 3)):
         path = library.recording_folder / f"{number}.take"
         first = chance.randrange(len(speech) - round(TAKE_S * rate))
-        writer = SealedTakeWriter(path, KEY, rate)
+        writer = EncryptedTakeWriter(path, KEY, rate)
         writer.append(speech[first : first + round(TAKE_S * rate) + number])
         writer.close()
         subject = chance.choice(("ward4-0172", "ward4-0063"))
@@ -244,11 +244,11 @@ def record(folder: Path, chance: random.Random) -> dict[str, str]:
     return digests
 
 
-def look(library: Path, street: Street, tally: Tally) -> None:
-    """Whatever is said to be at the service is there, and nothing is there twice."""
+def look(library: Path, chain: ProcessChain, tally: Tally) -> None:
+    """Everything reported as sent is at the service, exactly once."""
     tally.looks += 1
     here = rows(library, "SELECT state, job_id, recorded_at FROM recordings")
-    there = {job.job_id: job for job in street.books.jobs(street.service.headers["X-Account-ID"])}
+    there = {job.job_id: job for job in chain.records.jobs(chain.service.headers["X-Account-ID"])}
     assert len({job.recorded_at for job in there.values()}) == len(there) <= len(here), "sent twice"
     for state, job_id, _ in here:
         assert job_id is None or job_id in there, "a job here that the service does not have"
@@ -256,18 +256,18 @@ def look(library: Path, street: Street, tally: Tally) -> None:
         assert state != "done" or there[job_id].status == "done", "done here, and not there"
 
 
-def settle(library: Path, street: Street, tally: Tally) -> None:
+def settle(library: Path, chain: ProcessChain, tally: Tally) -> None:
     ends_at = time.monotonic() + SETTLED_WITHIN_S
     while rows(library, ON_THEIR_WAY) != [(0,)]:
-        look(library, street, tally)
+        look(library, chain, tally)
         assert time.monotonic() < ends_at, f"nothing moves: {rows(library, 'SELECT state, reason FROM recordings')}"
         time.sleep(0.25)
 
 
-def judge(folder: Path, street: Street, digests: dict[str, str]) -> None:
-    """Each take once, with its sound, paid once, done here and there."""
-    account_id = street.service.headers["X-Account-ID"]
-    jobs = {job.job_id: job for job in street.books.jobs(account_id)}
+def judge(folder: Path, chain: ProcessChain, digests: dict[str, str]) -> None:
+    """Each take is there once, with its sound, paid once, done on both sides."""
+    account_id = chain.service.headers["X-Account-ID"]
+    jobs = {job.job_id: job for job in chain.records.jobs(account_id)}
     library = Library(folder, KEY)
     items = library.list()
     left = library.store.rows("SELECT 1 FROM pending")
@@ -278,8 +278,8 @@ def judge(folder: Path, street: Street, digests: dict[str, str]) -> None:
     for item in items:
         job = jobs[str(item.job_id)]
         assert (item.state, job.status) == ("done", "done"), f"{item.state} here, {job.status} there: {item.reason}"
-        assert samples_sha256(street.books.audio(job)) == digests[item.take_id], "another sound"
-    balance, entries = street.books.ledger(account_id)
+        assert samples_sha256(chain.records.audio(job)) == digests[item.take_id], "another sound"
+    balance, entries = chain.records.ledger(account_id)
     assert balance == CREDITS - COST * len(items), "paid more or less than once"
     paid = sorted([f"hold {COST}", f"capture {COST}"])
     assert all(sorted(entries[job_id]) == paid for job_id in jobs), entries
@@ -294,6 +294,6 @@ def rows(library: Path, query: str) -> list[tuple]:
 
 
 def environment_is_quiet() -> None:
-    """A service that a person's settings do not reach."""
+    """A service without the environment's settings."""
     for name in [name for name in os.environ if name.startswith("VBDESK_")]:
         del os.environ[name]

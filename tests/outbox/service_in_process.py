@@ -1,7 +1,7 @@
-"""The real service without sockets: API and object store behind one function, on SQLite, with a clock that is moved.
+"""The real service without sockets: API and object store behind one function, on SQLite, with a manual clock.
 
-Routes, storage, ledger, jobs and groups are the product's. Only the analysis is a worker of ours, which gives a ready
-result when it is told to: a schedule of faults is about everything around it.
+Routes, storage, ledger, jobs and groups are the product's. Only the analysis is replaced by a worker that returns a
+prepared result on demand.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import httpx
-from service_books import Books
+from service_records import ServiceRecords
 
 from vbdesk.client import Credentials
 from vbdesk.contract.ids import new_id
@@ -46,7 +46,7 @@ CHUNK_BYTES = 64 * 1024
 
 
 class Clock:
-    """The time of day that the service reads; whoever owns it moves it."""
+    """The time of day for the service; the test moves it."""
 
     def __init__(self, start: datetime) -> None:
         self.moment = start
@@ -75,11 +75,11 @@ class _Queue:
 
 
 class ServiceInProcess:
-    """One service for as many accounts as wanted; `close` ends it.
+    """One service for any number of accounts; `close` ends it.
 
     Attributes:
-        books: what it really has.
-        answered: how often the API gave which status on its socket, whatever arrived of it.
+        records: its data.
+        answered: statuses of the API's answers, whether or not they arrived.
     """
 
     def __init__(self, folder: Path, clock: Clock, storage_origin: str = STORAGE) -> None:
@@ -94,7 +94,7 @@ class ServiceInProcess:
         self._lifecycle = JobLifecycle.of(self.context)
         self._accounts = AccountService(clock)
         self._credits = CreditsService(clock)
-        self.books = Books(folder)
+        self.records = ServiceRecords(folder)
         self._started: set[str] = set()
         self._loop = asyncio.new_event_loop()
         self._ending = asyncio.Event()
@@ -106,12 +106,12 @@ class ServiceInProcess:
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._ending.set)
         self._thread.join(60)
-        self.books.close()
+        self.records.close()
         close_context(self.context)
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._until_the_end())  # one task to the end, so that threads of the pool stay
+            runner.run(self._until_the_end())  # one task, so that the pool's threads stay
 
     async def _until_the_end(self) -> None:
         await self._ending.wait()
@@ -121,7 +121,7 @@ class ServiceInProcess:
     # Requests
 
     def exchange(self, request: httpx.Request, body: bytes, *, broken_off: bool = False) -> httpx.Response:
-        """Answer a request; `broken_off`: `body` is all that arrives of it, then the line is cut."""
+        """Answer a request; `broken_off`: only `body` arrives, then the connection breaks."""
         answering = self._answer(request, body, broken_off)
         return asyncio.run_coroutine_threadsafe(answering, self._loop).result(60)
 
@@ -156,11 +156,11 @@ class ServiceInProcess:
 
         app = self._api if request.url.host == httpx.URL(API).host else self._store
         await app(scope, receive, send)
-        headers = [*headers, (b"date", http_date(self.clock.now()))]  # as its server adds it
+        headers = [*headers, (b"date", http_date(self.clock.now()))]  # as the real server does
         return httpx.Response(status, headers=headers, content=bytes(content), request=request)
 
     def listen(self, api: socket.socket, store: socket.socket) -> None:
-        """Answer on two sockets too, until `close`."""
+        """Also serve on two sockets, until `close`."""
         ready = threading.Event()
         apps = [(self._counted(self._api), api), (self._store, store)]
         serving = run_servers(apps, self._ending, ready.set)
@@ -179,7 +179,7 @@ class ServiceInProcess:
         counting.state = app.state
         return counting
 
-    # What an operator and a worker do
+    # Operator and analysis worker
 
     def add_account(self, plan: Plan, credits: int) -> Credentials:
         with self.context.database.writing() as connection:
@@ -206,11 +206,11 @@ class ServiceInProcess:
             self._credits.hold(connection, account_id, credits, new_id())
 
     def queued(self) -> list[str]:
-        """Ids of the jobs that no worker has ended, oldest first."""
+        """Ids of unfinished jobs, oldest first."""
         return list(self._queue.job_ids)
 
     def start(self, job_id: str) -> None:
-        """What a worker writes before an analysis; nothing if it has begun already."""
+        """Start a job as a worker does; nothing if it has started already."""
         if job_id in self._started:
             return
         self._started.add(job_id)
@@ -218,7 +218,7 @@ class ServiceInProcess:
             self._lifecycle.start(connection, job_id, "bench", 3600)
 
     def finish(self, job_id: str, ends_as: str = "done") -> None:
-        """What a worker writes before and after an analysis."""
+        """Start and end a job as a worker does."""
         self._queue.job_ids.remove(job_id)
         with self.context.database.writing() as connection:
             run = self._lifecycle.start(connection, job_id, "bench", 3600)

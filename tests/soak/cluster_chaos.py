@@ -1,10 +1,10 @@
-"""Strike a whole cluster again and again while callers submit; then prove that nothing was lost, stuck or paid twice.
+"""Inject faults into a whole cluster while callers submit; then check that nothing was lost, stuck or paid twice.
 
     python tests/soak/cluster_chaos.py [--seconds 600] [--seed 1] [--clients 3] [--store s3] [--gap 6] [--pause 60]
 
-Two API processes behind one address, two workers, PostgreSQL and an object store are killed, stopped, cut off and put
-into moods, each kind at least once. Prints one JSON object with counts of everything tried and lost; ends with 0 when
-nothing was.
+Two API processes behind one address, two workers, PostgreSQL and an object store are killed, stopped, disconnected and
+slowed down, each kind of fault at least once. Prints one JSON object with counts of attempts and losses; exits with 0
+if nothing was lost.
 """
 
 import argparse
@@ -93,7 +93,7 @@ def main() -> int:
 def torment(
     cluster: Cluster, postgresql: OwnPostgresql, store: StoreServer, world: World, options: argparse.Namespace
 ) -> dict[str, Any]:
-    """Let callers submit while one fault after the other strikes."""
+    """Let callers submit while one fault follows the other."""
     accounts = [make_account(cluster, world, number) for number in range(ACCOUNTS)]
     callers = [
         Caller(number, options.seed, cluster.base_url, accounts[number % ACCOUNTS], world)
@@ -126,7 +126,7 @@ def make_account(cluster: Cluster, world: World, number: int) -> CallerAccount:
 
 
 def settle(database_url: str) -> float:
-    """Leave everything alone until nothing is left to be done, or for so long that it never will be; the seconds."""
+    """Wait without faults until all work is done or the timeout has passed; returns the seconds."""
     began = time.monotonic()
     while not read_books(database_url).at_rest() and time.monotonic() - began < SETTLE_LIMIT_S:
         time.sleep(1)
@@ -143,14 +143,14 @@ def read_books(database_url: str) -> Books:
 
 
 class LaterClock:
-    """Later than now, when what a kill left behind is old enough to be removed."""
+    """A future time, when leftovers of kills are old enough to be removed."""
 
     def now(self) -> datetime:
         return datetime.now(UTC) + 2 * SAFE_AGE
 
 
 def tidy_up(cluster: Cluster, access: StoreAccess) -> int:
-    """What the service's own housekeeping does later, however much it is; how many orphans it quarantined."""
+    """Run the service's maintenance of later, without its limits; returns the number of quarantined orphans."""
     os.environ.update(access.environment)
     settings = load_settings(cluster.data_dir)
     database, storage = open_database(settings), open_store(settings)
@@ -164,7 +164,7 @@ def tidy_up(cluster: Cluster, access: StoreAccess) -> int:
 
 
 def judge(database_url: str, cluster: Cluster, store: StoreServer, access: StoreAccess, world: World) -> dict[str, Any]:
-    """Counts of what was tried; `lost` has whatever is not as it must be."""
+    """Counts of attempts; `lost` holds every violation."""
     books = read_books(database_url)
     tried, received = world.tried, world.receiver.deliveries
     quarantined = tidy_up(cluster, access)

@@ -3,7 +3,7 @@
     python tests/soak/cluster_conformance.py [TOPIC ...]
 
 TOPIC is the end of a module's name: `races` means test_conformance_races.py. Without topics every clause is tested, and
-none may be missing. Prints the output of pytest; ends with 0 if every clause holds.
+none may be missing. Prints the output of pytest; exits with 0 if every clause holds.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SUITE = ROOT / "tests" / "service" / "conformance"
 CLAUSES_AT_LEAST = 793
-OF_THE_EMBEDDED_STORE = 11  # which a cluster does not have
+OF_THE_EMBEDDED_STORE = 11  # clauses that a cluster does not have
 
 
 def main(topics: list[str]) -> int:

@@ -1,19 +1,18 @@
-"""A week offline: 200 recordings, then a bad network, kills and a standard plan; the Outbox page is asked all along.
+"""A week offline: 200 recordings, then a bad network, kills and a standard plan; the Outbox page is checked throughout.
 
     python tests/soak/field_week.py [--takes 200] [--seed 1] [--good]
 
-Real: the takes (speech, through the writer of the recorder), the library, the courier, the client, TCP through two
-flaky proxies at their worst settings, the service (routes, storage, ledger, jobs, groups, and its rate limits,
-enforced by its own clock), the page's view model with its workers. Simulated: time that would be waited for. The
-laptop and the service live by one clock, which runs with the real one and is put forward when the courier says that
-nothing is due; what takes real time (uploads, latency, stalls) takes it, and answers carry this clock's date. The
-analysis is a ready result after 3 to 25 s of it. A kill is the copy of the folder at one step of the database or the
-network, as in tests/outbox/laptop_on_bad_network.py; real kills of processes are in outbox_processes.py. `--good`
-leaves the network good and nobody is killed: then the estimate told at the start can be held against the time it
-took.
+Real: the takes (speech, written by the recorder's writer), the library, the sync worker, the client, TCP through two
+flaky proxies with their worst settings, the service (routes, storage, ledger, jobs, groups, and rate limits by its own
+clock), and the page's view model with its workers.
+Simulated: waiting time. The laptop and the service share one clock, which runs in real time and is moved forward when
+the sync worker has nothing due. Uploads, latency and stalls take real time, and answers carry this clock's date. The
+analysis is a prepared result after 3 to 25 s. A kill is a copy of the folder at one step of the database or the
+network, as in tests/outbox/simulated_laptop.py; outbox_processes.py kills real processes. `--good` keeps the network
+good and kills nobody, so that the first estimate can be compared with the time it took.
 
-Prints one JSON object and ends with 0 when each take arrived once, no request was refused for the rate, and the page
-never said anything else than what the database and the service had at that moment.
+Prints one JSON object. Exits with 0 if each take arrived once, no request was refused for its rate, and the page always
+matched the database and the service.
 """
 
 import argparse
@@ -38,14 +37,14 @@ sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "ou
 import httpx
 import numpy as np
 import soundfile as sf
-from laptop_on_bad_network import KEY, MONDAY, Killed, Laptop, Tripwire, World
 from processes import SPEECH, Proxy
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication
-from service_books import StoredJob, samples_sha256
 from service_in_process import ServiceInProcess, http_date
+from service_records import StoredJob, samples_sha256
+from simulated_laptop import KEY, MONDAY, Killed, Laptop, PowerCut, World
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
@@ -56,14 +55,14 @@ from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.ui.cells import StateCell
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
 from vbdesk.outbox.sync.network import UnknownNetwork
-from vbdesk.outbox.sync.sync_worker import CourierStatus
+from vbdesk.outbox.sync.sync_worker import SyncStatus
 
-TARGET, COST, CREDITS = Target("sign", "stress"), 10, 100_000
+TARGET, COST, CREDITS = RecordingTarget("sign", "stress"), 10, 100_000
 ANALYSIS_S = (3.0, 25.0)
 TAKE_S = (15.5, 19.5)
 SUBJECTS = 12
@@ -81,12 +80,12 @@ WORST = (
     ("link=stall",),
     ("link=down",),
 )
-STALLING = {("up_limit=400", "then=stall", "faults=1"), ("link=stall",)}  # given up after a second
-QUICK = Path("/dev/shm")  # in memory, where there is one
+STALLING = {("up_limit=400", "then=stall", "faults=1"), ("link=stall",)}  # abandoned after a second
+QUICK = Path("/dev/shm")  # in memory, if available
 
 
 class RunningClock:
-    """The real time from Monday on, and what was skipped of it; for the laptop and the service alike."""
+    """Real time from Monday on, plus the skipped time; for laptop and service."""
 
     def __init__(self) -> None:
         self._began = time.perf_counter()
@@ -101,12 +100,12 @@ class RunningClock:
 
 
 class Road(httpx.BaseTransport):
-    """Real TCP to the proxies; a life may end at any step of it, and somebody looks at the page meanwhile."""
+    """Real TCP to the proxies; a life may end at any step, and the page is checked meanwhile."""
 
     def __init__(self, service: ServiceInProcess, clock: RunningClock, base_url: str) -> None:
         self.service, self.base_url = service, base_url
         self.world = World(clock)
-        self.tripwire: Tripwire | None = None
+        self.tripwire: PowerCut | None = None
         self.meanwhile: Callable[[], None] = lambda: None
         self._real = httpx.HTTPTransport()
 
@@ -145,14 +144,14 @@ class _Watched(httpx.SyncByteStream):
 
 @dataclass
 class Tally:
-    """What was seen."""
+    """Counts over the week."""
 
     looks: int = 0
     checks: int = 0
     uploading_seen: int = 0
     offline_seen: int = 0
     roads: Counter[str] = field(default_factory=Counter)
-    told: list[tuple[float, float]] = field(default_factory=list)  # when, and how many seconds to go
+    told: list[tuple[float, float]] = field(default_factory=list)  # time, estimated seconds left
 
     def holds(self, fact: bool, otherwise: str) -> None:
         self.checks += 1
@@ -161,9 +160,9 @@ class Tally:
 
 
 class Page:
-    """The Outbox page without its widgets, over the library of one life, and the courier that the desk has for it.
+    """The Outbox page's view model over the library of one life, with its sync worker.
 
-    The desk's own thread for the courier is left out: the week drives it, so that time can be put forward.
+    The test runs the sync worker itself, instead of the desk's thread, so that it can move the clock.
     """
 
     def __init__(self, folder: Path, laptop: Laptop, tally: Tally) -> None:
@@ -188,8 +187,8 @@ class Page:
         self._shown = outbox_view_model(self._workspace)
         self._refusals: list[str] = []
         self._shown.refused.connect(self._refusals.append)
-        laptop.courier = self._workspace._courier
-        laptop.courier.recover()
+        laptop.sync_worker = self._workspace._sync_worker
+        laptop.sync_worker.recover()
 
     def _connect(self, base_url: str, credentials: Credentials, budget: RequestBudget | None = None) -> Client:
         return Client(base_url, credentials, retries=RetryRule.NEVER, budget=budget, transport=self._laptop.network)
@@ -201,11 +200,11 @@ class Page:
         self._pump()
 
     def look(self, jobs: list[StoredJob]) -> None:
-        """Read it as a person does, and hold every word against the database and the service."""
+        """Compare everything on the page with the database and the service."""
         laptop, tally, shown = self._laptop, self._tally, self._shown
         shown.refresh()
         self._pump()
-        status = laptop.courier.status
+        status = laptop.sync_worker.status
         tally.holds(not self._refusals, f"the page could not read the library: {self._refusals}")
         tally.looks += 1
         state_of = {row["take_id"]: row for row in laptop.raw("SELECT take_id, state, job_id FROM recordings")}
@@ -228,7 +227,7 @@ class Page:
         self._look_at_news(count, status)
         tally.uploading_seen += bool(figures.uploading)
 
-    def _look_at_news(self, count: Counter[str], status: CourierStatus) -> None:
+    def _look_at_news(self, count: Counter[str], status: SyncStatus) -> None:
         news, moving = self._shown.news, sum(count[state] for state in ON_THEIR_WAY)
         if not moving:
             self._tally.holds(news is None or status.on_hold is not None, "the page speaks of what is done")
@@ -244,7 +243,7 @@ class Page:
         app = QApplication.instance()
         assert app is not None
         app.processEvents()
-        while self._tasks.busy or self._shown._reading:  # what a task has found is told after it has ended
+        while self._tasks.busy or self._shown._reading:  # a task reports after its end
             time.sleep(0.0005)
             app.processEvents()
         app.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
@@ -261,7 +260,7 @@ _TRUE_OF_SERVICE = {
 
 
 class Week:
-    """One laptop, one service, and everything between them."""
+    """One laptop, one service, and the network between them."""
 
     def __init__(self, folder: Path, options: argparse.Namespace) -> None:
         self.options, self.chance, self.tally = options, random.Random(options.seed), Tally()
@@ -292,13 +291,13 @@ class Week:
     # The week
 
     def record(self) -> None:
-        """Takes of a week, made and queued without a network."""
+        """Make and queue a week's takes without a network."""
         speech, rate = sf.read(SPEECH, dtype="int16")
         for number in range(self.options.takes):
             length = round(self.chance.uniform(*TAKE_S) * rate)
             first = self.chance.randrange(len(speech) - length)
             path = self.laptop.library.recording_folder / f"{number}.take"
-            writer = SealedTakeWriter(path, KEY, rate)
+            writer = EncryptedTakeWriter(path, KEY, rate)
             for start in range(first, first + length, rate):
                 writer.append(speech[start : min(start + rate, first + length)] + np.int16(number % 5))
             writer.close()
@@ -309,17 +308,17 @@ class Week:
             self.laptop.library.queue(take_id)
 
     def offline(self) -> None:
-        """Nobody answers, and the page says so."""
+        """Without an answer, the page says so."""
         for proxy in self.proxies:
             proxy.say("link=down")
         for _ in range(4):
             self.step()
 
     def send(self) -> float:
-        """Everything arrives; seconds of the clock that it took."""
+        """Run until everything arrived; returns the seconds by the clock."""
         began = self.clock.now()
         self.mend()
-        self.laptop.courier.resume()
+        self.laptop.sync_worker.resume()
         for number in range(1_000_000):
             if not self.options.good and number % 25 == 0:
                 self.mend() if number % 100 == 0 else self.worsen()
@@ -335,7 +334,7 @@ class Week:
 
     def step(self) -> None:
         lives = self.laptop.lives
-        due_s = self.laptop.do(self.laptop.courier.step)
+        due_s = self.laptop.do(self.laptop.sync_worker.step)
         if self.laptop.lives != lives:
             self.page.close()
             self.page = Page(self.folder, self.laptop, self.tally)
@@ -347,13 +346,13 @@ class Week:
         if self.laptop.tripwire.dead:
             return
         with self.laptop.tripwire.off():
-            self.page.look(self.service.books.jobs(self.laptop.account_id))
-            forecast = self.laptop.courier.forecast()
+            self.page.look(self.service.records.jobs(self.laptop.account_id))
+            forecast = self.laptop.sync_worker.forecast()
             if forecast.whole_s is not None:
                 self.tally.told.append(((self.clock.now() - MONDAY).total_seconds(), forecast.whole_s))
 
     def analyse(self) -> None:
-        """The service's worker."""
+        """The service's analysis worker."""
         now = self.clock.now()
         for job_id in self.service.queued():
             if job_id not in self.ends_at:
@@ -379,21 +378,21 @@ class Week:
     def reasons(self) -> list[str | None]:
         return [item.reason for item in self.laptop.library.list() if item.state is OutboxState.NEEDS_ATTENTION]
 
-    # What must hold at the end
+    # Invariants at the end
 
     def judge(self) -> None:
-        jobs = self.service.books.jobs(self.laptop.account_id)
+        jobs = self.service.records.jobs(self.laptop.account_id)
         items = {item.job_id: item for item in self.laptop.library.list()}
         tally = self.tally
         tally.holds(len(items) == len(self.laptop.takes) == self.options.takes, "a take was lost, or is there twice")
         tally.holds(len(jobs) == self.options.takes, f"{len(jobs)} jobs for {self.options.takes} takes")
         for job in jobs:
             item = items[job.job_id]
-            sound = samples_sha256(self.service.books.audio(job))
+            sound = samples_sha256(self.service.records.audio(job))
             tally.holds(sound == self.laptop.takes[item.take_id], "another sound at the service")
             tally.holds((item.state, job.status) == ("done", "done"), f"{item.state} here, {job.status} there")
         tally.holds(not self.laptop.raw("SELECT 1 FROM pending"), "something is still to be done")
-        balance, _ = self.service.books.ledger(self.laptop.account_id)
+        balance, _ = self.service.records.ledger(self.laptop.account_id)
         tally.holds(balance == CREDITS - COST * self.options.takes, "paid more or less than once")
         tally.holds(self.service.answered[429] == 0, f"{self.service.answered[429]} requests were refused for the rate")
 

@@ -1,7 +1,7 @@
 """Mutated recordings through the real child: `python tests/soak/hostile_audio.py [--count N] [--seed N] [--audio DIR]`.
 
-Every one must be decoded or refused in words; none may end its child or fail in another way. Prints the figures as
-JSON; 1 if anything is not as it must be.
+Each must be decoded, or refused with a sentence; none may end its child process or fail otherwise. Prints figures as
+JSON; exits with 1 on any violation.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """A thousand hostile bodies against a real service: `python tests/soak/hostile_bodies.py [--count N] [--seed N]`.
 
-Every one must be refused in words or do no harm, the service must answer and analyse afterwards, its log must hold no
-stack trace, and over the second half the memory of the serving process must be steady (children come and go). Prints
-the figures as JSON; 1 if anything is not as it must be.
+Each must be refused with a sentence or do no harm. The service must answer and analyse afterwards, without a stack
+trace in its log. During the second half the memory of the serving process must be steady (child processes may come and
+go). Prints figures as JSON; exits with 1 on any violation.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from served import Served, proportional_mb, upload, wait_for_end
 PER_ACCOUNT = 400  # the plan's limit is 500 a minute
 WEIGH_EVERY = 20
 MAY_CREEP_MB = 5.0
-FINISHES_WITHIN_S = 1800  # a third of the bodies are harmless after all, and analysed first
+FINISHES_WITHIN_S = 1800  # a third of the bodies are harmless, and analysed first
 SPEECH = hostile_bodies.DATA / "speech_kathleen_20s.flac"
 
 
@@ -41,7 +41,7 @@ def main() -> int:
         service.make_account(10**6)
         analysed(service)
         figures = torment(service, hostile_bodies.hostile_bodies(options.count, options.seed))
-        print(json.dumps(figures), file=sys.stderr, flush=True)  # whatever comes of the rest
+        print(json.dumps(figures), file=sys.stderr, flush=True)  # in case the rest fails
         service.make_account(1000)
         figures["analyses_afterwards"] = analysed(service)
     finally:
@@ -97,7 +97,7 @@ def torment(service: Served, bodies: list[hostile_bodies.HostileBody]) -> dict[s
 
 
 def crept(memory_mb: list[float]) -> float:
-    """By how much the medians of the third and the last quarter differ: after a first half, memory must be steady."""
+    """Difference between the medians of the third and the last quarter: memory must be steady after the first half."""
     quarter = max(1, len(memory_mb) // 4)
     return statistics.median(memory_mb[-quarter:]) - statistics.median(memory_mb[-2 * quarter : -quarter])
 

@@ -1,7 +1,7 @@
 """Two thousand hostile bundles against a library: `python tests/soak/hostile_bundles.py [--count N] [--seed N]`.
 
-Every one must be refused with a sentence and leave the library as it was, or be valid and enter it. Memory must stay
-within a bound. Prints the figures as JSON; 1 if anything is not as it must be.
+Each must be refused with a sentence without changing the library, or be valid and be imported. Memory must stay within
+a bound. Prints figures as JSON; exits with 1 on any violation.
 """
 
 import argparse
@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "outbox"))
 
 from hostile_bundles import Mutator, Torment
 
-from vbdesk.capture.clock import ManualClock
+from vbdesk.clock import ManualClock
 from vbdesk.outbox.library.library import Library
 
 MAY_GROW_MB = 30.0

@@ -1,9 +1,9 @@
-"""Thousands of schedules of equally long takes on several computers: no take may get the result of another.
+"""Thousands of schedules of takes with equal length on several computers: no take may get another's result.
 
     python tests/soak/identity_schedules.py [--schedules 2000] [--seed 1]
 
-Prints one JSON object with what happened and ends with 0 when everything held; else hypothesis prints the smallest
-schedule in which it did not. What is checked stands in tests/outbox/identity_machine.py.
+Prints one JSON object, and exits with 0 if all invariants held; else hypothesis prints the smallest failing schedule.
+The invariants are in tests/outbox/identity_machine.py.
 """
 
 import argparse

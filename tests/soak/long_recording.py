@@ -1,7 +1,7 @@
 """Twenty minutes on the virtual microphone, bit for bit: `python tests/soak/long_recording.py [SECONDS]`.
 
-Plays a WAV at 48 kHz into the microphone of the rig, records it with the product, and compares what was sealed with
-what was played, sample by sample. Needs the programs that `packaging/bootstrap.py test` installs.
+Plays a WAV at 48 kHz into the rig's microphone, records it with the product, and compares the encrypted take with it
+sample by sample. Needs the programs that `packaging/bootstrap.py test` installs.
 """
 
 import argparse
@@ -27,12 +27,12 @@ TESTS = Path(__file__).resolve().parents[1]
 RIG = TESTS / "e2e" / "rig"
 SPEECH = TESTS / "data" / "speech_kathleen_20s.flac"
 NEEDED = ("pulseaudio", "pactl", "paplay", "Xvfb", "openbox", "dbus-daemon", "setpriv")
-QUIET_S = 1.5  # before the sound, so that its beginning can be found
+QUIET_S = 1.5  # before the sound, so that its start can be found
 SLACK_S = 4.0
 
 
 def main() -> int:
-    """Make the WAV, run the rig around this script, and say what was found."""
+    """Make the WAV, run the rig around this script, and print the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seconds", nargs="?", type=float, default=1190.0, help="length of what is played")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def played(seconds: float) -> np.ndarray:
-    """Speech over and over with a faint noise of its own in every second, so that no two seconds are alike."""
+    """Repeated speech with different faint noise in every second, so that each second is unique."""
     voice, rate = sf.read(SPEECH, dtype="float32")
     voice = soxr.resample(voice, rate, RATE)
     count = round(seconds * RATE)
@@ -89,7 +89,7 @@ def record(wav: Path) -> int:
 
 
 def compare(heard: np.ndarray, expected: np.ndarray) -> int | None:
-    """How many samples differ once both begin together; None where the beginning is not found."""
+    """Number of different samples after alignment; None if the start was not found."""
     first = int(np.flatnonzero(expected)[0])
     pattern = expected[first : first + 64]
     starts = np.flatnonzero(heard == pattern[0])

@@ -2,7 +2,7 @@
 
     python tests/soak/outbox_processes.py [--schedules 50] [--seed 1] [--first 0]
 
-Prints one JSON object and ends with 0 when every take of every schedule arrived once; else with the schedule's number.
+Prints one JSON object; exits with 0 if every take of every schedule arrived once, else with the schedule's number.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "outbox")]
 
-from processes import Street, Tally, environment_is_quiet, play
+from processes import ProcessChain, Tally, environment_is_quiet, play
 
 
 def main() -> int:
@@ -28,18 +28,18 @@ def main() -> int:
     environment_is_quiet()
     tally, failure, began = Tally(), "", time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="vbdesk-soak-"))
-    street = Street(folder)
+    chain = ProcessChain(folder)
     try:
         for number in range(options.first, options.first + options.schedules):
             own = folder / str(number)
             own.mkdir()
             try:
-                play(street, own, random.Random(f"{options.seed} {number}"), tally)
+                play(chain, own, random.Random(f"{options.seed} {number}"), tally)
             except AssertionError as error:
                 failure = f"FAILED in schedule {number}: {error}\nkept for a look: {folder}"
                 break
     finally:
-        street.close()
+        chain.close()
     print(json.dumps({"seed": options.seed, "whole_s": round(time.monotonic() - began, 1), **vars(tally)}, indent=1))
     if failure:
         print(failure)

@@ -2,8 +2,8 @@
 
     python tests/soak/outbox_schedules.py [--schedules 2000] [--seed 1] [--only NUMBER]
 
-Prints one JSON object and ends with 0 when everything held in every schedule; else the first schedule in which it did
-not, with every move left out that it fails without. What is checked stands in tests/outbox/fault_schedules.py.
+Prints one JSON object, and exits with 0 if all invariants held; else prints the first failing schedule, shrunk. The
+invariants are in tests/outbox/fault_schedules.py.
 """
 
 import argparse
@@ -20,7 +20,7 @@ sys.path.append(str(Path(__file__).parents[1] / "outbox"))
 
 from fault_schedules import Bench, Schedule, generate, opened_bench, smallest_that_fails
 
-QUICK = Path("/dev/shm")  # in memory, where there is one: what is on it need not last
+QUICK = Path("/dev/shm")  # in memory, if available: nothing needs to persist
 
 
 def main() -> int:
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def failure_of(bench: Bench, schedule: Schedule) -> str:
-    """What did not hold; empty if everything did."""
+    """The violated invariant; empty if there is none."""
     try:
         bench.play(schedule)
     except Exception as error:

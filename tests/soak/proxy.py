@@ -1,8 +1,8 @@
-"""Put the shipped nginx.conf before two API processes and an object store, and see that it does what it promises.
+"""Put the shipped nginx.conf in front of two API processes and an object store, and check its promises.
 
     python tests/soak/proxy.py        needs nginx (Debian: nginx-light) and openssl
 
-Prints one JSON object and ends with 0 when every figure is what it must be.
+Prints one JSON object; exits with 0 if every figure is right.
 """
 
 import json
@@ -36,7 +36,7 @@ REFUSED_PER_MINUTE = 60
 
 
 class Proxy:
-    """nginx with the shipped configuration; only names, ports and places are those of this machine."""
+    """nginx with the shipped configuration, adapted to this machine's names, ports and paths."""
 
     def __init__(self, folder: Path, port: int, apis: list[int], store: int) -> None:
         self.folder, self.port = folder, port
@@ -102,7 +102,7 @@ EXPECTED: dict[str, Any] = {
     "second_put": 412,
     "read_from_outside": 403,
     "submit_of_upload": 200,
-    "submit_of_32_mb": 400,  # it is no recording; to see that, the service had to get all of it
+    "submit_of_32_mb": 400,  # no recording; the service must receive all of it to know that
     "submit_of_40_mb": 413,
     "refused_credentials_before_429": REFUSED_PER_MINUTE,
     "other_address_is_not_limited": 401,
@@ -115,7 +115,7 @@ EXPECTED: dict[str, Any] = {
 
 
 def try_everything(cluster: Cluster, proxy: Proxy) -> dict[str, Any]:
-    """What each promise gave."""
+    """The result of each check."""
     account = cluster.operate("account", "create", "--name", "Proxy", "--plan", "enterprise", "--credits", "1000000")
     key = cluster.operate("key", "create", "--account", account["account_id"], "--name", "proxy")
     headers = {"X-Account-ID": account["account_id"], "X-API-Key": key["api_key"]}
@@ -153,7 +153,7 @@ def try_everything(cluster: Cluster, proxy: Proxy) -> dict[str, Any]:
 
 
 def failed_while_killing(client: httpx.Client, cluster: Cluster) -> int:
-    """Reads go to the other process; the one that was killed comes back."""
+    """Reads go to the other process; the killed one returns."""
     failed = 0
     for number in range(120):
         if number == 20:
@@ -167,7 +167,7 @@ def failed_while_killing(client: httpx.Client, cluster: Cluster) -> int:
 
 
 def refused_credentials(base_url: str, context: Any) -> dict[str, Any]:
-    """Callers are told apart by the address that the proxy names; what they say of themselves counts for nothing."""
+    """Callers are identified by the address that the proxy reports; their own claims are ignored."""
     wrong = {"X-Account-ID": "nobody", "X-API-Key": "wrong"}
     refused = 0
     with httpx.Client(base_url=base_url, headers=wrong, verify=context, timeout=20, trust_env=False) as client:

@@ -2,9 +2,9 @@
 
     python tests/soak/rolling_upgrade.py [--old e33cb33] [--seconds 8]
 
-The older release, checked out into a folder of its own, serves on PostgreSQL while clients submit and read. Then this
-release brings the database up to date, its processes start beside the older one, and the older one is taken out of the
-round and stopped. Prints one JSON object and ends with 0 when no request failed and every job ended as it should.
+The older release, checked out into a separate folder, serves on PostgreSQL while clients submit and read. Then this
+release migrates the database, its processes start, and the older one is removed from the load balancing and stopped.
+Prints one JSON object; exits with 0 if no request failed and every job ended as it should.
 """
 
 import argparse
@@ -84,7 +84,7 @@ class Load:
                 self._ask("GET", f"/v2/jobs/{self.accepted[-1]}")
 
     def _ask(self, method: str, path: str, **more: Any) -> httpx.Response | None:
-        """One request on a connection of its own, as by a caller who comes once."""
+        """One request on a new connection, as from an occasional caller."""
         self.requests[self.phase] += 1
         phase, started = self.phase, time.monotonic()
         try:
@@ -102,7 +102,7 @@ class Load:
 
 
 def check_out(commit: str, folder: Path) -> None:
-    """The older release's files; the repository itself is left as it is."""
+    """The older release's files, without changing the repository."""
     archive = subprocess.run(["git", "archive", commit, "src", "resources"], cwd=ROOT, check=True, capture_output=True)
     folder.mkdir()
     subprocess.run(["tar", "-x", "-C", str(folder)], input=archive.stdout, check=True)
@@ -111,7 +111,7 @@ def check_out(commit: str, folder: Path) -> None:
 def start_old(folder: Path, release: Path, database_url: str) -> Served:
     folder.mkdir()
     old = Served(folder, workers=1, database_url=database_url)
-    old.add_to_environment(PYTHONPATH=str(release / "src"))  # stands before the present release
+    old.add_to_environment(PYTHONPATH=str(release / "src"))  # comes before the present release
     old.start()
     return old
 
@@ -200,7 +200,7 @@ def rehearse(folder: Path, commit: str, seconds: float) -> dict[str, Any]:
 
 
 def make_account(database: OwnPostgresql) -> dict[str, str]:
-    """In the older tables, by their own columns: the present commands would bring them up to date."""
+    """Use the older tables directly: the present commands would migrate them."""
     account_id, key_id = new_id(), new_id()
     api_key = credentials.new_api_key(key_id)
     now = "now()"
@@ -218,7 +218,7 @@ def make_account(database: OwnPostgresql) -> dict[str, str]:
 
 
 def settle(database: OwnPostgresql, accepted: int) -> dict[str, Any]:
-    """Wait for the jobs; how they ended, and whether the books agree."""
+    """Wait for the jobs; returns their outcomes, and whether the ledger is consistent."""
     ends_at = time.monotonic() + SETTLE_LIMIT_S
     counts: dict[str, int] = {}
     while time.monotonic() < ends_at:

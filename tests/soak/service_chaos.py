@@ -1,8 +1,8 @@
-"""Kill the service again and again while clients submit; then prove that nothing was lost, stuck or charged twice.
+"""Kill the service repeatedly while clients submit; then check that nothing was lost, stuck or charged twice.
 
     python tests/soak/service_chaos.py [--seconds 120] [--clients 3] [--seed 1]
 
-Prints one JSON object and ends with 0 when every figure is what it must be.
+Prints one JSON object; exits with 0 if every figure is right.
 """
 
 import argparse
@@ -39,7 +39,7 @@ TERMINAL = ("done", "failed", "timed-out", "lost")
 
 
 class Receiver:
-    """Takes webhooks; refuses the first try of every third job."""
+    """Receives webhooks; refuses the first attempt of every third job."""
 
     def __init__(self, seed: int) -> None:
         self.received: collections.Counter[str] = collections.Counter()
@@ -77,7 +77,7 @@ class Receiver:
 
 
 class Submitter(threading.Thread):
-    """One client: submits on, and repeats with the same idempotency key whatever got no answer."""
+    """One client: keeps submitting, and repeats unanswered requests with the same idempotency key."""
 
     def __init__(self, number: int, service: Served, reference: str, stop: threading.Event) -> None:
         super().__init__(daemon=True)
@@ -167,7 +167,7 @@ def torment(service: Served, receiver: Receiver, options: argparse.Namespace) ->
 
 
 def settle(service: Served, receiver: Receiver, submitters: list[Submitter]) -> dict[str, Any]:
-    """Wait until every job has ended and was reported, and count what is not as it must be."""
+    """Wait until every job has ended and was reported, and count the violations."""
     accepted = [job_id for submitter in submitters for job_id in submitter.accepted]
     started = time.monotonic()
     with service.client() as client:
@@ -203,7 +203,7 @@ def status_of(client: httpx.Client, job_id: str) -> str:
 
 
 def ledger(database: Path) -> dict[str, Any]:
-    """Look at the books themselves: every job held once, settled once as it ended, and the balance is the sum."""
+    """Check the ledger: every job held once and settled once by its outcome, and the balance is the sum."""
     with sqlite3.connect(database) as connection:
         jobs = dict(connection.execute("SELECT job_id, status FROM jobs"))
         entries = connection.execute("SELECT job_id, kind, delta FROM credit_entries").fetchall()

@@ -1,6 +1,6 @@
-"""What recordings that nobody pays for cost other accounts: how long a submit of another account takes meanwhile.
+"""The cost of unpaid recordings for other accounts: the duration of another account's submits meanwhile.
 
-Starts a service as a process, has one account or several send small files that take long to read on several
+Starts a service as a process, lets one account or several send small files that take long to decode on several
 connections, and times submits of an honest account before and during the attack.
 
     python tests/soak/unpaid_decoding.py [--seconds 30] [--senders 8] [--accounts 1]

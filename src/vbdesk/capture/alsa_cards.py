@@ -1,7 +1,7 @@
-"""Microphones of Linux that are in use, and so hidden from PortAudio.
+"""Linux microphones that are in use, and therefore hidden from PortAudio.
 
-PortAudio lists a sound card's input only if it can open it, and one that records already, for us or for another
-program, cannot be opened again: it would seem to have been unplugged. The kernel's own lists say that it is there.
+PortAudio lists a sound card's input only if it can open it. An input that already records, for us or for another
+program, cannot be opened again and would seem to be unplugged. The kernel's own lists show that it is there.
 """
 
 import re
@@ -13,7 +13,7 @@ _INPUT = re.compile(r"^(?P<card>\d+)-(?P<device>\d+): .*? : (?P<name>.*?) :.*\bc
 
 
 def card_inputs(lists: Path = KERNEL_LISTS) -> list[str]:
-    """Every input of every sound card, named as PortAudio names it; empty where the kernel says nothing."""
+    """Every input of every sound card, named as in PortAudio; empty without the kernel's lists."""
     try:
         cards_text = (lists / "cards").read_text(encoding="utf-8", errors="replace")
         inputs_text = (lists / "pcm").read_text(encoding="utf-8", errors="replace")

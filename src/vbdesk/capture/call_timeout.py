@@ -1,4 +1,4 @@
-"""Limits on the time of calls that a hanging sound system may never answer."""
+"""Timeouts for calls into a sound system that may hang."""
 
 import threading
 from collections.abc import Callable
@@ -7,8 +7,8 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class NoAnswer(Exception):
-    """A call took longer than it may; it goes on in a thread of its own, and nobody waits for it."""
+class CallTimedOut(Exception):
+    """A call took too long; its thread continues, and its result is not used."""
 
 
 class _Call(Generic[T]):
@@ -23,7 +23,7 @@ class _Call(Generic[T]):
     def run(self) -> None:
         try:
             result = self._work()
-        except BaseException as error:  # handed to the caller, whatever it is
+        except BaseException as error:  # raised again in the caller
             self.error = error
         else:
             with self._lock:
@@ -34,28 +34,28 @@ class _Call(Generic[T]):
         self.done.set()
 
     def give_up(self) -> bool:
-        """Whether there is still no answer."""
+        """Whether there is still no answer; a later one is undone."""
         with self._lock:
             self._given_up = not self.result and self.error is None
             return self._given_up
 
 
-def within(limit_s: float, work: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
+def call_within(limit_s: float, work: Callable[[], T], undo: Callable[[T], None] | None = None) -> T:
     """Call `work` in a thread and wait at most `limit_s` for it.
 
     Args:
-        limit_s: seconds.
+        limit_s: timeout in seconds.
         work: may hang.
-        undo: gets the result of a call that nobody waited for any more.
+        undo: receives a result that came after the timeout.
 
     Raises:
-        NoAnswer: it takes longer.
-        Exception: whatever `work` raises.
+        CallTimedOut: it takes longer.
+        Exception: any exception of `work`.
     """
     call = _Call(work, undo)
     threading.Thread(target=call.run, name="sound-system", daemon=True).start()
     if not call.done.wait(limit_s) and call.give_up():
-        raise NoAnswer
+        raise CallTimedOut
     call.done.wait()
     if call.error is not None:
         raise call.error

@@ -1,6 +1,6 @@
-"""Takes that a crash left behind: found at the next start, offered to the person who made them.
+"""Takes that a crash left: found at the next start and offered to the person who made them.
 
-A damaged one is never opened by a crash's rules: it is listed with what can be read of it, and its file stays until a
+A damaged take is not repaired automatically. It is listed with what can be read of it, and its file stays until a
 person decides. Its readable parts become takes of their own (`recover_parts`), which are offered like any other.
 """
 
@@ -10,21 +10,21 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from vbdesk.capture.damaged_take import Part, Salvage, salvage
-from vbdesk.capture.encrypted_take import SealedError, SealedTakeWriter
+from vbdesk.capture.damaged_take import ReadablePart, Salvage, salvage
+from vbdesk.capture.encrypted_take import EncryptedFileError, EncryptedTakeWriter
 
-PARTS_NAMED = 3  # more are counted
+PARTS_NAMED = 3  # parts named in a sentence; more are counted
 NOTICED_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class RescuedTake:
-    """A take that nobody has decided about yet.
+    """A take left by a crash, still undecided.
 
     Attributes:
-        complete: it was stopped in order, and only not taken into the library.
+        complete: whether it was stopped in order but not added to the library.
         about: what was known when the recording began (`group_id`, `recorded_at`, ...).
-        cut_s: how much sound at its end did not reach the disk whole, an estimate.
+        cut_s: how much sound at its end was lost, an estimate.
     """
 
     path: Path
@@ -37,10 +37,10 @@ class RescuedTake:
 
 @dataclass(frozen=True, slots=True)
 class DamagedTake:
-    """A take whose file is damaged, and which waits for a decision.
+    """A take whose file is damaged, still undecided.
 
     Attributes:
-        about: what was known when the recording began; empty if that cannot be read.
+        about: what was known when the recording began; empty if unreadable.
         readable_s: how much sound can be read.
         sentence: what can be read and what cannot, for a person.
     """
@@ -54,12 +54,12 @@ class DamagedTake:
 
 @dataclass(frozen=True, slots=True)
 class Leftovers:
-    """What lies in the recorder's folder, each oldest first.
+    """Content of the recorder's folder, oldest first.
 
     Attributes:
-        takes: they open as usual.
-        damaged: they wait for a decision.
-        empty: nothing was recorded in them.
+        takes: takes that open normally.
+        damaged: takes that need a decision.
+        empty: takes in which nothing was recorded.
     """
 
     takes: tuple[RescuedTake, ...]
@@ -67,8 +67,8 @@ class Leftovers:
     empty: tuple[Path, ...]
 
 
-def look_at_leftovers(folder: Path, key: bytes) -> Leftovers:
-    """Look at every take in `folder`; one that is being recorded is among them. Changes nothing.
+def inspect_leftovers(folder: Path, key: bytes) -> Leftovers:
+    """Read every take in `folder`, including one that is being recorded. Changes nothing.
 
     Reads whole files: call it in a task.
     """
@@ -79,9 +79,9 @@ def look_at_leftovers(folder: Path, key: bytes) -> Leftovers:
         last_written = _last_written(path)
         try:
             found = salvage(path, key)
-        except FileNotFoundError:  # decided about this moment
+        except FileNotFoundError:  # decided at this moment
             continue
-        except (SealedError, OSError) as error:
+        except (EncryptedFileError, OSError) as error:
             damaged.append(DamagedTake(path, last_written, 0.0, f"Nothing of it can be read. {_why(error)}"))
             continue
         if not found.intact or (not found.parts and found.tail_bytes):
@@ -97,24 +97,24 @@ def look_at_leftovers(folder: Path, key: bytes) -> Leftovers:
 
 
 def find_leftovers(folder: Path, key: bytes) -> Leftovers:
-    """As `look_at_leftovers`; ends recoveries that a crash broke off, and deletes files in which nothing was recorded.
+    """As `inspect_leftovers`; also finishes interrupted recoveries and deletes files in which nothing was recorded.
 
-    Raises OSError where a file cannot be renamed or deleted.
+    Raises OSError if a file cannot be renamed or deleted.
     """
     _end_recoveries(folder)
-    found = look_at_leftovers(folder, key)
+    found = inspect_leftovers(folder, key)
     for path in found.empty:
         path.unlink()
     return found
 
 
 def unfinished_takes(folder: Path, key: bytes) -> list[RescuedTake]:
-    """The takes of `find_leftovers` that open as usual, oldest first."""
+    """The takes of `find_leftovers` that open normally, oldest first."""
     return list(find_leftovers(folder, key).takes)
 
 
 def damage_words(found: Salvage) -> str:
-    """What can be read of a damaged take, and what is missing."""
+    """What can be read of a damaged take, and what is missing, in one sentence."""
     if not found.parts:
         return "None of its sound can be read."
     if found.proved:
@@ -129,16 +129,16 @@ def damage_words(found: Salvage) -> str:
 
 
 def recover_parts(found: Salvage, folder: Path, name: str, key: bytes) -> list[Path]:
-    """Write each readable part as a take of its own, under a name that is not offered yet; `offer_parts` follows.
+    """Write each readable part as a take, under a name that is not offered yet; call `offer_parts` next.
 
     Args:
-        found: what can be read.
+        found: the readable parts.
         folder: the recorder's.
         name: of the damaged take; parts of one name replace each other.
-        key: the library's.
+        key: the library's key.
 
     Raises:
-        OSError: the disk refused; nothing is left of them.
+        OSError: the disk refused; no part is left.
     """
     written: list[Path] = []
     try:
@@ -155,13 +155,13 @@ def recover_parts(found: Salvage, folder: Path, name: str, key: bytes) -> list[P
 
 
 def offer_parts(parts: list[Path]) -> None:
-    """Give parts the name of a take, so that they are offered. Raises OSError."""
+    """Rename parts to takes, so that they are offered. Raises OSError."""
     for path in parts:
         path.replace(path.with_suffix(".take"))
 
 
 def _end_recoveries(folder: Path) -> None:
-    """Parts whose damaged take is still offered were not all written; the others only lack their names."""
+    """Delete incomplete parts, whose damaged take is still offered; rename complete ones."""
     parts = list(folder.glob("*.part"))
     unfinished = [part for part in parts if (folder / f"{part.stem.rpartition('-')[0]}.take").exists()]
     for part in unfinished:
@@ -169,9 +169,9 @@ def _end_recoveries(folder: Path) -> None:
     offer_parts([part for part in parts if part not in unfinished])
 
 
-def _write(path: Path, part: Part, about: Mapping[str, Any], key: bytes) -> None:
+def _write(path: Path, part: ReadablePart, about: Mapping[str, Any], key: bytes) -> None:
     audio = part.audio
-    writer = SealedTakeWriter(path, key, audio.sample_rate, about)
+    writer = EncryptedTakeWriter(path, key, audio.sample_rate, about)
     try:
         for mark in audio.marks_s:
             writer.mark(mark)
@@ -185,8 +185,8 @@ def _write(path: Path, part: Part, about: Mapping[str, Any], key: bytes) -> None
     writer.close(closing=audio.closing)
 
 
-def _about(found: Salvage, part: Part, number: int) -> dict[str, Any]:
-    """The description of a part: when it was recorded, and in its note where it comes from."""
+def _about(found: Salvage, part: ReadablePart, number: int) -> dict[str, Any]:
+    """The description of a part: when it was recorded, and its origin as a note."""
     about = dict(found.about)
     if found.proved:
         return about
@@ -208,11 +208,11 @@ def _last_written(path: Path) -> datetime:
         return datetime.fromtimestamp(0, UTC)
 
 
-def _why(error: SealedError | OSError) -> str:
+def _why(error: EncryptedFileError | OSError) -> str:
     return f"The disk refused it: {error.strerror}." if isinstance(error, OSError) else str(error)
 
 
 def _clock(seconds: float) -> str:
-    """0:00.0, in minutes and seconds."""
+    """Minutes and seconds as 0:00.0."""
     tenths = round(seconds * 10)
     return f"{tenths // 600}:{tenths // 10 % 60:02d}.{tenths % 10}"

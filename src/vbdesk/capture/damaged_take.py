@@ -1,7 +1,7 @@
-"""Read what is left of a damaged take: the sound that still opens, and where sound is missing.
+"""Read the rest of a damaged take: the sound that still decrypts, and where sound is missing.
 
-Sound on both sides of a gap is never joined: each stretch without a gap is a part of its own. The length of a gap
-comes from the bytes between its neighbours, which nothing authenticates: it is an estimate.
+Sound on both sides of a gap is never joined: each stretch without a gap is a separate part. The length of a gap is
+estimated from the unauthenticated bytes between its neighbours.
 """
 
 import hashlib
@@ -16,20 +16,20 @@ import numpy as np
 
 from vbdesk.capture.encrypted_blocks import AROUND_BYTES, HEAD, BlockKind, FoundBlock, block_cipher, find_blocks
 from vbdesk.capture.encrypted_take import TORN_BYTES, Frames, TakeAudio, TaskStart
-from vbdesk.capture.take_keys import MAGIC, MAGIC_OF_OLD, Damaged, possible_keys, why_nothing_opens
+from vbdesk.capture.take_keys import MAGIC, MAGIC_OF_OLD, FileDamaged, possible_keys, why_nothing_opens
 
 CHUNK_BYTES = 1024 * 1024
 PAGE_BYTES = 4096
-MARK_BYTES = 1024  # a mark is smaller: what is larger is sound, whatever its damaged head says
+MARK_BYTES = 1024  # larger blocks with a damaged header are sound, not marks
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReadablePart:
     """A stretch of a take without a gap.
 
     Attributes:
-        begin_s: where it begins in the take as it was recorded; an estimate after a gap.
-        audio: its sound; marks and tasks count from its own beginning.
+        begin_s: its start in the original take; an estimate after a gap.
+        audio: its sound; times of marks and tasks are relative to its start.
     """
 
     begin_s: float
@@ -37,7 +37,7 @@ class Part:
 
     @property
     def end_s(self) -> float:
-        """Where it ends in the take as it was recorded."""
+        """Its end in the original take."""
         return self.begin_s + self.audio.duration_s
 
 
@@ -46,16 +46,16 @@ class Salvage:
     """What can be read of a take.
 
     Attributes:
-        parts: stretches of sound, in order; none where no sound is left.
+        parts: stretches of sound, in order; empty if no sound is left.
         about: what was known when the recording began.
-        complete: the closing block can be read.
-        intact: every block up to `tail_bytes` opens in its place, so that the take is read as usual.
-        tail_bytes: bytes after the last block that opens; 0 behind the closing block.
+        complete: whether the closing block can be read.
+        intact: whether every block up to `tail_bytes` decrypts in its place, so that the take opens normally.
+        tail_bytes: bytes after the last block that decrypts; 0 after the closing block.
         lost_s: how much sound is missing between the parts and at the end, an estimate.
-        proved: a digest proves that no sound is missing, whatever else is damaged.
+        proved: whether a digest proves that no sound is missing, even if other parts are damaged.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[ReadablePart, ...]
     about: Mapping[str, Any]
     complete: bool
     intact: bool
@@ -70,17 +70,17 @@ class Salvage:
 
 
 def salvage(path: Path, key: bytes, take_key: bytes | None = None, sha256: str | None = None) -> Salvage:
-    """Read everything of a take that opens.
+    """Read everything of a take that decrypts.
 
     Args:
-        path: which file; it is only read.
-        key: the library's.
-        take_key: the take's own, where the library has taken it in.
-        sha256: of its samples, where the library knows it.
+        path: the file; it is not changed.
+        key: the library's key.
+        take_key: the take's own key, if the library has it.
+        sha256: digest of its samples, if the library knows it.
 
     Raises:
-        SealedError: nothing can be read; the message says why.
-        OSError: the file cannot be opened, or the disk does not give a byte of it.
+        EncryptedFileError: nothing can be read; the message says why.
+        OSError: the file cannot be opened, or the disk returns none of it.
     """
     content = read_readable(path)
     blocks = _blocks(content, key, take_key)
@@ -88,7 +88,7 @@ def salvage(path: Path, key: bytes, take_key: bytes | None = None, sha256: str |
 
 
 def read_readable(path: Path) -> bytes:
-    """The bytes of a file; zeros where the disk does not give them. Raises OSError if it gives none."""
+    """The bytes of a file, with zeros for unreadable ones. Raises OSError if none is readable."""
     with path.open("rb", buffering=0) as file:
         content = bytearray(file.seek(0, 2))
         refusal: OSError | None = None
@@ -121,7 +121,7 @@ def _read_into(file: BinaryIO, content: bytearray, begin: int, end: int) -> bool
 
 
 def _blocks(content: bytes, key: bytes, take_key: bytes | None) -> list[FoundBlock]:
-    """All blocks that open, the description first. Raises SealedError."""
+    """All blocks that decrypt, the description first. Raises EncryptedFileError."""
     nameless = False
     for block_key, salt, begin in possible_keys(content, key, take_key):
         found = find_blocks(content, block_cipher(block_key, salt), begin)
@@ -129,7 +129,7 @@ def _blocks(content: bytes, key: bytes, take_key: bytes | None) -> list[FoundBlo
             return found
         nameless = nameless or bool(found)
     if nameless:
-        raise Damaged(
+        raise FileDamaged(
             "Its description is damaged, so nobody can tell whose recording it is. Some of its sound is intact."
         )
     raise why_nothing_opens(content, key, take_key)
@@ -138,7 +138,7 @@ def _blocks(content: bytes, key: bytes, take_key: bytes | None) -> list[FoundBlo
 def _assembled(content: bytes, blocks: list[FoundBlock], sha256: str | None) -> Salvage:
     description = json.loads(blocks[0].plain)
     if "sample_rate" not in description:
-        raise Damaged("This is not a recording of the desk.")
+        raise FileDamaged("This is not a recording of the desk.")
     rate, about = description["sample_rate"], description["about"]
     closing: dict[str, Any] = next((json.loads(block.plain) for block in blocks if block.kind is BlockKind.END), {})
     stretches = _stretches(content, blocks)
@@ -165,13 +165,13 @@ def _assembled(content: bytes, blocks: list[FoundBlock], sha256: str | None) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    begin: int  # in samples, with what is missing before it
+    begin: int  # in samples of the original take
     lost: int  # samples before it, an estimate
     frames: Frames
 
 
 def _stretches(content: bytes, blocks: list[FoundBlock]) -> list[_Stretch]:
-    """The sound between the gaps; the last one may have none."""
+    """The sound between the gaps; the last stretch may be empty."""
     found: list[_Stretch] = []
     pieces: list[Frames] = []
     begin = lost = 0
@@ -190,7 +190,7 @@ def _stretches(content: bytes, blocks: list[FoundBlock]) -> list[_Stretch]:
 
 
 def _samples_between(content: bytes, begin: int, end: int, blocks: int = 1) -> int:
-    """How many samples the damaged bytes of so many blocks held: what their heads say, else what there is room for."""
+    """Samples in a number of damaged blocks: from their headers, else from their size."""
     counted, place = 0, begin
     while place + HEAD.size <= end:
         kind, length = HEAD.unpack_from(content, place)
@@ -204,7 +204,7 @@ def _samples_between(content: bytes, begin: int, end: int, blocks: int = 1) -> i
 
 
 def _counted(stretches: list[_Stretch], closing: Mapping[str, Any]) -> list[_Stretch]:
-    """The sound without what came after the end that the closing block names."""
+    """The sound up to the end that the closing block names."""
     surplus = closing.get("written", closing["frames"]) - closing["frames"]
     last = stretches[-1]
     return [*stretches[:-1], replace(last, frames=last.frames[: max(len(last.frames) - surplus, 0)])]
@@ -221,8 +221,8 @@ def _joined(pieces: list[Frames]) -> Frames:
     return np.concatenate(pieces) if pieces else np.empty(0, np.int16)
 
 
-def _part(stretch: _Stretch, empty: TakeAudio) -> Part:
-    """A stretch with the marks and tasks that fall into it."""
+def _part(stretch: _Stretch, empty: TakeAudio) -> ReadablePart:
+    """A stretch with its own marks and tasks."""
     begin_s = stretch.begin / empty.sample_rate
     shifted = empty.part(begin_s, begin_s + len(stretch.frames) / empty.sample_rate)
-    return Part(begin_s, replace(shifted, samples=stretch.frames))
+    return ReadablePart(begin_s, replace(shifted, samples=stretch.frames))

@@ -1,4 +1,4 @@
-"""Which microphone is used: the one that was chosen, as long as it is there; remembered from one start to the next."""
+"""Choose the microphone: the one that a person chose, while it is there; stored between starts."""
 
 import json
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from vbdesk.privacy import make_private, owner_only_opener
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedDevice:
     """A microphone that a person chose, by interface and name."""
 
     name: str
@@ -17,21 +17,21 @@ class Wanted:
 
 
 class RememberedMicrophone:
-    """The choice in a small file."""
+    """The chosen microphone, in a small file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def load(self) -> Wanted | None:
-        """The choice; None where there is none, or none that can be read."""
+    def load(self) -> WantedDevice | None:
+        """The stored choice; None if there is none, or it is unreadable."""
         try:
             document = json.loads(self._path.read_text(encoding="utf-8"))
-            return Wanted(str(document["name"]), str(document["host_api"]))
+            return WantedDevice(str(document["name"]), str(document["host_api"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def save(self, wanted: Wanted) -> None:
-        """Keep the choice. Raises OSError."""
+    def save(self, wanted: WantedDevice) -> None:
+        """Store the choice. Raises OSError."""
         make_private(self._path.parent)
         unfinished = self._path.with_suffix(".new")
         with open(unfinished, "w", encoding="utf-8", opener=owner_only_opener) as file:
@@ -40,32 +40,32 @@ class RememberedMicrophone:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """Which microphone is used now.
+class DeviceChoice:
+    """The microphone in use.
 
     Attributes:
-        devices: what there is to choose from; None before the first list.
-        used: None when there is no microphone.
-        notice: what a person should know of the last change; None when there is nothing to say.
+        devices: the available ones; None before the first list.
+        used: None if there is no microphone.
+        notice: what to tell a person about the last change; None if nothing.
     """
 
-    wanted: Wanted | None = None
+    wanted: WantedDevice | None = None
     devices: tuple[Device, ...] | None = None
     used: Device | None = None
     notice: str | None = None
 
-    def listed(self, devices: list[Device]) -> "Choice":
-        """After a new list: the wanted microphone if it is there, else the one in use, else the system's default."""
+    def listed(self, devices: list[Device]) -> "DeviceChoice":
+        """Update the list: use the wanted microphone if it is there, else the one in use, else the default."""
         now = tuple(devices)
         wanted = next((device for device in now if self._is_wanted(device)), None)
         same = next((device for device in now if self.used is not None and device.is_same(self.used)), None)
         default = next((device for device in now if device.is_default), None)
         used = wanted or same or default or next(iter(now), None)
-        return Choice(self.wanted, now, used, self._notice(used))
+        return DeviceChoice(self.wanted, now, used, self._notice(used))
 
-    def chosen(self, device: Device) -> "Choice":
-        """After a person chose."""
-        return Choice(Wanted(device.name, device.host_api), self.devices, device)
+    def chosen(self, device: Device) -> "DeviceChoice":
+        """Use the microphone that a person chose."""
+        return DeviceChoice(WantedDevice(device.name, device.host_api), self.devices, device)
 
     def _is_wanted(self, device: Device) -> bool:
         return self.wanted is not None and (device.name, device.host_api) == (self.wanted.name, self.wanted.host_api)

@@ -1,7 +1,7 @@
-"""The child process that lists microphones: one line of JSON for each line it reads, until its input ends.
+"""The child process that lists microphones: one line of JSON per input line, until its input ends.
 
-PortAudio takes its list of devices once, and taking it anew ends every open stream: so this happens in a process of its
-own, which imports as little as it can. Run with `python -m vbdesk.capture.device_helper`.
+PortAudio reads the list of devices once, and reading it again ends every open stream. So a separate process does that;
+it imports as little as possible. Run with `python -m vbdesk.capture.device_helper`.
 """
 
 import json
@@ -18,7 +18,7 @@ PACTL_TIMEOUT_S = 2.0
 
 
 def describe_inputs() -> list[dict[str, object]]:
-    """Every input device as PortAudio sees it now; the default of each interface counts as default."""
+    """Every input device in PortAudio's present list; the default of each interface counts as default."""
     sd._terminate()
     sd._initialize()
     apis = sd.query_hostapis()
@@ -40,7 +40,7 @@ def describe_inputs() -> list[dict[str, object]]:
 
 
 def _default_source(inputs: list[tuple[int, dict[str, object]]]) -> str | None:
-    """The microphone that the system has chosen, as far as it can be known."""
+    """The microphone that the system has chosen, if that can be found out."""
     if sys.platform == "win32":
         named = {index: str(device["name"]) for index, device in inputs}
         wasapi = [api for api in sd.query_hostapis() if api["name"] == "Windows WASAPI"]

@@ -1,4 +1,4 @@
-"""Which microphones there are, and when that changes."""
+"""List the microphones, and detect changes."""
 
 import contextlib
 import json
@@ -10,24 +10,23 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-ANSWER_TIMEOUT_S = 5.0  # a sound server that hangs
-FIRST_ANSWER_TIMEOUT_S = 20.0  # a cold disk
-LISTINGS_PER_CHILD = 500  # each costs the child some 13 kB that PortAudio does not give back
+ANSWER_TIMEOUT_S = 5.0  # for a sound server that hangs
+FIRST_ANSWER_TIMEOUT_S = 20.0  # with a cold disk
+LISTINGS_PER_CHILD = 500  # PortAudio leaks about 13 kB per listing
 
 
-# The same microphone under several of the system's interfaces: the one that says most, and shortens no name, first.
+# Preference among the system's interfaces to the same microphone: best information, full names.
 HOST_API_ORDER = ("Windows WASAPI", "Core Audio", "ALSA", "JACK Audio Connection Kit", "Windows DirectSound", "MME")
-SHORTENED_NAME = 31  # characters of a name that MME keeps
-NOT_OFFERED = frozenset({"Windows WDM-KS"})  # takes the microphone away from every other program
+SHORTENED_NAME = 31  # length of names in MME
+NOT_OFFERED = frozenset({"Windows WDM-KS"})  # takes the microphone exclusively
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A microphone by its name, which is what stays when the numbering changes.
+    """A microphone, identified by its name, which survives renumbering.
 
     Attributes:
-        backing: what really stands behind a device that follows the system's choice, such as `default` or `pulse`;
-            None where the name says it.
+        backing: the real device of one that follows the system's choice, such as `default` or `pulse`; None for others.
     """
 
     name: str
@@ -36,20 +35,20 @@ class Device:
     backing: str | None = None
 
     def is_same(self, other: "Device") -> bool:
-        """Whether both are one microphone."""
+        """Whether both are the same microphone."""
         return (self.name, self.host_api, self.backing) == (other.name, other.host_api, other.backing)
 
 
 def is_among(device: Device, devices: Iterable[Device]) -> bool:
-    """Whether `device` is still there, with the same microphone behind it."""
+    """Whether `device` is still listed, with the same real device."""
     return any(device.is_same(other) for other in devices)
 
 
 def offered(devices: Iterable[Device]) -> list[Device]:
-    """What a person chooses from: each microphone once, though Windows lists it under every interface it has.
+    """The devices to choose from: each microphone once, though Windows lists it under every interface.
 
-    MME shortens names to 31 characters, so names are compared by that much. The one that stays is the default if any
-    of them is.
+    MME shortens names to 31 characters, so names are compared up to that length. The remaining entry is the default if
+    any of them is.
     """
     merged: dict[str, Device] = {}
     for device in sorted(devices, key=_rank):
@@ -69,19 +68,19 @@ def _rank(device: Device) -> int:
     return HOST_API_ORDER.index(device.host_api) if device.host_api in HOST_API_ORDER else len(HOST_API_ORDER)
 
 
-class DevicesUnknown(Exception):
-    """The sound system does not say which microphones there are."""
+class DeviceListUnavailable(Exception):
+    """The sound system does not list the microphones."""
 
 
 class DeviceLister(Protocol):
-    """Tells which microphones there are now. May block for some seconds."""
+    """Lists the present microphones. May block for some seconds."""
 
     def devices(self) -> list[Device]:
-        """The microphones there are. Raises DevicesUnknown."""
+        """The present microphones. Raises DeviceListUnavailable."""
 
 
 class PortAudioLister:
-    """Asks a child process that is kept for the next time; safe to use from several threads."""
+    """Asks a child process, which is reused; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -90,10 +89,10 @@ class PortAudioLister:
         self._listings = 0
 
     def devices(self) -> list[Device]:
-        """The microphones there are, 20 ms of work once the child runs.
+        """The present microphones; 20 ms once the child runs.
 
         Raises:
-            DevicesUnknown: no answer in time; the next call tries a new child.
+            DeviceListUnavailable: no answer in time; the next call tries a new child.
         """
         with self._lock:
             if self._listings >= LISTINGS_PER_CHILD:
@@ -104,10 +103,10 @@ class PortAudioLister:
                 return offered([Device(**entry) for entry in json.loads(answer)])
             except (OSError, ValueError, queue.Empty) as error:
                 self._end_child()
-                raise DevicesUnknown("The sound system of this computer does not answer.") from error
+                raise DeviceListUnavailable("The sound system of this computer does not answer.") from error
 
     def close(self) -> None:
-        """End the child."""
+        """End the child process."""
         with self._lock:
             self._end_child()
 
@@ -155,7 +154,7 @@ def _pass_on(child: "subprocess.Popen[str]", answers: "queue.SimpleQueue[str | N
 
 
 class DeviceWatch:
-    """Calls back, from a thread of its own, whenever the list of microphones is another than before."""
+    """Calls back, from its own thread, whenever the list of microphones has changed."""
 
     def __init__(
         self,
@@ -167,10 +166,10 @@ class DeviceWatch:
         """Make a watch.
 
         Args:
-            lister: whom to ask.
-            on_change: gets the new list.
-            interval_s: between two questions.
-            on_no_answer: gets one sentence, once each time the sound system stops answering.
+            lister: lists the microphones.
+            on_change: receives the new list.
+            interval_s: seconds between two listings.
+            on_no_answer: receives one sentence each time the sound system stops answering.
         """
         self._lister = lister
         self._on_change = on_change
@@ -180,11 +179,11 @@ class DeviceWatch:
         self._thread = threading.Thread(target=self._run, name="device-watch", daemon=True)
 
     def start(self) -> None:
-        """Begin; the first list counts as a change."""
+        """Start; the first list counts as a change."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End; waits for a listing under way."""
+        """Stop; waits for a running listing."""
         self._stopping.set()
         self._thread.join()
 
@@ -194,7 +193,7 @@ class DeviceWatch:
         while not self._stopping.is_set():
             try:
                 now = self._lister.devices()
-            except DevicesUnknown as error:
+            except DeviceListUnavailable as error:
                 if answers and self._on_no_answer is not None:
                     self._on_no_answer(str(error))
                 answers = False

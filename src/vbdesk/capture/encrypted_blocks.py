@@ -1,8 +1,8 @@
-"""The blocks of a sealed file: how each is encrypted, and how they are found again behind damaged bytes.
+"""The blocks of an encrypted file: their encryption, and the search for them after damaged bytes.
 
 A block is `kind (1 byte) | length of the plain text (4 bytes, little endian) | AES-256-GCM cipher text with its tag`.
-Its index is the nonce and its kind is authenticated, so a block that opens is a block as it was written, and its place
-in the take is known wherever in the file it lies.
+Its index is the nonce and its kind is authenticated. So a block that decrypts is unchanged, and its place in the take
+is known from its index, even if it was moved in the file.
 """
 
 import struct
@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 
 TAG_BYTES = 16
 HEAD = struct.Struct("<BI")
-AROUND_BYTES = HEAD.size + TAG_BYTES  # of a block, around its content
+AROUND_BYTES = HEAD.size + TAG_BYTES  # overhead of a block
 MAX_BLOCK_BYTES = 64 * 1024 * 1024
 
-# bounds of the search for the next block that opens
+# bounds of the search for the next block that decrypts
 LEAST_BYTES = 2  # of its content: one sample, or "{}"
 MOST_BYTES = 1024 * 1024  # the recorder encrypts about a second at once
-NEXT_TRIES = 8  # indexes at one place: the next ones, though the gap has room for more
+NEXT_TRIES = 8  # indexes to try at one place, even if the gap has room for more
 LEAST_TRIES = 16
 MOST_TRIES = 4096
-TRIED_BYTES = 16 * 1024 * 1024  # at one place, where that allows more than the least
-SEARCHED_BYTES = 8 * 1024 * 1024 * 1024  # opened in vain in one file: a few seconds
-SEARCHED_FOR_FIRST_BYTES = 64 * 1024 * 1024  # the same, where not even the first block opens
+TRIED_BYTES = 16 * 1024 * 1024  # to try at one place, if that allows more than the minimum
+SEARCHED_BYTES = 8 * 1024 * 1024 * 1024  # of failed tries in one file: a few seconds
+SEARCHED_FOR_FIRST_BYTES = 64 * 1024 * 1024  # the same if not even the first block decrypts
 CHUNK_BYTES = 1024 * 1024
 
 
@@ -46,7 +46,7 @@ class BlockKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class FoundBlock:
-    """A block that opens; `begin` and `end` are its place in the file."""
+    """A block that decrypts; `begin` and `end` are its place in the file."""
 
     index: int
     kind: BlockKind
@@ -66,19 +66,19 @@ def block_nonce(index: int) -> bytes:
 
 
 def find_blocks(content: bytes, cipher: AESGCM, begin: int, index: int = 0) -> list[FoundBlock]:
-    """Every block of a file that opens, by index, damaged stretches between them or not.
+    """Every block of a file that decrypts, by index, with or without damage between them.
 
     Args:
         content: the bytes of the file.
         cipher: of its blocks.
         begin: where a block should begin.
-        index: the index of that block; only it and later ones are searched for.
+        index: the index of that block; earlier ones are not searched for.
     """
     return _Search(content, cipher, begin, index).run()
 
 
 class _Search:
-    """One block after the other as long as they open; where they do not, byte by byte for the next one that does."""
+    """Reads block after block while they decrypt; after damage, searches byte by byte for the next one."""
 
     def __init__(self, content: bytes, cipher: AESGCM, begin: int, index: int) -> None:
         self._content, self._cipher, self._begin, self._first = content, cipher, begin, index
@@ -102,7 +102,7 @@ class _Search:
         return [self._found[index] for index in sorted(self._found)]
 
     def _find_passed_over(self) -> None:
-        """Blocks in the damaged bytes between two that open: one that was moved there may have passed for damage."""
+        """Find moved blocks in damaged bytes between two blocks that decrypt."""
         blocks = sorted(self._found.values(), key=lambda block: block.begin)
         starts = [(self._begin, self._first), *((block.end, block.index + 1) for block in blocks)]
         for start, after in zip(starts, blocks, strict=False):
@@ -112,7 +112,7 @@ class _Search:
                 position, index = block.end, block.index + 1
 
     def _find_beheaded(self) -> None:
-        """Blocks of which only the head is damaged: their end is known by what follows."""
+        """Find blocks with a damaged header: the next block shows where they end."""
         ends = [block.end for block in self._found.values()] or [self._begin]
         gaps = [(max(ends), len(self._content), max(self._found, default=self._first - 1) + 1)]
         for block in self._found.values():
@@ -128,14 +128,14 @@ class _Search:
                     self._found[index] = block_found
 
     def _is_whole(self) -> bool:
-        """The closing block is here, and everything before it: what follows is no part of the take."""
+        """Whether the closing block and everything before it was found; what follows is no part of the take."""
         if not self._found:
             return False
         last = max(self._found)
         return self._found[last].kind is BlockKind.END and len(self._found) == last - self._first + 1
 
     def _next(self, position: int, index: int, limit: int) -> FoundBlock | None:
-        """The first block from `position` to `limit` that opens, with an index that was not found yet."""
+        """The first block between `position` and `limit` that decrypts, with an unused index."""
         for chunk in range(position, limit, CHUNK_BYTES):
             for place in self._candidates(chunk, limit):
                 for tried in self._indexes(int(place), position, index):
@@ -147,7 +147,7 @@ class _Search:
         return None
 
     def _candidates(self, begin: int, limit: int) -> NDArray[np.int64]:
-        """Where, in the chunk from `begin` on, something stands that may be the head of a block before `limit`."""
+        """Places in the chunk from `begin` on that may hold the header of a block before `limit`."""
         heads = self._bytes[begin : min(begin + CHUNK_BYTES + HEAD.size - 1, limit)].astype(np.int64)
         count = len(heads) - HEAD.size + 1
         if count <= 0:
@@ -163,7 +163,7 @@ class _Search:
         return found
 
     def _indexes(self, place: int, position: int, index: int) -> Iterator[int]:
-        """Indexes that a block at `place` may have, the likeliest first: the next, and what the gap has room for."""
+        """Indexes that a block at `place` may have, likeliest first: the next, and those the gap has room for."""
         yield from (tried for tried in range(index, index + NEXT_TRIES) if tried not in self._found)
         length = self._length(place)
         tries = min(max(LEAST_TRIES, TRIED_BYTES // length), MOST_TRIES)
@@ -181,12 +181,12 @@ class _Search:
         return int.from_bytes(self._content[place + 1 : place + HEAD.size], "little")
 
     def _after(self, position: int, index: int) -> FoundBlock | None:
-        """The block behind a damaged one whose head is as it was: this is the usual damage, and costs one try."""
+        """The block after a damaged one with an intact header: the usual damage, found with one try."""
         place = position + AROUND_BYTES + self._length(position)
         return self._open(place, index + 1) if place + AROUND_BYTES <= len(self._content) else None
 
     def _open(self, place: int, index: int) -> FoundBlock | None:
-        """The block at `place`, if it is the one with this index."""
+        """The block at `place`, if it has this index and decrypts."""
         length = self._length(place)
         end = place + AROUND_BYTES + length
         if length > MAX_BLOCK_BYTES or end > len(self._content) or index in self._found:

@@ -1,10 +1,10 @@
-"""A take on disk: sealed block by block, so that a crash costs the last block and nothing else.
+"""A take on disk, encrypted block by block, so that a crash costs only the last block.
 
-The file: a head with the file's own key or without it (`take_keys`), then blocks (`sealed_blocks`).
+The file: a header with or without the file's own key (`take_keys`), then blocks (`encrypted_blocks`).
 The blocks' key is derived from the file's own key and its salt, so the block's index can be the nonce.
-Index and kind are authenticated too: a block moved, repeated or left out does not open in its place. The first block
-describes the take, the last one closes it; without the last one the take is incomplete. Both together are the take's
-manifest. What is left of a damaged file is read by `salvage`.
+Index and kind are authenticated: a block that was moved, repeated or left out does not decrypt in its place. The first
+block describes the take, the last one closes it; without the last one the take is incomplete. Both together are the
+take's manifest. `salvage` reads the rest of a damaged file.
 """
 
 import contextlib
@@ -30,30 +30,38 @@ from vbdesk.capture.encrypted_blocks import (
     block_nonce,
     find_blocks,
 )
-from vbdesk.capture.take_keys import Damaged, KeyGone, SealedError, WrongKey, new_head, new_key, read_head
+from vbdesk.capture.take_keys import (
+    EncryptedFileError,
+    FileDamaged,
+    FileKeyMissing,
+    WrongKey,
+    new_head,
+    new_key,
+    read_head,
+)
 from vbdesk.privacy import owner_only_opener
 
 __all__ = [
     "MAX_BLOCK_BYTES",
     "BlockKind",
     "BlockWriter",
-    "Damaged",
+    "EncryptedFileError",
+    "EncryptedTakeWriter",
+    "FileDamaged",
+    "FileKeyMissing",
     "Frames",
-    "KeyGone",
-    "SealedError",
-    "SealedTakeWriter",
     "TakeAudio",
     "TaskStart",
     "WrongKey",
+    "decrypt_file",
+    "encrypt_file",
     "read_blocks",
-    "read_file",
     "read_frames",
     "read_take",
-    "seal_file",
     "sync_folder",
 ]
 
-TORN_BYTES = 256 * 1024  # every block is synced, so a crash spoils one at most: about a second of sound
+TORN_BYTES = 256 * 1024  # every block is synced, so a crash damages at most about a second of sound
 COPY_BYTES = 128 * 1024
 
 Frames = NDArray[np.int16]
@@ -61,7 +69,7 @@ Frames = NDArray[np.int16]
 
 @dataclass(frozen=True, slots=True)
 class TaskStart:
-    """The moment of a take at which a task of its protocol began."""
+    """When a task of the protocol began in a take."""
 
     task_id: str
     moment_s: float
@@ -74,9 +82,9 @@ class TakeAudio:
     Attributes:
         samples: shape (n,), int16, mono.
         sample_rate: Hz.
-        complete: the take was closed; False after a crash.
+        complete: whether the take was closed; False after a crash.
         about: what was known when the recording began (`group_id`, `recorded_at`, `device`, ...).
-        marks_s: moments that were marked, in seconds.
+        marks_s: marked moments, in seconds.
         tasks: where each task of a sequence began, in order.
         closing: what was known at its end (`frames`, `sha256` of its little-endian int16 samples, `overflows`,
             `missing_s`, `end`, `pauses`); empty for an incomplete take.
@@ -96,7 +104,7 @@ class TakeAudio:
         return len(self.samples) / self.sample_rate
 
     def part(self, start_s: float, end_s: float) -> "TakeAudio":
-        """The take between two moments, marks shifted with it."""
+        """The take between two moments, with its marks."""
         first, last = round(start_s * self.sample_rate), round(end_s * self.sample_rate)
         marks = tuple(mark - start_s for mark in self.marks_s if start_s <= mark <= end_s)
         begun = [task for task in self.tasks if task.moment_s <= end_s]
@@ -107,12 +115,12 @@ class TakeAudio:
         return TakeAudio(samples, self.sample_rate, self.complete, self.about, marks, tasks, self.closing)
 
     def sha256(self) -> str:
-        """Digest of the samples as the manifest has it; of these samples, so a part has another one."""
+        """Digest of the samples, as in the manifest for the whole take."""
         return hashlib.sha256(np.ascontiguousarray(self.samples, "<i2").data).hexdigest()
 
 
 class BlockWriter:
-    """Seals blocks into a new file; `library_key` puts the file's own key into it, None leaves it out."""
+    """Encrypts blocks into a new file; `library_key` stores the file's own key in it, None does not."""
 
     def __init__(self, path: Path, take_key: bytes, library_key: bytes | None) -> None:
         head, salt = new_head(take_key, library_key)
@@ -122,26 +130,26 @@ class BlockWriter:
         self._file.write(head)
 
     def write(self, kind: BlockKind, plain: bytes) -> None:
-        """Seal one block. Raises OSError, as the others do."""
+        """Encrypt one block. Raises OSError, as the other methods do."""
         sealed = self._cipher.encrypt(block_nonce(self._index), plain, bytes([kind]))
         self._file.write(HEAD.pack(kind, len(plain)) + sealed)
         self._index += 1
 
     def sync(self) -> None:
-        """Bring all blocks to the disk."""
+        """Sync all blocks to the disk."""
         self._file.flush()
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
 
-class SealedTakeWriter:
-    """Writes a take as it is recorded; every `append` has reached the disk when it returns.
+class EncryptedTakeWriter:
+    """Writes a take while it is recorded; every `append` is on the disk when it returns.
 
-    `key` is the library's: the take gets a key of its own, kept in the file until the library takes it in.
-    Raises OSError, from any method, when the disk is full or gone; what was appended before stays readable.
+    `key` is the library's. The take gets a key of its own, stored in the file until the library takes it over.
+    Every method raises OSError if the disk is full or gone; what was appended before stays readable.
     """
 
     def __init__(self, path: Path, key: bytes, sample_rate: int, about: Mapping[str, Any] | None = None) -> None:
@@ -155,7 +163,7 @@ class SealedTakeWriter:
         sync_folder(path.parent)
 
     def append(self, frames: Frames) -> None:
-        """Seal `frames`, shape (n,), int16, and bring them to the disk."""
+        """Encrypt `frames`, shape (n,), int16, and sync them to the disk."""
         plain = frames.astype("<i2", copy=False).tobytes()
         self._blocks.write(BlockKind.FRAMES, plain)
         self._blocks.sync()
@@ -168,11 +176,11 @@ class SealedTakeWriter:
         self._blocks.write(BlockKind.MARK, _to_json({"moment_s": moment_s, **task}))
 
     def close(self, keep_frames: int | None = None, closing: Mapping[str, Any] | None = None) -> None:
-        """Close the take as complete, with what is known of it by now.
+        """Close the take as complete, with its manifest.
 
         Args:
-            keep_frames: what comes after that many frames does not count.
-            closing: figures for the manifest; `frames` and `sha256` come from here.
+            keep_frames: number of frames that count; None for all.
+            closing: figures for the manifest; `frames` and `sha256` are added.
         """
         kept = self.frames if keep_frames is None else min(keep_frames, self.frames)
         known = {**(closing or {}), "frames": kept, "sha256": self._digest_of(kept)}
@@ -185,8 +193,8 @@ class SealedTakeWriter:
             self._blocks.close()
 
     def abandon(self) -> None:
-        """Let go of the file as it is, after an error; the take stays incomplete, and readable."""
-        with contextlib.suppress(OSError):  # a full disk refuses the buffered rest once more
+        """Close the file after an error; the take stays incomplete, and readable."""
+        with contextlib.suppress(OSError):  # a full disk refuses the buffered rest again
             self._blocks.close()
 
     def _digest_of(self, kept: int) -> str:
@@ -201,17 +209,17 @@ class SealedTakeWriter:
 
 
 def read_take(path: Path, key: bytes, take_key: bytes | None = None) -> TakeAudio:
-    """Read a whole take; a torn last block is dropped, and the take is then incomplete.
+    """Read a whole take; a damaged last block is dropped, and the take is then incomplete.
 
     Args:
-        path: which file.
-        key: the library's.
-        take_key: the take's own, where the library has taken it in; None for the one in the file.
+        path: the file.
+        key: the library's key.
+        take_key: the take's own key, if the library has it; None for the one in the file.
 
     Raises:
-        WrongKey: the file was sealed with another key.
-        KeyGone: the take's own key is needed to open it.
-        Damaged: the file was changed, is no take, or is not what its manifest says.
+        WrongKey: the file is encrypted with another key.
+        FileKeyMissing: the take's own key is needed.
+        FileDamaged: the file was changed, is no take, or does not match its manifest.
         OSError: the file cannot be opened.
     """
     description: dict[str, Any] = {}
@@ -228,7 +236,7 @@ def read_take(path: Path, key: bytes, take_key: bytes | None = None) -> TakeAudi
         elif kind is BlockKind.END:
             closing = json.loads(plain)
     if "sample_rate" not in description:
-        raise Damaged("This is not a recording of the desk.")
+        raise FileDamaged("This is not a recording of the desk.")
     samples = np.concatenate(pieces)[: closing.get("frames")] if pieces else np.empty(0, np.int16)
     rate = description["sample_rate"]
     inside = [mark for mark in marks if mark["moment_s"] <= len(samples) / rate]
@@ -236,21 +244,21 @@ def read_take(path: Path, key: bytes, take_key: bytes | None = None) -> TakeAudi
     tasks = tuple(TaskStart(mark["task_id"], mark["moment_s"]) for mark in inside if "task_id" in mark)
     take = TakeAudio(samples, rate, "frames" in closing, description["about"], by_hand, tasks, closing)
     if closing.get("sha256") not in (None, take.sha256()):
-        raise Damaged("The sound of this recording is not what was recorded, so it is not used.")
+        raise FileDamaged("The sound of this recording is not what was recorded, so it is not used.")
     return take
 
 
 def read_frames(path: Path, key: bytes) -> Iterator[Frames]:
-    """Yield a take's frames block by block, without holding the whole of it; errors as `read_take`."""
+    """Yield a take's frames block by block, without holding all of it in memory; errors as for `read_take`."""
     for kind, plain in read_blocks(path, key):
         if kind is BlockKind.FRAMES:
             yield np.frombuffer(plain, "<i2").astype(np.int16, copy=False)
 
 
-def seal_file(source: Path, path: Path, take_key: bytes) -> None:
-    """Copy a file into a new one at `path`, sealed with a key that is not put into it.
+def encrypt_file(source: Path, path: Path, take_key: bytes) -> None:
+    """Copy a file into a new encrypted one at `path`, which does not contain the key.
 
-    Nothing is left there if it fails. Raises OSError.
+    Leaves nothing there if it fails. Raises OSError.
     """
     writer = BlockWriter(path, take_key, None)
     try:
@@ -263,12 +271,12 @@ def seal_file(source: Path, path: Path, take_key: bytes) -> None:
         path.unlink()
         raise
     finally:
-        with contextlib.suppress(OSError):  # a full disk refuses the buffered rest once more
+        with contextlib.suppress(OSError):  # a full disk refuses the buffered rest again
             writer.close()
 
 
-def read_file(path: Path, key: bytes, take_key: bytes | None = None) -> bytes:
-    """The bytes of a file sealed by `seal_file`; errors as `read_take`, Damaged also when it was cut off."""
+def decrypt_file(path: Path, key: bytes, take_key: bytes | None = None) -> bytes:
+    """Decrypt a file of `encrypt_file`; errors as for `read_take`, FileDamaged also if it is truncated."""
     content = bytearray()
     complete = False
     for kind, plain in read_blocks(path, key, take_key):
@@ -276,12 +284,12 @@ def read_file(path: Path, key: bytes, take_key: bytes | None = None) -> bytes:
             content += plain
         complete = kind is BlockKind.END
     if not complete:
-        raise Damaged("The copy of this file is not complete. Import the file again.")
+        raise FileDamaged("The copy of this file is not complete. Import the file again.")
     return bytes(content)
 
 
 def bytes_behind_end(path: Path, key: bytes, take_key: bytes | None = None) -> int:
-    """Count the bytes behind the closing block of a file that can be read; 0 if it has none. Errors as `read_take`.
+    """Count the bytes after the closing block; 0 if it has none. Errors as for `read_take`.
 
     They are no part of the recording: something other than the desk wrote them.
     """
@@ -297,8 +305,8 @@ def bytes_behind_end(path: Path, key: bytes, take_key: bytes | None = None) -> i
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in `folder` to the disk, so that a power cut does not lose a file that was synced itself."""
-    if os.name == "posix":  # Windows has no such call; its journal keeps names
+    """Sync the names in `folder`, so that a power cut does not lose a file that was synced itself."""
+    if os.name == "posix":  # on Windows the journal keeps names
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
@@ -309,9 +317,9 @@ def sync_folder(folder: Path) -> None:
 def read_blocks(
     path: Path, key: bytes, take_key: bytes | None = None, *, beyond_end: bool = False
 ) -> Iterator[tuple[BlockKind, bytes]]:
-    """Open every block in turn; ends before a torn last one. Arguments and errors as `read_take`.
+    """Decrypt every block in turn, up to a damaged last one. Arguments and errors as for `read_take`.
 
-    What follows the closing block is no part of a take; with `beyond_end` it is read all the same, to be found out.
+    What follows the closing block is no part of a take; `beyond_end` reads it too, to detect it.
     """
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -329,7 +337,7 @@ def read_blocks(
                     raise _not_this(take_key) from error
                 if size - begin <= TORN_BYTES and not _opens_after(path, cipher, begin, index):
                     return
-                raise Damaged("This recording was changed after it was made, so it is not used.") from error
+                raise FileDamaged("This recording was changed after it was made, so it is not used.") from error
             yield BlockKind(kind), plain
             if kind == BlockKind.END and not beyond_end:
                 return
@@ -337,15 +345,15 @@ def read_blocks(
 
 
 def _opens_after(path: Path, cipher: AESGCM, begin: int, index: int) -> bool:
-    """Whether a block opens behind one that does not: a crash tears the last one alone, so this is damage."""
+    """Whether a later block decrypts: a crash damages only the last one, so this is other damage."""
     return bool(find_blocks(path.read_bytes()[begin:], cipher, 0, index))
 
 
-def _not_this(take_key: bytes | None) -> SealedError:
-    """Why the very first block does not open."""
+def _not_this(take_key: bytes | None) -> EncryptedFileError:
+    """The error if the very first block does not decrypt."""
     if take_key is None:
         return WrongKey("This recording was sealed with another key. It is kept as it is.")
-    return Damaged("The file of this recording holds something else, or was changed, so it is not used.")
+    return FileDamaged("The file of this recording holds something else, or was changed, so it is not used.")
 
 
 def _to_json(document: Mapping[str, Any]) -> bytes:

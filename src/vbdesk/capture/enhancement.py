@@ -1,8 +1,8 @@
-"""Signs that the operating system improves the sound before it comes here, which spoils measures of a voice.
+"""Detect sound enhancement by the operating system, which falsifies voice measures.
 
-Noise suppression shows in the pauses, where noise is let through for a moment and then cut off; automatic gain shows
-there too, as noise that swells until the next word. Both are judged by the level of 10 ms frames alone, so that the
-meter can do it while somebody speaks. What neither leaves a trace in the pauses goes unnoticed.
+Noise suppression shows in the pauses, where noise passes for a moment and is then cut off. Automatic gain shows there
+too, as noise that swells until the next word. Both are detected from the levels of 10 ms frames, so that the meter can
+do it during speech. Enhancement that leaves no trace in the pauses is not detected.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ Positive = Annotated[float, Field(gt=0)]
 
 
 class Enhancement(StrEnum):
-    """What seems to be on."""
+    """The detected kind of enhancement."""
 
     NONE = "none"
     GATE = "gate"
@@ -39,7 +39,7 @@ class _Data(BaseModel):
 
 
 class GateRules(_Data):
-    """When pauses are cut off."""
+    """Rules for noise suppression: cut-off pauses."""
 
     speech_range_db: Positive
     min_pause_s: Positive
@@ -55,7 +55,7 @@ class GateRules(_Data):
 
 
 class GainRules(_Data):
-    """When noise swells in the pauses."""
+    """Rules for automatic gain: noise that swells in the pauses."""
 
     speech_range_db: Positive
     smoothing_s: Positive
@@ -70,14 +70,14 @@ class GainRules(_Data):
 
 
 class EnhancementTexts(_Data):
-    """What is said of each."""
+    """Texts for each kind."""
 
     gate: str
     gain: str
 
 
 class EnhancementRules(_Data):
-    """The whole of resources/capture/enhancement.toml."""
+    """The content of resources/capture/enhancement.toml."""
 
     min_speech_dbfs: Annotated[float, Field(lt=0)]
     gate: GateRules
@@ -87,20 +87,20 @@ class EnhancementRules(_Data):
 
 @cache
 def enhancement_rules() -> EnhancementRules:
-    """The rules that ship with the product."""
+    """The shipped rules."""
     return EnhancementRules.model_validate(read_toml(resource("capture", "enhancement.toml")))
 
 
 @dataclass(frozen=True, slots=True)
 class EnhancementHint:
-    """What seems to be on, and what to do about it; no sentence for `none`."""
+    """What was detected, and what to do about it; no sentence for `none`."""
 
     enhancement: Enhancement
     sentence: str | None
 
 
 def frame_levels(samples: Frames, sample_rate: int) -> Levels:
-    """Level in dBFS of each whole 10 ms of `samples`, shape (n,), its mean left out; never under -120."""
+    """Level in dBFS of each whole 10 ms of `samples`, shape (n,), without its mean; at least -120."""
     length = round(FRAME_S * sample_rate)
     count = len(samples) // length
     frames = samples[: count * length].reshape(count, length).astype(np.float32) / np.float32(32768.0)
@@ -108,8 +108,8 @@ def frame_levels(samples: Frames, sample_rate: int) -> Levels:
     return np.asarray(10 * np.log10(np.maximum(power, 10 ** (LOWEST_DBFS / 10))))
 
 
-def judge_enhancement(levels_dbfs: Levels, rules: EnhancementRules | None = None) -> EnhancementHint:
-    """Judge by frames of 10 ms with speech and pauses in them; `none` also where there are too few pauses to tell."""
+def detect_enhancement(levels_dbfs: Levels, rules: EnhancementRules | None = None) -> EnhancementHint:
+    """Detect from 10 ms frames with speech and pauses; `none` also if there are too few pauses."""
     rules = rules or enhancement_rules()
     if len(levels_dbfs) == 0:
         return EnhancementHint(Enhancement.NONE, None)
@@ -125,7 +125,7 @@ def judge_enhancement(levels_dbfs: Levels, rules: EnhancementRules | None = None
 
 
 def _pauses(levels: Levels, soft: NDArray[np.bool_]) -> list[Levels]:
-    """The levels of each stretch of soft frames that stands between loud ones."""
+    """The levels of each stretch of soft frames between loud ones."""
     edges = np.flatnonzero(np.diff(soft.astype(np.int8))) + 1
     pieces = np.split(levels, edges)
     return [piece for index, piece in enumerate(pieces) if 0 < index < len(pieces) - 1 and soft[edges[index - 1]]]
@@ -150,7 +150,7 @@ def _is_gated(pauses: list[Levels], rules: GateRules) -> bool:
 
 
 def _plateau_before_step(pause: Levels, rules: GateRules) -> float | None:
-    """Level of the noise before it is cut off; None where it is not."""
+    """Level of the noise before it is cut off; None if it is not."""
     plateau, step = round(rules.plateau_s / FRAME_S), round(rules.step_s / FRAME_S)
     for first in range(plateau, len(pause) - step - plateau + 1):
         before, after = pause[first - plateau : first], pause[first + step : first + step + plateau]

@@ -1,4 +1,4 @@
-"""What the meter and the live waveform show; fed by one thread, read by any other at any time."""
+"""Data of the level meter and the live waveform; written by one thread, read by any."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -11,27 +11,27 @@ from vbdesk.contract.limits import MAX_DURATION_S
 from vbdesk.voice.level import to_dbfs
 
 FULL_SCALE = 32768.0
-CLIPPED = 32_100  # as the check counts it: 0.98 of full scale
+CLIPPED = 32_100  # as in the take check: 0.98 of full scale
 MIN_CLIPPED_RUN = 3
 HOLD_S = 1.5
 RMS_S = 0.3
 FLOOR_S = 10.0
 FLOOR_PERCENTILE = 10
-SILENT_PEAK = 1  # a muted converter may still toggle its last bit; no microphone is this quiet
+SILENT_PEAK = 1  # a muted converter may still toggle its last bit
 PAIRS_PER_SECOND = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Levels:
-    """A moment of the meter, in dBFS; -inf is digital silence.
+class InputLevels:
+    """A reading of the meter, in dBFS; -inf is digital silence.
 
     Attributes:
         peak_dbfs: of the last block.
         held_peak_dbfs: of the last 1.5 s.
         rms_dbfs: of the last 0.3 s.
-        clipping: the converter was at its limit within the last 1.5 s.
-        noise_floor_dbfs: what 10 % of the last 10 s stay under; None during the first second.
-        silent_s: for how long there was nothing but digital silence, as of a muted or forbidden microphone.
+        clipping: whether the converter was at its limit within the last 1.5 s.
+        noise_floor_dbfs: 10th percentile of the last 10 s; None during the first second.
+        silent_s: duration of digital silence until now, as of a muted or forbidden microphone.
     """
 
     peak_dbfs: float
@@ -42,11 +42,11 @@ class Levels:
     silent_s: float = 0.0
 
 
-SILENCE = Levels(-np.inf, -np.inf, -np.inf, False, None)
+SILENCE = InputLevels(-np.inf, -np.inf, -np.inf, False, None)
 
 
-class LevelMeter:
-    """Levels of a stream of blocks."""
+class InputLevelMeter:
+    """Measures the levels of a stream of blocks."""
 
     def __init__(self, sample_rate: int) -> None:
         self._sample_rate = sample_rate
@@ -56,7 +56,7 @@ class LevelMeter:
         self._snapshot = SILENCE
 
     def feed(self, samples: Frames) -> None:
-        """Take in a block, shape (n,)."""
+        """Add a block, shape (n,)."""
         if len(samples) == 0:
             return
         values = samples.astype(np.float32)
@@ -71,11 +71,11 @@ class LevelMeter:
             self._blocks.popleft()
         self._snapshot = self._measured()
 
-    def levels(self) -> Levels:
-        """The latest levels."""
+    def levels(self) -> InputLevels:
+        """The latest reading."""
         return self._snapshot
 
-    def _measured(self) -> Levels:
+    def _measured(self) -> InputLevels:
         held = [block for block in self._blocks if block[0] > self._time_s - HOLD_S]
         recent = [block[2] for block in self._blocks if block[0] > self._time_s - RMS_S]
         floor = None
@@ -83,7 +83,7 @@ class LevelMeter:
             floor = to_dbfs(
                 float(np.sqrt(np.percentile([block[2] for block in self._blocks], FLOOR_PERCENTILE)) / FULL_SCALE)
             )
-        return Levels(
+        return InputLevels(
             peak_dbfs=to_dbfs(self._blocks[-1][1] / FULL_SCALE),
             held_peak_dbfs=to_dbfs(max(block[1] for block in held) / FULL_SCALE),
             rms_dbfs=to_dbfs(float(np.sqrt(np.mean(recent))) / FULL_SCALE),
@@ -94,7 +94,7 @@ class LevelMeter:
 
 
 class LiveEnvelope:
-    """Lowest and highest sample of every 10 ms, for as long as a recording may be."""
+    """Lowest and highest sample of every 10 ms, up to the longest recording."""
 
     def __init__(self, sample_rate: int) -> None:
         self._step = sample_rate // PAIRS_PER_SECOND
@@ -103,17 +103,17 @@ class LiveEnvelope:
         self._rest = np.empty(0, np.int16)
 
     def feed(self, samples: Frames) -> None:
-        """Take in a block, shape (n,)."""
+        """Add a block, shape (n,)."""
         samples = np.concatenate([self._rest, samples])
         count = min(len(samples) // self._step, len(self._pairs) - self._count)
         steps = samples[: count * self._step].reshape(count, self._step)
         self._pairs[self._count : self._count + count, 0] = steps.min(axis=1)
         self._pairs[self._count : self._count + count, 1] = steps.max(axis=1)
-        self._count += count  # last: a reader sees only finished pairs
+        self._count += count  # last, so that readers see only finished pairs
         self._rest = samples[count * self._step :]
 
     def pairs(self) -> NDArray[np.int16]:
-        """Pairs so far, shape (n, 2), low and high; a view, not to be written to."""
+        """Pairs so far, shape (n, 2), low and high; a view, not to be changed."""
         return self._pairs[: self._count]
 
 

@@ -1,4 +1,4 @@
-"""A microphone as a stream of blocks: the real one through PortAudio, and a twin that plays a file."""
+"""A microphone as a stream of blocks: the real one through PortAudio, and one for tests that plays a file."""
 
 import contextlib
 import threading
@@ -15,13 +15,13 @@ from vbdesk.capture import portaudio
 from vbdesk.capture.devices import Device
 from vbdesk.capture.encrypted_take import Frames
 
-SAMPLE_RATE = 48_000  # Hz; the sound system resamples where a device has another rate
+SAMPLE_RATE = 48_000  # Hz; the sound system resamples for other devices
 BLOCK_FRAMES = 960  # 20 ms
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Frames as they came, shape (n,), int16, mono; `overflowed` when some were lost before them."""
+    """Frames of the microphone, shape (n,), int16, mono; `overflowed` if some were lost before them."""
 
     samples: Frames
     overflowed: bool = False
@@ -34,7 +34,7 @@ class MicrophoneError(Exception):
     """The microphone cannot be used; `str(error)` is one sentence for a person."""
 
 
-class Session(Protocol):
+class MicrophoneStream(Protocol):
     """An open microphone."""
 
     @property
@@ -46,15 +46,15 @@ class Session(Protocol):
 
 
 class Microphone(Protocol):
-    """Something that can be listened to."""
+    """A source of sound."""
 
-    def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> Session:
-        """Begin to listen on `device`, the system's choice if None. May block for some seconds, never for longer.
+    def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> MicrophoneStream:
+        """Open `device`, the system's choice if None. May block for some seconds, never longer.
 
         Args:
-            device: which one.
-            sink: gets every block, in the sound system's thread: it must only put the block away.
-            on_end: called once if the stream ends by itself.
+            device: the microphone.
+            sink: receives every block, in the sound system's thread: it must only store the block.
+            on_end: called once if the stream ends unexpectedly.
 
         Raises:
             MicrophoneError: it cannot be opened.
@@ -64,14 +64,14 @@ class Microphone(Protocol):
 class PortAudioMicrophone:
     """The microphones of this computer."""
 
-    def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> "PortAudioSession":
-        """Begin to listen; see `Microphone.open`."""
+    def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> "PortAudioStream":
+        """Open a device; see `Microphone.open`."""
 
-        def opened() -> PortAudioSession:
+        def opened() -> PortAudioStream:
             try:
                 portaudio.refresh_if_idle()
                 index = None if device is None else portaudio.input_index(device.name, device.host_api)
-                return PortAudioSession(index, sink, on_end)
+                return PortAudioStream(index, sink, on_end)
             except (portaudio.errors(), ValueError, OSError) as error:
                 name = f"“{device.name}”" if device else "of this computer"
                 raise MicrophoneError(
@@ -80,14 +80,14 @@ class PortAudioMicrophone:
                 ) from error
 
         try:
-            return portaudio.answered(opened, PortAudioSession.close)
+            return portaudio.answered(opened, PortAudioStream.close)
         except portaudio.SoundSystemHangs as error:
             raise MicrophoneError(
-                f"{error} Nothing was recorded; wait a moment and try again, or start the computer anew."
+                f"{error} Nothing was recorded; wait a moment and try again, or restart the computer."
             ) from error
 
 
-class PortAudioSession:
+class PortAudioStream:
     """An open stream of PortAudio."""
 
     def __init__(self, index: int | None, sink: Sink, on_end: Callable[[], None]) -> None:
@@ -111,10 +111,10 @@ class PortAudioSession:
 
 
 class FileMicrophone:
-    """A microphone that hears a file, and can be pulled out; it lists itself as a device, too.
+    """A microphone for tests that plays a file and can be unplugged; it also lists itself as a device.
 
-    With `pace` it plays by itself from `open` on, `pace` times as fast as real time, and then goes on with silence.
-    Without, it plays what `play` asks for, at once.
+    With `pace` it plays from `open` on, `pace` times as fast as real time, and continues with silence.
+    Without it, it plays what `play` asks for, at once.
     """
 
     def __init__(self, sound: Path | Frames, sample_rate: int = SAMPLE_RATE, pace: float | None = None) -> None:
@@ -128,26 +128,26 @@ class FileMicrophone:
         self._position = 0
         self._frozen = False
         self._listed = True
-        self._session: FileSession | None = None
+        self._session: FileStream | None = None
         self.device = Device("File microphone", "file", True)
 
-    def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> "FileSession":
-        """Begin to listen; MicrophoneError once it is unplugged."""
+    def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> "FileStream":
+        """Open it; MicrophoneError if it is unplugged."""
         if not self._listed:
             raise MicrophoneError(
                 f"The microphone “{self.device.name}” cannot be opened. Nothing was recorded; plug it in again."
             )
-        self._session = FileSession(self._sample_rate, sink, on_end)
+        self._session = FileStream(self._sample_rate, sink, on_end)
         if self._pace is not None:
             self._session.run(self._play_by_itself)
         return self._session
 
     def devices(self) -> list[Device]:
-        """Itself, as long as it is plugged in."""
+        """Itself, while it is plugged in."""
         return [self.device] if self._listed else []
 
     def play(self, seconds: float) -> None:
-        """Let the next `seconds` be heard at once; silence follows the end of the file."""
+        """Play the next `seconds` at once; silence follows the end of the file."""
         left = round(seconds * self._sample_rate)
         while left > 0 and self._session is not None and not self._frozen:
             count = min(left, BLOCK_FRAMES)
@@ -155,7 +155,7 @@ class FileMicrophone:
             left -= count
 
     def unplug(self) -> None:
-        """Pull it out, with no other microphone there: the stream ends."""
+        """Unplug it, without another microphone: the stream ends."""
         self._listed = False
         session, self._session = self._session, None
         if session is not None:
@@ -163,15 +163,15 @@ class FileMicrophone:
             session.on_end()
 
     def replace(self) -> None:
-        """Pull it out with another one there: the sound goes on, and nothing says so but the list."""
+        """Unplug it, with another microphone: the stream continues, and only the list shows it."""
         self._listed = False
 
     def plug(self) -> None:
-        """Put it back."""
+        """Plug it in again."""
         self._listed = True
 
     def freeze(self, frozen: bool = True) -> None:
-        """Let the sound system hang, or go on."""
+        """Let the sound system hang, or continue."""
         self._frozen = frozen
 
     def _next(self, count: int) -> Frames:
@@ -179,7 +179,7 @@ class FileMicrophone:
         self._position += count
         return np.concatenate([heard, np.zeros(count - len(heard), np.int16)])
 
-    def _play_by_itself(self, session: "FileSession") -> None:
+    def _play_by_itself(self, session: "FileStream") -> None:
         block_s = BLOCK_FRAMES / self._sample_rate / (self._pace or 1.0)
         due = time.monotonic()
         while not session.stopping.wait(max(0.0, due - time.monotonic())):
@@ -188,8 +188,8 @@ class FileMicrophone:
                 session.sink(Block(self._next(BLOCK_FRAMES)))
 
 
-class FileSession:
-    """An open FileMicrophone."""
+class FileStream:
+    """A stream of FileMicrophone."""
 
     def __init__(self, sample_rate: int, sink: Sink, on_end: Callable[[], None]) -> None:
         self.sample_rate = sample_rate
@@ -198,7 +198,7 @@ class FileSession:
         self.stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def run(self, player: Callable[["FileSession"], None]) -> None:
+    def run(self, player: Callable[["FileStream"], None]) -> None:
         """Play in a thread until closed."""
         self._thread = threading.Thread(target=player, args=(self,), name="file-microphone", daemon=True)
         self._thread.start()

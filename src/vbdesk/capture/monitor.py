@@ -1,4 +1,4 @@
-"""Listen without recording: for choosing a microphone, the check of the room, and what is wrong with the sound."""
+"""Listen without recording: to choose a microphone, check the room, and detect faults of the sound."""
 
 import queue
 import threading
@@ -8,11 +8,11 @@ import numpy as np
 
 from vbdesk.capture.devices import Device
 from vbdesk.capture.encrypted_take import Frames
-from vbdesk.capture.enhancement import Enhancement, EnhancementHint, Levels, frame_levels, judge_enhancement
-from vbdesk.capture.meter import SILENCE, LevelMeter
-from vbdesk.capture.meter import Levels as MeterLevels
-from vbdesk.capture.microphone import Block, Microphone, Session
-from vbdesk.capture.room_check import RoomFinding, judge_room, room_rules
+from vbdesk.capture.enhancement import Enhancement, EnhancementHint, Levels, detect_enhancement, frame_levels
+from vbdesk.capture.meter import SILENCE, InputLevelMeter
+from vbdesk.capture.meter import InputLevels as MeterLevels
+from vbdesk.capture.microphone import Block, Microphone, MicrophoneStream
+from vbdesk.capture.room_check import RoomFinding, rate_room, room_rules
 
 ENHANCEMENT_MEMORY_S = 30.0
 ENHANCEMENT_EVERY_S = 2.0
@@ -21,22 +21,22 @@ NO_HINT = EnhancementHint(Enhancement.NONE, None)
 
 
 class Monitor:
-    """The meter without a recording. `start` and `stop` may block for some seconds, the rest never does."""
+    """The meter without a recording. Only `start` and `stop` may block, for some seconds."""
 
     def __init__(self, microphone: Microphone) -> None:
         self._microphone = microphone
-        self._session: Session | None = None
+        self._session: MicrophoneStream | None = None
         self._listening: _Listening | None = None
 
     def start(self, device: Device | None) -> None:
-        """Begin to listen. Raises MicrophoneError."""
+        """Open the microphone. Raises MicrophoneError."""
         self.stop()
         blocks: queue.SimpleQueue[Block | None] = queue.SimpleQueue()
         session = self._microphone.open(device, blocks.put, lambda: blocks.put(None))
         self._session, self._listening = session, _Listening(blocks, session.sample_rate)
 
     def stop(self) -> None:
-        """End."""
+        """Close the microphone."""
         session, self._session = self._session, None
         listening, self._listening = self._listening, None
         if session is not None:
@@ -45,27 +45,27 @@ class Monitor:
             listening.stop()
 
     def levels(self) -> MeterLevels:
-        """The meter."""
+        """The latest reading of the meter."""
         listening = self._listening
         return SILENCE if listening is None else listening.meter.levels()
 
     def ended(self) -> bool:
-        """Whether the stream has ended by itself: the microphone is gone, or the sound system."""
+        """Whether the stream has ended unexpectedly: the microphone is gone, or the sound system."""
         listening = self._listening
         return listening is not None and listening.ended
 
     def check_room(self) -> None:
-        """Judge the next three seconds; `room` then gives what was found."""
+        """Rate the next three seconds; `room` then returns the result."""
         if self._listening is not None:
             self._listening.begin_room()
 
     def room(self) -> RoomFinding | None:
-        """What the check of the room found; None before, and while it listens."""
+        """The result of the room check; None before and during it."""
         listening = self._listening
         return None if listening is None else listening.room
 
     def enhancement(self) -> EnhancementHint:
-        """Whether the operating system seems to change the voice, by the last half minute with speech in it."""
+        """Enhancement by the operating system, from the last half minute with speech."""
         listening = self._listening
         return NO_HINT if listening is None else listening.hint
 
@@ -74,7 +74,7 @@ class _Listening:
     """One open microphone, measured in a thread of its own."""
 
     def __init__(self, blocks: "queue.SimpleQueue[Block | None]", sample_rate: int) -> None:
-        self.meter = LevelMeter(sample_rate)
+        self.meter = InputLevelMeter(sample_rate)
         self.room: RoomFinding | None = None
         self.hint = NO_HINT
         self.ended = False
@@ -114,7 +114,7 @@ class _Listening:
             return
         self._room_so_far.append(samples)
         if sum(map(len, self._room_so_far)) >= self._room_frames:
-            self.room = judge_room(np.concatenate(self._room_so_far), self._rate)
+            self.room = rate_room(np.concatenate(self._room_so_far), self._rate)
             self._room_so_far = None
 
     def _feed_enhancement(self, samples: Frames) -> None:
@@ -127,4 +127,4 @@ class _Listening:
         self._since_hint_s += heard / self._rate
         if self._since_hint_s >= ENHANCEMENT_EVERY_S:
             self._since_hint_s = 0.0
-            self.hint = judge_enhancement(np.concatenate(self._seconds))
+            self.hint = detect_enhancement(np.concatenate(self._seconds))

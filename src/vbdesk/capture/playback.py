@@ -1,4 +1,4 @@
-"""Play a take, and say where."""
+"""Play a take, and report the position."""
 
 import threading
 from collections.abc import Callable
@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from vbdesk.capture import portaudio
-from vbdesk.capture.clock import Clock, SystemClock
 from vbdesk.capture.encrypted_take import TakeAudio
+from vbdesk.clock import Clock, SystemClock
 
 
 class PlaybackError(Exception):
@@ -16,37 +16,37 @@ class PlaybackError(Exception):
 
 
 class Player(Protocol):
-    """Plays one take at a time. `load`, `play` and `close` may block: not for the thread of a window."""
+    """Plays one take at a time. `load`, `play` and `close` may block: not for the GUI thread."""
 
     def load(self, audio: TakeAudio) -> None:
-        """Make `audio` what is played, from its start, paused."""
+        """Load `audio`, paused at its start."""
 
     def play(self) -> None:
-        """Go on from where it is; from the start, if it is at the end. Raises PlaybackError."""
+        """Play from the present position; from the start, if it is at the end. Raises PlaybackError."""
 
     def pause(self) -> None:
-        """Stay where it is."""
+        """Pause at the present position."""
 
     def seek(self, position_s: float) -> None:
-        """Go to a moment."""
+        """Move to a position."""
 
     @property
     def position_s(self) -> float:
-        """Where it is; cheap."""
+        """The present position in seconds; cheap."""
 
     @property
     def playing(self) -> bool:
-        """Whether it plays; False once it is at the end."""
+        """Whether it plays; False at the end."""
 
     def close(self) -> None:
-        """Let go of the loudspeaker."""
+        """Release the loudspeaker."""
 
 
 class PortAudioPlayer:
     """Plays on the system's loudspeaker."""
 
     def __init__(self, on_end: Callable[[], None] | None = None) -> None:
-        """Make a player; `on_end` is called when a take was played to its end, in the sound system's thread."""
+        """Make a player; the sound system's thread calls `on_end` when a take was played to its end."""
         self._on_end = on_end
         self._lock = threading.Lock()
         self._samples = np.empty(0, np.int16)
@@ -56,12 +56,12 @@ class PortAudioPlayer:
         self._stream: Any = None
 
     def load(self, audio: TakeAudio) -> None:
-        """Make `audio` what is played, from its start, paused."""
+        """Load `audio`, paused at its start."""
         self.close()
         self._samples, self._rate, self._frame = audio.samples, audio.sample_rate, 0
 
     def play(self) -> None:
-        """Go on from where it is; from the start, if it is at the end. Raises PlaybackError."""
+        """Play from the present position; from the start, if it is at the end. Raises PlaybackError."""
         if self._frame >= len(self._samples):
             self._frame = 0
         self._playing = True
@@ -78,17 +78,17 @@ class PortAudioPlayer:
                 ) from error
 
     def pause(self) -> None:
-        """Stay where it is."""
+        """Pause at the present position."""
         self._playing = False
 
     def seek(self, position_s: float) -> None:
-        """Go to a moment."""
+        """Move to a position."""
         with self._lock:
             self._frame = min(max(round(position_s * self._rate), 0), len(self._samples))
 
     @property
     def position_s(self) -> float:
-        """Where it is."""
+        """The present position in seconds."""
         return self._frame / self._rate
 
     @property
@@ -97,7 +97,7 @@ class PortAudioPlayer:
         return self._playing
 
     def close(self) -> None:
-        """Let go of the loudspeaker."""
+        """Release the loudspeaker."""
         self._playing = False
         stream, self._stream = self._stream, None
         if stream is not None:
@@ -124,7 +124,7 @@ class PortAudioPlayer:
 
 
 class SilentPlayer:
-    """Plays nothing, in as much time as it would take."""
+    """A player for tests: silent, but with real durations."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
@@ -133,27 +133,27 @@ class SilentPlayer:
         self._since: float | None = None
 
     def load(self, audio: TakeAudio) -> None:
-        """Make `audio` what is played, from its start, paused."""
+        """Load `audio`, paused at its start."""
         self._duration_s, self._position_s, self._since = audio.duration_s, 0.0, None
 
     def play(self) -> None:
-        """Go on from where it is; from the start, if it is at the end."""
+        """Play from the present position; from the start, if it is at the end."""
         self._position_s = 0.0 if self.position_s >= self._duration_s else self.position_s
         self._since = self._clock.monotonic()
 
     def pause(self) -> None:
-        """Stay where it is."""
+        """Pause at the present position."""
         self._position_s, self._since = self.position_s, None
 
     def seek(self, position_s: float) -> None:
-        """Go to a moment."""
+        """Move to a position."""
         self._position_s = min(max(position_s, 0.0), self._duration_s)
         if self._since is not None:
             self._since = self._clock.monotonic()
 
     @property
     def position_s(self) -> float:
-        """Where it is."""
+        """The present position in seconds."""
         played_s = 0.0 if self._since is None else self._clock.monotonic() - self._since
         return min(self._position_s + played_s, self._duration_s)
 
@@ -163,5 +163,5 @@ class SilentPlayer:
         return self._since is not None and self.position_s < self._duration_s
 
     def close(self) -> None:
-        """Stop."""
+        """Stop playing."""
         self.pause()

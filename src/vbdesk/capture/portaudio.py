@@ -1,8 +1,8 @@
-"""The one place that touches PortAudio in this process.
+"""The only module that uses PortAudio in this process.
 
-PortAudio lists the devices once. Taking the list anew ends every open stream, so that happens only while none is open.
-sounddevice is imported on first use: it may block for seconds while the sound system hangs. Every call that may is made
-by `answered`, so that nothing waits for longer than some seconds, the end of the program included.
+PortAudio reads the list of devices once. Reading it again ends every open stream, so that happens only while none is
+open. sounddevice is imported on first use: it may block for seconds while the sound system hangs. Every call that may
+block goes through `answered`, so that nothing waits longer than some seconds, not even the end of the program.
 """
 
 import atexit
@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from vbdesk.capture.call_timeout import NoAnswer, within
+from vbdesk.capture.call_timeout import CallTimedOut, call_within
 
 OPEN_LIMIT_S = 6.0  # a cold start of a sound server takes up to four
 CLOSE_LIMIT_S = 2.0
@@ -27,7 +27,7 @@ class SoundSystemHangs(Exception):
 
 
 def answered(work: Callable[[], T], undo: Callable[[T], None]) -> T:
-    """Call `work` with the lock held; `undo` gets what comes too late.
+    """Call `work` with the lock held; `undo` receives a result that comes too late.
 
     Raises:
         SoundSystemHangs: no answer in time.
@@ -38,13 +38,13 @@ def answered(work: Callable[[], T], undo: Callable[[T], None]) -> T:
             return work()
 
     try:
-        return within(OPEN_LIMIT_S, locked, undo)
-    except NoAnswer as error:
+        return call_within(OPEN_LIMIT_S, locked, undo)
+    except CallTimedOut as error:
         raise SoundSystemHangs("The sound system of this computer does not answer.") from error
 
 
 def _sounddevice() -> Any:
-    """The library; its end of the program is ours, which has a limit."""
+    """The library, with our exit handler, which has a timeout, in place of its own."""
     import sounddevice as sd
 
     if not _ours:
@@ -55,18 +55,18 @@ def _sounddevice() -> Any:
 
 
 def _leave(sd: Any) -> None:
-    with contextlib.suppress(NoAnswer):
-        within(CLOSE_LIMIT_S, sd._exit_handler)
+    with contextlib.suppress(CallTimedOut):
+        call_within(CLOSE_LIMIT_S, sd._exit_handler)
 
 
 def errors() -> type[Exception]:
-    """What PortAudio raises."""
+    """PortAudio's exception."""
     failure: type[Exception] = _sounddevice().PortAudioError
     return failure
 
 
 def refresh_if_idle() -> None:
-    """Take the list of devices anew, 35 ms, unless a stream is open."""
+    """Read the list of devices again, 35 ms, unless a stream is open."""
     sd = _sounddevice()
     with lock:
         if not _open:
@@ -75,7 +75,7 @@ def refresh_if_idle() -> None:
 
 
 def input_index(name: str, host_api: str) -> int:
-    """Number of an input device now. Raises ValueError if there is none of this name."""
+    """Present number of an input device. Raises ValueError if there is none of this name."""
     sd = _sounddevice()
     for index, device in enumerate(sd.query_devices()):
         if device["name"] == name and device["max_input_channels"] > 0:
@@ -92,7 +92,7 @@ def open_input(
     callback: Callable[[Any, int, Any, Any], None],
     finished: Callable[[], None],
 ) -> Any:
-    """Start a mono int16 input stream, at the device's own rate where it refuses `sample_rate`."""
+    """Start a mono int16 input stream; at the device's own rate if it refuses `sample_rate`."""
     sd = _sounddevice()
     settings = {
         "device": index,
@@ -120,7 +120,7 @@ def open_output(sample_rate: int, callback: Callable[[Any, int, Any, Any], None]
 
 
 def close(stream: Any) -> None:
-    """End a stream; one that does not end in time is left to end by itself."""
+    """End a stream; one that does not end in time continues in its thread."""
 
     def closed() -> None:
         with lock:
@@ -128,8 +128,8 @@ def close(stream: Any) -> None:
                 _open.remove(stream)
                 stream.close(ignore_errors=True)
 
-    with contextlib.suppress(NoAnswer):
-        within(CLOSE_LIMIT_S, closed)
+    with contextlib.suppress(CallTimedOut):
+        call_within(CLOSE_LIMIT_S, closed)
 
 
 def _started(stream: Any) -> Any:

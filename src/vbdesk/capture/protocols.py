@@ -1,7 +1,7 @@
-"""What a person is asked to say: read from resources/protocols, in the languages each file has.
+"""Recording protocols: what a person is asked to say, from resources/protocols, in several languages.
 
-A file is one task, or a sequence of tasks that are made in one recording. Languages are BCP-47 tags; what is asked for
-is found by RFC 4647's lookup (`de-AT` finds `de`), and English stands in for what is missing.
+A file is one task, or a sequence of tasks that are recorded together. Languages are BCP-47 tags, matched by RFC 4647
+lookup (`de-AT` finds `de`), with English as the fallback.
 """
 
 from functools import cache
@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from vbdesk.capture.speech_meter import SpeechSoFar
+from vbdesk.capture.speech_meter import SpeechProgress
 from vbdesk.contract.language import look_up_language
 from vbdesk.contract.limits import MAX_DURATION_S
 from vbdesk.data_files import read_toml
@@ -64,17 +64,17 @@ _ProtocolFile = Annotated[_TaskFile | _SequenceFile, Field(discriminator="kind")
 _FILE: TypeAdapter[_TaskFile | _SequenceFile] = TypeAdapter(_ProtocolFile)
 
 
-class Task(_Strict):
-    """One thing that a person is asked to do, in one language.
+class ProtocolTask(_Strict):
+    """One task for a person, in one language.
 
     Attributes:
-        language: of the words; a fallback where the task does not have the language that was asked for.
-        seconds: about how long it takes.
-        min_speech_s: how much net speech it needs.
-        counts: what counts as such: speech, or any sound of the voice, as in a held vowel.
-        act: what the person does, to go on after “then”.
-        text: shown large while recording; blank lines part paragraphs.
-        picture: a drawing to show, None for text alone.
+        language: of the words; a fallback if the task lacks the requested language.
+        seconds: approximate duration.
+        min_speech_s: net speech that it needs.
+        counts: what counts as such: speech, or any voiced sound, as in a held vowel.
+        act: what the person does; continues a sentence after “then”.
+        text: shown large while recording; blank lines separate paragraphs.
+        picture: a drawing to show; None for text only.
     """
 
     task_id: str
@@ -87,21 +87,21 @@ class Task(_Strict):
     text: str
     picture: Path | None
 
-    def counted_s(self, so_far: SpeechSoFar) -> float:
-        """How much of what it needs was said since it began."""
+    def counted_s(self, so_far: SpeechProgress) -> float:
+        """How much of the required speech was said since it began."""
         return so_far.task_speech_s if self.counts == "speech" else so_far.task_sound_s
 
-    def progress(self, so_far: SpeechSoFar) -> float:
-        """The same as a share of what it needs, 0 to 1."""
+    def progress(self, so_far: SpeechProgress) -> float:
+        """The same as a share, 0 to 1."""
         return min(1.0, self.counted_s(so_far) / self.min_speech_s)
 
 
-class Protocol(_Strict):
+class RecordingProtocol(_Strict):
     """One protocol in one language: a task, or several in one recording.
 
     Attributes:
-        protocol_id, version, language: what is kept with a recording.
-        tasks: in their order; one for most protocols.
+        protocol_id, version, language: stored with a recording.
+        tasks: in their order; most protocols have one.
     """
 
     protocol_id: str
@@ -110,16 +110,16 @@ class Protocol(_Strict):
     icon: str
     title: str
     help: str
-    tasks: tuple[Task, ...]
+    tasks: tuple[ProtocolTask, ...]
 
     @property
     def seconds(self) -> int:
-        """About how long it takes."""
+        """Approximate duration in seconds."""
         return sum(task.seconds for task in self.tasks)
 
     @property
     def min_speech_s(self) -> float:
-        """How much net speech it needs altogether."""
+        """Net speech that all tasks need."""
         return sum(task.min_speech_s for task in self.tasks)
 
     @property
@@ -138,20 +138,20 @@ class Protocol(_Strict):
         return self.tasks[0].picture
 
     def about(self) -> dict[str, object]:
-        """What a take's manifest says of it."""
+        """The protocol's entry in a take's manifest."""
         return {"protocol": self.protocol_id, "protocol_version": self.version, "language": self.language}
 
 
 @cache
-def protocols(language: str = FALLBACK_LANGUAGE, folder: Path | None = None) -> tuple[Protocol, ...]:
-    """Every protocol, in its order, in the nearest language it has.
+def protocols(language: str = FALLBACK_LANGUAGE, folder: Path | None = None) -> tuple[RecordingProtocol, ...]:
+    """Every protocol, in order, in the nearest available language.
 
     Args:
         language: BCP-47 tag.
-        folder: where the files are; the ones that ship with the product if None.
+        folder: of the files; the shipped ones if None.
 
     Raises:
-        ValueError: a file breaks the form.
+        ValueError: a file is invalid.
     """
     files = _shipped_files() if folder is None else _files(folder)
     return tuple(_in_language(file, files, language, folder) for file in sorted(files.values(), key=_order))
@@ -159,14 +159,14 @@ def protocols(language: str = FALLBACK_LANGUAGE, folder: Path | None = None) -> 
 
 @cache
 def protocol_languages(folder: Path | None = None) -> tuple[str, ...]:
-    """Languages that every protocol has, English first."""
+    """Languages of all protocols, English first."""
     files = (_shipped_files() if folder is None else _files(folder)).values()
     common = set.intersection(*(set(file.languages) for file in files))
     return tuple(sorted(common, key=lambda tag: (tag != FALLBACK_LANGUAGE, tag)))
 
 
 def nearest_language(wanted: str, there_are: tuple[str, ...]) -> str:
-    """The tag of `there_are` that `wanted` finds by RFC 4647 lookup, whatever its case; English if none."""
+    """The tag of `there_are` that matches `wanted` by RFC 4647 lookup, ignoring case; English if none."""
     return look_up_language(wanted, there_are) or FALLBACK_LANGUAGE
 
 
@@ -204,12 +204,12 @@ def _in_language(
     files: dict[str, _TaskFile | _SequenceFile],
     wanted: str,
     folder: Path | None,
-) -> Protocol:
+) -> RecordingProtocol:
     language = nearest_language(wanted, tuple(file.languages))
     steps = file.steps if isinstance(file, _SequenceFile) else (file.id,)
     tasks = (files[step] for step in steps)
     words = file.languages[language]
-    return Protocol(
+    return RecordingProtocol(
         protocol_id=file.id,
         version=file.version,
         language=language,
@@ -220,13 +220,13 @@ def _in_language(
     )
 
 
-def _task(file: _TaskFile, wanted: str, folder: Path | None) -> Task:
+def _task(file: _TaskFile, wanted: str, folder: Path | None) -> ProtocolTask:
     language = nearest_language(wanted, tuple(file.languages))
     words = file.languages[language]
     picture = None
     if file.picture is not None:
         picture = resource("protocols", file.picture) if folder is None else folder / file.picture
-    return Task(
+    return ProtocolTask(
         task_id=file.id,
         language=language,
         seconds=file.seconds,

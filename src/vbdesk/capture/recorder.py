@@ -1,4 +1,4 @@
-"""Record takes, one at a time: from the microphone's blocks to sealed sound on disk, whatever happens in between."""
+"""Record takes, one at a time: from the microphone's blocks to encrypted sound on disk, with every failure handled."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk import __version__
-from vbdesk.capture.clock import Clock, SystemClock
 from vbdesk.capture.devices import Device, DeviceLister
-from vbdesk.capture.encrypted_take import SealedTakeWriter
-from vbdesk.capture.meter import SILENCE, Levels
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
+from vbdesk.capture.meter import SILENCE, InputLevels
 from vbdesk.capture.microphone import Microphone
-from vbdesk.capture.recording import Health, Phase, Recording
-from vbdesk.capture.speech_meter import SpeechMeter, SpeechSoFar
+from vbdesk.capture.recording import RecordingHealth, RecordingPhase, RunningTake
+from vbdesk.capture.speech_meter import SpeechMeter, SpeechProgress
 from vbdesk.capture.take import EndReason, Take
+from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.ids import new_id
 from vbdesk.privacy import make_private
 
-__all__ = ["EndReason", "Health", "Phase", "Recorder", "RecordingFailed", "Take"]
+__all__ = ["EndReason", "Recorder", "RecordingFailed", "RecordingHealth", "RecordingPhase", "Take"]
 
 
 class RecordingFailed(Exception):
@@ -28,7 +28,7 @@ class RecordingFailed(Exception):
 
 
 class Recorder:
-    """Records one take at a time. `start`, `stop` and `close` may block: not for the thread of a window."""
+    """Records one take at a time. `start`, `stop` and `close` may block: not for the GUI thread."""
 
     def __init__(
         self,
@@ -38,20 +38,20 @@ class Recorder:
         clock: Clock | None = None,
         lister: DeviceLister | None = None,
         on_finished: Callable[[Take], None] | None = None,
-        open_writer: Callable[..., SealedTakeWriter] = SealedTakeWriter,
+        open_writer: Callable[..., EncryptedTakeWriter] = EncryptedTakeWriter,
         speech_meter: Callable[[int], SpeechMeter] | None = SpeechMeter,
     ) -> None:
         """Make a recorder.
 
         Args:
-            microphone: what to listen to.
+            microphone: the source of sound.
             takes_folder: where takes are written.
-            key_provider: gives the key that takes are sealed with; called by `start`.
+            key_provider: gives the library's key; called by `start`.
             clock: the system's if None.
-            lister: lets it notice that another microphone has taken over; not noticed if None.
-            on_finished: called once for every take, in the recorder's thread: hand it on, do not start from there.
+            lister: lets it detect that another microphone has taken over; not detected if None.
+            on_finished: called once for every take, in the recorder's thread; must not start a recording.
             open_writer: makes the writer of a take.
-            speech_meter: makes what counts speech while recording; speech is not counted if None.
+            speech_meter: makes the speech counter of a recording; speech is not counted if None.
         """
         self._microphone = microphone
         self._folder = takes_folder
@@ -61,40 +61,40 @@ class Recorder:
         self._on_finished = on_finished
         self._open_writer = open_writer
         self._speech_meter = speech_meter
-        self._recording: Recording | None = None
+        self._recording: RunningTake | None = None
 
     @property
-    def phase(self) -> Phase:
-        """What it does now."""
-        return Phase.IDLE if self._recording is None else self._recording.phase
+    def phase(self) -> RecordingPhase:
+        """The present phase."""
+        return RecordingPhase.IDLE if self._recording is None else self._recording.phase
 
     @property
     def elapsed_s(self) -> float:
-        """Length of the take so far, pauses and the lead-in left out."""
+        """Length of the take so far, without pauses and lead-in."""
         return 0.0 if self._recording is None else self._recording.elapsed_s
 
     @property
     def lead_in_left_s(self) -> float:
-        """How long until the take begins; 0 once it has."""
+        """Seconds until the take begins; 0 once it has."""
         return 0.0 if self._recording is None else self._recording.lead_in_left_s
 
     def start(self, device: Device | None, about: Mapping[str, Any] | None = None, lead_in_s: float = 0.0) -> None:
-        """Begin a take on `device`; `about` is sealed with it, so that a rescued take knows its subject.
+        """Begin a take on `device`; `about` is stored encrypted in it, so that a rescued take knows its subject.
 
         Args:
             device: the system's choice if None.
-            about: what is known of it; recorder, microphone, rate and time are added.
-            lead_in_s: sound that is heard before the take begins: the microphone is open by then, and so not a word
-                is lost, and the noise floor is known. A stop meanwhile cancels, as `cancel` does.
+            about: what is known about it; recorder, microphone, rate and time are added.
+            lead_in_s: seconds of sound before the take begins, so that no word is lost and the noise floor is known.
+                `stop` during the lead-in cancels, as `cancel` does.
 
         Raises:
             MicrophoneError: the microphone cannot be opened.
             RecordingFailed: a take is running, or nothing can be written.
         """
-        if self.phase is not Phase.IDLE:
+        if self.phase is not RecordingPhase.IDLE:
             raise RecordingFailed("A recording is running. Stop it before the next one begins.")
         self.close()
-        recording = Recording(self._clock, self._lister, device, self._on_finished, lead_in_s)
+        recording = RunningTake(self._clock, self._lister, device, self._on_finished, lead_in_s)
         session = self._microphone.open(device, recording.take_block, recording.stream_ended)
         path = self._folder / f"{new_id()}.take"
         described = {
@@ -121,12 +121,12 @@ class Recorder:
         self._recording = recording
 
     def pause(self) -> None:
-        """Leave out what comes, until `resume`; the meter goes on."""
+        """Leave out sound until `resume`; the meter continues."""
         if self._recording is not None:
             self._recording.pause()
 
     def resume(self) -> None:
-        """Take in what comes again."""
+        """Record again after a pause."""
         if self._recording is not None:
             self._recording.resume()
 
@@ -136,12 +136,12 @@ class Recorder:
             self._recording.mark()
 
     def begin_task(self, task_id: str) -> None:
-        """Note that a task of the protocol begins here, and count its speech anew."""
+        """Mark the start of a task of the protocol, and count its speech from zero."""
         if self._recording is not None:
             self._recording.mark(task_id)
 
     def stop(self) -> Take:
-        """End the take; returns once it is sealed, or the take that has ended by itself.
+        """End the take; returns it once it is encrypted on disk, also if it has ended before.
 
         Raises:
             RecordingFailed: there was no take.
@@ -154,28 +154,28 @@ class Recorder:
         return take
 
     def cancel(self) -> None:
-        """Call a take off that a person never saw begin; nothing is left behind."""
+        """Cancel a take before its begin was shown; deletes its file."""
         if self._recording is not None:
             self._recording.stop(EndReason.CANCELLED)
             self._recording.join()
 
     def close(self) -> None:
-        """Stop if need be, and let go of the microphone; a microphone that hangs is left behind after some seconds."""
+        """Stop if needed, and release the microphone; gives up on a hanging microphone after some seconds."""
         if self._recording is not None:
             self._recording.stop()
             self._recording.join()
 
-    def levels(self) -> Levels:
-        """The meter, cheap enough for every frame of a window."""
+    def levels(self) -> InputLevels:
+        """The latest reading of the meter, cheap enough for every frame of a window."""
         return SILENCE if self._recording is None else self._recording.levels()
 
-    def speech(self) -> SpeechSoFar:
-        """What was said so far; as cheap."""
-        return SpeechSoFar() if self._recording is None else self._recording.speech()
+    def speech(self) -> SpeechProgress:
+        """Speech counted so far; as cheap."""
+        return SpeechProgress() if self._recording is None else self._recording.speech()
 
-    def health(self) -> Health:
-        """Frames lost so far, and a microphone that gives nothing; as cheap."""
-        return Health() if self._recording is None else self._recording.health()
+    def health(self) -> RecordingHealth:
+        """Lost frames and silence so far; as cheap."""
+        return RecordingHealth() if self._recording is None else self._recording.health()
 
     def envelope(self) -> NDArray[np.int16]:
         """Lowest and highest sample of every 10 ms of the take, shape (n, 2)."""

@@ -1,8 +1,8 @@
 """One take from its first block to its end.
 
-The sound system's thread puts blocks into a queue; the recorder's takes them out, measures and seals them at least
-twice a second; a watch asks once in a while whether the microphone is still the one that was chosen, because the sound
-system goes on with another one without a word.
+The sound system's thread puts blocks into a queue. The recorder's thread takes them out, measures them, and writes them
+encrypted at least twice a second. A watch thread checks regularly whether the chosen microphone is still there, because
+the sound system silently continues with another one.
 """
 
 import contextlib
@@ -17,27 +17,27 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vbdesk.capture.boot_clock import BootTime
-from vbdesk.capture.clock import Clock
-from vbdesk.capture.devices import Device, DeviceLister, DevicesUnknown, is_among
-from vbdesk.capture.encrypted_take import Frames, SealedTakeWriter
-from vbdesk.capture.meter import LevelMeter, Levels, LiveEnvelope
-from vbdesk.capture.microphone import Block, Session
-from vbdesk.capture.speech_meter import SpeechMeter, SpeechSoFar
+from vbdesk.boot_clock import BootTime
+from vbdesk.capture.devices import Device, DeviceLister, DeviceListUnavailable, is_among
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter, Frames
+from vbdesk.capture.meter import InputLevelMeter, InputLevels, LiveEnvelope
+from vbdesk.capture.microphone import Block, MicrophoneStream
+from vbdesk.capture.speech_meter import SpeechMeter, SpeechProgress
 from vbdesk.capture.take import EndReason, Take, end_sentence
 from vbdesk.capture.take_keys import shred
+from vbdesk.clock import Clock
 from vbdesk.contract.limits import MAX_DURATION_S
 
 SEAL_S = 0.5
 STALL_S = 3.0
-WATCH_S = 0.8  # with the listing itself, less than a second of another microphone's sound
+WATCH_S = 0.8  # with the listing itself, under a second of another microphone's sound
 POLL_S = 0.1
 NOTICED_LOSS_S = 0.5
-JOIN_S = 3.0  # a listing may take longer where the sound system hangs: nobody waits for that
+JOIN_S = 3.0  # a listing may take longer if the sound system hangs; do not wait for that
 
 
-class Phase(StrEnum):
-    """What the recorder does."""
+class RecordingPhase(StrEnum):
+    """Phase of the recorder."""
 
     IDLE = "idle"
     LEAD_IN = "lead_in"
@@ -46,11 +46,11 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
-    """How whole a running take is; see `Take` for the fields it has in the end.
+class RecordingHealth:
+    """Completeness of a running take; see `Take` for the final fields.
 
     Attributes:
-        silent_s: for how long the microphone has given nothing but digital silence.
+        silent_s: duration of digital silence until now.
     """
 
     overflows: int = 0
@@ -74,8 +74,8 @@ class _Command(StrEnum):
     RESUME = "resume"
 
 
-class Recording:
-    """A running take; `begin` starts it, `stop` ends it, and it may end by itself."""
+class RunningTake:
+    """A running take; `begin` starts it, `stop` ends it, and failures may end it before."""
 
     def __init__(
         self,
@@ -87,8 +87,8 @@ class Recording:
     ) -> None:
         now, boot = clock.now(), clock.boot()
         self.recorded_at: datetime = now + timedelta(seconds=lead_in_s)
-        self.boot = BootTime(boot.boot_id, boot.seconds + lead_in_s)  # at the same moment, for the clock may be set
-        self.phase = Phase.RECORDING if lead_in_s <= 0 else Phase.LEAD_IN
+        self.boot = BootTime(boot.boot_id, boot.seconds + lead_in_s)  # read now, since the clock may be set later
+        self.phase = RecordingPhase.RECORDING if lead_in_s <= 0 else RecordingPhase.LEAD_IN
         self._clock = clock
         self._lister = lister
         self._device = device
@@ -100,18 +100,20 @@ class Recording:
         self._heard_frames = 0
         self._overflows = 0
         self._all_zero = True
-        self._pauses: list[tuple[float, float]] = []  # when, for how long
+        self._pauses: list[tuple[float, float]] = []  # begin, duration
         self._paused_at = 0.0
         self._sealed = threading.Event()
         self._take: Take | None = None
 
-    def begin(self, session: Session, writer: SealedTakeWriter, path: Path, speech: SpeechMeter | None) -> None:
-        """Start taking in what `session` hears, into `writer`."""
+    def begin(
+        self, session: MicrophoneStream, writer: EncryptedTakeWriter, path: Path, speech: SpeechMeter | None
+    ) -> None:
+        """Start writing blocks of `session` with `writer`."""
         self._session, self._writer, self._path, self._speech = session, writer, path, speech
         self._rate = session.sample_rate
         self._limit = round(MAX_DURATION_S * self._rate)
         self._lead_in_frames = round(self._lead_in_s * self._rate)
-        self._meter, self._envelope = LevelMeter(self._rate), LiveEnvelope(self._rate)
+        self._meter, self._envelope = InputLevelMeter(self._rate), LiveEnvelope(self._rate)
         self._last_block = self._last_seal = self._clock.monotonic()
         self._first_block: float | None = None
         self._threads = [threading.Thread(target=self._run, name="recorder", daemon=True)]
@@ -123,38 +125,38 @@ class Recording:
         for thread in self._threads:
             thread.start()
 
-    # Called from outside
+    # Called from other threads
 
     def take_block(self, block: Block) -> None:
-        """Put a block away; called by the sound system for every 20 ms."""
+        """Queue a block; called by the sound system every 20 ms."""
         self._queue.put((self._clock.monotonic(), block))
 
     def stream_ended(self) -> None:
-        """The stream ended by itself."""
+        """Handle an unexpected end of the stream."""
         self._queue.put(_End(EndReason.UNPLUGGED))
 
     def pause(self) -> None:
-        """Leave out what comes, until `resume`."""
+        """Leave out sound until `resume`."""
         self._queue.put(_Command.PAUSE)
 
     def resume(self) -> None:
-        """Take in what comes again."""
+        """Record again after a pause."""
         self._queue.put(_Command.RESUME)
 
     def mark(self, task_id: str | None = None) -> None:
-        """Mark this moment, as the beginning of a task if it is named."""
+        """Mark this moment, as the start of a task if `task_id` is given."""
         if task_id is not None and self._speech is not None:
             self._speech.begin_task()
         self._queue.put(_Mark(task_id))
 
     def stop(self, reason: EndReason = EndReason.STOPPED) -> Take | None:
-        """End the take, and wait until it is sealed, or gone if it is cancelled."""
+        """End the take, and wait until it is complete on disk, or deleted if it is cancelled."""
         self._queue.put(_End(reason))
         self._sealed.wait()
         return self._take
 
     def join(self) -> None:
-        """Wait until everything has ended, within limits: what hangs is left behind."""
+        """Wait for all threads with a timeout; abandons hanging ones."""
         for thread in self._threads:
             thread.join(JOIN_S)
         if self._speech is not None:
@@ -162,38 +164,38 @@ class Recording:
 
     @property
     def elapsed_s(self) -> float:
-        """Length so far, pauses and the lead-in left out."""
+        """Length so far, without pauses and lead-in."""
         return self._frames / self._rate
 
     @property
     def lead_in_left_s(self) -> float:
-        """How long until the take begins."""
+        """Seconds until the take begins."""
         return self._lead_in_frames / self._rate
 
-    def levels(self) -> Levels:
-        """The meter."""
+    def levels(self) -> InputLevels:
+        """The latest reading of the meter."""
         return self._meter.levels()
 
     def envelope(self) -> NDArray[np.int16]:
         """Lowest and highest sample of every 10 ms, shape (n, 2)."""
         return self._envelope.pairs()
 
-    def speech(self) -> SpeechSoFar:
-        """What was said so far."""
-        return SpeechSoFar() if self._speech is None else self._speech.so_far()
+    def speech(self) -> SpeechProgress:
+        """Speech counted so far."""
+        return SpeechProgress() if self._speech is None else self._speech.so_far()
 
-    def health(self) -> Health:
-        """How whole it is."""
-        return Health(self._overflows, self._missing_s(), self._meter.levels().silent_s)
+    def health(self) -> RecordingHealth:
+        """Completeness so far."""
+        return RecordingHealth(self._overflows, self._missing_s(), self._meter.levels().silent_s)
 
-    # The recorder's thread
+    # Recorder thread
 
     def _run(self) -> None:
         try:
             self._take = self._record_and_seal()
         finally:
-            self.phase = Phase.IDLE
-            self._sealed.set()  # nobody waits for the microphone to close, which may take seconds
+            self.phase = RecordingPhase.IDLE
+            self._sealed.set()  # do not wait for the microphone to close, which may take seconds
             if self._speech is not None:
                 self._speech.stop()
             if self._take is not None and self._on_finished is not None:
@@ -219,16 +221,16 @@ class Recording:
         while True:
             end = self._next()
             if end is not None:
-                cancelled = end.reason is EndReason.STOPPED and self.phase is Phase.LEAD_IN
+                cancelled = end.reason is EndReason.STOPPED and self.phase is RecordingPhase.LEAD_IN
                 return _End(EndReason.CANCELLED) if cancelled else end
             if self._waiting and self._clock.monotonic() - self._last_seal >= SEAL_S:
                 self._seal()
 
     def _next(self) -> _End | None:
-        """Deal with the next thing in the queue; the end if it is one."""
+        """Process the next entry of the queue; returns it if it ends the take."""
         try:
             item = self._queue.get(timeout=POLL_S)
-        except queue.Empty:  # a slow disk leaves blocks waiting: that is no stall
+        except queue.Empty:  # queued blocks behind a slow disk do not count as a stall
             stalled = self._clock.monotonic() - self._last_block >= STALL_S
             return _End(EndReason.STALLED) if stalled else None
         if isinstance(item, _End):
@@ -237,15 +239,15 @@ class Recording:
             return self._take_in(*item)
         if isinstance(item, _Mark):
             self._writer.mark(self.elapsed_s, item.task_id)
-        elif self.phase is not Phase.LEAD_IN:
+        elif self.phase is not RecordingPhase.LEAD_IN:
             self._pause_or_resume(item)
         return None
 
     def _pause_or_resume(self, command: _Command) -> None:
-        if command is _Command.PAUSE and self.phase is Phase.RECORDING:
-            self.phase, self._paused_at = Phase.PAUSED, self._clock.monotonic()
-        elif command is _Command.RESUME and self.phase is Phase.PAUSED:
-            self.phase = Phase.RECORDING
+        if command is _Command.PAUSE and self.phase is RecordingPhase.RECORDING:
+            self.phase, self._paused_at = RecordingPhase.PAUSED, self._clock.monotonic()
+        elif command is _Command.RESUME and self.phase is RecordingPhase.PAUSED:
+            self.phase = RecordingPhase.RECORDING
             self._pauses.append((self.elapsed_s, self._clock.monotonic() - self._paused_at))
 
     def _take_in(self, heard_at: float, block: Block) -> _End | None:
@@ -257,7 +259,7 @@ class Recording:
         self._overflows += block.overflowed
         self._meter.feed(block.samples)
         samples = self._after_lead_in(block.samples)
-        if self.phase is not Phase.RECORDING or len(samples) == 0:
+        if self.phase is not RecordingPhase.RECORDING or len(samples) == 0:
             return None
         samples = samples[: self._limit - self._frames]
         self._all_zero = self._all_zero and not samples.any()
@@ -271,15 +273,15 @@ class Recording:
         return _End(EndReason.LIMIT) if self._frames >= self._limit else None
 
     def _after_lead_in(self, samples: Frames) -> Frames:
-        """What of a block belongs to the take."""
-        if self.phase is not Phase.LEAD_IN:
+        """The part of a block that belongs to the take."""
+        if self.phase is not RecordingPhase.LEAD_IN:
             return samples
         before = samples[: self._lead_in_frames]
         self._lead_in_frames -= len(before)
         if self._speech is not None and len(before):
             self._speech.feed(before, counts=False)
         if self._lead_in_frames == 0:
-            self.phase = Phase.RECORDING
+            self.phase = RecordingPhase.RECORDING
         return samples[len(before) :]
 
     def _seal(self) -> None:
@@ -298,7 +300,7 @@ class Recording:
         }
 
     def _missing_s(self) -> float:
-        """How much less sound came than time passed; what the two clocks of a long take differ by is not counted."""
+        """Sound missing compared with the elapsed time, without the normal drift of two clocks."""
         if self._first_block is None:
             return 0.0
         missing_s = self._last_block - self._first_block - self._heard_frames / self._rate
@@ -318,14 +320,14 @@ class Recording:
             all_zero=self._all_zero and kept_frames > 0,
         )
 
-    # The watch's thread
+    # Watch thread
 
     def _watch(self, lister: DeviceLister, device: Device) -> None:
-        """End the take when the microphone is not listed any more, cut back to where it last was for certain."""
+        """End the take when the microphone is no longer listed, cut back to where it last was certainly there."""
         certain = 0
         while not self._sealed.wait(WATCH_S):
             frames_before = self._frames
-            with contextlib.suppress(DevicesUnknown):
+            with contextlib.suppress(DeviceListUnavailable):
                 if not is_among(device, lister.devices()):
                     self._queue.put(_End(EndReason.REPLACED, certain))
                     return

@@ -1,4 +1,4 @@
-"""The check of a room before a recording: whether it is quiet enough, and what to do if it is not."""
+"""Check a room before a recording: whether it is quiet enough, and what to do if it is not."""
 
 import sys
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ Level = Annotated[float, Field(lt=0)]
 Positive = Annotated[float, Field(gt=0)]
 
 
-class RoomVerdict(StrEnum):
-    """What a room is like."""
+class RoomRating(StrEnum):
+    """Rating of a room."""
 
     QUIET = "quiet"
     WATCH = "watch"
@@ -37,7 +37,7 @@ class _Data(BaseModel):
 
 
 class SilentTexts(_Data):
-    """What is said of a microphone that gives only zeros; where permissions are depends on the system."""
+    """Texts about a microphone that gives only zeros, by operating system."""
 
     linux: str
     macos: str
@@ -45,7 +45,7 @@ class SilentTexts(_Data):
 
 
 class RoomTexts(_Data):
-    """What is said of each verdict."""
+    """Texts of each rating."""
 
     quiet: str
     watch: str
@@ -56,7 +56,7 @@ class RoomTexts(_Data):
 
 
 class RoomRules(_Data):
-    """The whole of resources/capture/room.toml."""
+    """The content of resources/capture/room.toml."""
 
     seconds: Positive
     noise_limit_dbfs: Level
@@ -71,48 +71,48 @@ class RoomRules(_Data):
 
 @dataclass(frozen=True, slots=True)
 class RoomFinding:
-    """What was found.
+    """Result of a room check.
 
     Attributes:
-        floor_dbfs: level of the noise; None for a microphone that gives only silence.
+        floor_dbfs: level of the noise; None for digital silence.
         sentence: what it means and what to do.
     """
 
-    verdict: RoomVerdict
+    verdict: RoomRating
     floor_dbfs: float | None
     sentence: str
 
 
 @cache
 def room_rules() -> RoomRules:
-    """The rules that ship with the product."""
+    """The shipped rules."""
     return RoomRules.model_validate(read_toml(resource("capture", "room.toml")))
 
 
 def silence_advice(platform: str = sys.platform) -> str:
-    """What to do about a microphone that gives only zeros: a mute switch, or a permission, by operating system."""
+    """What to do about a microphone that gives only zeros, by operating system: mute switch or permission."""
     texts = room_rules().texts.silent
     return {"win32": texts.windows, "darwin": texts.macos}.get(platform, texts.linux)
 
 
-def judge_room(samples: Frames, sample_rate: int) -> RoomFinding:
-    """Judge some seconds of a room, shape (n,), in which nobody should speak."""
+def rate_room(samples: Frames, sample_rate: int) -> RoomFinding:
+    """Rate some seconds of a room without speech, shape (n,)."""
     rules, texts = room_rules(), room_rules().texts
     levels = frame_levels(samples, sample_rate)
     if len(levels) == 0 or np.abs(samples.astype(np.int32)).max() <= SILENT_PEAK:
-        return RoomFinding(RoomVerdict.SILENT, None, silence_advice())
+        return RoomFinding(RoomRating.SILENT, None, silence_advice())
     floor = float(np.percentile(levels, rules.floor_percentile))
     if floor > rules.noise_limit_dbfs:
-        return RoomFinding(RoomVerdict.NOISY, floor, texts.hum if _hums(samples, sample_rate, rules) else texts.noisy)
+        return RoomFinding(RoomRating.NOISY, floor, texts.hum if _hums(samples, sample_rate, rules) else texts.noisy)
     if np.percentile(levels, LOUD_PERCENTILE) - floor > rules.disturbed_db:
-        return RoomFinding(RoomVerdict.DISTURBED, floor, texts.disturbed)
+        return RoomFinding(RoomRating.DISTURBED, floor, texts.disturbed)
     if floor > rules.watch_dbfs:
-        return RoomFinding(RoomVerdict.WATCH, floor, texts.hum if _hums(samples, sample_rate, rules) else texts.watch)
-    return RoomFinding(RoomVerdict.QUIET, floor, texts.quiet)
+        return RoomFinding(RoomRating.WATCH, floor, texts.hum if _hums(samples, sample_rate, rules) else texts.watch)
+    return RoomFinding(RoomRating.QUIET, floor, texts.quiet)
 
 
 def _hums(samples: Frames, sample_rate: int, rules: RoomRules) -> bool:
-    """Whether most of the power lies in the first harmonics of 50 or 60 Hz."""
+    """Whether most of the power is in the first harmonics of 50 or 60 Hz."""
     sound = samples - np.mean(samples, dtype=np.float64)
     power = np.abs(np.fft.rfft(sound * np.hanning(len(sound)))) ** 2
     frequencies = np.fft.rfftfreq(len(sound), 1 / sample_rate)

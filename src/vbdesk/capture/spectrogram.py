@@ -1,4 +1,4 @@
-"""The spectrogram of a take, as a small picture for the screen, however long the take is."""
+"""The spectrogram of a take as a small image, for any length of the take."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,13 +6,13 @@ from numpy.typing import NDArray
 from vbdesk.capture.encrypted_take import Frames
 
 WINDOW_S = 0.02
-HIGHEST_HZ = 8000.0  # above, the analysis hears nothing
+HIGHEST_HZ = 8000.0  # upper limit of the analysis
 RANGE_DB = 70.0
-FRAMES_PER_COLUMN = 4  # at most: of a long take each column shows the loudest of some moments, so that no word is lost
+FRAMES_PER_COLUMN = 4  # at most: a column shows the loudest of several moments, so that no word is lost
 
 
 def spectrogram(samples: Frames, sample_rate: int, columns: int, bands: int = 128) -> NDArray[np.uint8]:
-    """Draw `samples`, shape (n,), int16, see `spectrogram_db`.
+    """The spectrogram of `samples`, shape (n,), int16, as shades; see `spectrogram_db`.
 
     Returns:
         Shape (columns, bands), lowest frequency first; 255 is the loudest of the take, 0 is 70 dB below and less.
@@ -22,19 +22,19 @@ def spectrogram(samples: Frames, sample_rate: int, columns: int, bands: int = 12
 
 
 def shades_of(level_db: NDArray[np.float64], loudest_db: float) -> NDArray[np.uint8]:
-    """Levels as shades: 255 is `loudest_db`, 0 is 70 dB below and less; one value of it makes takes comparable."""
+    """Levels as shades: 255 is `loudest_db`, 0 is 70 dB below and less. Use one value to compare takes."""
     shade = 1 + (level_db - loudest_db) / RANGE_DB
     return np.asarray(np.clip(np.rint(255 * shade), 0, 255), np.uint8)
 
 
 def spectrogram_db(samples: Frames, sample_rate: int, columns: int, bands: int = 128) -> NDArray[np.float64]:
-    """Measure `samples`, shape (n,), int16.
+    """The spectrogram of `samples`, shape (n,), int16, in dB.
 
     Args:
         samples: the take.
         sample_rate: Hz.
-        columns: how many moments; fewer for a take shorter than that many windows.
-        bands: how many frequencies, linear from 0 to 8 kHz, or to half of a lower rate.
+        columns: number of moments; fewer for a take with fewer windows.
+        bands: number of frequencies, linear from 0 to 8 kHz, or to half of a lower rate.
 
     Returns:
         Shape (columns, bands), lowest frequency first, in dB; a tone has the same level at every sample rate.
@@ -57,7 +57,7 @@ def spectrogram_db(samples: Frames, sample_rate: int, columns: int, bands: int =
 
 
 def _in_bands(spectra: NDArray[np.float32], sample_rate: int, bands: int) -> NDArray[np.float32]:
-    """The loudest bin of each band; a band narrower than a bin shows the bin that it lies in."""
+    """The loudest bin of each band; a band narrower than a bin gets the bin around it."""
     bin_hz = sample_rate / 2 / (spectra.shape[1] - 1)
     edges_hz = np.linspace(0, min(HIGHEST_HZ, sample_rate / 2), bands + 1)
     first = np.minimum(np.rint(edges_hz[:-1] / bin_hz).astype(np.int64), spectra.shape[1] - 1)

@@ -1,7 +1,7 @@
-"""How much was said so far: speech activity of a running recording, heard in a thread of its own.
+"""Count speech in a running recording, in a thread of its own.
 
-Speech is what the Silero detector of the check afterwards hears, 32 ms at a time. A held vowel is no speech to it, so
-sound above the noise floor is counted beside it, for tasks that ask for a voice and not for words.
+Speech is what the Silero detector of the take check detects, 32 ms at a time. It does not detect a held vowel. So sound
+above the noise floor is counted too, for tasks that need a voice and no words.
 """
 
 import queue
@@ -24,20 +24,20 @@ FLOOR_MEMORY_S = 30.0  # longer than a held breath
 LOUD_PERCENTILE = 90
 FLOOR_PERCENTILE = 5
 SOUND_OVER_FLOOR_DB = 12.0
-SOUND_DBFS = -50.0  # never less than this is a voice
+SOUND_DBFS = -50.0  # quieter sound is never a voice
 UNKNOWN_FLOOR_DBFS = -60.0
 FLOOR_KNOWN_S = 2.0
 HIGHEST_FLOOR_DBFS = -40.0  # a vowel that fills the memory must not become the floor
 
 
 @dataclass(frozen=True, slots=True)
-class SpeechSoFar:
-    """What was said until now.
+class SpeechProgress:
+    """Speech counted so far.
 
     Attributes:
-        speech_s, sound_s: seconds of speech, and of any voice, in the whole take.
+        speech_s, sound_s: seconds of speech, and of any voiced sound, in the whole take.
         task_speech_s, task_sound_s: the same since the present task began.
-        speaking: somebody speaks at this moment.
+        speaking: whether there is speech now.
     """
 
     speech_s: float = 0.0
@@ -48,7 +48,7 @@ class SpeechSoFar:
 
 
 class SpeechCounter:
-    """Counts speech in a stream of blocks; not safe for several threads."""
+    """Counts speech in a stream of blocks; not thread-safe."""
 
     def __init__(self, sample_rate: int) -> None:
         self._resampler = StreamResampler(sample_rate)
@@ -61,7 +61,7 @@ class SpeechCounter:
         self._speaking = False
 
     def feed(self, samples: Frames, *, counts: bool = True) -> None:
-        """Take in a block, shape (n,); one that does not count only makes the noise floor known."""
+        """Add a block, shape (n,); without `counts` it only updates the noise floor."""
         ready = np.concatenate([self._rest, self._resampler.feed(samples.astype(np.float32) / FULL_SCALE)])
         count = len(ready) // CHUNK
         for chunk in ready[: count * CHUNK].reshape(count, CHUNK):
@@ -72,9 +72,9 @@ class SpeechCounter:
         """Count a new task from here."""
         self._task_speech = self._task_sound = 0
 
-    def so_far(self) -> SpeechSoFar:
+    def so_far(self) -> SpeechProgress:
         """The counts."""
-        return SpeechSoFar(
+        return SpeechProgress(
             speech_s=self._speech * CHUNK_S,
             sound_s=self._sound * CHUNK_S,
             task_speech_s=self._task_speech * CHUNK_S,
@@ -99,7 +99,7 @@ class SpeechCounter:
 
 
 class _Levels:
-    """Loudness of the last seconds, chunk by chunk: how much to amplify, and what stands above the noise."""
+    """Loudness of the last seconds: gives the gain for the detector, and what is above the noise."""
 
     def __init__(self) -> None:
         self._energies: deque[float] = deque(maxlen=round(FLOOR_MEMORY_S / CHUNK_S))
@@ -108,7 +108,7 @@ class _Levels:
         self._energies.append(energy)
 
     def gain(self) -> np.float32:
-        """Brings the loud moments to the level that the detector is shown."""
+        """Gain that brings loud moments to the detector's expected level."""
         latest = np.array(self._energies)[-round(GAIN_MEMORY_S / CHUNK_S) :]
         loud = float(np.sqrt(np.percentile(latest, LOUD_PERCENTILE)))
         return np.float32(min(LEVEL / max(loud, LEVEL / MAX_GAIN), MAX_GAIN))
@@ -125,19 +125,19 @@ _NEW_TASK = np.empty(0, np.int16)
 
 
 class SpeechMeter:
-    """A SpeechCounter in a thread of its own: `feed` only puts a block away, `so_far` only reads."""
+    """A SpeechCounter in its own thread: `feed` only queues a block, `so_far` only reads."""
 
     def __init__(self, sample_rate: int) -> None:
-        """Begin to listen to blocks of `sample_rate` Hz."""
+        """Start a counter for blocks of `sample_rate` Hz."""
         self._sample_rate = sample_rate
         self._blocks: queue.SimpleQueue[tuple[Frames, bool] | None] = queue.SimpleQueue()
-        self._so_far = SpeechSoFar()
+        self._so_far = SpeechProgress()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="speech-meter", daemon=True)
         self._thread.start()
 
     def feed(self, samples: Frames, *, counts: bool = True) -> None:
-        """Take in a block, shape (n,); see `SpeechCounter.feed`."""
+        """Queue a block, shape (n,); see `SpeechCounter.feed`."""
         self._blocks.put((samples, counts))
 
     def begin_task(self) -> None:
@@ -145,12 +145,12 @@ class SpeechMeter:
         self._blocks.put((_NEW_TASK, False))
         self._so_far = replace(self._so_far, task_speech_s=0.0, task_sound_s=0.0)
 
-    def so_far(self) -> SpeechSoFar:
-        """The latest counts, some 50 ms old."""
+    def so_far(self) -> SpeechProgress:
+        """The latest counts, about 50 ms old."""
         return self._so_far
 
     def stop(self) -> None:
-        """End; what was not heard yet is left out."""
+        """Stop; queued blocks are dropped."""
         self._stopping.set()
         self._blocks.put(None)
 

@@ -29,13 +29,13 @@ _SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """A take that has ended, sealed on disk.
+    """A take that has ended, encrypted on disk.
 
     Attributes:
-        sentence: why it ended by itself and what was kept; None after a stop by hand.
-        overflows: how often the sound system said that it lost frames.
-        missing_s: how much less sound came than time passed, 0 below half a second.
-        all_zero: not one sample differed from silence: muted, or not allowed to listen.
+        sentence: why it ended unexpectedly and what was kept; None after a normal stop.
+        overflows: how often the sound system reported lost frames.
+        missing_s: sound missing compared with the elapsed time; 0 below half a second.
+        all_zero: whether all samples are silent: the microphone is muted or not permitted.
     """
 
     path: Path
@@ -50,7 +50,7 @@ class Take:
 
 
 def end_sentence(reason: EndReason, duration_s: float) -> str | None:
-    """Why a recording ended by itself, and what of it is kept; None where nothing needs to be said."""
+    """Why a recording ended unexpectedly, and what of it is kept; None after a normal stop."""
     text = _SENTENCES.get(reason)
     if text is None:
         return None

@@ -1,17 +1,15 @@
-"""A key of its own for every take, so that destroying 32 bytes destroys the sound.
+"""A separate key for every take, so that destroying 32 bytes destroys the sound.
 
-A sealed file begins with `8 bytes magic | 16 bytes salt | 60 bytes slot`. While a take lies in the recorder's folder,
-its key stands in the slot, sealed with the library's key: whatever crashes, the take can be opened and rescued. When
-the library takes it in, the key moves to the database and the slot is blanked. From then on neither the file nor a
-copy of it opens with the library's key alone, and destroying the key in the database deletes the sound wherever such
-copies lie.
+An encrypted file begins with `8 bytes magic | 16 bytes salt | 60 bytes slot`. While a take is in the recorder's folder,
+its key is in the slot, encrypted with the library's key: after any crash the take can be opened and rescued. When the
+library takes it over, the key moves to the database and the slot is blanked. From then on neither the file nor a copy
+of it opens with the library's key alone. Destroying the key in the database deletes the sound in all such copies.
 
-What this cannot promise: a solid-state disk or a copying file system may keep a block that was overwritten, every file
-system keeps the blocks that a shortened or deleted file let go of (the database's log, a copy that a migration made)
-until they are used again, and a backup of the disk keeps what it copied. A copy of the file from before it was taken
-in, or of the database from before the deletion, still opens for somebody who has the library's key. Files of the first
-format (magic VBTAKE1, no slot) are sealed with the library's key itself and go on opening with it, so deleting one is
-no more than deleting the file.
+Limits: a solid-state disk or a copy-on-write file system may keep an overwritten block. Every file system keeps the
+blocks of a truncated or deleted file (the database's log, a migration's copy) until they are used again. A backup of
+the disk keeps what it copied. A copy of the file from before the take-over, or of the database from before the
+deletion, still opens with the library's key. Files of the first format (magic VBTAKE1, no slot) are encrypted with the
+library's key itself, so deleting one is no more than deleting the file.
 """
 
 import os
@@ -33,57 +31,57 @@ SLOT_BEGIN = len(MAGIC) + SALT_BYTES
 BLANK = bytes(SLOT_BYTES)
 
 
-class SealedError(Exception):
-    """A sealed file cannot be read; `str(error)` is one sentence for a person."""
+class EncryptedFileError(Exception):
+    """An encrypted file cannot be read; `str(error)` is one sentence for a person."""
 
 
-class WrongKey(SealedError):
-    """The file was sealed with another key."""
+class WrongKey(EncryptedFileError):
+    """The file is encrypted with another key."""
 
 
-class Damaged(SealedError):
-    """The file was changed after it was sealed, or is no sealed file."""
+class FileDamaged(EncryptedFileError):
+    """The file was changed after it was encrypted, or is no encrypted file."""
 
 
-class KeyGone(SealedError):
+class FileKeyMissing(EncryptedFileError):
     """The file's own key is not in it: it is in the library, or was destroyed."""
 
 
 def new_key() -> bytes:
-    """A key at random."""
+    """A random key."""
     return os.urandom(KEY_BYTES)
 
 
 def new_head(take_key: bytes, library_key: bytes | None) -> tuple[bytes, bytes]:
-    """The beginning of a new file and its salt; the slot is blank if `library_key` is None."""
+    """The header of a new file and its salt; the slot is blank if `library_key` is None."""
     salt = os.urandom(SALT_BYTES)
     slot = BLANK if library_key is None else _fill(take_key, library_key, salt)
     return MAGIC + salt + slot, salt
 
 
 def read_head(file: BinaryIO, library_key: bytes, take_key: bytes | None = None) -> tuple[bytes, bytes]:
-    """Read the beginning of a file: the key that its blocks are sealed with, and its salt.
+    """Read the header of a file: the key of its blocks, and its salt.
 
     Args:
-        file: at its beginning; left at the first block.
-        library_key: opens the slot, and files of the first format.
-        take_key: the file's own key as the library keeps it; None looks into the slot.
+        file: at its start; left at the first block.
+        library_key: decrypts the slot, and files of the first format.
+        take_key: the file's own key from the library; None reads the slot.
 
     Raises:
-        WrongKey: the slot was filled with another library's key.
-        KeyGone: the slot is blank, and no key was given.
-        Damaged: this is no sealed file.
+        WrongKey: the slot is encrypted with another library's key.
+        FileKeyMissing: the slot is blank, and no key was given.
+        FileDamaged: this is no encrypted file.
     """
     magic, salt = file.read(len(MAGIC)), file.read(SALT_BYTES)
     if magic == MAGIC_OF_OLD and take_key is None:
         return library_key, salt
     slot = file.read(SLOT_BYTES)
     if magic != MAGIC or len(slot) != SLOT_BYTES:
-        raise Damaged("This is not a recording of the desk.")
+        raise FileDamaged("This is not a recording of the desk.")
     if take_key is not None:
         return take_key, salt
     if slot == BLANK:
-        raise KeyGone("The key to this recording is not here any more, so nobody can open it.")
+        raise FileKeyMissing("The key to this recording is not here any more, so nobody can open it.")
     try:
         opened = AESGCM(library_key).decrypt(slot[:_NONCE_BYTES], slot[_NONCE_BYTES:], _place(salt))
     except InvalidTag as error:
@@ -94,9 +92,9 @@ def read_head(file: BinaryIO, library_key: bytes, take_key: bytes | None = None)
 def possible_keys(
     content: bytes, library_key: bytes, take_key: bytes | None = None
 ) -> Iterator[tuple[bytes, bytes, int]]:
-    """What the blocks of a file may be sealed with, though its first bytes are damaged: key, salt, first block's place.
+    """Possible keys of a file with a damaged header: key, salt, place of the first block.
 
-    Only a block that opens proves a key.
+    Only a block that decrypts proves a key.
     """
     magic, salt = content[: len(MAGIC)], content[len(MAGIC) : SLOT_BEGIN]
     if magic != MAGIC_OF_OLD and len(content) >= SLOT_BEGIN + SLOT_BYTES:
@@ -107,18 +105,18 @@ def possible_keys(
         yield library_key, salt, SLOT_BEGIN
 
 
-def why_nothing_opens(content: bytes, library_key: bytes, take_key: bytes | None = None) -> SealedError:
-    """Why not one block of a file opens, as far as that can be told."""
+def why_nothing_opens(content: bytes, library_key: bytes, take_key: bytes | None = None) -> EncryptedFileError:
+    """Why no block of a file decrypts, as far as that can be found out."""
     if not content:
-        return Damaged("The file is empty.")
+        return FileDamaged("The file is empty.")
     if not content.startswith((MAGIC, MAGIC_OF_OLD)) or len(content) < SLOT_BEGIN + SLOT_BYTES:
-        return Damaged("The file is not a recording of the desk, or its beginning is damaged.")
+        return FileDamaged("The file is not a recording of the desk, or its beginning is damaged.")
     if take_key is not None:
-        return Damaged("The file holds another recording, or its beginning is damaged.")
+        return FileDamaged("The file holds another recording, or its beginning is damaged.")
     if content.startswith(MAGIC) and content[SLOT_BEGIN : SLOT_BEGIN + SLOT_BYTES] == BLANK:
-        return KeyGone("The key to this recording is not here any more, so nobody can open it.")
+        return FileKeyMissing("The key to this recording is not here any more, so nobody can open it.")
     if content.startswith(MAGIC) and _key_in_slot(content, library_key) is not None:
-        return Damaged("All of it is damaged.")
+        return FileDamaged("All of it is damaged.")
     return WrongKey("It was sealed with another key, or its beginning is damaged.")
 
 
@@ -131,7 +129,7 @@ def _key_in_slot(content: bytes, library_key: bytes) -> bytes | None:
 
 
 def own_key(path: Path, library_key: bytes) -> bytes | None:
-    """The key in a file's slot; None for a file of the first format, which has none. Raises as `read_head`, OSError."""
+    """The key in a file's slot; None for a file of the first format. Raises as `read_head`, and OSError."""
     with path.open("rb") as file:
         of_old = file.read(len(MAGIC_OF_OLD)) == MAGIC_OF_OLD
         file.seek(0)
@@ -139,7 +137,7 @@ def own_key(path: Path, library_key: bytes) -> bytes | None:
 
 
 def has_key(path: Path) -> bool:
-    """Whether a file can be opened with the library's key alone. Raises OSError."""
+    """Whether the library's key alone opens a file. Raises OSError."""
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             return True
@@ -148,7 +146,7 @@ def has_key(path: Path) -> bool:
 
 
 def blank(path: Path) -> None:
-    """Overwrite the key in a file's slot, and bring that to the disk; nothing to do for the first format.
+    """Overwrite the key in a file's slot, and sync that to the disk; does nothing for the first format.
 
     Raises OSError.
     """
@@ -161,7 +159,7 @@ def blank(path: Path) -> None:
 
 
 def shred(path: Path) -> None:
-    """Delete a sealed file, its key first; nothing happens if there is none. Raises OSError."""
+    """Delete an encrypted file, its key first, if it exists. Raises OSError."""
     if path.exists():
         blank(path)
         path.unlink()

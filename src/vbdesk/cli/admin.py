@@ -1,4 +1,4 @@
-"""`vbdesk admin`: the operator's commands. They work on the data folder, also while the service runs on it."""
+"""`vbdesk admin`: administration of a service. Commands use its data folder, also while it runs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 _MAX_NAME_LENGTH = 200
 _MAX_CREDITS = 10**12
-"""At once. Some millions of such grants fit into a balance."""
+"""Maximum of one grant; a balance can hold millions of such grants."""
 
-app = typer.Typer(no_args_is_help=True, help="The operator's commands of a service.")
+app = typer.Typer(no_args_is_help=True, help="Administration of a service.")
 
 
 @app.callback()
 def _admin(context: typer.Context, key_stdin: KeyStdin = False) -> None:
-    """The operator's commands of a service."""
+    """Administration of a service."""
     give_keys(context, read_keys(key_stdin))
 
 
@@ -54,18 +54,18 @@ app.add_typer(admin_encryption.app, name="encryption")
 app.command("queue")(admin_operations.queue)
 app.command("reconcile")(admin_operations.reconcile)
 
-Name = Annotated[str, typer.Option(help="A name for people, up to 200 characters.")]
+Name = Annotated[str, typer.Option(help="A display name, up to 200 characters.")]
 
 
 @_account.command("create")
 def create_account(
     data_dir: DataDir,
     name: Name,
-    plan: Annotated[Plan, typer.Option(help="What the account may ask per minute.")] = Plan.STANDARD,
-    credits: Annotated[int, typer.Option(min=0, max=_MAX_CREDITS, help="Credits to begin with.")] = 0,
+    plan: Annotated[Plan, typer.Option(help="Request limits of the account.")] = Plan.STANDARD,
+    credits: Annotated[int, typer.Option(min=0, max=_MAX_CREDITS, help="Initial credits.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Make an account. Its secret key is shown now and never again."""
+    """Create an account. Its secret key is shown now and never again."""
     checked = _checked_name(name)
     with _opened(data_dir, new=True) as service:
         made = service.accounts.create(service.connection, checked, plan, credits)
@@ -82,9 +82,9 @@ def list_accounts(data_dir: DataDir, as_json: AsJson = False) -> None:
 
 @_account.command("rotate-secret")
 def rotate_secret(data_dir: DataDir, account: AccountId, as_json: AsJson = False) -> None:
-    """Give an account another secret key, shown now and never again.
+    """Replace the secret key of an account; the new one is shown now and never again.
 
-    The one before and the account's console sessions end at once, API keys go on.
+    The old one and the account's console sessions end at once; API keys stay valid.
     """
     with _opened(data_dir) as service:
         secret_key = service.accounts.rotate_secret(service.connection, account)
@@ -93,9 +93,9 @@ def rotate_secret(data_dir: DataDir, account: AccountId, as_json: AsJson = False
 
 @_account.command("suspend")
 def suspend_account(data_dir: DataDir, account: AccountId, as_json: AsJson = False) -> None:
-    """Let an account in no more, at once and until it is resumed: its keys, its console, its upload addresses.
+    """Block an account until it is resumed: its keys, its console, its upload addresses.
 
-    Accepted jobs are run to their end; their webhooks wait. Nothing is deleted.
+    Accepted jobs continue to their end; their webhooks wait. Nothing is deleted.
     """
     with _opened(data_dir) as service:
         service.accounts.suspend(service.connection, account)
@@ -104,7 +104,7 @@ def suspend_account(data_dir: DataDir, account: AccountId, as_json: AsJson = Fal
 
 @_account.command("resume")
 def resume_account(data_dir: DataDir, account: AccountId, as_json: AsJson = False) -> None:
-    """Let a suspended account in again, with the keys and sessions it had. Webhooks that waited are delivered."""
+    """Unblock a suspended account, with its former keys and sessions. Delayed webhooks are delivered."""
     with _opened(data_dir) as service:
         service.accounts.resume(service.connection, account)
     show({"account_id": account, "state": "active"}, as_json)
@@ -112,7 +112,7 @@ def resume_account(data_dir: DataDir, account: AccountId, as_json: AsJson = Fals
 
 @_account.command("end-sessions")
 def end_sessions(data_dir: DataDir, account: AccountId, as_json: AsJson = False) -> None:
-    """Sign an account out of the console everywhere, at once."""
+    """Sign an account out of the console on all devices, at once."""
     with _opened(data_dir) as service:
         ended = service.accounts.end_sessions(service.connection, account)
     show({"account_id": account, "sessions_ended": ended}, as_json)
@@ -127,7 +127,7 @@ def delete_account(
 ) -> None:
     """Delete an account with recordings, results, groups, uploads, webhooks, keys and sessions. It cannot be undone.
 
-    The ledger keeps its amounts. A deletion that breaks off is completed by the service, or by the same command.
+    The ledger keeps its amounts. The service, or the same command, completes an interrupted deletion.
     """
     with _eraser(data_dir) as eraser:
         content = asdict(eraser.count_account(account))
@@ -136,14 +136,14 @@ def delete_account(
             typer.echo(f"This permanently removes {counted}.", err=True)
             typer.confirm(f"Delete the account {account}?", abort=True, err=True)
         erasure = eraser.erase_account(account)
-        eraser.remove_owed()  # what a call that broke off at its end left
+        eraser.remove_owed()  # what an interrupted call left
         shown = {**asdict(erasure), "files_left": eraser.count_left()}
     show({**shown, "removed": content} if as_json else shown, as_json)
 
 
 @_key.command("create")
 def create_key(data_dir: DataDir, account: AccountId, name: Name, as_json: AsJson = False) -> None:
-    """Make an API key. It is shown now and never again."""
+    """Create an API key. It is shown now and never again."""
     checked = _checked_name(name)
     with _opened(data_dir) as service:
         made = service.accounts.create_key(service.connection, account, checked)
@@ -152,7 +152,7 @@ def create_key(data_dir: DataDir, account: AccountId, name: Name, as_json: AsJso
 
 @_key.command("list")
 def list_keys(data_dir: DataDir, account: AccountId, as_json: AsJson = False) -> None:
-    """List an account's keys, without the keys themselves."""
+    """List the keys of an account, by name only."""
     with _opened(data_dir) as service:
         keys = service.accounts.list_keys(service.connection, account)
     show_list([asdict(key) for key in keys], as_json)
@@ -165,7 +165,7 @@ def revoke_key(
     key: Annotated[str, typer.Option(help="The key's id.")],
     as_json: AsJson = False,
 ) -> None:
-    """End a key at once."""
+    """Revoke a key at once."""
     with _opened(data_dir) as service:
         service.accounts.revoke_key(service.connection, account, key)
     show({"key_id": key, "revoked": True}, as_json)
@@ -192,9 +192,9 @@ def delete_job(
     job: Annotated[str, typer.Option(help="The job's id.")],
     as_json: AsJson = False,
 ) -> None:
-    """Erase a job: its audio, its result, its place in histories, its webhook deliveries. It cannot be undone.
+    """Erase a job: its audio, result, webhook deliveries and part in histories. It cannot be undone.
 
-    A job that is waiting or running ends with it, and what it held goes back to the account.
+    A waiting or running job is cancelled, and its reserved credits return to the account.
     """
     with _eraser(data_dir) as eraser:
         erasure = eraser.erase_job(account, job)
@@ -205,16 +205,16 @@ def delete_job(
 def erase_jobs(
     data_dir: DataDir,
     account: AccountId,
-    job: Annotated[list[str] | None, typer.Option(help="A job's id; may be given several times.")] = None,
-    upload: Annotated[list[str] | None, typer.Option(help="An upload's reference; may be given several times.")] = None,
+    job: Annotated[list[str] | None, typer.Option(help="A job's id; repeatable.")] = None,
+    upload: Annotated[list[str] | None, typer.Option(help="An upload's reference; repeatable.")] = None,
     sound_only: Annotated[
         bool, typer.Option("--sound-only", help="Keep the jobs and their results; only of jobs that have ended.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Erase several jobs, or the recordings of them alone, and uploads. It may be repeated until nothing is left.
+    """Erase several jobs, or only their recordings, and uploads. It may be repeated until nothing is left.
 
-    `left` is how many erased recordings are still stored because the store did not let them go yet.
+    `left` is the number of erased recordings that the store has not deleted yet.
     """
     from vbdesk.service.kernel.errors import NotFound
 
@@ -236,7 +236,7 @@ def erase_group(
     group: Annotated[str, typer.Option(help="The group's id.")],
     as_json: AsJson = False,
 ) -> None:
-    """Erase a group with all its jobs, also those that are in other groups too. It cannot be undone."""
+    """Erase a group with all its jobs, also those that are in other groups. It cannot be undone."""
     with _eraser(data_dir) as eraser:
         erasure = eraser.erase_group(account, group)
     show(asdict(erasure), as_json)
@@ -244,7 +244,7 @@ def erase_group(
 
 @_erasure.command("list")
 def list_erasures(data_dir: DataDir, as_json: AsJson = False) -> None:
-    """List what was erased and when, oldest first; not what it was about."""
+    """List what was erased and when, oldest first, without its content."""
     from vbdesk.service.erasure.service import list_erasures as read
 
     with _opened(data_dir) as service:
@@ -254,7 +254,7 @@ def list_erasures(data_dir: DataDir, as_json: AsJson = False) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Service:
-    """The service's rules, in one transaction on its database."""
+    """The service's business rules, in one database transaction."""
 
     connection: "Connection"
     accounts: "AccountService"

@@ -1,4 +1,4 @@
-"""What the operator's commands share: the data folder opened, faults in one line, answers for people and programs."""
+"""Shared by the administration commands: open the data folder, report faults in one line, print answers."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -23,18 +23,18 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AccountId = Annotated[str, typer.Option("--account", help="The account's id.")]
 
 
-# typer has a copy of click of its own, so click's current context is not that of a command
+# typer bundles its own copy of click, whose current context is not that of a command
 _given_keys: ContextVar["EncryptionKeys"] = ContextVar("given_keys", default=())
 
 
 def give_keys(context: typer.Context, keys: "EncryptionKeys") -> None:
-    """Have the command that runs use these encryption keys, until it ends."""
+    """Let the running command use these encryption keys until it ends."""
     token = _given_keys.set(keys)
     context.call_on_close(lambda: _given_keys.reset(token))
 
 
 def given_keys() -> "EncryptionKeys":
-    """Those of the command that runs."""
+    """The keys of the running command."""
     return _given_keys.get()
 
 
@@ -42,12 +42,12 @@ def given_keys() -> "EncryptionKeys":
 def opened_database(
     data_dir: Path, *, new: bool = False, migrate: bool = True
 ) -> Iterator[tuple["Settings", "Database"]]:
-    """The migrated database, with the keys that the command or the settings give; what goes wrong is told in one line.
+    """The migrated database, with the keys of the command or the settings; reports faults in one line.
 
     Args:
         data_dir: folder of the service.
-        new: make the database if there is none. Elsewhere none means that the folder was mistyped.
-        migrate: bring its tables up to date first.
+        new: create the database if there is none; otherwise a missing one means a wrong folder.
+        migrate: migrate its tables first.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -93,7 +93,7 @@ def opened_database(
 
 @contextmanager
 def opened_store(data_dir: Path) -> Iterator[tuple["Database", "ObjectStore"]]:
-    """The database and the object store of these settings."""
+    """The database and the object store of the settings."""
     from vbdesk.service.kernel.encrypted_text import data_keys_of
     from vbdesk.service.storage.opening import open_store
 
@@ -105,7 +105,7 @@ def opened_store(data_dir: Path) -> Iterator[tuple["Database", "ObjectStore"]]:
 
 
 def opened_settings(data_dir: Path, *, new: bool = False) -> "Settings":
-    """The settings of a service that is there; or, if `new`, that may come to be."""
+    """The settings of a service that exists or, with `new`, may be created."""
     from vbdesk.service.kernel.settings import SETTINGS_FILE, SettingsInvalid, load_settings
 
     try:
@@ -119,7 +119,7 @@ def opened_settings(data_dir: Path, *, new: bool = False) -> "Settings":
 
 
 def show(item: dict[str, Any], as_json: bool) -> None:
-    """One thing: its fields under one another, or JSON."""
+    """Print one object: its fields line by line, or JSON."""
     plain = {name: _plain(value) for name, value in item.items()}
     if as_json:
         print_json(plain)
@@ -130,7 +130,7 @@ def show(item: dict[str, Any], as_json: bool) -> None:
 
 
 def show_list(items: list[dict[str, Any]], as_json: bool) -> None:
-    """Several of a kind: a table, or JSON."""
+    """Print several objects: a table, or JSON."""
     plain = [{name: _plain(value) for name, value in item.items()} for item in items]
     if as_json:
         print_json(plain)

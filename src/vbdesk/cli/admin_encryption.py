@@ -1,4 +1,4 @@
-"""`vbdesk admin encryption`: a key file made, and how far encryption at rest has come."""
+"""`vbdesk admin encryption`: create a key file; show the progress of encryption at rest."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,15 +13,15 @@ app = typer.Typer(no_args_is_help=True, help="Encryption at rest. Keys are named
 
 @app.command("create-key")
 def create_key(
-    file: Annotated[Path, typer.Option(help="Where the key file is to be: outside the folder of the service.")],
+    file: Annotated[Path, typer.Option(help="Path of the new key file: outside the folder of the service.")],
     as_json: AsJson = False,
 ) -> None:
-    """Make a file with a random key, for the setting key_file. Keep a copy apart: without it nothing is readable."""
+    """Create a file with a random key, for the setting key_file. Keep a copy elsewhere: without it all data is lost."""
     from vbdesk.service.encryption.keys import create_key_file
 
     place = file.expanduser().resolve()
     if any((folder / "vbdesk.db").exists() for folder in place.parents):
-        fail(f"{file} would lie in the folder of a service. Keep the key apart from the data that it protects.")
+        fail(f"{file} would be in the folder of a service. Keep the key apart from the data that it protects.")
     try:
         key = create_key_file(place)
     except FileExistsError:
@@ -33,7 +33,7 @@ def create_key(
 
 @app.command("status")
 def show_status(data_dir: DataDir, as_json: AsJson = False) -> None:
-    """Show whether what is stored is encrypted, which keys that needs, and how much is left to do. Needs no key."""
+    """Show whether the stored data is encrypted, which keys it needs, and how much is left to do. Needs no key."""
     from vbdesk.service.encryption.data_keys import is_encrypted, wrapped_by
     from vbdesk.service.encryption.progress import completed_at
     from vbdesk.service.maintenance.existing_data import count_plain_objects, count_plain_texts

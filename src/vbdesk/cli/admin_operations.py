@@ -1,4 +1,4 @@
-"""`vbdesk admin database|worker|queue|audio|reconcile`: what stands where, across all machines of a service."""
+"""`vbdesk admin database|worker|queue|audio|reconcile`: state of a service on all its machines."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 database = typer.Typer(no_args_is_help=True, help="The database's schema.")
 worker = typer.Typer(no_args_is_help=True, help="Processes that run jobs.")
-audio = typer.Typer(no_args_is_help=True, help="Recordings, wherever they lie.")
+audio = typer.Typer(no_args_is_help=True, help="Stored recordings.")
 
 
 @database.command("status")
 def database_status(data_dir: DataDir, as_json: AsJson = False) -> None:
-    """Tell the schema's revision, this vbdesk's, and the oldest that may start on the schema; changes nothing."""
+    """Show the schema's revision, this vbdesk's, and the oldest that works with the schema; changes nothing."""
     from vbdesk.service.kernel.db.migrate import status
 
     with opened_database(data_dir, migrate=False) as (_, opened), opened.reading() as connection:
@@ -31,7 +31,7 @@ def database_status(data_dir: DataDir, as_json: AsJson = False) -> None:
 
 @database.command("upgrade")
 def upgrade_database(data_dir: DataDir, as_json: AsJson = False) -> None:
-    """Bring the schema up to date, beside running processes; a start does the same."""
+    """Migrate the schema while processes run; a start does the same."""
     from vbdesk.service.kernel.db.migrate import status
 
     with opened_database(data_dir) as (_, opened), opened.reading() as connection:
@@ -42,10 +42,10 @@ def upgrade_database(data_dir: DataDir, as_json: AsJson = False) -> None:
 @database.command("backup")
 def back_up_database(
     data_dir: DataDir,
-    to: Annotated[Path, typer.Option(help="File of the copy; one that is there already is replaced.")],
+    to: Annotated[Path, typer.Option(help="File of the copy; an existing one is replaced.")],
     as_json: AsJson = False,
 ) -> None:
-    """Copy the embedded database into a file for its owner alone. The service may run."""
+    """Copy the embedded database into a file readable only for its owner. The service may run."""
     from vbdesk.service.kernel.db.backup import BackupFailed, back_up
 
     with opened_database(data_dir, migrate=False) as (settings, opened):
@@ -64,22 +64,22 @@ def adopt_store(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let the database and the object store of these settings belong together from now on.
+    """Pair the database and the object store of these settings from now on.
 
-    Both get a new id. Another database that used the store, also a copy of this one, is refused there from now on.
+    Both get a new id. The store then refuses any other database that used it, including a copy of this one.
     """
     from vbdesk.service.encryption.progress import look_again
     from vbdesk.service.maintenance import store_identity
 
     with opened_store(data_dir) as (opened, store):
         adopted = store_identity.adopt_store(opened, store, force=force)
-        look_again(opened)  # its recordings may not be encrypted
+        look_again(opened)  # the store's recordings may not be encrypted
     show(asdict(adopted), as_json)
 
 
 @worker.command("list")
 def list_workers(data_dir: DataDir, as_json: AsJson = False) -> None:
-    """List the processes that run jobs, with what each has in hand."""
+    """List the processes that run jobs, with the jobs that each runs."""
     from vbdesk.service.health.executor_list import list_executors
 
     with opened_database(data_dir) as (_, opened), opened.reading() as connection:
@@ -90,12 +90,12 @@ def list_workers(data_dir: DataDir, as_json: AsJson = False) -> None:
 @audio.command("save")
 def save(
     data_dir: DataDir,
-    to: Annotated[Path, typer.Option(help="Folder of the copies; what is there already is not copied again.")],
+    to: Annotated[Path, typer.Option(help="Folder of the copies; existing copies are kept.")],
     prune: Annotated[
-        bool, typer.Option("--prune", help="Remove copies of what was erased or kept long enough.")
+        bool, typer.Option("--prune", help="Delete copies of recordings that were erased or expired.")
     ] = False,
     quarantined: Annotated[
-        bool, typer.Option("--quarantined", help="Copy the quarantine instead: recordings that no job knows.")
+        bool, typer.Option("--quarantined", help="Copy the quarantine instead: recordings without a job.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -109,7 +109,7 @@ def save(
     with _matching_store(data_dir) as access:
         encrypted = is_encrypted(access.database)
         if access.storage.checks_addresses_itself:
-            require_key(access.database)  # what comes from a bucket is encrypted here
+            require_key(access.database)  # the data of a bucket is encrypted here
         if quarantined:
             count = save_quarantine(access.storage, to, encrypted=encrypted)
         else:
@@ -123,7 +123,7 @@ def restore(
     source: Annotated[Path, typer.Option("--from", help="Folder of the copies.")],
     as_json: AsJson = False,
 ) -> None:
-    """Put the recordings of a folder into the store, those that it lacks."""
+    """Copy the recordings of a folder into the store where they are missing."""
     from vbdesk.service.encryption.state import require_key
     from vbdesk.service.maintenance.audio_copies import restore_audio
     from vbdesk.service.maintenance.store_identity import require_no_other
@@ -146,7 +146,7 @@ def orphans(
     """Count the recordings and uploads in the store that belong to no job and no upload of the database.
 
     The service quarantines them once a day, unless there are too many: more than 20 and more than 5 % of the store, or
-    more than 1,000. It then leaves them alone, for the database may be the wrong one.
+    more than 1,000. It then leaves them alone, since the database may be the wrong one.
     """
     from vbdesk.service.maintenance import orphans as sweeping
 
@@ -159,7 +159,7 @@ def orphans(
 
 @audio.command("quarantined")
 def quarantined(data_dir: DataDir, as_json: AsJson = False) -> None:
-    """List what is in quarantine. The service removes an object after 14 days there, if it still belongs to nothing."""
+    """List the quarantine. The service deletes an object after 14 days there if it still belongs to nothing."""
     from vbdesk.service.maintenance.orphans import list_quarantine
 
     with _matching_store(data_dir) as access:
@@ -175,7 +175,7 @@ def put_back(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Put back from quarantine what jobs and uploads of the database have. The service does so once a day itself."""
+    """Restore from quarantine what belongs to jobs and uploads. The service does so once a day."""
     from vbdesk.service.maintenance import orphans as sweeping
 
     with _matching_store(data_dir) as access:
@@ -186,7 +186,7 @@ def put_back(
 
 
 def queue(data_dir: DataDir, as_json: AsJson = False) -> None:
-    """Tell how many jobs wait, for how long, and how many are in hand."""
+    """Show how many jobs wait, for how long, and how many are running."""
     from vbdesk.service.engine.queue_state import read_queue_state
     from vbdesk.service.kernel.clock import SystemClock
 
@@ -197,14 +197,12 @@ def queue(data_dir: DataDir, as_json: AsJson = False) -> None:
 
 def reconcile(
     data_dir: DataDir,
-    apply: Annotated[
-        bool, typer.Option("--apply", help="Forget audio that is gone, so that nothing promises it any more.")
-    ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Remove references to missing audio.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare jobs and audio after a restore: jobs whose audio is gone, files that belong to no job.
+    """Compare jobs and audio after a restore: jobs without their audio, files without a job.
 
-    A waiting job without its audio fails by itself and costs nothing. The service quarantines files without a job.
+    A waiting job without its audio fails automatically and costs nothing. The service quarantines files without a job.
     """
     from vbdesk.service.health.audio_reconciliation import forget_missing, reconcile_audio
     from vbdesk.service.maintenance.store_identity import require_match
@@ -220,7 +218,7 @@ def reconcile(
 
 @contextmanager
 def _matching_store(data_dir: Path) -> Iterator["SweptStore"]:
-    """The object store and its database, once it is certain that they belong together."""
+    """The object store and its database, after checking that they belong together."""
     from vbdesk.service.kernel.clock import SystemClock
     from vbdesk.service.maintenance.orphans import SweptStore
     from vbdesk.service.maintenance.store_identity import require_match

@@ -1,4 +1,4 @@
-"""`vbdesk admin secrets`: the service's own keys: made, listed, changed, and the old ones taken away."""
+"""`vbdesk admin secrets`: create, list, rotate and delete the service's own keys."""
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -23,20 +23,20 @@ app = typer.Typer(no_args_is_help=True, help="The service's own keys. They are n
 def create(
     data_dir: DataDir,
     forget_webhooks: Annotated[
-        bool, typer.Option("--forget-webhooks", help="End all webhooks, whose secrets a lost key file sealed.")
+        bool, typer.Option("--forget-webhooks", help="End all webhooks, whose secrets a lost key file encrypted.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make the key file of a new service, to be copied to every machine of it.
+    """Create the key file of a new service, to be copied to each of its machines.
 
-    It is not made while the database holds secrets that a missing key file sealed.
+    Refused while the database holds secrets that a missing key file encrypted.
     """
     settings = opened_settings(data_dir, new=True)
     file = _file_of(settings)
     if file.path.exists():
-        fail(f"There is a key file already: {file.path}. To change the key, take vbdesk admin secrets rotate.")
+        fail(f"There is a key file already: {file.path}. To change the key, use vbdesk admin secrets rotate.")
     if settings.database_url or settings.database_file.exists():
-        _see_to_sealed(data_dir, file, forget=forget_webhooks)
+        _check_encrypted_secrets(data_dir, file, forget=forget_webhooks)
     try:
         make_private(file.path.parent)
         file.create()
@@ -47,7 +47,7 @@ def create(
 
 @app.command("list")
 def list_keys(data_dir: DataDir, as_json: AsJson = False) -> None:
-    """List the keys in the file, youngest first: the same on every machine, or the copies differ."""
+    """List the keys in the file, newest first; compare it on all machines to check that the copies are equal."""
     from vbdesk.service.kernel.secret_box import sealing_first
 
     keys = _keys_in(_file_of(opened_settings(data_dir)))
@@ -59,14 +59,14 @@ def list_keys(data_dir: DataDir, as_json: AsJson = False) -> None:
 def rotate(
     data_dir: DataDir,
     in_minutes: Annotated[
-        int, typer.Option(min=0, help="When the new key begins to seal: time to copy the file to every machine.")
+        int, typer.Option(min=0, help="Minutes until the new key is used: time to copy the file to every machine.")
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Add a key. What older keys sealed and signed stays valid; running processes notice by themselves.
+    """Add a key. What older keys encrypted and signed stays valid; running processes load the new key automatically.
 
-    Where data is encrypted its key changes too, at once: a new one goes to the top of key_file; or the data keys are
-    encrypted with the first of the keys that are given. Older backups of the database need the older key.
+    The key of encrypted data changes too, at once: a new one becomes the first in key_file; or the data keys are
+    encrypted with the first of the given keys. Older backups of the database need the older key.
     """
     settings = opened_settings(data_dir)
     file = _file_of(settings)
@@ -82,7 +82,7 @@ def rotate(
 
 @app.command("reseal")
 def reseal(data_dir: DataDir, as_json: AsJson = False) -> None:
-    """Seal anew what older keys sealed: the secrets of webhooks. The service may run, and it may be repeated."""
+    """Encrypt webhook secrets again that older keys encrypted. The service may run, and it may be repeated."""
     from vbdesk.service.kernel.secret_box import open_secrets
     from vbdesk.service.maintenance.resealing import any_sealed
     from vbdesk.service.maintenance.resealing import reseal as seal_anew
@@ -95,10 +95,10 @@ def reseal(data_dir: DataDir, as_json: AsJson = False) -> None:
 @app.command("prune")
 def prune(
     data_dir: DataDir,
-    now: Annotated[bool, typer.Option("--now", help="Also if upload addresses end that are still open.")] = False,
+    now: Annotated[bool, typer.Option("--now", help="Even if open upload addresses become invalid.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take away the keys before the one that seals, once nothing needs them."""
+    """Delete the keys before the current one, once nothing needs them."""
     from vbdesk.service.kernel.secret_box import open_secrets, sealing_first
     from vbdesk.service.maintenance.resealing import count_seals
 
@@ -125,7 +125,7 @@ def prune(
 
 
 def _rotate_encryption_key(data_dir: Path, settings: "Settings") -> str | None:
-    """Name of the key with which all data keys are now encrypted; None where nothing is encrypted."""
+    """Name of the key with which all data keys are now encrypted; None if nothing is encrypted."""
     from vbdesk.service.encryption.data_keys import is_encrypted, rewrap
     from vbdesk.service.encryption.keys import find_keys, new_key, replace_key_file
     from vbdesk.service.encryption.state import require_key
@@ -139,13 +139,13 @@ def _rotate_encryption_key(data_dir: Path, settings: "Settings") -> str | None:
         keys = find_keys(settings, given_keys())
         if settings.key_file is not None:
             keys = (new_key(), *keys)
-            replace_key_file(settings.key_file, keys)  # first: what the new key encrypts must never be without it
+            replace_key_file(settings.key_file, keys)  # first: encrypted data must never exist without its key
         rewrap(database, keys, datetime.now(UTC))
     return keys[0].name
 
 
 def _prune_key_file(settings: "Settings", database: "Database") -> list[str]:
-    """Take the keys that no data key needs out of the key file; their names."""
+    """Delete the keys that no data key needs from the key file; returns their names."""
     from vbdesk.service.encryption.data_keys import wrapped_by
     from vbdesk.service.encryption.keys import find_keys, replace_key_file
 
@@ -158,8 +158,8 @@ def _prune_key_file(settings: "Settings", database: "Database") -> list[str]:
     return [key.name for key in keys if kept and key not in kept]
 
 
-def _see_to_sealed(data_dir: Path, file: "KeyFile", *, forget: bool) -> None:
-    """Refuse to replace a key file that something needs, or have that forgotten."""
+def _check_encrypted_secrets(data_dir: Path, file: "KeyFile", *, forget: bool) -> None:
+    """Refuse to replace a needed key file, or forget what needs it."""
     from vbdesk.service.kernel.secret_box import missing_but_needed
     from vbdesk.service.maintenance.resealing import any_sealed, forget_sealed
 
@@ -172,7 +172,7 @@ def _see_to_sealed(data_dir: Path, file: "KeyFile", *, forget: bool) -> None:
 
 
 def _parted(keys: "RootKeys", seals_from: datetime) -> tuple["RootKeys", "RootKeys"]:
-    """Those that seal or will, and those before."""
+    """The current and future keys, and the older ones."""
     kept = tuple(key for key in keys if key.seals_from >= seals_from)
     return kept, tuple(key for key in keys if key not in kept)
 

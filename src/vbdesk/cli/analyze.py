@@ -1,4 +1,4 @@
-"""`vbdesk analyze`: one recording, analysed here and now, without a service."""
+"""`vbdesk analyze`: analyse one recording on this computer, without a service."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,16 +20,16 @@ NOTICE = "For care staff, not a diagnosis."
 def analyze(
     file: Annotated[Path, typer.Argument(help="A WAV, FLAC, MP3 or M4A recording of 15 seconds to 20 minutes.")],
     model: Annotated[str | None, typer.Option(help="Analyse for this model, such as pulse.")] = None,
-    sign: Annotated[str | None, typer.Option(help="Analyse for this sign alone, such as stress.")] = None,
+    sign: Annotated[str | None, typer.Option(help="Analyse for this sign only, such as stress.")] = None,
     signs_dir: Annotated[Path | None, typer.Option(help="Folder of signs of your own, for --sign.")] = None,
     allow_pickled_signs: Annotated[
-        bool, typer.Option("--allow-pickled-signs", help="Open such a sign though it is a pickle, which can run code.")
+        bool, typer.Option("--allow-pickled-signs", help="Open such a sign even if it is a pickle, which can run code.")
     ] = False,
     norms: Annotated[
         Path | None,
-        typer.Option(help="Norms of your own, as vbdesk norms measure writes them. Default: those that ship."),
+        typer.Option(help="Norms of your own, as vbdesk norms measure writes them. Default: the shipped ones."),
     ] = None,
-    diarize: Annotated[bool, typer.Option("--diarize", help="Tell speakers apart and read each by itself.")] = False,
+    diarize: Annotated[bool, typer.Option("--diarize", help="Analyse each speaker separately.")] = False,
     language: Annotated[str, typer.Option(help="Language of the summary of a model, such as de or fr-CA.")] = "en",
     as_json: Annotated[bool, typer.Option("--json", help="Print the result object as JSON.")] = False,
 ) -> None:
@@ -97,7 +97,7 @@ def _analyze(
 
 
 def result_lines(result: "ModelResult | SignResult") -> list[str]:
-    """A result for people to read."""
+    """A result as text."""
     from vbdesk.contract.results import ModelResult, signals_of
 
     lines: list[str] = []

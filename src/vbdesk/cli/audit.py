@@ -1,4 +1,4 @@
-"""`vbdesk audit`: what was done with the recordings of a profile, whether its log is whole, accepting a copy."""
+"""`vbdesk audit`: show and verify the log of a profile's recordings; accept a restored copy."""
 
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.connection import ACT_FIRST, AsJson, DataDir, named_profile, told, vault_of
+from vbdesk.cli.connection import ACT_FIRST, AsJson, DataDir, named_profile, report_errors, vault_of
 from vbdesk.cli.output import fail, print_json, say
-from vbdesk.cli.paths import places
+from vbdesk.cli.paths import desk_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from vbdesk.outbox.library.audit import AuditReader, Entry
+    from vbdesk.outbox.library.audit import AuditEntry, AuditReader
 
 CHANGED = 1
 
@@ -27,7 +27,7 @@ ProfileName = Annotated[
 
 @app.command()
 def verify(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Follow the log from its first entry to its last; ends with status 1 if somebody has changed it or the list."""
+    """Verify the whole log; exits with 1 if it or the list was changed."""
     with _log(profile, data_dir) as log:
         found = log.reader.verify()
         findings = log.findings()
@@ -44,7 +44,7 @@ def verify(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJso
 
 @app.command()
 def show(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """List who did what with which recording and when, oldest first; status 1 if somebody changed the log or list."""
+    """List who did what with which recording and when, oldest first; exits with 1 if it or the list was changed."""
     with _log(profile, data_dir) as log:
         entries, found = log.reader.entries(), log.reader.verify()
         findings = log.findings()
@@ -58,15 +58,15 @@ def show(profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson 
 
 @app.command()
 def accept_copy(profile: ProfileName = None, data_dir: DataDir = None) -> None:
-    """Go on with a list of recordings that was put back or changed, so that recordings are sent again.
+    """Accept a list of recordings that was changed or replaced by an older copy, so that sending continues.
 
-    Recordings that are missing from it stay missing. The service is asked whether it has each recording that waits,
-    before it is sent. The desk must be closed.
+    Missing recordings stay missing. Each waiting recording is searched for at the service before it is sent. The desk
+    must be closed.
     """
-    from vbdesk.cli.locked_library import held_library
+    from vbdesk.cli.locked_library import locked_library
     from vbdesk.outbox.library.library import NotAllowed
 
-    with held_library(profile, data_dir) as held:
+    with locked_library(profile, data_dir) as held:
         accepted = held.library.store.findings
         try:
             held.library.accept_copy()
@@ -77,11 +77,11 @@ def accept_copy(profile: ProfileName = None, data_dir: DataDir = None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Log:
-    """The audit log of a list of recordings, and what the next opening of that list finds.
+    """The audit log of a list of recordings, and a check of that list.
 
     Attributes:
         reader: of the log.
-        findings: examines the list; call it last, since it repairs the copy that is read.
+        findings: checks the list; call it last, since it repairs the copy that is read.
     """
 
     reader: "AuditReader"
@@ -90,23 +90,23 @@ class _Log:
 
 @contextmanager
 def _log(wanted: str | None, data_dir: "Path | None") -> "Iterator[_Log]":
-    """Read the log of a profile; whatever goes wrong ends the command with one sentence."""
-    from vbdesk.capture.clock import SystemClock
+    """Read the log of a profile; any error ends the command with one sentence."""
+    from vbdesk.clock import SystemClock
     from vbdesk.outbox.diagnostics.list_check import check_list, copied_list
     from vbdesk.outbox.library.audit import AuditReader, AuditUnreadable
     from vbdesk.outbox.library.integrity_check import NOT_KNOWN
     from vbdesk.outbox.library.rollback_detection import read_keyring
-    from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
+    from vbdesk.outbox.library.schema import LibraryKeyWrong, LibraryUnreadable
     from vbdesk.outbox.profiles.profiles import known_library_key, library_folder
-    from vbdesk.outbox.profiles.vault import patiently
+    from vbdesk.outbox.profiles.vault import retry_while_waiting
 
-    place = places(data_dir)
-    with told():
+    place = desk_paths(data_dir)
+    with report_errors():
         profile = named_profile(wanted, place)
         if profile.secrets == "session":
             fail("The key of these recordings is kept by the open desk alone, so their log cannot be read.", ACT_FIRST)
         vault = vault_of(profile, place)
-        key = patiently(lambda: known_library_key(vault, profile), lambda said: say(said, err=True))
+        key = retry_while_waiting(lambda: known_library_key(vault, profile), lambda said: say(said, err=True))
     if key is None:
         fail("The key to these recordings is not in the keyring, so their log cannot be read.", ACT_FIRST)
     known_key, mark = key, read_keyring(vault, profile.high_water_name, may_ask=False)
@@ -122,13 +122,13 @@ def _log(wanted: str | None, data_dir: "Path | None") -> "Iterator[_Log]":
             if not copy.exists:
                 fail("\n".join(findings()) or "There are no recordings here yet.", CHANGED)
             yield _Log(AuditReader(copy.folder, known_key), findings)
-    except (AuditUnreadable, LibraryLocked, LibraryUnreadable) as error:
+    except (AuditUnreadable, LibraryKeyWrong, LibraryUnreadable) as error:
         fail(str(error), CHANGED)
     except OSError as error:
         fail(f"The recordings in {folder} cannot be read: {error.strerror or error}. Nothing was changed.")
 
 
-def _plain(entry: "Entry") -> dict[str, object]:
+def _plain(entry: "AuditEntry") -> dict[str, object]:
     return {
         "seq": entry.seq,
         "at": entry.at,
@@ -140,7 +140,7 @@ def _plain(entry: "Entry") -> dict[str, object]:
     }
 
 
-def _lines(entries: "list[Entry]") -> list[str]:
+def _lines(entries: "list[AuditEntry]") -> list[str]:
     widest = max((len(entry.what) for entry in entries), default=0)
     return [
         f"{entry.seq:6}  {entry.at[:19].replace('T', ' ')}  {entry.part:12}  {entry.what:{widest}}  "

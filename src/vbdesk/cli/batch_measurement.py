@@ -1,4 +1,4 @@
-"""What the commands that measure many recordings share: the bar, the processes, the list of what failed."""
+"""Shared by commands that measure many recordings: progress bar, processes, list of failures."""
 
 import os
 import time
@@ -15,7 +15,7 @@ MOST_LISTED = 50
 
 
 def processes(jobs: int | None) -> int:
-    """Processes to use: as many as asked for, else one a core that this process may use."""
+    """Number of processes: as requested, else one per available core."""
     if jobs is not None:
         return jobs
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -24,7 +24,7 @@ def processes(jobs: int | None) -> int:
 def measure_with_bar(
     paths: Sequence[Path], journal_path: Path, jobs: int | None, *, resume: bool
 ) -> "tuple[dict[Path, MeasuredFile], dict[Path, str]]":
-    """Measure every recording under a progress bar; what was measured, and why the rest was not."""
+    """Measure every recording under a progress bar; returns the measurements, and the reasons of failures."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -57,7 +57,7 @@ def measure_with_bar(
 
 
 def list_failed(failed: Mapping[Path, str], folder: Path) -> None:
-    """Say on standard error which recordings were left out, and why."""
+    """Print failed recordings with their reasons to standard error."""
     if not failed:
         return
     say(f"Left out: {len(failed)}", err=True)

@@ -1,4 +1,4 @@
-"""`vbdesk bundle`: recordings of a computer without network, carried to one that sends them."""
+"""`vbdesk bundle`: transfer recordings from a computer without network to one that sends them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,12 +13,12 @@ from vbdesk.cli.connection import (
     STATUSES,
     AsJson,
     DataDir,
-    disk_faults_told,
     named_profile,
-    told,
+    report_disk_faults,
+    report_errors,
     vault_of,
 )
-from vbdesk.cli.locked_library import held_library
+from vbdesk.cli.locked_library import locked_library
 from vbdesk.cli.output import fail, local_time, print_json, say
 
 if TYPE_CHECKING:
@@ -29,52 +29,52 @@ OwnProfile = Annotated[
 ]
 
 bundle = typer.Typer(
-    no_args_is_help=True, help="Hand recordings to another computer that sends them: sealed, and each sent once."
+    no_args_is_help=True, help="Hand recordings to another computer that sends them: encrypted, and each sent once."
 )
 
 
 @bundle.command()
 def key(profile: OwnProfile = None, data_dir: DataDir = None) -> None:
-    """Print the public key of this computer: who has it can make bundles that only this computer opens."""
-    from vbdesk.cli.paths import places
+    """Print this computer's public key: with it, others can make bundles that only this computer opens."""
+    from vbdesk.cli.paths import desk_paths
     from vbdesk.outbox.bundles.bundle_keys import public_key
-    from vbdesk.outbox.profiles.vault import patiently
+    from vbdesk.outbox.profiles.vault import retry_while_waiting
 
-    with _told(), told():  # the desk may be open meanwhile
-        place = places(data_dir)
+    with _told(), report_errors():  # the desk may be open
+        place = desk_paths(data_dir)
         known = named_profile(profile, place)
         if known.secrets == "session":
             fail(f"The keys of {known.name} are kept by the open desk alone, as you chose: no bundle can be for it.", 4)
         vault = vault_of(known, place)
-        say(patiently(lambda: public_key(vault, known), lambda sentence: say(sentence, err=True)))
+        say(retry_while_waiting(lambda: public_key(vault, known), lambda sentence: say(sentence, err=True)))
 
 
 @bundle.command(epilog=STATUSES)
 def export(
-    folder: Annotated[Path, typer.Argument(help="Where the bundle is written, such as a stick.", file_okay=False)],
+    folder: Annotated[Path, typer.Argument(help="Folder of the bundle, such as a USB stick.", file_okay=False)],
     for_key: Annotated[
         str | None,
-        typer.Option("--for", help="Public key of the computer that sends. Default: a passphrase, which is asked for."),
+        typer.Option("--for", help="Public key of the computer that sends. Default: ask for a passphrase."),
     ] = None,
     group: Annotated[list[str] | None, typer.Option("--group", help="Only recordings of this subject.")] = None,
     profile: OwnProfile = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Hand over the recordings that wait to be sent, in one sealed file; they stay here too, but are not sent here."""
-    from vbdesk.outbox.bundles.bundle_export import export_bundle, owner_of, ready
-    from vbdesk.outbox.bundles.bundle_keys import ForKey, ForPassphrase
+    """Hand over the waiting recordings in one encrypted file; this computer keeps them but does not send them."""
+    from vbdesk.outbox.bundles.bundle_export import export_bundle, exportable_recordings, owner_of
+    from vbdesk.outbox.bundles.bundle_keys import KeyLock, PassphraseLock
     from vbdesk.outbox.library.disk_faults import disk_fault, stopped_sentence
 
-    with _told(), held_library(profile, data_dir) as held:
-        if held.library.store.held:  # `held_library` says why
+    with _told(), locked_library(profile, data_dir) as held:
+        if held.library.store.sending_blocked:  # `locked_library` has printed why
             refusal = "Nothing was handed over, because it is not sure that this is the newest list of recordings."
             fail(refusal, ACT_FIRST)
         chosen = None
         if group:
-            waiting = ready(held.library)
+            waiting = exportable_recordings(held.library)
             items = [*waiting.items, *(left.item for left in waiting.left_out)]
             chosen = [item.take_id for item in items if item.group_id in group]
-        lock = ForPassphrase(_new_passphrase()) if for_key is None else ForKey(for_key)
+        lock = PassphraseLock(_new_passphrase()) if for_key is None else KeyLock(for_key)
         with _progress("Writing and reading back") as progress:
             try:
                 done = export_bundle(
@@ -97,13 +97,13 @@ def import_(
     profile: OwnProfile = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Take over the recordings of a bundle; the desk, or `vbdesk sync`, sends them."""
+    """Import the recordings of a bundle; the desk, or `vbdesk sync`, sends them."""
     from vbdesk.outbox.bundles.bundle_export import owner_of
     from vbdesk.outbox.bundles.bundle_file import read_head
     from vbdesk.outbox.bundles.bundle_import import import_bundle
     from vbdesk.outbox.bundles.bundle_keys import secret_of
 
-    with _told(), held_library(profile, data_dir) as held:
+    with _told(), locked_library(profile, data_dir) as held:
         passphrase = None
         if read_head(file).needs_passphrase:
             passphrase = typer.prompt("Passphrase of the bundle", hide_input=True, err=True)
@@ -111,14 +111,14 @@ def import_(
         with _progress("Taking over") as progress:
             taken = import_bundle(held.library, owner_of(held.profile), file, secret, progress=progress)
     if taken.added or not (taken.known or taken.deleted or taken.clashing):
-        say(f"{_recordings(len(taken.added))} taken over, in the line now.")
+        say(f"{_recordings(len(taken.added))} imported and in the queue now.")
     if taken.known:
-        say(f"{_recordings(len(taken.known))} had been here before, and stay as they are.")
+        say(f"{_recordings(len(taken.known))} were here before, and stay as they are.")
     if taken.deleted:
-        say(f"{_recordings(len(taken.deleted))} had been deleted here, and do not come back.")
+        say(f"{_recordings(len(taken.deleted))} had been deleted here, and stay deleted.")
     for take in taken.clashing:
         say(
-            f"Not taken over: {take.group_id}, {local_time(take.recorded_at)}. Another recording here has this subject "
+            f"Not imported: {take.group_id}, {local_time(take.recorded_at)}. Another recording here has this subject "
             "and moment. Take it back on the computer that made the bundle.",
             err=True,
         )
@@ -126,10 +126,10 @@ def import_(
 
 @bundle.command("list")
 def list_(profile: OwnProfile = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """List the bundles made here, and what has become of their recordings; finish those that were left open."""
+    """List the bundles made here, with the state of their recordings; finish unfinished ones."""
     from vbdesk.outbox.bundles.bundle_export import bundles, settle
 
-    with _told(), held_library(profile, data_dir) as held:
+    with _told(), locked_library(profile, data_dir) as held:
         settle(held.library)
         known = bundles(held.library)
     if as_json:
@@ -152,10 +152,10 @@ def take_back(
     profile: OwnProfile = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Let this computer send what is still handed over in a bundle, for example when the stick is lost."""
+    """Let this computer send what is still handed over in a bundle, for example if the USB stick is lost."""
     from vbdesk.outbox.bundles import bundle_export as outbox
 
-    with _told(), held_library(profile, data_dir) as held:
+    with _told(), locked_library(profile, data_dir) as held:
         wanted = [
             each for each in outbox.bundles(held.library) if name in (each.bundle_id, each.path.name, str(each.path))
         ]
@@ -165,21 +165,21 @@ def take_back(
         back = outbox.take_back(held.library, handed_over)
     if not back:
         fail("Nothing of this bundle is left to take back: its recordings were sent, or are back already.")
-    say(f"{_recordings(len(back))} back in the line. Each is looked for at the service before it is sent.")
+    say(f"{_recordings(len(back))} back in the queue. Each is searched for at the service before it is sent.")
 
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """End the command with the sentence of what went wrong with a bundle."""
-    from vbdesk.capture.encrypted_take import SealedError
-    from vbdesk.outbox.bundles.bundle_errors import BundleError, NoRoom
+    """End the command with the sentence of a bundle error."""
+    from vbdesk.capture.encrypted_take import EncryptedFileError
+    from vbdesk.outbox.bundles.bundle_errors import BundleDiskFull, BundleError
 
     try:
-        with disk_faults_told():
+        with report_disk_faults():
             yield
-    except NoRoom as error:
+    except BundleDiskFull as error:
         fail(str(error), LATER)
-    except (BundleError, SealedError) as error:
+    except (BundleError, EncryptedFileError) as error:
         fail(str(error))
     except OSError as error:
         fail(f"{error.filename or 'A file'} cannot be used: {error.strerror or error}. Nothing was changed.")
@@ -202,7 +202,7 @@ def _progress(label: str) -> Iterator[Callable[[int, int], None]]:
 
 def _new_passphrase() -> str:
     text: str = typer.prompt(
-        "Passphrase for the bundle (tell it by another way than the stick)",
+        "Passphrase for the bundle (do not send it with the stick)",
         hide_input=True,
         confirmation_prompt="The same again",
         err=True,

@@ -1,12 +1,12 @@
-"""In whose name commands speak to a service: a profile of the desk, or the environment; never an argument.
+"""The account of a command: from a profile of the desk, or the environment; never from an argument.
 
-What stands in a command line stands in the list of processes, for everybody on the computer to read.
+Everybody on the computer can read arguments in the list of processes.
 
-Commands that speak to a service end with 0, or with one sentence on standard error and
-    1   something could not be done: a recording or a request was refused, an analysis failed
+Commands that use a service end with 0, or with one sentence on standard error and
+    1   something failed: a recording or a request was refused, an analysis failed
     2   the command line is wrong
-    3   the service cannot be reached or asks for a pause, or the disk is full, write-protected or gone: the same
-        command again, later, may do
+    3   the service cannot be reached or asks for a pause, or the disk is full, write-protected or gone: run the same
+        command again later
     4   a person must act first: key, keyring, credits
     130 stopped by Ctrl-C; what was done is kept
 """
@@ -25,10 +25,10 @@ import typer
 from vbdesk.cli.output import fail, say
 
 if TYPE_CHECKING:
-    from vbdesk.cli.paths import Places
+    from vbdesk.cli.paths import DeskPaths
     from vbdesk.client import Client, ClientError, Credentials, RequestBudget
     from vbdesk.client.request_file import RequestFile
-    from vbdesk.outbox.profiles.encrypted_vault import SealedVault
+    from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
     from vbdesk.outbox.profiles.profiles import Profile
     from vbdesk.outbox.profiles.vault import Vault
 
@@ -48,17 +48,17 @@ ProfileName = Annotated[
         "(VBDESK_BASE_URL, VBDESK_ACCOUNT_ID, VBDESK_API_KEY), else the profile in use.",
     ),
 ]
-DataDir = Annotated[Path | None, typer.Option(help="Where the desk keeps recordings and profiles.")]
+DataDir = Annotated[Path | None, typer.Option(help="The desk's folder of recordings and profiles.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
-    """A way to a service.
+class ConnectedAccount:
+    """A client and the account that it uses.
 
     Attributes:
-        client: speaks for the account; keeps within its plan.
-        service: names the service where its address may change: one of this computer has another one each time.
+        client: keeps within the account's plan.
+        service: identifies the service; a local one has another address at each start.
         name: of the profile; None for an account of the environment.
     """
 
@@ -76,17 +76,17 @@ def open_client(
     environ: Mapping[str, str] = os.environ,
     vault: "Vault | None" = None,
     budget: "RequestBudget | None" = None,
-) -> Iterator[Connection]:
-    """Connect as the command line says; whatever goes wrong in the block ends the command with one sentence.
+) -> Iterator[ConnectedAccount]:
+    """Connect as the command line says; any error in the block ends the command with one sentence.
 
     Args:
         profile: name or id of a profile, as given.
         data_dir: the desk's folder, as given.
-        environ: where the account stands if no profile is given.
-        vault: where keys of profiles are; the system's keyring if None.
-        budget: of a profile's account, where this program has asked in its name before.
+        environ: holds the account if no profile is given.
+        vault: the keys of profiles; the system's keyring if None.
+        budget: of the profile's account, if this program has used it before.
     """
-    with told():
+    with report_errors():
         if profile is None and names_account(environ):
             with _of_environment(environ, data_dir) as connection:
                 yield connection
@@ -96,15 +96,15 @@ def open_client(
 
 
 def names_account(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether the environment names an account, or begins to."""
+    """Whether the environment names an account, completely or in part."""
     from vbdesk.client.environment import is_named_in
 
     return is_named_in(environ)
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """End the command with one sentence and the right status, whatever of the service or keyring goes wrong."""
+def report_errors() -> Iterator[None]:
+    """End the command with one sentence and the right status on any error of the service or keyring."""
     from vbdesk.client import ClientError, InUse, JsonLinesDamaged, WrongFolder
     from vbdesk.client.local_service import LocalServiceFailed
     from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, ProfilesUnreadable
@@ -132,8 +132,8 @@ def told() -> Iterator[None]:
 
 
 @contextmanager
-def disk_faults_told() -> Iterator[None]:
-    """End the command with one sentence where the disk is full, write-protected or gone; other errors pass."""
+def report_disk_faults() -> Iterator[None]:
+    """End the command with one sentence if the disk is full, write-protected or gone; other errors pass."""
     import sqlite3
 
     from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault, stopped_sentence
@@ -148,18 +148,18 @@ def disk_faults_told() -> Iterator[None]:
 
 
 def status_of(error: "ClientError") -> int:
-    """How a command ends that met `error`."""
-    from vbdesk.client import Kind
+    """The exit status for `error`."""
+    from vbdesk.client import ErrorKind
     from vbdesk.client.errors import InsufficientCredits, Unauthorized
 
     if isinstance(error, Unauthorized | InsufficientCredits):
         return ACT_FIRST
-    return LATER if error.kind is Kind.RETRYABLE else REFUSED
+    return LATER if error.kind is ErrorKind.RETRYABLE else REFUSED
 
 
 @contextmanager
-def _of_environment(environ: Mapping[str, str], data_dir: Path | None) -> Iterator[Connection]:
-    from vbdesk.cli.paths import places
+def _of_environment(environ: Mapping[str, str], data_dir: Path | None) -> Iterator[ConnectedAccount]:
+    from vbdesk.cli.paths import desk_paths
     from vbdesk.client import RequestBudget
     from vbdesk.client.environment import account_in
 
@@ -171,7 +171,7 @@ def _of_environment(environ: Mapping[str, str], data_dir: Path | None) -> Iterat
         service = _service(account.base_url)
     except ValueError:
         fail("VBDESK_BASE_URL is not an address. Give it with http:// or https:// in front.", USAGE)
-    requests = requests_file(places(data_dir), service, account.credentials.account_id)
+    requests = requests_file(desk_paths(data_dir), service, account.credentials.account_id)
     budget = RequestBudget.of_plan(account.plan, requests)
     with _connected(account.base_url, account.credentials, budget, None, service) as connection:
         yield connection
@@ -184,11 +184,11 @@ def _of_profile(
     environ: Mapping[str, str],
     vault: "Vault | None",
     budget: "RequestBudget | None",
-) -> Iterator[Connection]:
-    from vbdesk.cli.paths import places
+) -> Iterator[ConnectedAccount]:
+    from vbdesk.cli.paths import desk_paths
     from vbdesk.client import Credentials, RequestBudget
 
-    place = places(data_dir)
+    place = desk_paths(data_dir)
     profile = named_profile(wanted, place)
     known = vault or vault_of(profile, place)
     key = api_key(profile, known, environ)
@@ -202,8 +202,8 @@ def _of_profile(
         yield connection
 
 
-def named_profile(wanted: str | None, place: "Places") -> "Profile":
-    """The profile of this name or id, the one in use if None; ends the command if there is none."""
+def named_profile(wanted: str | None, place: "DeskPaths") -> "Profile":
+    """The profile with this name or id, the one in use if None; ends the command if there is none."""
     from vbdesk.client.environment import ACCOUNT, ADDRESS, KEY
     from vbdesk.outbox.library.opening import ProfileUnknown, find_profile
     from vbdesk.outbox.profiles.profiles import ProfileStore
@@ -216,45 +216,45 @@ def named_profile(wanted: str | None, place: "Places") -> "Profile":
 
 
 def api_key(profile: "Profile", vault: "Vault", environ: Mapping[str, str] = os.environ) -> str:
-    """The profile's key; waits while the keyring waits for a person. Raises VaultError."""
+    """The profile's API key; waits while the keyring waits for a person. Raises VaultError."""
     from vbdesk.client.environment import KEY
-    from vbdesk.outbox.profiles.vault import patiently
+    from vbdesk.outbox.profiles.vault import retry_while_waiting
 
-    if profile.secrets == "session":  # it is not in the keyring, as its owner wanted
+    if profile.secrets == "session":  # its owner did not want it in the keyring
         if not environ.get(KEY):
             fail(f"The key of {profile.name} is not kept on this computer. Set {KEY}.", ACT_FIRST)
         return environ[KEY].strip()
-    key = patiently(lambda: vault.get(profile.api_key_name), lambda sentence: say(sentence, err=True))
+    key = retry_while_waiting(lambda: vault.get(profile.api_key_name), lambda sentence: say(sentence, err=True))
     if key is None:
         fail(f"The key of {profile.name} is not in the keyring. Enter it in the desk, under Account.", ACT_FIRST)
     return key
 
 
-def vault_of(profile: "Profile", place: "Places") -> "Vault":
-    """Where the keys of a profile are; asks for the passphrase of this computer, where that opens them."""
+def vault_of(profile: "Profile", place: "DeskPaths") -> "Vault":
+    """The vault of a profile; asks for this computer's passphrase if needed."""
     from vbdesk.outbox.profiles.vault import KeyringVault
 
     return _ask_for_passphrase(place) if profile.secrets == "passphrase" else KeyringVault()
 
 
-def local_service_key(place: "Places", vault: "Vault") -> bytes:
+def local_service_key(place: "DeskPaths", vault: "Vault") -> bytes:
     """The key of the service on this computer; made on first use. Raises VaultError, ServiceKeyMissing."""
-    from vbdesk.outbox.profiles.encrypted_vault import SealedVault
+    from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
     from vbdesk.outbox.profiles.service_key import PassphraseNeeded, ServiceKeyStore
-    from vbdesk.outbox.profiles.vault import patiently
+    from vbdesk.outbox.profiles.vault import retry_while_waiting
 
-    if isinstance(vault, SealedVault):
+    if isinstance(vault, EncryptedVault):
         return vault.service_key
     store = ServiceKeyStore(place.service)
     try:
-        return patiently(lambda: store.open(vault), lambda sentence: say(sentence, err=True)).key
+        return retry_while_waiting(lambda: store.open(vault), lambda sentence: say(sentence, err=True)).key
     except PassphraseNeeded:
         return _ask_for_passphrase(place).service_key
 
 
-def _ask_for_passphrase(place: "Places") -> "SealedVault":
-    """What the passphrase of this computer opens; a command without a terminal ends here."""
-    from vbdesk.outbox.profiles.encrypted_vault import SealedVault
+def _ask_for_passphrase(place: "DeskPaths") -> "EncryptedVault":
+    """Ask for the passphrase and unlock; ends a command without a terminal."""
+    from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
     from vbdesk.outbox.profiles.service_key import PassphraseWrong, ServiceKeyMissing, ServiceKeyStore
 
     if not sys.stdin.isatty():
@@ -264,16 +264,16 @@ def _ask_for_passphrase(place: "Places") -> "SealedVault":
         key = ServiceKeyStore(place.service).unlock(passphrase).key
     except (PassphraseWrong, ServiceKeyMissing) as error:
         fail(str(error), ACT_FIRST)
-    return SealedVault(place.service, key)
+    return EncryptedVault(place.service, key)
 
 
 @contextmanager
-def running(profile: "Profile", place: "Places", vault: "Vault") -> Iterator[str]:
-    """The address of the profile's service; one of this computer runs for as long as the block does.
+def running(profile: "Profile", place: "DeskPaths", vault: "Vault") -> Iterator[str]:
+    """The address of the profile's service; a local one runs during the block.
 
     Raises:
         LocalServiceFailed: it does not start, for example because the desk runs it already.
-        VaultError, ServiceKeyMissing: the key that it encrypts its data with does not come from `vault`.
+        VaultError, ServiceKeyMissing: `vault` does not give its encryption key.
     """
     from vbdesk.client.local_service import LocalService
 
@@ -290,7 +290,7 @@ def running(profile: "Profile", place: "Places", vault: "Vault") -> Iterator[str
 @contextmanager
 def _connected(
     base_url: str, credentials: "Credentials", budget: "RequestBudget", name: str | None, service: str
-) -> Iterator[Connection]:
+) -> Iterator[ConnectedAccount]:
     from vbdesk.client import Client
 
     try:
@@ -298,11 +298,11 @@ def _connected(
     except ValueError as error:
         fail(str(error), USAGE)
     with client:
-        yield Connection(client, base_url, credentials.account_id, name, service)
+        yield ConnectedAccount(client, base_url, credentials.account_id, name, service)
 
 
 def service_of(profile: "Profile") -> str:
-    """What names the service of a profile; the same one at each start."""
+    """An identifier of a profile's service; the same at each start."""
     return "this-computer" if profile.base_url is None else _service(profile.base_url)
 
 
@@ -311,13 +311,13 @@ def _service(base_url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}"
 
 
-def requests_file(place: "Places", service: str, account_id: str) -> "RequestFile":
-    """What the commands of an account asked lately: a loop of them keeps within the plan as one program does."""
+def requests_file(place: "DeskPaths", service: str, account_id: str) -> "RequestFile":
+    """Request journal shared by the commands of an account, so that a loop of them keeps within the plan."""
     from vbdesk.client.request_file import RequestFile
 
     return RequestFile(account_file(place, "requests", service, account_id))
 
 
-def account_file(place: "Places", folder: str, service: str, account_id: str) -> Path:
-    """Where commands keep something of an account: another service may know another account by the same id."""
+def account_file(place: "DeskPaths", folder: str, service: str, account_id: str) -> Path:
+    """Path of an account's file; its name includes the service, since account ids are not globally unique."""
     return place.data / folder / f"{quote(account_id, safe='')}@{quote(service, safe='')}.jsonl"

@@ -1,4 +1,4 @@
-"""`vbdesk demo`: the whole way from recordings to a trajectory, on this computer, leaving only the chart."""
+"""`vbdesk demo`: from recordings to a trajectory, on this computer; leaves only the chart."""
 
 import os
 import secrets
@@ -38,34 +38,34 @@ console = Console(highlight=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """One recording of the demonstration and the day it is said to be from."""
+class DemoSample:
+    """One recording of the demonstration, with its assumed date."""
 
     path: Path
     recorded_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
-    """The recordings that ship with the product."""
+class DemoSamples:
+    """The shipped recordings."""
 
     title: str
     licence: str
     group_id: str
     model: str
-    recordings: tuple[Sample, ...]
+    recordings: tuple[DemoSample, ...]
 
 
 class DemoFailed(Exception):
-    """The demonstration cannot go on; the message says why in one line."""
+    """The demonstration failed; the message says why in one line."""
 
 
 def demo(
     window: Annotated[
-        bool, typer.Option("--window/--no-window", help="Open the desk on the demonstration's account afterwards.")
+        bool, typer.Option("--window/--no-window", help="Then open the desk on the demonstration's account.")
     ] = True,
 ) -> None:
-    """Analyse five recordings that ship with vbdesk, and draw the reader's trajectory."""
+    """Analyse five shipped recordings, and draw the reader's trajectory."""
     from vbdesk.client.errors import ClientError
     from vbdesk.client.local_service import LocalServiceFailed
     from vbdesk.voice.errors import AudioError
@@ -105,7 +105,7 @@ def _run(folder: Path, window: bool) -> None:
         _open_desk(folder, samples.group_id, endpoint, credentials)
 
 
-def _samples() -> Samples:
+def _samples() -> DemoSamples:
     from vbdesk.data_files import read_toml
     from vbdesk.resource_files import resource
 
@@ -113,15 +113,15 @@ def _samples() -> Samples:
     yesterday = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(days=1)
     files = data["files"]
     recordings = tuple(
-        Sample(resource("samples", name), yesterday - timedelta(days=_DAYS_APART * (len(files) - 1 - index)))
+        DemoSample(resource("samples", name), yesterday - timedelta(days=_DAYS_APART * (len(files) - 1 - index)))
         for index, name in enumerate(files)
     )
-    return Samples(data["title"], data["licence"], data["group_id"], data["model"], recordings)
+    return DemoSamples(data["title"], data["licence"], data["group_id"], data["model"], recordings)
 
 
 @contextmanager
 def _service(data_dir: Path) -> Iterator[tuple["Endpoint", "Credentials"]]:
-    """A service of our own with an account, ended whatever happens."""
+    """A local service with an account, ended in any case."""
     from vbdesk.client.local_service import LocalService, make_account
 
     service = LocalService(data_dir, secrets.token_bytes(32))
@@ -141,8 +141,8 @@ def _client(endpoint: "Endpoint", credentials: "Credentials") -> "Client":
     return Client(endpoint.base_url, credentials)
 
 
-def _check(samples: Samples) -> list["Quality"]:
-    """The check that the desk makes of every take, before anything is sent."""
+def _check(samples: DemoSamples) -> list["Quality"]:
+    """Check every take as the desk does before sending."""
     from vbdesk.voice.decode import decode
     from vbdesk.voice.quality import assess_quality
 
@@ -155,7 +155,7 @@ def _check(samples: Samples) -> list["Quality"]:
     return qualities
 
 
-def _analyze(client: "Client", samples: Samples) -> list["Job"]:
+def _analyze(client: "Client", samples: DemoSamples) -> list["Job"]:
     """Upload, submit and await every recording."""
     from vbdesk.client.analyze import Target
     from vbdesk.client.audio import AudioSource
@@ -184,7 +184,7 @@ def _analyze(client: "Client", samples: Samples) -> list["Job"]:
     return jobs
 
 
-def _print_results(samples: Samples, qualities: list["Quality"], jobs: list["Job"]) -> None:
+def _print_results(samples: DemoSamples, qualities: list["Quality"], jobs: list["Job"]) -> None:
     from vbdesk.contract.results import ModelResult
 
     table = _table(
@@ -232,7 +232,7 @@ def _number(value: float | None, form: str = ".2f") -> str:
 
 
 def _draw(read: "TrajectoryRead") -> None:
-    """Write the chart, on a screen that is not there where there is none."""
+    """Write the chart, off screen if there is no display."""
     if not has_display():
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from PySide6.QtWidgets import QApplication

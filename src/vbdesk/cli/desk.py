@@ -1,4 +1,4 @@
-"""`vbdesk desk`: the window."""
+"""`vbdesk desk`: open the window."""
 
 import os
 from pathlib import Path
@@ -8,14 +8,14 @@ import typer
 
 from vbdesk.cli.display import has_display
 from vbdesk.cli.output import fail
-from vbdesk.cli.paths import places
+from vbdesk.cli.paths import desk_paths
 
 
 def desk(
     profile: Annotated[str | None, typer.Option(help="Open this profile, by its name or id.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Keep recordings and profiles here.")] = None,
-    light: Annotated[bool, typer.Option("--light", help="Light colours, whatever the system has.")] = False,
-    dark: Annotated[bool, typer.Option("--dark", help="Dark colours, whatever the system has.")] = False,
+    light: Annotated[bool, typer.Option("--light", help="Light colours, regardless of the system.")] = False,
+    dark: Annotated[bool, typer.Option("--dark", help="Dark colours, regardless of the system.")] = False,
 ) -> None:
     """Open the desk: record, send, and read results."""
     if light and dark:
@@ -28,6 +28,6 @@ def desk(
     from vbdesk.outbox.diagnostics.log_file import keep_log
 
     scheme = Scheme.LIGHT if light else Scheme.DARK if dark else Scheme.SYSTEM
-    place = places(data_dir)
+    place = desk_paths(data_dir)
     keep_log(place.data)
     raise typer.Exit(run(Outside(data_dir=place.data, config_dir=place.config), scheme, profile))

@@ -1,4 +1,4 @@
-"""`vbdesk doctor`: what is in order on this computer, and what needs mending."""
+"""`vbdesk doctor`: check this computer, or a service, and list what needs fixing."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.connection import AsJson, DataDir
-from vbdesk.cli.doctor_service import examine_service
+from vbdesk.cli.doctor_service import check_service
 from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import fail, print_json, say, wrapped
-from vbdesk.cli.paths import places
+from vbdesk.cli.paths import desk_paths
 
 if TYPE_CHECKING:
-    from vbdesk.outbox.diagnostics.diagnostics import Diagnosis, Finding
+    from vbdesk.outbox.diagnostics.diagnostics import Diagnosis, DiagnosticFinding
 
 NEEDS_MENDING = 1
-_KEYRING_PATIENCE_S = 60.0  # the person is here, and may have to type a password first
+_KEYRING_TIMEOUT_S = 60.0  # a person may have to type a password first
 _MARKS = {"good": "ok", "notice": "note", "mend": "MEND"}
 
 
 def doctor(
     bundle: Annotated[
-        Path | None, typer.Option(help="Write what was found to this file, for whoever helps you; nothing personal.")
+        Path | None, typer.Option(help="Write the result to this file, for support; it holds nothing personal.")
     ] = None,
     with_hosts: Annotated[
         bool, typer.Option("--with-hosts", help="Let the file name the hosts of your services.")
@@ -31,17 +31,17 @@ def doctor(
     ] = False,
     url: Annotated[str | None, typer.Option(help="With --service: the address at which callers reach it.")] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Leave out what reads every recording; with --service, every job and file.")
+        bool, typer.Option("--quick", help="Do not read every recording; with --service, every job and file.")
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     key_stdin: KeyStdin = False,
 ) -> None:
-    """Check this computer, its keyring, recordings and services; ends with status 1 if something needs mending."""
+    """Check this computer, its keyring, recordings and services; exits with 1 if something needs fixing."""
     if service:
         if data_dir is None:
             fail("Say which service: vbdesk doctor --service --data-dir DIR.")
-        examine_service(data_dir, url, quick=quick, as_json=as_json, keys=read_keys(key_stdin))
+        check_service(data_dir, url, quick=quick, as_json=as_json, keys=read_keys(key_stdin))
         return
     if url is not None:
         fail("--url belongs to --service.")
@@ -51,8 +51,8 @@ def doctor(
     from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
     from vbdesk.outbox.profiles.vault import KeyringVault
 
-    place = places(data_dir)
-    around = Outside(place.data, place.config, keyring=KeyringVault(_KEYRING_PATIENCE_S))
+    place = desk_paths(data_dir)
+    around = Outside(place.data, place.config, keyring=KeyringVault(_KEYRING_TIMEOUT_S))
     diagnosis = diagnose(around, with_hosts=with_hosts, read_sounds=not quick)
     if as_json:
         print_json(diagnosis.facts)
@@ -63,13 +63,13 @@ def doctor(
             write_bundle(diagnosis, bundle)
         except OSError as error:
             fail(f"{bundle} cannot be written: {error.strerror}.")
-        say(f"Written to {bundle}. Read it through if you like; it names nobody.", err=True)
+        say(f"Written to {bundle}. You can read it before you send it; it names nobody.", err=True)
     if not diagnosis.ok:
         raise typer.Exit(NEEDS_MENDING)
 
 
 def _show(diagnosis: "Diagnosis") -> None:
-    """The computer first, then profile by profile."""
+    """Print the computer first, then profile by profile."""
     place: str | None = None
     for finding in diagnosis.findings:
         if finding.profile != place:
@@ -78,10 +78,10 @@ def _show(diagnosis: "Diagnosis") -> None:
         say(*_lines(finding))
     mend = sum(_MARKS[finding.health] == "MEND" for finding in diagnosis.findings)
     if mend:
-        say("", f"To be mended: {mend}. Your recordings are kept.")
+        say("", f"To be fixed: {mend}. Your recordings are kept.")
     else:
         say("", "Nothing needs mending.")
 
 
-def _lines(finding: "Finding") -> list[str]:
+def _lines(finding: "DiagnosticFinding") -> list[str]:
     return wrapped(finding.sentence, f"{_MARKS[finding.health]:4}  {finding.topic}: ", " " * 6)

@@ -1,4 +1,4 @@
-"""`vbdesk doctor --service`: what is in order with a service, and what needs mending."""
+"""`vbdesk doctor --service`: check a service, and list what needs fixing."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 NEEDS_MENDING = 1
 
 
-def examine_service(data_dir: Path, address: str | None, *, quick: bool, as_json: bool, keys: "EncryptionKeys") -> None:
-    """Print the findings; end with status 1 if something needs mending."""
+def check_service(data_dir: Path, address: str | None, *, quick: bool, as_json: bool, keys: "EncryptionKeys") -> None:
+    """Print the findings; exits with 1 if something needs fixing."""
     from vbdesk.service.health.doctor import examine
     from vbdesk.service.health.findings import Health
 

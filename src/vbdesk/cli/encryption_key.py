@@ -1,4 +1,4 @@
-"""The encryption key that a command gets through standard input: never an argument, which others could read."""
+"""Read an encryption key from standard input: arguments are visible to other users."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +16,7 @@ KeyStdin = Annotated[
 
 
 def read_keys(from_stdin: bool) -> "EncryptionKeys":
-    """The keys on standard input, if they come that way; a fault is told in one line."""
+    """The keys from standard input, if requested; reports a fault in one line."""
     if not from_stdin:
         return ()
     from vbdesk.service.encryption.keys import KeyUnusable, read_stdin

@@ -29,8 +29,8 @@ _AUDIO_SUFFIXES = (".wav", ".flac", ".mp3", ".m4a")
 
 
 def export(
-    group: Annotated[list[str], typer.Option(help="The subject's group id; may be given several times.")],
-    format: Annotated[str, typer.Option(help=f"One of: {', '.join(FORMATS)}.")],  # the option's name, as people know it
+    group: Annotated[list[str], typer.Option(help="The subject's group id; repeatable.")],
+    format: Annotated[str, typer.Option(help=f"One of: {', '.join(FORMATS)}.")],  # named as the option
     out: Annotated[
         Path | None,
         typer.Option(help="Folder to write to. Default: this folder, and for csv and bids a new one within it."),
@@ -45,18 +45,18 @@ def export(
     job: Annotated[str | None, typer.Option(help="Print this recording instead of the newest (pdf).")] = None,
     paper: Annotated[str, typer.Option(help="a4 or letter (pdf).")] = "a4",
     audio: Annotated[
-        Path | None, typer.Option(help="Folder with the sound, each file named by its job id, to copy along (bids).")
+        Path | None, typer.Option(help="Folder with sound files named by job id, to be copied along (bids).")
     ] = None,
     results: Annotated[
         Path | None,
-        typer.Option(help="Folder of `vbdesk sync --results`: jobs that stand there are not asked for again."),
+        typer.Option(help="Folder of `vbdesk sync --results`: jobs in it are not fetched again."),
     ] = None,
     language: Annotated[str, typer.Option(help="Language of the service's texts, as a BCP 47 tag.")] = "en",
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     profile: ProfileName = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Write what the service knows of a subject to files: docs/exports.md."""
+    """Write a subject's data from the service to files: docs/exports.md."""
     from vbdesk.outbox.library.disk_faults import disk_fault, stopped_sentence
     from vbdesk.report.exports import (
         ExportFormat,
@@ -78,7 +78,7 @@ def export(
     group_ids = list(dict.fromkeys(group))
     try:
         if not force:
-            refuse_overwriting(folder, expected_files(kind, group_ids))  # before a reading that may take long
+            refuse_overwriting(folder, expected_files(kind, group_ids))  # before a long read
         records, of_profile = _read(group_ids, profile, data_dir, language, results)
         files = export_files(kind, records, options, _sound(audio, records))
         write_files(folder, files, overwrite=force)
@@ -136,7 +136,7 @@ def _options(format: str, sign_off: str | None, scores: bool | None, job: str | 
 def _read(
     groups: list[str], profile: str | None, data_dir: Path | None, language: str, results: Path | None
 ) -> "tuple[list[SubjectRecord], bool]":
-    """Every subject, and whether a profile was used, not an account of the environment."""
+    """Read every subject; returns them, and whether a profile was used instead of the environment."""
     from vbdesk.report.subject_reader import read_subject
     from vbdesk.report.subject_record import RecordSource
 
@@ -158,28 +158,28 @@ def _read(
 
 
 def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: "Vault | None" = None) -> None:
-    """Tell the audit log of the profile's recordings, if it has some here; say so where that cannot be done."""
+    """Record the export in the audit log of the profile's recordings, if any; report if that fails."""
     from vbdesk.cli.connection import named_profile, vault_of
-    from vbdesk.cli.paths import places
-    from vbdesk.outbox.library.audit import Deed, Part
+    from vbdesk.cli.paths import desk_paths
+    from vbdesk.outbox.library.audit import AuditAction, AuditPart
     from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault, stopped_sentence
-    from vbdesk.outbox.library.opening import HeldLibrary, LibraryInUse
-    from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
+    from vbdesk.outbox.library.opening import LibraryInUse, LockedLibrary
+    from vbdesk.outbox.library.schema import LibraryKeyWrong, LibraryUnreadable
     from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, library_folder
     from vbdesk.outbox.profiles.vault import VaultError
 
-    place = places(data_dir)
+    place = desk_paths(data_dir)
     known = named_profile(profile, place)
     folder = library_folder(place.data, known.profile_id)
     if known.secrets == "session" or not (folder / "library.sqlite").exists():
         return
     try:
-        library = HeldLibrary(known, folder, vault or vault_of(known, place), part=Part.COMMAND_LINE)
-    except (LibraryInUse, LibraryKeyMissing, LibraryLocked, LibraryUnreadable, VaultError, OSError) as error:
+        library = LockedLibrary(known, folder, vault or vault_of(known, place), part=AuditPart.COMMAND_LINE)
+    except (LibraryInUse, LibraryKeyMissing, LibraryKeyWrong, LibraryUnreadable, VaultError, OSError) as error:
         say(f"{_NOT_NOTED} {error}", err=True)
         return
     try:
-        library.note(Deed.EXPORTED, detail=detail)
+        library.note(AuditAction.EXPORTED, detail=detail)
     except (OSError, sqlite3.Error) as error:
         what = stopped_sentence(disk_fault(error) or DiskFault.UNKNOWN)
         fail(f"{_NOT_NOTED} {what}", LATER)
@@ -189,14 +189,14 @@ def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: 
 
 
 class _KeptJobs:
-    """Jobs that a folder of results has, and the service's for all others; a job that has ended never changes."""
+    """Reads jobs from a folder of results if they are there, else from the service; ended jobs never change."""
 
     def __init__(self, folder: Path, others: "JobReader") -> None:
         from vbdesk.client.folder_lock import exclusive_lock
         from vbdesk.client.result_folder import JOBS
         from vbdesk.json_lines import JsonLinesFile
 
-        with exclusive_lock(folder / ".lock"):  # a synchronisation may be at work on it
+        with exclusive_lock(folder / ".lock"):  # a synchronisation may be running
             self._kept = {line["job_id"]: line for line in JsonLinesFile(folder / JOBS).read()}
         self._others = others
 
@@ -208,7 +208,7 @@ class _KeptJobs:
 
 
 class _Progress:
-    """A line now and then on standard error: a long history takes minutes within the plan's limits."""
+    """Prints progress to standard error from time to time: a long history takes minutes within the rate limits."""
 
     EVERY = 25
 
@@ -221,14 +221,14 @@ class _Progress:
 
 
 def _sound(folder: Path | None, records: "list[SubjectRecord]") -> "dict[str, AudioFile]":
-    """The sound files that are there, by job id."""
+    """Existing sound files, by job id."""
     from vbdesk.report.bids import AudioFile
 
     if folder is None:
         return {}
     jobs = [recording.job.job_id for record in records for recording in record.recordings]
     found = {}
-    for job_id in (job_id for job_id in jobs if Path(job_id).name == job_id):  # never a path out of the folder
+    for job_id in (job_id for job_id in jobs if Path(job_id).name == job_id):  # never a path outside the folder
         for suffix in _AUDIO_SUFFIXES:
             path = folder / f"{job_id}{suffix}"
             if path.is_file():

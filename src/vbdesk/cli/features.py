@@ -1,4 +1,4 @@
-"""`vbdesk features`: what is measured in a voice, how, and what one recording gives."""
+"""`vbdesk features`: definitions of the acoustic features, and their values in a recording."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -64,7 +64,7 @@ def measure(
     file: Annotated[Path, typer.Argument(help="A WAV, FLAC, MP3 or M4A recording of 15 seconds to 20 minutes.")],
     as_json: AsJson = False,
 ) -> None:
-    """Measure every feature of a recording; where one has no value, say why."""
+    """Measure every feature of a recording; say why if one has no value."""
 
     from vbdesk.data_files import DataFileError
     from vbdesk.signs.engine import measure_recording

@@ -55,7 +55,7 @@ def list_jobs(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """List a group's jobs by the time of their recordings."""
+    """List a group's jobs by recording time."""
     bounds = _moment(from_), _moment(to)
     with open_client(profile, data_dir) as connection:
         found = list(connection.client.groups.all_jobs(group_id, from_=bounds[0], to=bounds[1], status=status))
@@ -78,13 +78,13 @@ def list_jobs(
 @groups.command()
 def longitudinal(
     group_id: GroupId,
-    sign: Annotated[list[str] | None, typer.Option(help="Only this sign; may be given several times.")] = None,
+    sign: Annotated[list[str] | None, typer.Option(help="Only this sign; repeatable.")] = None,
     timeout: Annotated[float, typer.Option(min=0, help="Give up after this many seconds of computing.")] = 60.0,
     profile: ProfileName = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a subject's trajectory: where each sign stands against the subject's own baseline."""
+    """Show a subject's trajectory: each sign compared with the subject's own baseline."""
     with open_client(profile, data_dir) as connection:
         read = connection.client.groups.wait_trajectory(group_id, sign or (), timeout_s=timeout)
     if as_json:
@@ -108,7 +108,7 @@ def aggregate(
 
 @groups.command()
 def create(group_id: GroupId, profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Make an empty group."""
+    """Create an empty group."""
     with open_client(profile, data_dir) as connection:
         made = connection.client.groups.create(group_id)
     _done(made, f"{made.group_id} is there, empty.", as_json)
@@ -122,7 +122,7 @@ def delete(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Delete a group and what was computed of it; its jobs are kept."""
+    """Delete a group and its computed results; its jobs are kept."""
     if not yes:
         typer.confirm(f"Delete the group {group_id}? Its jobs are kept, their order over time is not", abort=True)
     with open_client(profile, data_dir) as connection:
@@ -138,7 +138,7 @@ def add(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put jobs into a group; ends with 1 if one does not exist."""
+    """Put jobs into a group; exits with 1 if one does not exist."""
     from vbdesk.contract.limits import MAX_JOBS_PER_ADD
 
     if len(job_ids) > MAX_JOBS_PER_ADD:

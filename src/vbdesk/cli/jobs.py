@@ -36,7 +36,7 @@ def list_jobs(
 
 @jobs.command()
 def show(job_id: JobId, profile: ProfileName = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Show a job as it stands, with its result once there is one."""
+    """Show the present state of a job, with its result if there is one."""
     with open_client(profile, data_dir) as connection:
         job = connection.client.jobs.get(job_id)
     if as_json:
@@ -53,7 +53,7 @@ def wait(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Wait until jobs have ended, and show each; ends with 1 if one has not ended as done."""
+    """Wait until jobs have ended, and show each; exits with 1 if one has not ended as done."""
     with open_client(profile, data_dir) as connection:
         done = wait_for(connection.client.jobs.wait_each(job_ids, timeout_s=timeout), quiet=as_json)
     if as_json:
@@ -63,7 +63,7 @@ def wait(
 
 
 def wait_for(ended: Iterator["Job"], *, quiet: bool) -> "list[Job]":
-    """Every job as it ends, told in a line unless `quiet`."""
+    """Collect ended jobs, printing a line for each unless `quiet`."""
     done = []
     for job in ended:
         done.append(job)

@@ -1,4 +1,4 @@
-"""`vbdesk longitudinal`: run the longitudinal method on a history file, without a service."""
+"""`vbdesk longitudinal`: apply the method to a history in a file, without a service."""
 
 import json
 import sys
@@ -16,14 +16,14 @@ UNUSABLE = 2
 def longitudinal(
     file: Annotated[Path, typer.Argument(help="One subject's history as JSON; - reads it from standard input.")],
     each_job: Annotated[
-        bool, typer.Option("--each-job", help="Print the fields of every job as of its own time instead.")
+        bool, typer.Option("--each-job", help="Print the fields of every job at its own time instead.")
     ] = False,
 ) -> None:
     """Print one subject's trajectory, and the fields of the last recording (or options.job), unrounded, as JSON.
 
-    The history is an object with as_of, jobs and, if wanted, options; docs/method-longitudinal.md describes it.
+    The history is an object with as_of, jobs and optionally options; docs/method-longitudinal.md describes it.
     """
-    # imported late: the other commands do not need numpy
+    # local import, so that the other commands do not load numpy
     from vbdesk.longitudinal.history_file import HistoryFileError, read_history_file
     from vbdesk.longitudinal.unrounded_report import unrounded_fields_of_all_jobs, unrounded_report
 

@@ -1,4 +1,4 @@
-"""The `vbdesk` command: one subcommand a job."""
+"""The `vbdesk` command with its subcommands."""
 
 import os
 
@@ -74,5 +74,5 @@ def run() -> None:
             raise
         remedy = "Free some space" if fault in (DiskFault.FULL, DiskFault.QUOTA) else "Check the disk"
         typer.echo(f"Nothing more can be written: {error.strerror}. {remedy} and try again.", err=True)
-        # what is still held back for standard output cannot be written either; an orderly end would try, and complain
+        # the buffered standard output cannot be written either; a normal exit would try, and complain
         os._exit(1)

@@ -1,4 +1,4 @@
-"""`vbdesk norms`: the reference that voices are compared with."""
+"""`vbdesk norms`: measure reference values."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +15,7 @@ norms = typer.Typer(no_args_is_help=True, help="The reference that voices are co
 
 @norms.callback()
 def _root() -> None:
-    """Norms: where each feature lies in a healthy reference group."""
+    """Norms: the distribution of each feature in a healthy reference group."""
 
 
 @norms.command()
@@ -25,7 +25,7 @@ def measure(
         Path, typer.Option(help="CSV with columns path (within FOLDER), speaker, sex (female or male), age if known.")
     ],
     out: Annotated[Path, typer.Option(help="Norms file to write.")] = Path("norms.toml"),
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes at once. Default: one a core.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Parallel processes. Default: one per core.")] = None,
     resume: Annotated[
         bool, typer.Option("--resume/--anew", help="Keep what an earlier run measured, or measure all again.")
     ] = True,
@@ -33,10 +33,10 @@ def measure(
         int, typer.Option(min=3, help="Speakers of each sex that a feature needs; below, it keeps its shipped numbers.")
     ] = 20,
 ) -> None:
-    """Measure reference recordings with vbdesk's own extractor and write a norms file of the shipped form.
+    """Measure reference recordings with vbdesk's own extractor and write a norms file in the shipped format.
 
-    What is measured is kept beside the norms file, in a file that ends in .measured.jsonl, so that a run that was cut
-    short goes on where it was. The result does not depend on the order of files or the number of processes.
+    Measurements are also stored next to the norms file, in a file that ends in .measured.jsonl, so that an interrupted
+    run can continue. The result does not depend on the order of files or the number of processes.
     """
     from vbdesk.contract.catalog import SignName
     from vbdesk.data_files import DataFileError
@@ -70,7 +70,7 @@ def measure(
         typer.echo(f"  {name} keeps its shipped numbers: {reason}")
     kept = "" if result.signs == len(SignName) else " The others keep the one that ships."
     typer.echo(f"The reference of {result.signs} of {len(SignName)} signs was measured with them.{kept}")
-    typer.echo("Use it with --norms, or the setting norms_file. Signs of your own have to be fitted on it anew.")
+    typer.echo("Use it with --norms, or the setting norms_file. Signs of your own have to be fitted on it again.")
 
 
 def _nothing_to_write(fewest: int, sexes: list[str]) -> str:

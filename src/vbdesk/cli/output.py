@@ -1,7 +1,7 @@
-"""What commands print: long text in lines, and how they end badly: one sentence, no traceback.
+"""Print text of commands, and end a command with one sentence instead of a traceback.
 
-What a service, a bundle, a file name or a person wrote may steer a terminal, or show words in another order than they
-are in. So commands print through `say` and `print_json` alone, which escape such signs.
+Text from a service, a bundle, a file name or a person may contain terminal control sequences, or reorder words. So
+commands print only through `say` and `print_json`, which escape such characters.
 """
 
 import json
@@ -17,13 +17,13 @@ WIDTH = 100
 
 
 def fail(sentence: str, status: int = 1) -> NoReturn:
-    """Say why, in one line, and end."""
+    """Print the reason in one line, and exit."""
     say(" ".join(sentence.split()), err=True)
     raise typer.Exit(status)
 
 
 def say(*lines: str, err: bool = False) -> None:
-    """Print lines, with whatever would steer the terminal escaped: line breaks within a line too."""
+    """Print lines; escapes control characters, including line breaks within a line."""
     typer.echo("\n".join(map(printable, lines)), err=err)
 
 
@@ -39,9 +39,9 @@ def print_json(document: object, indent: int | None = None) -> None:
 
 
 def printable(text: str) -> str:
-    r"""`text` with every sign that is not shown as itself as an escape, such as `\x1b` or `\u202e`.
+    r"""`text` with every invisible or steering character escaped, such as `\x1b` or `\u202e`.
 
-    Those are control characters, line breaks, marks of direction, and what is no character at all.
+    Those are control characters, line breaks, direction marks, and unassigned code points.
     """
     if text.isprintable():
         return text
@@ -53,7 +53,7 @@ def _is_shown(sign: str) -> bool:
 
 
 def wrapped(text: str, first: str = "", rest: str | None = None) -> list[str]:
-    """Break `text` into lines behind `first`, the others behind `rest` or as many blanks."""
+    """Wrap `text`: the first line starts with `first`, the others with `rest` or as many blanks."""
     indent = " " * len(first) if rest is None else rest
     return textwrap.wrap(
         text,
@@ -61,12 +61,12 @@ def wrapped(text: str, first: str = "", rest: str | None = None) -> list[str]:
         initial_indent=first,
         subsequent_indent=indent,
         break_on_hyphens=False,
-        break_long_words=False,  # a path is copied whole or not at all
+        break_long_words=False,  # so that a path can be copied
     )
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Rows in columns; None is a dash. One sentence where there are no rows."""
+    """Rows in columns; None is a dash. One sentence if there are no rows."""
     texts = [["-" if cell is None else printable(str(cell)) for cell in row] for row in rows]
     if not texts:
         return "There are none."
@@ -75,7 +75,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def local_time(moment: datetime | None) -> str | None:
-    """A moment as this computer's clock shows it, to the minute."""
+    """A moment in local time, to the minute."""
     from vbdesk.contract.timestamps import local_minute
 
     return None if moment is None else local_minute(moment)

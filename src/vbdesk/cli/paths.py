@@ -1,4 +1,4 @@
-"""Where the desk of this person keeps its recordings and its list of services."""
+"""Folders of the desk: recordings, and the list of services."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +12,8 @@ OWN_FILES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """Two folders; the same one where `--data-dir` names it.
+class DeskPaths:
+    """Two folders; the same one if `--data-dir` is given.
 
     Attributes:
         data: recordings, and the service on this computer.
@@ -25,21 +25,21 @@ class Places:
 
     @property
     def service(self) -> Path:
-        """Where the service on this computer keeps its data."""
+        """Data folder of the service on this computer."""
         return self.data / "service"
 
 
-def places(data_dir: Path | None) -> Places:
-    """The folders of the desk, as the system has them or as a person says. They may not exist yet."""
+def desk_paths(data_dir: Path | None) -> DeskPaths:
+    """The folders of the desk: the system's default, or as given. They may not exist yet."""
     import platformdirs
 
     if data_dir is None:
-        found = Places(platformdirs.user_data_path("vbdesk", False), platformdirs.user_config_path("vbdesk", False))
+        found = DeskPaths(platformdirs.user_data_path("vbdesk", False), platformdirs.user_config_path("vbdesk", False))
         restrict_to_owner([found.data, found.config], deep=False)
     else:
         folder = data_dir.expanduser().resolve()
-        found = Places(folder, folder)
-    for folder in {found.data, found.config}:  # an earlier release left their rights to the umask
+        found = DeskPaths(folder, folder)
+    for folder in {found.data, found.config}:  # an earlier release left their permissions to the umask
         restrict_to_owner((folder / name for name in OWN_FOLDERS), deep=False)
         restrict_to_owner(path for pattern in OWN_FILES for path in folder.glob(pattern))
     return found

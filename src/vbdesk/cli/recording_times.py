@@ -1,4 +1,4 @@
-"""Decisions on the command line about the time of recordings whose clock was wrong."""
+"""Decide on the command line about the time of recordings whose clock was wrong."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 ALL = "all"
 
 
-class Choice(StrEnum):
-    """One of the times that are known of a recording: by the service, before a correction, or the one that it has."""
+class TimeChoice(StrEnum):
+    """A known time of a recording: the service's, the one before a correction, or its present one."""
 
     SUGGESTED = "suggested"
     CLOCK = "clock"
     KEEP = "keep"
 
 
-TimeChoice = Choice | datetime
+DecidedTime = TimeChoice | datetime
 
 
-def parse_times(options: Iterable[str]) -> dict[str, TimeChoice]:
-    """What `--time` says, by take id or `all`; ends the command where it is not understood."""
+def parse_times(options: Iterable[str]) -> dict[str, DecidedTime]:
+    """Parse `--time`, by take id or `all`; ends the command on a mistake."""
     from vbdesk.outbox.library.recording_time import read_entered
 
-    chosen: dict[str, TimeChoice] = {}
+    chosen: dict[str, DecidedTime] = {}
     for option in options:
         take_id, _, text = option.partition("=")
         try:
-            chosen[take_id] = Choice(text) if text in list(Choice) else read_entered(text)
+            chosen[take_id] = TimeChoice(text) if text in list(TimeChoice) else read_entered(text)
         except ValueError as error:
-            words = ", ".join(f"{take_id}={each}" for each in Choice)
+            words = ", ".join(f"{take_id}={each}" for each in TimeChoice)
             fail(f"--time {option} is not understood. {error} Or write {words}.", USAGE)
         if take_id == ALL and isinstance(chosen[take_id], datetime):
             fail(
@@ -48,23 +48,23 @@ def parse_times(options: Iterable[str]) -> dict[str, TimeChoice]:
 
 
 def is_undecided(item: "RecordingItem") -> bool:
-    """Whether a recording is not sent before somebody decides which time is right."""
+    """Whether a recording waits for a decision about its time."""
     from vbdesk.outbox.library.states import Fix, OutboxState
 
     return item.state is OutboxState.NEEDS_ATTENTION and item.fix is Fix.SET_CLOCK
 
 
 def undecided_times(library: "Library") -> "list[RecordingItem]":
-    """All such recordings."""
+    """All recordings that wait for such a decision."""
     return [item for item in library.list() if is_undecided(item)]
 
 
 def how_to_decide(item: "RecordingItem") -> str:
-    """What to do about one of them: its sentence, and the options."""
+    """How to decide about a recording: its sentence, and the options."""
     known = item.time_doubt is not None and item.time_doubt.suggested is not None
-    choices = [f"--time {item.take_id}={Choice.SUGGESTED}"] if known else []
-    choices += [f"--time {item.take_id}={Choice.CLOCK}"] if item.original_time is not None else []
-    choices += [f"--time {item.take_id}={Choice.KEEP}", f"--time {item.take_id}=DATE-AND-TIME"]
+    choices = [f"--time {item.take_id}={TimeChoice.SUGGESTED}"] if known else []
+    choices += [f"--time {item.take_id}={TimeChoice.CLOCK}"] if item.original_time is not None else []
+    choices += [f"--time {item.take_id}={TimeChoice.KEEP}", f"--time {item.take_id}=DATE-AND-TIME"]
     return (
         f"{item.group_id}, {local_time(item.recorded_at)}: {item.reason}\n"
         f"  Use vbdesk sync with one of these: {', '.join(choices)}.{_explained(item)}"
@@ -72,21 +72,20 @@ def how_to_decide(item: "RecordingItem") -> str:
 
 
 def _explained(item: "RecordingItem") -> str:
-    """Which time `clock` and `keep` mean once they differ."""
+    """The times that `clock` and `keep` mean, if they differ."""
     if item.original_time is None:
         return ""
     before, now = local_time(item.original_time), local_time(item.recorded_at)
-    return f"\n  {Choice.CLOCK} means {before}, the time before the correction. {Choice.KEEP} means {now}."
+    return f"\n  {TimeChoice.CLOCK} means {before}, the time before the correction. {TimeChoice.KEEP} means {now}."
 
 
-def decide_times(library: "Library", times: Mapping[str, TimeChoice]) -> None:
-    """Put the chosen recordings back into the line with the time that was decided.
+def decide_times(library: "Library", times: Mapping[str, DecidedTime]) -> None:
+    """Put the chosen recordings back into the queue with the decided time.
 
-    A recording whose time was corrected and that is not sent can be named again.
-
-    A named recording for which that is not possible ends the command with the reason; what was decided before stays.
-    With `all`, such a recording goes on waiting, and the reason is printed. How many decisions are kept is printed in
-    any case, because sending may end before it comes to these recordings.
+    A recording with a corrected time can be named again until it is sent.
+    If a named recording cannot be decided, the command ends with the reason; earlier decisions stay. With `all`, such a
+    recording continues to wait, and the reason is printed. The number of decisions is printed in any case, because
+    sending may end before it reaches these recordings.
     """
     decided = 0
     try:
@@ -97,7 +96,9 @@ def decide_times(library: "Library", times: Mapping[str, TimeChoice]) -> None:
             say(_kept_sentence(decided), err=True)
 
 
-def _chosen(library: "Library", times: Mapping[str, TimeChoice]) -> "Iterator[tuple[RecordingItem, TimeChoice, bool]]":
+def _chosen(
+    library: "Library", times: Mapping[str, DecidedTime]
+) -> "Iterator[tuple[RecordingItem, DecidedTime, bool]]":
     """Each recording with its choice, and whether it was named."""
     from vbdesk.outbox.library.items import ItemFilter
     from vbdesk.outbox.library.states import OutboxState
@@ -114,7 +115,7 @@ def _chosen(library: "Library", times: Mapping[str, TimeChoice]) -> "Iterator[tu
             fail(f"No recording {take_id} waits for a decision about its time.", USAGE)
 
 
-def _is_decided(library: "Library", item: "RecordingItem", choice: TimeChoice, *, is_named: bool) -> bool:
+def _is_decided(library: "Library", item: "RecordingItem", choice: DecidedTime, *, is_named: bool) -> bool:
     from vbdesk.outbox.library.library import NotAllowed
 
     try:
@@ -137,15 +138,15 @@ def _kept_sentence(decided: int) -> str:
     return f"Your decisions about the times of {decided} recordings are kept, whenever they are sent."
 
 
-def _decide(library: "Library", item: "RecordingItem", choice: TimeChoice) -> None:
+def _decide(library: "Library", item: "RecordingItem", choice: DecidedTime) -> None:
     from vbdesk.outbox.library.library import NotAllowed
     from vbdesk.outbox.library.states import OutboxState
 
-    if choice is Choice.KEEP or (choice is Choice.CLOCK and item.original_time is None):
+    if choice is TimeChoice.KEEP or (choice is TimeChoice.CLOCK and item.original_time is None):
         library.keep_recorded_at(item.take_id)
-    elif choice is Choice.CLOCK:
+    elif choice is TimeChoice.CLOCK:
         library.restore_recorded_at(item.take_id)
-    elif choice is Choice.SUGGESTED:
+    elif choice is TimeChoice.SUGGESTED:
         if item.time_doubt is None or item.time_doubt.suggested is None:
             raise NotAllowed("The right time of this recording is not known. Enter it, or keep the clock's time.")
         library.set_recorded_at(item.take_id, item.time_doubt.suggested)

@@ -1,4 +1,4 @@
-"""`vbdesk serve`: the whole service in one process."""
+"""`vbdesk serve`: run the whole service in one process."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,19 +11,19 @@ from vbdesk.cli.output import fail
 
 def serve(
     data_dir: Annotated[Path, typer.Option(help="Folder of the database, the audio and the service's keys.")],
-    host: Annotated[str | None, typer.Option(help="Address to listen on. Default: this computer alone.")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on. Default: this computer only.")] = None,
     port: Annotated[int | None, typer.Option(help="Port of the API; 0 picks a free one.")] = None,
     storage_port: Annotated[int | None, typer.Option(help="Port of the object store; 0 picks a free one.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Analyses run at once; 0 is the API alone.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Parallel analyses; 0: only the API.")] = None,
     signs_dir: Annotated[
         Path | None, typer.Option(help="Folder of your own signs. Default: signs in DATA_DIR.")
     ] = None,
-    norms: Annotated[Path | None, typer.Option(help="Norms of your own. Default: those that ship.")] = None,
+    norms: Annotated[Path | None, typer.Option(help="Norms of your own. Default: the shipped ones.")] = None,
     ready_file: Annotated[Path | None, typer.Option(help="Written as JSON once the service answers.")] = None,
     parent_pid: Annotated[int | None, typer.Option(help="End when this process ends.")] = None,
     key_stdin: KeyStdin = False,
 ) -> None:
-    """Serve the API, the object store and the analysis until told to stop."""
+    """Serve the API, the object store and the analysis until stopped."""
     from vbdesk.service.composition.process import StartRefused
     from vbdesk.service.composition.serve import serve as run
     from vbdesk.service.kernel.settings import SettingsInvalid, load_settings

@@ -14,7 +14,7 @@ NOTICE = "A biomarker signal, not a diagnosis."
 
 
 def shipped(sheet: "SignFactSheet") -> "Iterable[str]":
-    """The sheet of a sign that ships."""
+    """The sheet of a shipped sign."""
     placeholder = ", placeholder: no feature has a confirmed direction" if sheet.placeholder else ""
     yield from (f"{sheet.label} ({sheet.name}), calibration {sheet.version}", NOTICE, "")
     yield from _fields(
@@ -45,7 +45,7 @@ def shipped(sheet: "SignFactSheet") -> "Iterable[str]":
 
 
 def own(sheet: "PluginFactSheet") -> "Iterable[str]":
-    """The sheet of a sign of a lab's own."""
+    """The sheet of a lab's own sign."""
     yield from (f"{sheet.label} ({sheet.name}), version {sheet.version}, a sign of your own", NOTICE, "")
     yield from _fields(
         ("Evidence grade", f"{sheet.evidence_grade}, as its file says. {sheet.evidence_grade_means}"),

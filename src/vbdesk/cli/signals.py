@@ -1,4 +1,4 @@
-"""Ctrl-C and the system's request to end, as one thing that a command can put in order."""
+"""Handle Ctrl-C and termination requests in the same way."""
 
 import signal
 from types import FrameType

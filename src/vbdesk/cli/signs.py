@@ -1,4 +1,4 @@
-"""`vbdesk signs`: what stands behind each sign, those of one's own included."""
+"""`vbdesk signs`: evidence and calibration of each sign, including a lab's own."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,11 +18,11 @@ LIST_NOTE = (
     "missed is unknown. These are biomarker signals, not diagnoses."
 )
 
-signs = typer.Typer(no_args_is_help=True, help="What stands behind each sign.")
+signs = typer.Typer(no_args_is_help=True, help="Evidence and calibration of each sign.")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 SignsDir = Annotated[
-    Path | None, typer.Option(help="Folder of signs of your own; those of installed packages are always there.")
+    Path | None, typer.Option(help="Folder of signs of your own; those of installed packages are always loaded.")
 ]
 AllowPickles = Annotated[
     bool, typer.Option("--allow-pickled-signs", help="Open signs that are pickles, which can run code.")
@@ -36,7 +36,7 @@ def _root() -> None:
 
 @signs.command("list")
 def list_signs(signs_dir: SignsDir = None, allow_pickled_signs: AllowPickles = False, as_json: AsJson = False) -> None:
-    """List all signs with grade of evidence, highest level, and how many healthy readers are flagged."""
+    """List all signs with grade of evidence, highest level, and share of healthy readers flagged."""
 
     from vbdesk.contract.catalog import SignName
     from vbdesk.signs.fact_sheets import sign_fact_sheet

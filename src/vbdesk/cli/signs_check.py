@@ -1,4 +1,4 @@
-"""`vbdesk signs check`: whether signs of your own can be used, and if not, why not."""
+"""`vbdesk signs check`: check whether signs of your own can be used."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,13 +10,13 @@ from vbdesk.cli.output import fail, say
 
 def check(
     folder: Annotated[
-        Path | None, typer.Argument(help="Folder of NAME.toml files; entry points are always tried.")
+        Path | None, typer.Argument(help="Folder of NAME.toml files; entry points are always checked.")
     ] = None,
     allow_pickled_signs: Annotated[
         bool, typer.Option("--allow-pickled-signs", help="Open signs that are pickles, which can run code.")
     ] = False,
 ) -> None:
-    """Load signs of your own as the service would; end with status 1 if one of them cannot be used."""
+    """Load signs of your own as the service would; exits with 1 if one of them cannot be used."""
     from vbdesk.signs.plugins.discovery import load_plugins
     from vbdesk.signs.plugins.source import PluginSource
 

@@ -1,4 +1,4 @@
-"""`vbdesk signs fit`: a sign of your own from labelled recordings."""
+"""`vbdesk signs fit`: fit a sign of your own to labelled recordings."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,7 +25,7 @@ def fit(
     ],
     sign: Annotated[str, typer.Option(help="Name of the new sign, such as hoarse-voice.")],
     out: Annotated[Path, typer.Option(help="Folder of the sign and its card.")] = Path("signs"),
-    grade: Annotated[str, typer.Option(help="Evidence behind it: B, C or D. Sets rates and top level.")] = "D",
+    grade: Annotated[str, typer.Option(help="Evidence for it: B, C or D. Sets rates and top level.")] = "D",
     rates: Annotated[
         str | None,
         typer.Option(help="Share of label 0 to flag at low,consider,moderate,elevated. Default: that of the grade."),
@@ -33,22 +33,22 @@ def fit(
     max_level: Annotated[str | None, typer.Option(help="Highest level, if not that of the grade.")] = None,
     meaning: Annotated[str, typer.Option(help="What it is meant to measure.")] = "likeness to recordings with label 1",
     timescale: Annotated[str, typer.Option(help="How soon it changes in a person: fast or slow.")] = "slow",
-    confounder: Annotated[list[str] | None, typer.Option(help="What sounds the same. May be given again.")] = None,
+    confounder: Annotated[list[str] | None, typer.Option(help="What sounds the same; repeatable.")] = None,
     fewest: Annotated[
         int | None, typer.Option(min=5, help="Speakers needed with each label. Default: 10; the card warns of fewer.")
     ] = None,
     norms: Annotated[
-        Path | None, typer.Option(help="Norms of your own to fit it on. Default: those that ship.")
+        Path | None, typer.Option(help="Norms of your own to fit it on. Default: the shipped ones.")
     ] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes at once. Default: one a core.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Parallel processes. Default: one per core.")] = None,
     resume: Annotated[
         bool, typer.Option("--resume/--anew", help="Keep what an earlier run measured, or measure all again.")
     ] = True,
 ) -> None:
-    """Fit a sign to labelled recordings: weights and cut-points by cross-validation, with a card of how good it is.
+    """Fit a sign to labelled recordings: weights and cut-points by cross-validation, with a card of its quality.
 
-    Paths in DATA are relative to its folder. No speaker is ever both learnt from and tested. Writes SIGN.toml, ready
-    for --signs-dir, SIGN.card.md and SIGN.card.json; the same input gives the same files, whatever the order of lines.
+    Paths in DATA are relative to its folder. No speaker is in both training and test data. Writes SIGN.toml for
+    --signs-dir, SIGN.card.md and SIGN.card.json; the same input gives the same files, in any order of lines.
     """
     try:
         import sklearn  # noqa: F401
@@ -74,7 +74,7 @@ def fit(
                 "max_level": max_level,
                 "meaning": meaning,
                 "timescale": timescale,
-                "confounders": confounder or ["whatever else differs between the labels in these recordings"],
+                "confounders": confounder or ["anything else that differs between the labels in these recordings"],
             }
         )
         labels = read_labels(data)
@@ -97,7 +97,7 @@ def fit(
 def _rates(
     given: str | None, grade: str, shipped: "Mapping[Grade, ExpectedRates]"
 ) -> dict[str, str] | dict[str, float]:
-    """The rates that were given, else those of the grade."""
+    """The given rates, else those of the grade."""
     if given is None:
         found = {str(known): rates for known, rates in shipped.items()}
         return found[grade].model_dump() if grade in found else {}
@@ -108,7 +108,7 @@ def _rates(
 
 
 def _slip(error: "ValidationError") -> str:
-    """The option that does not fit, and why."""
+    """The wrong option, and why it is wrong."""
     first = error.errors(include_url=False)[0]
     option, *inner = (str(part).replace("_", "-") for part in first["loc"])
     place = f"--{option}" + (f" ({inner[0]})" if inner else "")

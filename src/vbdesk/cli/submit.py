@@ -1,4 +1,4 @@
-"""`vbdesk submit`: recordings in files, sent for analysis, each once."""
+"""`vbdesk submit`: send recordings in files for analysis, each once."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from vbdesk.cli.connection import (
     REFUSED,
     USAGE,
     AsJson,
-    Connection,
+    ConnectedAccount,
     DataDir,
     ProfileName,
     account_file,
@@ -23,18 +23,18 @@ from vbdesk.cli.connection import (
 from vbdesk.cli.output import fail, local_time, print_json, say
 
 if TYPE_CHECKING:
-    from vbdesk.client import FileToSubmit, Submitted
+    from vbdesk.client import FileToSubmit, SubmissionOutcome
     from vbdesk.client.uploads import Progress
     from vbdesk.contract.jobs import Job
-    from vbdesk.outbox.imports.file_import import IntakeRow
-    from vbdesk.outbox.library.items import Target
+    from vbdesk.outbox.imports.file_import import ImportRow
+    from vbdesk.outbox.library.items import RecordingTarget
 
 NO_SOUND = "The file is not WAV, FLAC, MP3 or M4A."
 
 
 @dataclass(frozen=True, slots=True)
 class _Moments:
-    """Where the times of recording come from: one time, the names of the files, or else the files' own times."""
+    """Source of the recording times: one time, the file names, or the files' modification times."""
 
     given: datetime | None
     from_name: bool
@@ -51,38 +51,38 @@ def submit(
         typer.Option(help="A list instead, with the columns path and group_id, and recorded_at and model if wanted."),
     ] = None,
     recorded_at: Annotated[
-        str | None, typer.Option(help="When the one file was recorded, as ISO 8601; without a zone UTC.")
+        str | None, typer.Option(help="When the one file was recorded, as ISO 8601; UTC without a zone.")
     ] = None,
     from_name: Annotated[
         bool, typer.Option("--from-name", help="Take the time from each name, as in ward4_2026-03-01_09-30-12.wav.")
     ] = False,
     zone: Annotated[str, typer.Option(help="Zone of the times in names, such as Europe/Berlin.")] = "UTC",
     model: Annotated[str | None, typer.Option(help="Analyse for this model, such as pulse.")] = None,
-    sign: Annotated[str | None, typer.Option(help="Analyse for this sign alone, such as stress.")] = None,
+    sign: Annotated[str | None, typer.Option(help="Analyse for this sign only, such as stress.")] = None,
     longitudinal: Annotated[
-        bool, typer.Option("--longitudinal", help="Read each against the subject's history.")
+        bool, typer.Option("--longitudinal", help="Score each against the subject's history.")
     ] = False,
-    diarize: Annotated[bool, typer.Option("--diarize", help="Tell speakers apart; costs more.")] = False,
+    diarize: Annotated[bool, typer.Option("--diarize", help="Analyse each speaker; costs more.")] = False,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Send those anew whose analysis failed or timed out.")
+        bool, typer.Option("--retry-failed", help="Send recordings again whose analysis failed or timed out.")
     ] = False,
     send_again: Annotated[
         bool,
-        typer.Option("--send-again", help="Send those again that the service may have already, at their price."),
+        typer.Option("--send-again", help="Send recordings again that the service may have already; costs credits."),
     ] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the results and show them.")] = False,
     journal: Annotated[
         Path | None,
-        typer.Option(help="Where it is written down what was sent. Default: one of the account, in the desk's folder."),
+        typer.Option(help="File that records what was sent. Default: one per account, in the desk's folder."),
     ] = None,
     profile: ProfileName = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send recordings for analysis. A second run sends nothing twice, also after a break in the middle.
+    """Send recordings for analysis. A second run sends nothing twice, even after an interruption.
 
-    The time of a recording is --recorded-at, --from-name or a column of --csv, else when the file was last written.
-    Files that cannot be analysed are named, and do not keep the others back.
+    The time of a recording comes from --recorded-at, --from-name or a column of --csv, else from the file's
+    modification time. Files that cannot be analysed are reported, and do not stop the others.
     """
     from vbdesk.outbox.library.disk_faults import disk_fault, stopped_sentence
 
@@ -133,7 +133,7 @@ def _check_usage(
     if csv is None and group is None:
         fail("Name the subject with --group.", USAGE)
     if csv is not None and (group is not None or recorded_at is not None or from_name):
-        fail("With --csv, subjects and times stand in the list.", USAGE)
+        fail("With --csv, subjects and times come from the list.", USAGE)
     if recorded_at is not None and from_name:
         fail("Give --recorded-at or --from-name, not both.", USAGE)
     if group is not None and (fault := group_id_fault(group)) is not None:
@@ -161,37 +161,37 @@ def _zone(name: str) -> tzinfo:
         fail(f"There is no zone {name}. Zones are called like Europe/Berlin.", USAGE)
 
 
-def _target(model: str | None, sign: str | None) -> "Target":
-    from vbdesk.outbox.library.items import Target
+def _target(model: str | None, sign: str | None) -> "RecordingTarget":
+    from vbdesk.outbox.library.items import RecordingTarget
 
     if (model is None) == (sign is None):
         fail("Say what to analyse for: either --model NAME or --sign NAME.", USAGE)
-    return Target("model", model) if model is not None else Target("sign", sign or "")
+    return RecordingTarget("model", model) if model is not None else RecordingTarget("sign", sign or "")
 
 
 def _looked_at(
     paths: Sequence[Path],
     group: str,
     csv: Path | None,
-    target: "Target",
+    target: "RecordingTarget",
     moments: _Moments,
-    connection: Connection,
-) -> "list[IntakeRow]":
-    """Every recording with its length and moment, or with what is wrong with it, before anything is sent."""
-    from vbdesk.outbox.imports.file_import import IntakeError, IntakeRow, preview_csv, preview_files
+    connection: ConnectedAccount,
+) -> "list[ImportRow]":
+    """Every recording with its length and time, or its fault, before anything is sent."""
+    from vbdesk.outbox.imports.file_import import ImportFailed, ImportRow, preview_csv, preview_files
 
     if csv is None:
         preview = preview_files(paths, group, target, progress=_counter("Read"))
-        foreign = [IntakeRow(0, path, group, None, target, error=NO_SOUND) for path in paths if _is_foreign(path)]
+        foreign = [ImportRow(0, path, group, None, target, error=NO_SOUND) for path in paths if _is_foreign(path)]
         return [*foreign, *(_with_moment(row, moments) for row in preview.rows)]
     try:
         offered = {sign.name for sign in connection.client.signs.list()}
         return list(preview_csv(csv, target, signs=offered, progress=_counter("Read")).rows)
-    except IntakeError as error:
+    except ImportFailed as error:
         fail(str(error), USAGE)
 
 
-def _with_moment(row: "IntakeRow", moments: _Moments) -> "IntakeRow":
+def _with_moment(row: "ImportRow", moments: _Moments) -> "ImportRow":
     from vbdesk.client import recorded_at_in_name
     from vbdesk.outbox.imports.file_import import CLOCK_DRIFT
 
@@ -201,14 +201,14 @@ def _with_moment(row: "IntakeRow", moments: _Moments) -> "IntakeRow":
     if moment is None:
         return replace(row, error="There is no date and time in the name of the file.")
     if moment > datetime.now(UTC) + CLOCK_DRIFT:
-        return replace(row, error="The time of the recording lies in the future.")
+        return replace(row, error="The time of the recording is in the future.")
     return replace(row, recorded_at=moment, notes=())
 
 
-def _journal_of(connection: Connection, data_dir: Path | None) -> Path:
-    from vbdesk.cli.paths import places
+def _journal_of(connection: ConnectedAccount, data_dir: Path | None) -> Path:
+    from vbdesk.cli.paths import desk_paths
 
-    return account_file(places(data_dir), "submitted", connection.service, connection.account_id)
+    return account_file(desk_paths(data_dir), "submitted", connection.service, connection.account_id)
 
 
 def _is_foreign(path: Path) -> bool:
@@ -218,11 +218,11 @@ def _is_foreign(path: Path) -> bool:
 
 
 class _Sender:
-    """Sends what can be sent, and says of the rest why not."""
+    """Sends what can be sent, and reports why the rest is not."""
 
     def __init__(
         self,
-        connection: Connection,
+        connection: ConnectedAccount,
         journal: Path,
         longitudinal: bool,
         diarize: bool,
@@ -237,12 +237,12 @@ class _Sender:
         self._retry_failed = retry_failed
         self._send_again = send_again
 
-    def send(self, rows: "Sequence[IntakeRow]") -> "Iterator[Submitted]":
-        from vbdesk.client import Submitted
+    def send(self, rows: "Sequence[ImportRow]") -> "Iterator[SubmissionOutcome]":
+        from vbdesk.client import SubmissionOutcome
 
         for row in rows:
             if row.error is not None:
-                yield Submitted(self._file(row), None, row.error)
+                yield SubmissionOutcome(self._file(row), None, row.error)
         files = [self._file(row) for row in rows if row.error is None]
         while files:
             once_more = []
@@ -254,28 +254,28 @@ class _Sender:
                     yield outcome
             files = once_more
 
-    def _submitted(self, files: "list[FileToSubmit]") -> "Iterator[Submitted]":
+    def _submitted(self, files: "list[FileToSubmit]") -> "Iterator[SubmissionOutcome]":
         from vbdesk.client import submit_files
 
         return submit_files(self._client, files, self._journal, progress=_counter("Sent", " MB", 1e6))
 
-    def _has_failed(self, outcome: "Submitted") -> bool:
+    def _has_failed(self, outcome: "SubmissionOutcome") -> bool:
         if outcome.job_id is None:
             return False
         job = self._client.jobs.get(outcome.job_id)
         return job.status.terminal and job.result is None
 
-    def _file(self, row: "IntakeRow") -> "FileToSubmit":
+    def _file(self, row: "ImportRow") -> "FileToSubmit":
         from vbdesk.client import FileToSubmit
 
-        moment = row.recorded_at or datetime.fromtimestamp(0, UTC)  # only what is not sent has none
+        moment = row.recorded_at or datetime.fromtimestamp(0, UTC)  # None only for rows that are not sent
         return FileToSubmit(
             row.path, row.group_id, moment, row.target, self._longitudinal, self._diarize, row.duration_s
         )
 
 
 def _counter(verb: str, unit: str = "", factor: float = 1) -> "Progress | None":
-    """How far it is, on a terminal; nothing in a log."""
+    """Progress on a terminal; nothing in a log."""
     if not sys.stderr.isatty():
         return None
 
@@ -286,14 +286,14 @@ def _counter(verb: str, unit: str = "", factor: float = 1) -> "Progress | None":
     return show
 
 
-def _ended(connection: Connection, outcomes: "Sequence[Submitted]", *, quiet: bool) -> "dict[str, Job]":
+def _ended(connection: ConnectedAccount, outcomes: "Sequence[SubmissionOutcome]", *, quiet: bool) -> "dict[str, Job]":
     from vbdesk.cli.jobs import wait_for
 
     job_ids = [outcome.job_id for outcome in outcomes if outcome.job_id is not None]
     return {job.job_id: job for job in wait_for(connection.client.jobs.wait_each(job_ids), quiet=quiet)}
 
 
-def _line(outcome: "Submitted") -> str:
+def _line(outcome: "SubmissionOutcome") -> str:
     name = outcome.file.path.name
     if outcome.job_id is None:
         said = "not known whether it was sent" if outcome.unproven else "not sent"
@@ -306,13 +306,13 @@ def _line(outcome: "Submitted") -> str:
     return f"{line}. The time {local_time(outcome.file.recorded_at)} was not used: the service has it with the other."
 
 
-def _recorded_at(outcome: "Submitted") -> datetime:
-    """The time that the service has: the one given now, but for its digits, or that of an earlier run."""
+def _recorded_at(outcome: "SubmissionOutcome") -> datetime:
+    """The time at the service: the given one with its own digits, or that of an earlier run."""
     given, kept = outcome.file.recorded_at, outcome.recorded_at
     return given if kept is None or abs(kept - given) < timedelta(seconds=1) else kept
 
 
-def _document(outcome: "Submitted", ended: "dict[str, Job]") -> dict[str, Any]:
+def _document(outcome: "SubmissionOutcome", ended: "dict[str, Job]") -> dict[str, Any]:
     from vbdesk.contract.timestamps import format_timestamp
 
     job = ended.get(outcome.job_id or "")

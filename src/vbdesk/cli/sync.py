@@ -1,4 +1,4 @@
-"""`vbdesk sync`: what waits in the library goes to the service, and results come back, without a window."""
+"""`vbdesk sync`: send a library's waiting recordings and fetch results, without a window."""
 
 import threading
 import time
@@ -20,10 +20,10 @@ from vbdesk.cli.connection import (
     DataDir,
     ProfileName,
     api_key,
-    disk_faults_told,
     local_service_key,
     names_account,
     open_client,
+    report_disk_faults,
     requests_file,
     running,
     service_of,
@@ -35,16 +35,16 @@ from vbdesk.cli.signals import stop_in_order
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from vbdesk.cli.locked_library import Held
-    from vbdesk.cli.recording_times import TimeChoice
+    from vbdesk.cli.locked_library import LockedProfile
+    from vbdesk.cli.recording_times import DecidedTime
     from vbdesk.client import RequestBudget
     from vbdesk.outbox.library.items import RecordingItem
     from vbdesk.outbox.library.states import Fix
     from vbdesk.outbox.profiles.vault import Vault
-    from vbdesk.outbox.sync.connectivity import CourierStatus
-    from vbdesk.outbox.sync.sync_worker import Courier
+    from vbdesk.outbox.sync.connectivity import SyncStatus
+    from vbdesk.outbox.sync.sync_worker import SyncWorker
 
-GIVE_UP_AFTER_S = 40.0  # 1 + 2 + 4 + 8 + 16 seconds of trying again, and some for the trying
+GIVE_UP_AFTER_S = 40.0  # delays of 1 + 2 + 4 + 8 + 16 seconds, and the attempts
 DISK_TIMEOUT_S = 60.0
 LOOK_EVERY_S = 0.2
 STOP_WITHIN_S = 30.0
@@ -52,19 +52,15 @@ STOP_WITHIN_S = 30.0
 
 def sync(
     results: Annotated[
-        Path | None, typer.Option(help="Keep results in this folder too, as JSON lines and a table.", file_okay=False)
+        Path | None, typer.Option(help="Also store results in this folder, as JSON lines and a table.", file_okay=False)
     ] = None,
-    group: Annotated[
-        list[str] | None, typer.Option(help="Results of this subject alone; may be given several times.")
-    ] = None,
+    group: Annotated[list[str] | None, typer.Option(help="Only results of this subject; repeatable.")] = None,
     send: Annotated[bool, typer.Option("--send/--no-send", help="Send what waits in the library.")] = True,
-    keep_trying: Annotated[
-        bool, typer.Option("--keep-trying", help="Wait for the service for as long as it takes.")
-    ] = False,
+    keep_trying: Annotated[bool, typer.Option("--keep-trying", help="Wait for the service without a limit.")] = False,
     send_again: Annotated[
         list[str] | None,
         typer.Option(
-            help="Send this recording again though the service may have it, at its price: its take id, as shown here.",
+            help="Send this recording again though the service may have it; costs credits: its take id, as shown here.",
             metavar="TAKE",
         ),
     ] = None,
@@ -78,24 +74,20 @@ def sync(
             "--time",
             metavar="TAKE=TIME",
             help="Decide about the time of a recording whose clock was wrong: its id, or all, and suggested, keep, "
-            "clock (the time before a correction), or date and time such as 2026-03-01T09:30+01:00. May be given "
-            "several times.",
+            "clock (the time before a correction), or date and time such as 2026-03-01T09:30+01:00. Repeatable.",
         ),
     ] = None,
     look_again: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Ask the service once more whether it has this recording: its take id, as shown here.", metavar="TAKE"
-        ),
+        typer.Option(help="Search the service again for this recording: its take id, as shown here.", metavar="TAKE"),
     ] = None,
     profile: ProfileName = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring a profile's waiting recordings to the service and their results back; with --results, into a folder too.
+    """Send a profile's waiting recordings and fetch their results; with --results, into a folder too.
 
-    It is the same line as the desk's, so the desk must be closed. What is sent by hand in the desk is sent: this is the
-    hand.
+    Uses the desk's queue, so the desk must be closed. Also sends recordings that the desk sends only manually.
     """
     if group and results is None:
         fail("--group chooses results: name their folder with --results.", USAGE)
@@ -130,14 +122,14 @@ def sync(
 
 
 def _keep_log(data_dir: Path | None) -> None:
-    from vbdesk.cli.paths import places
+    from vbdesk.cli.paths import desk_paths
     from vbdesk.outbox.diagnostics.log_file import keep_log
 
-    keep_log(places(data_dir).data, on_terminal=False)
+    keep_log(desk_paths(data_dir).data, on_terminal=False)
 
 
-class Sent(NamedTuple):
-    """What became of the recordings, and the budget that was used, for what the command asks next."""
+class SyncOutcome(NamedTuple):
+    """What happened to the recordings, and the request budget for the next requests of the command."""
 
     report: dict[str, Any]
     budget: "RequestBudget"
@@ -153,66 +145,66 @@ def send_waiting(
     quiet: bool = False,
     send_again: Sequence[str] = (),
     look_again: Sequence[str] = (),
-    times: "Mapping[str, TimeChoice] | None" = None,
-) -> Sent:
-    """Let the courier of a profile's library work until nothing waits, and report on every recording of it.
+    times: "Mapping[str, DecidedTime] | None" = None,
+) -> SyncOutcome:
+    """Run the sync worker of a profile's library until nothing waits, and report on every recording.
 
     Args:
         profile: name or id of the profile, as given.
         data_dir: the desk's folder, as given.
-        vault: where keys of profiles are; the system's keyring if None.
-        keep_trying: wait for the service for as long as it takes.
-        disk_timeout_s: how long to wait for a disk that does not take changes.
-        quiet: say nothing of each recording as it ends.
+        vault: the keys of profiles; the system's keyring if None.
+        keep_trying: wait for the service without a limit.
+        disk_timeout_s: how long to wait for a disk that refuses writes.
+        quiet: print nothing about single recordings.
         send_again: take ids of recordings to send though the service may have them.
-        look_again: take ids of recordings to ask the service about once more.
-        times: which time of a recording is right, as a person decided; by take id or `all`.
+        look_again: take ids of recordings to search the service for again.
+        times: a person's decisions about recording times; by take id or `all`.
     """
-    from vbdesk.cli.locked_library import held_library
-    from vbdesk.cli.paths import places
+    from vbdesk.cli.locked_library import locked_library
+    from vbdesk.cli.paths import desk_paths
     from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
     from vbdesk.outbox.library.retention import SoundRetention
-    from vbdesk.outbox.sync.request_journal import SharedRequests, StoredRequests
-    from vbdesk.outbox.sync.sync_worker import Courier
+    from vbdesk.outbox.sync.request_journal import SharedRequestJournal, StoredRequestJournal
+    from vbdesk.outbox.sync.sync_worker import SyncWorker
 
-    place = places(data_dir)
-    with held_library(profile, data_dir, vault) as held:
-        if held.library.store.held:
+    place = desk_paths(data_dir)
+    with locked_library(profile, data_dir, vault) as held:
+        if held.library.store.sending_blocked:
             fail("Nothing was sent, because it is not sure that this is the newest list of recordings.", ACT_FIRST)
         if held.library.settings().paused:
-            fail("Sending is paused for this profile. Let it go on in the desk, on the page Outbox.", ACT_FIRST)
+            fail("Sending is paused for this profile. Resume it in the desk, on the page Outbox.", ACT_FIRST)
         _each(held.library.send_again, send_again)
         _each(held.library.retry, look_again)
         decide_times(held.library, times or {})
         held.library.send_now()
         key = api_key(held.profile, held.vault)
         of_commands = requests_file(place, service_of(held.profile), held.profile.account_id)
-        requests = SharedRequests(StoredRequests(held.library.store), of_commands)
+        requests = SharedRequestJournal(StoredRequestJournal(held.library.store), of_commands)
         budget = RequestBudget.of_plan(held.profile.plan, requests)
         with running(held.profile, place, held.vault) as base_url:
-            courier = Courier(
+            sync_worker = SyncWorker(
                 held.library,
                 lambda: Client(base_url, Credentials(held.profile.account_id, key), retries=RetryRule.NEVER),
                 budget=budget,
             )
-            report = _Watch(held, courier, keep_trying, quiet, disk_timeout_s).until_settled()
+            report = _Watch(held, sync_worker, keep_trying, quiet, disk_timeout_s).until_settled()
         retention = SoundRetention(held.library)
-        while retention.step(None):  # sounds that go at once; others go while a later run or the desk is at work
+        while retention.step(None):  # sounds that are deleted directly after their result
             pass
         if held.library.erasures is not None:
             _erase_at_service(held, place.service, local_service_key(place, held.vault))
         requests.leave_library()
-        return Sent(report, budget)
+        return SyncOutcome(report, budget)
 
 
-def _erase_at_service(held: "Held", data_dir: Path, key: bytes) -> None:
-    """Have the service on this computer erase what was removed here; what fails is left to a later run or the desk."""
+def _erase_at_service(held: "LockedProfile", data_dir: Path, key: bytes) -> None:
+    """Let the service on this computer erase what was removed here; a later run or the desk repeats failures."""
     from vbdesk.client.local_service import LocalServiceFailed, erase_recordings
-    from vbdesk.outbox.library.pending_erasures import Erase
+    from vbdesk.outbox.library.pending_erasures import ErasureScope
 
     erasures = held.library.erasures
     for owed in [] if erasures is None else erasures.due():
-        sound_only = owed.what is Erase.SOUND
+        sound_only = owed.what is ErasureScope.SOUND
         account_id = held.profile.account_id
         try:
             erase_recordings(data_dir, key, account_id, owed.job_ids, owed.upload_refs, sound_only=sound_only)
@@ -224,7 +216,7 @@ def _erase_at_service(held: "Held", data_dir: Path, key: bytes) -> None:
 
 
 def _each(decide: "Callable[[str], None]", take_ids: Sequence[str]) -> None:
-    """Do what a person decided about recordings; one of which it cannot be done ends the command."""
+    """Apply a person's decision to recordings; ends the command if one does not allow it."""
     from vbdesk.outbox.library.library import NotAllowed
     from vbdesk.outbox.library.store import UnknownTake
 
@@ -250,7 +242,7 @@ def _fetch(
 
     with open_client(profile, data_dir, budget=budget) as connection:
         try:
-            with disk_faults_told():
+            with report_disk_faults():
                 done = fetch(connection.client, folder, groups or None)
         except OSError as error:
             fail(f"{folder} cannot be used: {error.strerror}.")
@@ -262,12 +254,12 @@ def _fetch(
 
 
 class _Watch:
-    """Lets the courier work until nothing is on its way, and says what happens."""
+    """Runs the sync worker until nothing is on its way, and prints what happens."""
 
     def __init__(
         self,
-        held: "Held",
-        courier: "Courier",
+        held: "LockedProfile",
+        sync_worker: "SyncWorker",
         keep_trying: bool,
         quiet: bool,
         disk_timeout_s: float = DISK_TIMEOUT_S,
@@ -276,7 +268,7 @@ class _Watch:
         from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 
         self._library = held.library
-        self._courier = courier
+        self._sync_worker = sync_worker
         self._keep_trying = keep_trying
         self._quiet = quiet
         self._disk_timeout_s = disk_timeout_s
@@ -286,26 +278,26 @@ class _Watch:
         chosen = held.library.list(ItemFilter(states=self._unsettled))
         self._chosen = {item.take_id for item in chosen}
         on_way = [item.take_id for item in chosen if item.state is not OutboxState.HANDED_OVER]
-        self._on_way: dict[str, RecordingItem | None] = dict.fromkeys(on_way)  # None: nothing happened to it yet
+        self._on_way: dict[str, RecordingItem | None] = dict.fromkeys(on_way)  # None: unchanged so far
         self._ended: dict[str, RecordingItem] = {}
         self._said = ""
 
     def until_settled(self) -> dict[str, Any]:
         if self._on_their_way():
-            self._say(self._courier.forecast().sentence)
+            self._say(self._sync_worker.forecast().sentence)
         with self._at_work():
             unreachable_since: float | None = None
-            while not self._courier.has_looked() or self._on_their_way():  # what is found is on its way then
+            while not self._sync_worker.has_checked_service() or self._on_their_way():  # a check may add recordings
                 time.sleep(LOOK_EVERY_S)
                 self._tell()
-                status = self._courier.status
+                status = self._sync_worker.status
                 if self._waits_for_disk(status):
                     continue
                 if status.on_hold is not None:
                     if not self._results_still_come(status.on_hold):
                         self._tell()
                         fail(status.sentence, ACT_FIRST)
-                    self._say(f"{status.sentence} Results of what the service has still come.")
+                    self._say(f"{status.sentence} Results of accepted recordings still come.")
                 if not self._keep_trying and (reason := self._given_up()) is not None:
                     fail(reason, LATER)
                 if status.connected is not False:
@@ -321,7 +313,7 @@ class _Watch:
     @contextmanager
     def _at_work(self) -> Iterator[None]:
         stop = threading.Event()
-        thread = threading.Thread(target=self._courier.run, args=(stop,), name="courier")
+        thread = threading.Thread(target=self._sync_worker.run, args=(stop,), name="courier")
         thread.start()
         try:
             yield
@@ -335,8 +327,8 @@ class _Watch:
         counts = self._library.counts()
         return any(counts[state] for state in ON_THEIR_WAY)
 
-    def _waits_for_disk(self, status: "CourierStatus") -> bool:
-        """Whether the disk keeps the line from moving now; ends the command once that has lasted too long."""
+    def _waits_for_disk(self, status: "SyncStatus") -> bool:
+        """Whether the disk blocks the queue now; ends the command after the timeout."""
         from vbdesk.outbox.library.states import Fix
 
         if status.on_hold is not Fix.MAKE_ROOM:
@@ -349,7 +341,7 @@ class _Watch:
         return True
 
     def _results_still_come(self, hold: "Fix") -> bool:
-        """Whether the service has accepted recordings, and what holds the line only keeps others from being sent."""
+        """Whether results are still awaited, while a hold only blocks sending."""
         from vbdesk.outbox.library.states import Fix, OutboxState
 
         counts = self._library.counts()
@@ -357,7 +349,7 @@ class _Watch:
         return bool(accepted) and hold in (Fix.ADD_CREDITS, Fix.SET_CLOCK)
 
     def _given_up(self) -> str | None:
-        """Why nothing moves, where all that is on its way has had its retries and waits for a long time now."""
+        """Why nothing moves, if everything on its way has used its retries and waits for long."""
         from vbdesk.outbox.sync.error_policy import LONGEST_DELAY_S
 
         soon = datetime.now(UTC) + timedelta(seconds=LONGEST_DELAY_S)
@@ -365,16 +357,16 @@ class _Watch:
         return resting[0].reason if resting and len(resting) == len(self._on_way) else None
 
     def _say(self, sentence: str) -> None:
-        """Say how it stands, once, where it is in nobody's way."""
+        """Print the state once, above the progress."""
         if sentence != self._said and not self._quiet:
             say(sentence, err=True)
         self._said = sentence
 
     def _tell(self) -> None:
-        """Say of every recording that came to rest since the last look how it ended."""
+        """Print how every recording ended that came to rest since the last call."""
         changes = self._library.changes_since(self._version)
         if changes.version != self._version:
-            self._disk_fault_since = None  # a change has reached the disk; only that ends an outage
+            self._disk_fault_since = None  # a written change ends the outage
         self._version = changes.version
         for item in changes.items:
             self._follow(item)
@@ -421,7 +413,7 @@ class _Watch:
         return report
 
     def _waiting_for_a_person(self) -> "list[RecordingItem]":
-        """What stopped, in this run or an earlier one, and is not a question of its time; changed entries too."""
+        """Recordings that wait for a person other than for their time, from any run; changed entries too."""
         from vbdesk.outbox.library.states import OutboxState
 
         stopped = [item for item in self._library.list() if item.state is OutboxState.NEEDS_ATTENTION]

@@ -1,4 +1,4 @@
-"""`vbdesk worker`: analyses for a service on PostgreSQL, without an API."""
+"""`vbdesk worker`: run analyses for a service on PostgreSQL, without an API."""
 
 import os
 from pathlib import Path
@@ -12,19 +12,19 @@ from vbdesk.cli.output import fail
 
 def worker(
     data_dir: Annotated[Path, typer.Option(help="Folder of vbdesk.toml and, unless it says otherwise, of the keys.")],
-    workers: Annotated[int | None, typer.Option(help="Analyses run at once. Default: one a processor.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Parallel analyses. Default: one per processor.")] = None,
     signs_dir: Annotated[
         Path | None, typer.Option(help="Folder of your own signs. Default: signs in DATA_DIR.")
     ] = None,
-    norms: Annotated[Path | None, typer.Option(help="Norms of your own. Default: those that ship.")] = None,
-    ready_file: Annotated[Path | None, typer.Option(help="Written as JSON once jobs are taken.")] = None,
+    norms: Annotated[Path | None, typer.Option(help="Norms of your own. Default: the shipped ones.")] = None,
+    ready_file: Annotated[Path | None, typer.Option(help="Written as JSON once jobs are accepted.")] = None,
     parent_pid: Annotated[int | None, typer.Option(help="End when this process ends.")] = None,
     key_stdin: KeyStdin = False,
     drain_seconds: Annotated[
-        float | None, typer.Option(help="Time for jobs under way after SIGTERM. Default: the job time-out.")
+        float | None, typer.Option(help="Time for running jobs after SIGTERM. Default: the job time-out.")
     ] = None,
 ) -> None:
-    """Run jobs and deliver webhooks of a service whose database is PostgreSQL, until told to stop."""
+    """Run jobs and deliver webhooks of a service whose database is PostgreSQL, until stopped."""
     from vbdesk.service.composition.process import StartRefused
     from vbdesk.service.composition.worker import work
     from vbdesk.service.kernel.settings import SettingsInvalid, load_settings

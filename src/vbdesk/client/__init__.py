@@ -3,40 +3,40 @@
 from vbdesk.client.analyze import Target, Webhook
 from vbdesk.client.audio import AudioSource
 from vbdesk.client.client import Client
-from vbdesk.client.clock import CancelFlag, SkippingTimekeeper, SystemTimekeeper, Timekeeper
 from vbdesk.client.credentials import Credentials
-from vbdesk.client.errors import CaptivePortal, Cause, ClientError, ConnectionFailed, Kind
+from vbdesk.client.errors import CaptivePortal, ClientError, ConnectionFailed, ErrorKind, FailureCause
 from vbdesk.client.folder_lock import InUse
 from vbdesk.client.request_budget import RequestBudget, RequestJournal
 from vbdesk.client.result_folder import WrongFolder
 from vbdesk.client.result_sync import SyncReport, sync
 from vbdesk.client.retry_policy import RetryRule
-from vbdesk.client.submission import FileToSubmit, Submitted, recorded_at_in_name, submit_files
+from vbdesk.client.submission import FileToSubmit, SubmissionOutcome, recorded_at_in_name, submit_files
 from vbdesk.client.webhook import read_delivery
+from vbdesk.clock import CancelFlag, Clock, ManualClock, SystemClock
 from vbdesk.json_lines import JsonLinesDamaged
 
 __all__ = [
     "AudioSource",
     "CancelFlag",
     "CaptivePortal",
-    "Cause",
     "Client",
     "ClientError",
+    "Clock",
     "ConnectionFailed",
     "Credentials",
+    "ErrorKind",
+    "FailureCause",
     "FileToSubmit",
     "InUse",
     "JsonLinesDamaged",
-    "Kind",
+    "ManualClock",
     "RequestBudget",
     "RequestJournal",
     "RetryRule",
-    "SkippingTimekeeper",
-    "Submitted",
+    "SubmissionOutcome",
     "SyncReport",
-    "SystemTimekeeper",
+    "SystemClock",
     "Target",
-    "Timekeeper",
     "Webhook",
     "WrongFolder",
     "read_delivery",

@@ -5,8 +5,8 @@ from vbdesk.client.transport import Call, Transport
 from vbdesk.contract.accounts import Credits, WebhookConfigured
 
 
-class Account:
-    """The account that the credentials belong to."""
+class AccountResource:
+    """The account of the credentials."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -17,7 +17,7 @@ class Account:
         return self._transport.read(call, Credits.model_validate_json).credits
 
     def set_webhook(self, url: str, secret_key: str) -> WebhookConfigured:
-        """Have every finished job reported to `url`, signed with `secret_key`."""
+        """Report every finished job to `url`, signed with `secret_key`."""
         body = {"url": url, "secret_key": secret_key}
         call = Call("POST", path("account", "webhook"), repeatable=True, json=body)
         return self._transport.read(call, WebhookConfigured.model_validate_json)

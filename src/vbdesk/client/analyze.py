@@ -1,13 +1,13 @@
-"""Submitting a recording for analysis."""
+"""Submit a recording for analysis."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
 from vbdesk.client.audio import AudioSource
-from vbdesk.client.clock import CancelFlag
 from vbdesk.client.paths import path
 from vbdesk.client.transport import Call, Transport
+from vbdesk.clock import CancelFlag
 from vbdesk.contract.idempotency import KEY_HEADER
 from vbdesk.contract.jobs import GroupJob, Job
 from vbdesk.contract.limits import Bucket
@@ -38,7 +38,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """Where this one job is reported, instead of the account's webhook; the secret does not show itself."""
+    """Where this one job is reported, instead of to the account's webhook; its repr hides the secret."""
 
     url: str
     secret_key: str = field(repr=False)
@@ -61,23 +61,23 @@ def submit(
     after_faults: bool = True,
     cancel: CancelFlag | None = None,
 ) -> Job:
-    """Submit one recording; the answer is the queued job, a `GroupJob` where a group was named.
+    """Submit one recording; returns the queued job, a `GroupJob` if a group was named.
 
-    A submit is not tried again when its answer was lost (`ConnectionFailed.maybe_delivered`): it may have been accepted
-    and charged. Look among the group's jobs for its `recorded_at` first.
+    A submit whose answer was lost (`ConnectionFailed.maybe_delivered`) is not retried: the service may have accepted
+    and charged it. First search the group's jobs for its `recorded_at`.
 
     Args:
-        transport: way to the service.
+        transport: sends the request.
         target: model or sign.
         recording: the audio itself, or the `upload_ref` of an upload.
-        group_id: group to register the job in; made if new.
+        group_id: group to register the job in; created if new.
         longitudinal: score against the group's history; needs `group_id`.
-        recorded_at: capture time; the service takes the present without it.
+        recorded_at: capture time; the present if None.
         diarize: analyse each speaker.
         webhook: where this job is reported.
-        idempotency_key: lets services that know it recognise a repeated submit.
-        after_faults: send again where the service says that it failed inside, as the interface recommends; without it
-            the caller searches first, since a service may fail after it has taken a recording.
+        idempotency_key: lets a service that supports keys recognise a repeated submit.
+        after_faults: retry when the service reports an internal failure, as the interface recommends. Without it the
+            caller searches first, since the service may have accepted the recording before it failed.
         cancel: set to stop before the request is sent.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A recording on its way out: a file, or bytes in memory."""
+"""Audio to be sent: a file, or bytes in memory."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ CONTENT_TYPES: dict[str, AudioContentType] = {
 
 @dataclass(frozen=True, slots=True)
 class AudioSource:
-    """Bytes that can be read from the start again for another attempt.
+    """Bytes that can be read again from the start for a retry.
 
     Attributes:
-        filename: told to the service as a name only.
+        filename: sent to the service as a label only.
         content_type: one of the four formats.
         size_bytes: length.
         open: opens the bytes at their start.
@@ -34,16 +34,16 @@ class AudioSource:
 
     @classmethod
     def from_path(cls, path: Path) -> Self:
-        """A file; its ending tells the format.
+        """A file; its extension determines the format.
 
-        Raises:
-            ValueError: the ending is not that of one of the four formats.
-            OSError: the file cannot be read.
+            Raises:
+        ValueError: the extension is not that of one of the four formats.
+                OSError: the file cannot be read.
         """
         content_type = CONTENT_TYPES.get(path.suffix.lower())
         if content_type is None:
             raise ValueError(f"{path.name} is not a WAV, FLAC, MP3 or M4A file. Choose another file.")
-        name = path.name.encode("utf-8", "replace").decode()  # a name of the disk need not be UTF-8
+        name = path.name.encode("utf-8", "replace").decode()  # file names need not be UTF-8
         return cls(name, content_type, path.stat().st_size, lambda: path.open("rb"))
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What can be asked for: models and signs."""
+"""The models and signs that a service offers."""
 
 from vbdesk.client.paths import path
 from vbdesk.client.transport import Call, Transport
@@ -22,7 +22,7 @@ class Models:
 
 
 class Signs:
-    """Signs that can be asked for by themselves."""
+    """Signs that can be requested individually."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -32,5 +32,5 @@ class Signs:
         return self._transport.read(Call("GET", path("signs"), repeatable=True), SignList.model_validate_json).signs
 
     def get(self, name: str) -> SignDetail:
-        """One sign with the condition it stands for."""
+        """One sign with its condition."""
         return self._transport.read(Call("GET", path("signs", name), repeatable=True), SignDetail.model_validate_json)

@@ -1,4 +1,4 @@
-"""The client: everything that the interface offers, behind one object."""
+"""The client: the whole interface behind one object."""
 
 import os
 from collections.abc import Mapping
@@ -8,11 +8,10 @@ from typing import Self
 
 import httpx
 
-from vbdesk.client.account import Account
+from vbdesk.client.account import AccountResource
 from vbdesk.client.analyze import AnalysisTarget, Webhook, submit
 from vbdesk.client.audio import AudioSource
 from vbdesk.client.catalog import Models, Signs
-from vbdesk.client.clock import CancelFlag, SystemTimekeeper, Timekeeper
 from vbdesk.client.credentials import Credentials
 from vbdesk.client.environment import account_in
 from vbdesk.client.groups import Groups
@@ -21,15 +20,16 @@ from vbdesk.client.request_budget import RequestBudget
 from vbdesk.client.retry_policy import RetryRule
 from vbdesk.client.transport import TIMEOUT, Transport
 from vbdesk.client.uploads import Uploads
+from vbdesk.clock import CancelFlag, Clock, SystemClock
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.limits import Plan
 
-# a proxy of the surroundings cannot reach a service on this computer
+# an environment's proxy cannot reach a service on this computer
 _DIRECT: Mapping[str, None] = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
 
 
 class Client:
-    """A synchronous client of one account; safe to use from several threads.
+    """A synchronous client of one account; thread-safe.
 
     Attributes:
         models: named bundles of signs.
@@ -48,22 +48,22 @@ class Client:
         plan: Plan | None = None,
         budget: RequestBudget | None = None,
         retries: RetryRule | None = None,
-        timekeeper: Timekeeper | None = None,
+        clock: Clock | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         """Prepare a client; nothing is sent yet.
 
-        Args:
-            base_url: address of the service, http or https.
-            credentials: account and key.
-            plan: keep requests within this plan's rate limits; without it only the service's refusals slow us down.
-            budget: keep within this budget, shared with others who ask for the same account; `plan` is not needed then.
-            retries: when to try again; by default as the interface recommends.
-            timekeeper: time; real time by default.
-            transport: stands in for the network in tests.
+            Args:
+                base_url: address of the service, http or https.
+                credentials: account and key.
+        plan: keep requests within this plan's rate limits; without it only refusals slow the client down.
+        budget: keep within this budget, shared with others that use the account; replaces `plan`.
+        retries: when to retry; by default as the interface recommends.
+        clock: the system's if None.
+        transport: replaces the network in tests.
 
-        Raises:
-            ValueError: the address is not one.
+            Raises:
+                ValueError: the address is not one.
         """
         self._base_url = _checked(base_url)
         self._account_id = credentials.account_id
@@ -74,13 +74,13 @@ class Client:
             self._base_url,
             credentials,
             http=self._http,
-            timekeeper=timekeeper or SystemTimekeeper(),
+            clock=clock or SystemClock(),
             retries=retries or RetryRule(),
             budget=RequestBudget.of_plan(plan) if budget is None and plan is not None else budget,
         )
         self.models = Models(self._transport)
         self.signs = Signs(self._transport)
-        self.account = Account(self._transport)
+        self.account = AccountResource(self._transport)
         self.jobs = Jobs(self._transport)
         self.groups = Groups(self._transport)
         self.uploads = Uploads(self._transport)
@@ -89,8 +89,8 @@ class Client:
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Self:
         """A client of the account in the environment, within its plan; see `vbdesk.client.environment`.
 
-        Raises:
-            ValueError: a variable is missing or senseless.
+            Raises:
+        ValueError: a variable is missing or invalid.
         """
         account = account_in(environ)
         return cls(account.base_url, account.credentials, plan=account.plan)
@@ -108,17 +108,17 @@ class Client:
 
     @property
     def account_id(self) -> str:
-        """Public id of the account that is spoken for."""
+        """Public id of the account."""
         return self._account_id
 
     @property
     def server_time(self) -> datetime | None:
-        """The time of day in the service's last answer, to be compared with this computer's; None before the first."""
+        """The time of day in the service's last answer, to compare with this computer's; None before the first."""
         return self._transport.server_time
 
     @property
     def key_kept_s(self) -> int | None:
-        """For how many seconds the service keeps an idempotency key, by its last answer; None: it promised nothing."""
+        """Seconds for which the service keeps an idempotency key, by its last answer; None: no promise."""
         return self._transport.key_kept_s
 
     def analyze(
@@ -158,7 +158,7 @@ class Client:
 def _checked(base_url: str) -> str:
     try:
         url = httpx.URL(base_url.strip())
-        url.host.encode("idna")  # a name that cannot be asked for would fail later, and otherwise
+        url.host.encode("idna")  # else an invalid name fails later, with another error
     except (httpx.InvalidURL, UnicodeError):
         url = httpx.URL()
     if url.scheme not in {"http", "https"} or not url.host or url.userinfo:

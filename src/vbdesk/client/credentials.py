@@ -1,11 +1,11 @@
-"""What a client needs to speak for an account."""
+"""Credentials of an account."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The account's public id and one of its API keys; the key does not show itself."""
+    """The account's public id and one of its API keys; the repr hides the key."""
 
     account_id: str
     api_key: str = field(repr=False)

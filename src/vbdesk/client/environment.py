@@ -1,4 +1,4 @@
-"""An account in the environment: how a program learns in whose name to speak without holding a secret itself."""
+"""An account from environment variables, so that a program need not store a secret."""
 
 import os
 from collections.abc import Mapping
@@ -11,19 +11,19 @@ ADDRESS, ACCOUNT, KEY, PLAN = "VBDESK_BASE_URL", "VBDESK_ACCOUNT_ID", "VBDESK_AP
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    """Where a service is, and who speaks to it."""
+class EnvironmentAccount:
+    """Address of a service, credentials and plan."""
 
     base_url: str
     credentials: Credentials
     plan: Plan
 
 
-def account_in(environ: Mapping[str, str] = os.environ) -> Account:
-    """The account that `VBDESK_BASE_URL`, `VBDESK_ACCOUNT_ID`, `VBDESK_API_KEY` and perhaps `VBDESK_PLAN` name.
+def account_in(environ: Mapping[str, str] = os.environ) -> EnvironmentAccount:
+    """The account in `VBDESK_BASE_URL`, `VBDESK_ACCOUNT_ID`, `VBDESK_API_KEY` and optionally `VBDESK_PLAN`.
 
     Raises:
-        ValueError: one is missing, or there is no such plan; the message says which, and shows none.
+    ValueError: one is missing, or the plan is unknown; the message names it without its value.
     """
     missing = [name for name in (ADDRESS, ACCOUNT, KEY) if not environ.get(name)]
     if missing:
@@ -31,9 +31,9 @@ def account_in(environ: Mapping[str, str] = os.environ) -> Account:
     plan = environ.get(PLAN) or Plan.STANDARD
     if plan not in set(Plan):
         raise ValueError(f"{PLAN} is one of: {', '.join(Plan)}.")
-    return Account(environ[ADDRESS], Credentials(environ[ACCOUNT].strip(), environ[KEY].strip()), Plan(plan))
+    return EnvironmentAccount(environ[ADDRESS], Credentials(environ[ACCOUNT].strip(), environ[KEY].strip()), Plan(plan))
 
 
 def is_named_in(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether the environment names an account, or begins to."""
+    """Whether the environment names an account, completely or in part."""
     return any(environ.get(name) for name in (ADDRESS, ACCOUNT, KEY))

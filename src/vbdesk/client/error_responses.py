@@ -1,4 +1,4 @@
-"""Answers that are none of success: which error each stands for."""
+"""Convert unsuccessful responses to errors."""
 
 import re
 
@@ -30,11 +30,11 @@ _AUDIO_SENTENCES = {
     ErrorCode.AUDIO_TOO_LARGE: "The recording is larger than 32 MB. Record a shorter one.",
     ErrorCode.UNSUPPORTED_FORMAT: "The file is not WAV, FLAC, MP3 or M4A, or it is damaged. Choose another file.",
 }
-LONGEST_RETRY_AFTER_S = 3600.0  # a slip of the service must not silence us for years
+LONGEST_RETRY_AFTER_S = 3600.0  # an absurd Retry-After must not stop us for years
 
 
 def error_of(response: httpx.Response) -> ClientError:
-    """The error that an answer of the service (status 300 or above) stands for."""
+    """The error for a response of the service with status 300 or above."""
     status = response.status_code
     try:
         body = ErrorBody.model_validate_json(response.content)
@@ -50,7 +50,7 @@ def error_of(response: httpx.Response) -> ClientError:
     if code == ErrorCode.INVALID_REQUEST and body.message == INVALID_UPLOAD_REF:
         return UploadRefInvalid(code=code, status=status)
     kind = _BY_STATUS.get(status, InvalidRequest)
-    # what the service says of these is for people and more exact than our own words
+    # the service's own text is more exact than ours here
     sentence = body.message if kind in (InvalidRequest, NotFound, Conflict) else None
     return kind(sentence, code=code, status=status)
 
@@ -64,14 +64,14 @@ _BY_STATUS: dict[int, type[ClientError]] = {
 
 
 def unreadable(response: httpx.Response) -> ClientError:
-    """The error that an answer of success stands for whose body is not the one agreed on."""
+    """The error for a successful response with an invalid body."""
     if is_of_portal(response):
         return CaptivePortal(status=response.status_code)
     return UnexpectedAnswer(status=response.status_code)
 
 
 def _without_body(response: httpx.Response) -> ClientError:
-    """Proxies, portals and foreign servers answer without our error body."""
+    """The error for a response without our error body: from a proxy, portal or another server."""
     if _wants_https(response):
         return UnexpectedAnswer(
             "The service's address begins with https, not http. Correct the address.", status=response.status_code
@@ -80,7 +80,7 @@ def _without_body(response: httpx.Response) -> ClientError:
 
 
 def _of_something_between(response: httpx.Response) -> ClientError | None:
-    """What an answer means that neither service nor storage need have written; None if it may well be theirs."""
+    """The error for a response that something between us and the service has written; None if it may be theirs."""
     status = response.status_code
     if is_of_portal(response):
         return CaptivePortal(status=status)
@@ -92,9 +92,9 @@ def _of_something_between(response: httpx.Response) -> ClientError | None:
 
 
 def is_of_portal(response: httpx.Response) -> bool:
-    """Whether a login page of the network answers: neither the service nor the storage redirects or speaks HTML.
+    """Whether a login page of the network answered: service and storage never redirect or send HTML.
 
-    A failure that comes as a page is one of a gateway before the service, which is there but has a problem.
+    An error status with a page comes from a gateway of the service, which has a problem of its own.
     """
     status = response.status_code
     if status == httpx.codes.NETWORK_AUTHENTICATION_REQUIRED or response.is_redirect:
@@ -110,7 +110,7 @@ def _is_page(response: httpx.Response) -> bool:
 
 
 def _wants_https(response: httpx.Response) -> bool:
-    """Whether the service itself sends us from http to https."""
+    """Whether the service redirects from http to https."""
     if not response.has_redirect_location:
         return False
     asked = response.request.url
@@ -122,7 +122,7 @@ def _wants_https(response: httpx.Response) -> bool:
 
 
 def retry_after_s(response: httpx.Response) -> float | None:
-    """Seconds of the `Retry-After` header, an hour at most; None when it is absent or a date."""
+    """Seconds of the `Retry-After` header, at most an hour; None if it is absent or a date."""
     text = response.headers.get("Retry-After", "").strip()
     return min(float(text), LONGEST_RETRY_AFTER_S) if re.fullmatch(r"\d+(\.\d+)?", text) else None
 
@@ -135,11 +135,11 @@ _STORAGE_SENTENCES = {
 
 _EXPIRED_AT_S3 = "Request has expired"
 _WRITTEN_TO_AT_S3 = "ConditionalRequestConflict"
-"""An earlier attempt of ours is being stored at this moment."""
+"""Storage codes: an earlier attempt of ours is being stored at this moment."""
 
 
 def storage_error_of(response: httpx.Response) -> ClientError:
-    """The error that an answer of the object storage (XML) stands for."""
+    """The error for a response of the object storage (XML)."""
     between = _of_something_between(response)
     if between is not None:
         return between

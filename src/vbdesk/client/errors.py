@@ -1,4 +1,4 @@
-"""Everything that can go wrong between a caller and the service.
+"""All errors of the client.
 
     ClientError
     ├── ConnectionFailed          retryable         no answer; `cause`; `maybe_delivered`: the service may have acted
@@ -14,25 +14,25 @@
     │   └── UploadRefInvalid      retryable         the upload is unknown or expired: upload again
     ├── UploadFailed              terminal          storage refused the bytes
     │   ├── UploadExpired         retryable         too late: mint a new address
-    │   └── AddressUsed           retryable         something else may be there: mint a new address
+    │   └── AddressUsed           retryable         another file may be there: mint a new address
     ├── UnexpectedAnswer          terminal          not an answer of this interface
     ├── BadSignature              terminal          a webhook delivery that is not the service's
     └── Cancelled                 terminal          the caller asked to stop
 
-`kind` says what may be done, `sentence` what to tell a person, `code` and `status` what the service said. None of them
-holds a secret.
+`kind` says what can be done, `sentence` what to tell a person, `code` and `status` what the service said. None of them
+contains a secret.
 """
 
 from enum import StrEnum
 from typing import ClassVar
 
 
-class Kind(StrEnum):
-    """What may be done about an error."""
+class ErrorKind(StrEnum):
+    """What can be done about an error."""
 
-    RETRYABLE = "retryable"  # the same again, later
+    RETRYABLE = "retryable"  # the same request may succeed later
     NEEDS_ATTENTION = "needs_attention"  # a person has to change something first
-    TERMINAL = "terminal"  # the same again gives the same
+    TERMINAL = "terminal"  # the same request will fail again
 
 
 class ClientError(Exception):
@@ -40,11 +40,11 @@ class ClientError(Exception):
 
     Attributes:
         sentence: one sentence for the person.
-        code: the service's code, None where it gave none.
-        status: the HTTP status, None where there was no answer.
+    code: the service's error code; None if it gave none.
+    status: the HTTP status; None if there was no answer.
     """
 
-    kind: ClassVar[Kind] = Kind.TERMINAL
+    kind: ClassVar[ErrorKind] = ErrorKind.TERMINAL
     default_sentence: ClassVar[str] = "The service could not do this."
 
     def __init__(self, sentence: str | None = None, *, code: str | None = None, status: int | None = None) -> None:
@@ -54,39 +54,39 @@ class ClientError(Exception):
         super().__init__(self.sentence)
 
 
-class Cause(StrEnum):
+class FailureCause(StrEnum):
     """Why no answer came."""
 
-    OFFLINE = "offline"  # no way into the network
+    OFFLINE = "offline"  # this computer has no network
     NAME = "name"  # the name is not found (DNS)
-    REFUSED = "refused"  # the computer is there, the service is not
+    REFUSED = "refused"  # the host answers, the service does not run
     PROXY = "proxy"
     TIMED_OUT = "timed_out"
     TLS = "tls"
-    TLS_CLOCK = "tls_clock"  # the certificate is not valid yet, or not any more
+    TLS_CLOCK = "tls_clock"  # the certificate is not valid at this computer's time
     BROKEN_OFF = "broken_off"
 
     @property
     def sentence(self) -> str:
-        """What to tell a person of the service, and what they can do."""
+        """What to tell a person about the service, and what they can do."""
         return self.sentence_of("The service")
 
     def sentence_of(self, place: str) -> str:
-        """The same of another place, such as `The service's storage`."""
+        """The same about another place, such as `The service's storage`."""
         return f"{place} cannot be reached: {_CAUSES[self]}"
 
 
 _CAUSES = {
-    Cause.OFFLINE: "this computer has no way into the network. Check the cable or the Wi-Fi.",
-    Cause.NAME: "the network does not know its name. Check the connection and the service's address.",
-    Cause.REFUSED: "nothing is running at its address. Wait for it, or ask whoever runs the service.",
-    Cause.PROXY: "the proxy of this network does not let it through. Ask whoever runs the network.",
-    Cause.TIMED_OUT: "it did not answer in time. Check whether the connection is very slow.",
-    Cause.TLS: "the connection would not be secure. If this network asks for a login, log in with the browser; "
-    "else ask whoever runs the service.",
-    Cause.TLS_CLOCK: "its certificate is not valid at the date that this computer shows. Check date and time here; "
-    "if they are right, ask whoever runs the service.",
-    Cause.BROKEN_OFF: "the connection broke off. Check whether it is weak or unsteady.",
+    FailureCause.OFFLINE: "this computer has no way into the network. Check the cable or the Wi-Fi.",
+    FailureCause.NAME: "the network does not know its name. Check the connection and the service's address.",
+    FailureCause.REFUSED: "nothing is running at its address. Wait for it, or ask the operator of the service.",
+    FailureCause.PROXY: "the proxy of this network does not let it through. Ask the operator of the network.",
+    FailureCause.TIMED_OUT: "it did not answer in time. Check whether the connection is very slow.",
+    FailureCause.TLS: "the connection would not be secure. If this network asks for a login, log in with the browser; "
+    "else ask the operator of the service.",
+    FailureCause.TLS_CLOCK: "its certificate is not valid at the date that this computer shows. Check date and time "
+    "here; if they are right, ask the operator of the service.",
+    FailureCause.BROKEN_OFF: "the connection broke off. Check whether it is weak or unsteady.",
 }
 
 
@@ -95,13 +95,15 @@ class ConnectionFailed(ClientError):
 
     Attributes:
         cause: why.
-        maybe_delivered: the request may have reached the service and been acted on.
-        at_storage: it is the storage that could not be reached; the service itself may answer.
+    maybe_delivered: whether the request may have reached the service and taken effect.
+    at_storage: whether the storage could not be reached; the service itself may answer.
     """
 
-    kind = Kind.RETRYABLE
+    kind = ErrorKind.RETRYABLE
 
-    def __init__(self, cause: Cause = Cause.REFUSED, *, maybe_delivered: bool, at_storage: bool = False) -> None:
+    def __init__(
+        self, cause: FailureCause = FailureCause.REFUSED, *, maybe_delivered: bool, at_storage: bool = False
+    ) -> None:
         super().__init__(cause.sentence_of("The service's storage") if at_storage else cause.sentence)
         self.cause = cause
         self.at_storage = at_storage
@@ -109,9 +111,9 @@ class ConnectionFailed(ClientError):
 
 
 class CaptivePortal(ClientError):
-    """Something between answered: a login page of the network, as hotels and clinics have them."""
+    """A login page of the network answered, as in hotels and clinics."""
 
-    kind = Kind.RETRYABLE
+    kind = ErrorKind.RETRYABLE
     default_sentence = (
         "A page of this network answers in place of the service. Open the browser and log in to the network; "
         "if there is no login, check the service's address."
@@ -122,10 +124,10 @@ class RateLimited(ClientError):
     """Too many requests in the last minute.
 
     Attributes:
-        retry_after_s: seconds until there is room again; None where the service did not say.
+    retry_after_s: seconds until a request is allowed again; None if the service did not say.
     """
 
-    kind = Kind.RETRYABLE
+    kind = ErrorKind.RETRYABLE
     default_sentence = "The service asks for a pause; it will be tried again shortly."
 
     def __init__(self, *, code: str | None = None, retry_after_s: float | None = None) -> None:
@@ -134,55 +136,55 @@ class RateLimited(ClientError):
 
 
 class ServiceUnavailable(ClientError):
-    """The service failed inside."""
+    """The service failed internally."""
 
-    kind = Kind.RETRYABLE
+    kind = ErrorKind.RETRYABLE
     default_sentence = "The service has a problem of its own; it will be tried again."
 
 
 class Unauthorized(ClientError):
     """The account id or the key is wrong."""
 
-    kind = Kind.NEEDS_ATTENTION
+    kind = ErrorKind.NEEDS_ATTENTION
     default_sentence = "The service does not accept the account id or the API key. Enter them again."
 
 
 class InsufficientCredits(ClientError):
     """The balance does not cover the analysis."""
 
-    kind = Kind.NEEDS_ATTENTION
+    kind = ErrorKind.NEEDS_ATTENTION
     default_sentence = "The account has no credits left for this analysis. Add credits, then try again."
 
 
 class AudioRefused(ClientError):
-    """The recording cannot be analysed as it is."""
+    """The recording cannot be analysed."""
 
-    kind = Kind.NEEDS_ATTENTION
+    kind = ErrorKind.NEEDS_ATTENTION
     default_sentence = "The service cannot analyse this recording. Record again."
 
 
 class NotFound(ClientError):
-    """No such thing in this account."""
+    """The account has no such object."""
 
     default_sentence = "The service does not know this; it may have been deleted or belong to another account."
 
 
 class Conflict(ClientError):
-    """It exists already."""
+    """The object exists already."""
 
     default_sentence = "This exists already."
 
 
 class InvalidRequest(ClientError):
-    """The service refuses the request as it stands."""
+    """The service refuses the request."""
 
     default_sentence = "The service does not accept this request."
 
 
 class UploadRefInvalid(InvalidRequest):
-    """The uploaded recording cannot be found any more."""
+    """The uploaded recording no longer exists."""
 
-    kind = Kind.RETRYABLE
+    kind = ErrorKind.RETRYABLE
     default_sentence = "The uploaded recording is no longer there; it will be uploaded again."
 
 
@@ -195,25 +197,25 @@ class UploadFailed(ClientError):
 class UploadExpired(UploadFailed):
     """The upload address is no longer valid."""
 
-    kind = Kind.RETRYABLE
+    kind = ErrorKind.RETRYABLE
     default_sentence = "The upload took too long to begin; it will be tried again."
 
 
 class AddressUsed(UploadFailed):
-    """A file is at the upload address already, and nothing proves that it is this recording."""
+    """The upload address already holds a file, which may not be this recording."""
 
-    kind = Kind.RETRYABLE
+    kind = ErrorKind.RETRYABLE
     default_sentence = "The upload address was already used for another file. The recording needs a new address."
 
 
 class UnexpectedAnswer(ClientError):
-    """The answer is not one of this interface."""
+    """The response does not conform to the interface."""
 
     default_sentence = "The address answers, but not like the service. Check the service's address."
 
 
 class BadSignature(ClientError):
-    """The signature does not belong to the delivery."""
+    """The signature does not match the delivery."""
 
     default_sentence = "This delivery is not signed with the agreed secret; it was not read."
 

@@ -1,15 +1,15 @@
-"""Groups: one subject's recordings, and what they say over time."""
+"""Groups: the recordings of one subject, and their trajectory."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from pydantic import TypeAdapter
 
-from vbdesk.client.clock import CancelFlag
 from vbdesk.client.errors import Cancelled, UnexpectedAnswer
 from vbdesk.client.pagination import read_all
 from vbdesk.client.paths import path
 from vbdesk.client.transport import Call, Transport
+from vbdesk.clock import CancelFlag
 from vbdesk.contract.groups import (
     AddJobs,
     Group,
@@ -46,7 +46,7 @@ class Groups:
         return self._transport.read(call, GroupList.model_validate_json)
 
     def all(self) -> Iterator[Group]:
-        """Every group, page by page; each once, also while new ones are made."""
+        """Every group once, page by page, even if new ones are created meanwhile."""
         return read_all(self.list, lambda page: page.groups, lambda group: group.group_id)
 
     def delete(self, group_id: str) -> GroupDeleted:
@@ -81,7 +81,7 @@ class Groups:
         to: datetime | None = None,
         status: JobStatus | None = None,
     ) -> Iterator[GroupJobItem]:
-        """Every job of a group by recording time, page by page; each once. Arguments as those of `jobs`."""
+        """Every job of a group once, by recording time. Arguments as for `jobs`."""
         return read_all(
             lambda page: self.jobs(group_id, page=page, from_=from_, to=to, status=status),
             lambda page: page.jobs,
@@ -89,7 +89,7 @@ class Groups:
         )
 
     def add_jobs(self, group_id: str, job_ids: Sequence[str]) -> JobsAdded:
-        """Put 1 to 100 existing jobs into a group; what is already there is skipped."""
+        """Put 1 to 100 existing jobs into a group; jobs already in it are skipped."""
         body = AddJobs(job_ids=list(job_ids)).model_dump(mode="json")
         call = Call("POST", path("groups", group_id, "jobs"), json=body)
         return self._transport.read(call, JobsAdded.model_validate_json)
@@ -100,11 +100,11 @@ class Groups:
         return self._transport.read(call, JobRemoved.model_validate_json)
 
     def trajectory(self, group_id: str, signs: Sequence[str] = ()) -> TrajectoryRead | TrajectoryRunning:
-        """The subject's trajectory, of these signs or all; `TrajectoryRunning` says when to ask again."""
+        """The subject's trajectory, of these signs or all; `TrajectoryRunning` says when to retry."""
         params = {"sign": [*signs]} if signs else None
         call = Call("GET", path("groups", group_id, "longitudinal"), repeatable=True, params=params)
         read = self._transport.read(call, _TRAJECTORY.validate_json)
-        if read.group_id != group_id:  # something between keeps answers: this one is another subject's
+        if read.group_id != group_id:  # a faulty cache in between: the answer is about another subject
             raise UnexpectedAnswer
         return read
 
@@ -123,7 +123,7 @@ class Groups:
             Cancelled: `cancel` was set.
             ClientError: it could not be read.
         """
-        clock = self._transport.timekeeper
+        clock = self._transport.clock
         deadline = None if timeout_s is None else clock.monotonic() + timeout_s
         while True:
             read = self.trajectory(group_id, signs)

@@ -1,19 +1,19 @@
-"""Jobs: reading them and waiting for them."""
+"""Jobs: read them and wait for them."""
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from vbdesk.client.clock import CancelFlag
 from vbdesk.client.errors import Cancelled, UnexpectedAnswer
 from vbdesk.client.pagination import read_all
 from vbdesk.client.paths import path
 from vbdesk.client.transport import Call, Transport
+from vbdesk.clock import CancelFlag
 from vbdesk.contract.jobs import Job, JobList, JobListItem, JobStatus
 from vbdesk.contract.limits import POLL_INTERVAL_S, Bucket
 
-POLL_GROWTH = 1.25  # most jobs finish within seconds, long recordings need not be asked so often
-WATCHED_AT_ONCE = 4  # jobs are analysed in turn: to ask about the later ones would only spend requests
+POLL_GROWTH = 1.25  # most jobs finish within seconds; long ones need fewer polls
+WATCHED_AT_ONCE = 4  # jobs are analysed in order: polling later ones only spends requests
 
 
 class Jobs:
@@ -28,14 +28,14 @@ class Jobs:
         return self._transport.read(call, JobList.model_validate_json)
 
     def all(self) -> Iterator[JobListItem]:
-        """Every job, newest first, page by page; each once, also while new ones arrive."""
+        """Every job once, newest first, page by page, even if new ones arrive meanwhile."""
         return read_all(self.list, lambda page: page.jobs, lambda job: job.job_id)
 
     def get(self, job_id: str, cancel: CancelFlag | None = None) -> Job:
-        """One job as it stands."""
+        """The present state of a job."""
         call = Call("GET", path("jobs", job_id), bucket=Bucket.POLLING, repeatable=True)
         job = self._transport.read(call, Job.model_validate_json, cancel)
-        if job.job_id != job_id:  # something between keeps answers: this one may be another person's
+        if job.job_id != job_id:  # a faulty cache in between: the answer may be about another person
             raise UnexpectedAnswer
         return job
 
@@ -47,18 +47,18 @@ class Jobs:
         timeout_s: float | None = None,
         on_change: Callable[[Job], None] | None = None,
     ) -> Job:
-        """Ask every 2 to 5 seconds until the job has ended, and return it: done, failed or timed out.
+        """Poll every 2 to 5 seconds until the job has ended, and return it: done, failed or timed out.
 
-        Args:
-            job_id: the job.
-            cancel: set to stop waiting; the job itself goes on.
-            timeout_s: give up after this time.
-            on_change: called with the job whenever its status has changed.
+            Args:
+                job_id: the job.
+        cancel: set to stop waiting; the job itself continues.
+                timeout_s: give up after this time.
+                on_change: called with the job whenever its status has changed.
 
-        Raises:
-            TimeoutError: it has not ended within `timeout_s`.
-            Cancelled: `cancel` was set.
-            ClientError: it could not be read.
+            Raises:
+                TimeoutError: it has not ended within `timeout_s`.
+                Cancelled: `cancel` was set.
+                ClientError: it could not be read.
         """
         return next(self.wait_each([job_id], cancel=cancel, timeout_s=timeout_s, on_change=on_change))
 
@@ -70,12 +70,12 @@ class Jobs:
         timeout_s: float | None = None,
         on_change: Callable[[Job], None] | None = None,
     ) -> Iterator[Job]:
-        """Wait for many jobs and give each when it has ended; arguments and errors as those of `wait`.
+        """Wait for many jobs and yield each when it has ended; arguments and errors as for `wait`.
 
-        A few are asked about at a time, those given first before the others, so that hundreds need hardly more
-        requests than there are jobs.
+        Only a few jobs are polled at a time, in the given order, so that hundreds need hardly more requests than there
+        are jobs.
         """
-        clock = self._transport.timekeeper
+        clock = self._transport.clock
         started = clock.monotonic()
         shortest, longest = POLL_INTERVAL_S
         waiting = [_Watch(started, number, job_id, shortest) for number, job_id in enumerate(dict.fromkeys(job_ids))]
@@ -110,7 +110,7 @@ class Jobs:
 
 @dataclass(order=True, slots=True)
 class _Watch:
-    """A job that is waited for; in the order in which it is to be asked about."""
+    """A job that is waited for; sorts by its next poll."""
 
     due: float
     number: int

@@ -1,4 +1,4 @@
-"""A service of one's own: `vbdesk serve` as a child process, and an account on it."""
+"""A local service: `vbdesk serve` as a child process, and an account on it."""
 
 import json
 import os
@@ -26,11 +26,11 @@ _ANSWER_S = 5.0
 
 
 class LocalServiceFailed(Exception):
-    """The service on this computer did not start or did not answer; the message is for the person."""
+    """The service on this computer did not start or answer; the message is for a person."""
 
 
-class Encryption(StrEnum):
-    """Whether the service on this computer keeps its data encrypted, as the service says itself."""
+class LocalEncryption(StrEnum):
+    """Whether the service on this computer encrypts its data, as it reports itself."""
 
     UNKNOWN = "unknown"
     OFF = "off"
@@ -40,7 +40,7 @@ class Encryption(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a running local service answers."""
+    """Addresses of a running local service."""
 
     base_url: str
     storage_url: str
@@ -48,15 +48,15 @@ class Endpoint:
 
 
 class LocalService:
-    """The service as a child of this process; it ends when this process ends, however that happens."""
+    """The service as a child process; it ends when this process ends, in any way."""
 
     def __init__(self, data_dir: Path, key: bytes | None = None, workers: int | None = None) -> None:
-        """Start nothing yet.
+        """Prepare the service without starting it.
 
         Args:
-            data_dir: where the service keeps its data.
-            key: 32 bytes that it encrypts its data with; without one it encrypts nothing.
-            workers: how many analyses run at once; as many as the service thinks right if None.
+            data_dir: the service's data folder.
+            key: 32 bytes to encrypt its data with; without a key nothing is encrypted.
+            workers: number of parallel analyses; the service's default if None.
         """
         self._data_dir = data_dir
         self._key = key
@@ -67,7 +67,7 @@ class LocalService:
 
     @property
     def log_path(self) -> Path:
-        """What the child wrote about its running."""
+        """The child's log file."""
         return self._data_dir / "service.log"
 
     def start(self, timeout_s: float = 60.0) -> Endpoint:
@@ -88,7 +88,7 @@ class LocalService:
         if self._key is not None:
             command += ["--key-stdin"]
         with open(self.log_path, "ab", opener=owner_only_opener) as log:
-            # a session of its own: Ctrl-C in the terminal reaches us alone, and we end the child in order
+            # own session: Ctrl-C in the terminal reaches only us, and we end the child in order
             self._child = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL if self._key is None else subprocess.PIPE,
@@ -107,22 +107,22 @@ class LocalService:
         finally:
             ready_file.unlink(missing_ok=True)
 
-    def encryption(self) -> Encryption:
-        """Whether what the running service keeps is encrypted; UNKNOWN where it does not say. Blocks."""
+    def encryption(self) -> LocalEncryption:
+        """Whether the running service encrypts its data; UNKNOWN if it does not say. Blocks."""
         if self._base_url is None:
-            return Encryption.UNKNOWN
+            return LocalEncryption.UNKNOWN
         try:
             told = httpx.get(f"{self._base_url}/readyz", timeout=_ANSWER_S, trust_env=False).json()
-            return Encryption(told["encryption"])
+            return LocalEncryption(told["encryption"])
         except (httpx.HTTPError, ValueError, KeyError, TypeError):
-            return Encryption.UNKNOWN
+            return LocalEncryption.UNKNOWN
 
     def poll(self) -> int | None:
         """Exit status of the child; None while it runs or before it was started."""
         return None if self._child is None else self._child.poll()
 
     def stop(self, timeout_s: float = 10.0) -> None:
-        """Ask the child to finish, wait, and end it if it does not; a start under way in another thread ends too."""
+        """Ask the child to finish, wait, then kill it; also ends a start in another thread."""
         self._stopped = True
         if self._child is None:
             return
@@ -155,10 +155,10 @@ class LocalService:
 
 
 def _hand_over(child: subprocess.Popen[bytes], key: bytes | None) -> None:
-    """Give the child its key by a pipe: neither arguments nor environment nor files show it to anybody."""
+    """Send the child its key through a pipe, so that arguments, environment and files do not show it."""
     if child.stdin is None or key is None:
         return
-    with suppress(OSError):  # it has ended already; `start` tells why
+    with suppress(OSError):  # it has ended already; `start` reports why
         child.stdin.write(key.hex().encode() + b"\n")
         child.stdin.flush()
     with suppress(OSError):
@@ -166,10 +166,10 @@ def _hand_over(child: subprocess.Popen[bytes], key: bytes | None) -> None:
 
 
 def make_account(data_dir: Path, name: str) -> Credentials:
-    """Make an account with the local plan and credits, and a key for it. Blocks.
+    """Create an account with the local plan and credits, and a key for it. Blocks.
 
     Raises:
-        LocalServiceFailed: an operator's command did not succeed.
+    LocalServiceFailed: an administration command failed.
     """
     failed = "No account could be made on this computer."
     account = _admin(
@@ -184,7 +184,7 @@ def make_account(data_dir: Path, name: str) -> Credentials:
 
 
 def is_encrypted(data_dir: Path) -> bool:
-    """Whether the service has encrypted data in `data_dir`, whatever the key. Blocks. Raises LocalServiceFailed."""
+    """Whether `data_dir` holds encrypted data, with any key. Blocks. Raises LocalServiceFailed."""
     if not (data_dir / _DATABASE).exists():
         return False
     failed = "It is not known whether the data of the service on this computer is encrypted."
@@ -192,7 +192,7 @@ def is_encrypted(data_dir: Path) -> bool:
 
 
 def key_fits(data_dir: Path, key: bytes) -> bool:
-    """Whether `key` opens the encrypted data in `data_dir`; True where none is. Blocks."""
+    """Whether `key` decrypts the data in `data_dir`; True if there is none. Blocks."""
     try:
         if is_encrypted(data_dir):
             _admin("", "encryption", "status", "--data-dir", str(data_dir), "--json", key=key)
@@ -210,17 +210,17 @@ def erase_recordings(
     *,
     sound_only: bool,
 ) -> None:
-    """Erase jobs of the service on this computer, or the sound of them alone, whether it runs or not. Blocks.
+    """Erase jobs of the service on this computer, or only their sound, whether it runs or not. Blocks.
 
-    What is gone already is passed over, so that it can be asked for again after a crash.
+    Skips what is already erased, so that it can be repeated after a crash.
 
     Args:
-        data_dir: where the service keeps its data.
-        key: what it encrypts its data with.
-        account_id: whose jobs.
-        job_ids: which ones; with `sound_only` they have ended.
+        data_dir: the service's data folder.
+        key: its encryption key.
+        account_id: owner of the jobs.
+        job_ids: the jobs; with `sound_only` they must have ended.
         upload_refs: uploads that never became a job.
-        sound_only: the jobs and their results stay.
+        sound_only: whether to keep the jobs and their results.
 
     Raises:
         LocalServiceFailed: something is not erased yet.
@@ -243,12 +243,12 @@ def _vbdesk() -> list[str]:
 
 
 def _admin(failed: str, *arguments: str, key: bytes | None = None) -> dict[str, Any]:
-    """The answer of an operator's command, which gets the key by its standard input; raises with `failed`."""
+    """The output of an administration command, which reads the key from standard input. Raises with `failed`."""
     command = [*_vbdesk(), "admin", *(["--key-stdin"] if key is not None else []), *arguments]
     given = "" if key is None else f"{key.hex()}\n"
     done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
     if done.returncode:
-        # standard error holds one sentence; standard output may hold a secret and is never shown
+        # standard error is one sentence; standard output may contain a secret and is never shown
         reason = done.stderr.strip().splitlines()
         raise LocalServiceFailed(f"{failed} {reason[-1] if reason else ''}".strip())
     answer: dict[str, Any] = json.loads(done.stdout)

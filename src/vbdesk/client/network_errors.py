@@ -1,4 +1,4 @@
-"""Why there was no answer: the exceptions of the network, told apart."""
+"""Find the cause of a network exception."""
 
 import errno
 import socket
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import httpx
 
-from vbdesk.client.errors import Cause
+from vbdesk.client.errors import FailureCause
 
 _NO_ROUTE = frozenset(
     {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN, errno.EADDRNOTAVAIL, errno.ENETRESET}
@@ -15,13 +15,13 @@ _NO_ROUTE = frozenset(
 _NOT_AT_THIS_TIME = frozenset({9, 10})  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
 
 
-def cause_of(error: httpx.TransportError) -> Cause:
-    """What lies below an error of httpx: it says "connect error" to a wrong name and a wrong clock alike."""
+def cause_of(error: httpx.TransportError) -> FailureCause:
+    """The cause below an httpx error, which is a "connect error" for a wrong name and a wrong clock alike."""
     for below in _chain(error):
         cause = _cause(below)
         if cause is not None:
             return cause
-    return Cause.BROKEN_OFF
+    return FailureCause.BROKEN_OFF
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -30,23 +30,23 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _cause(error: BaseException) -> Cause | None:
+def _cause(error: BaseException) -> FailureCause | None:
     match error:
         case httpx.ProxyError():
-            return Cause.PROXY
+            return FailureCause.PROXY
         case httpx.TimeoutException() | TimeoutError():
-            return Cause.TIMED_OUT
+            return FailureCause.TIMED_OUT
         case socket.gaierror():
-            return Cause.NAME
+            return FailureCause.NAME
         case ssl.SSLCertVerificationError() if error.verify_code in _NOT_AT_THIS_TIME:
-            return Cause.TLS_CLOCK
+            return FailureCause.TLS_CLOCK
         case ssl.SSLEOFError() | ssl.SSLZeroReturnError():
-            return Cause.BROKEN_OFF
+            return FailureCause.BROKEN_OFF
         case ssl.SSLError():
-            return Cause.TLS
+            return FailureCause.TLS
         case ConnectionRefusedError():
-            return Cause.REFUSED
+            return FailureCause.REFUSED
         case OSError() if error.errno in _NO_ROUTE:
-            return Cause.OFFLINE
+            return FailureCause.OFFLINE
         case _:
             return None

@@ -1,4 +1,4 @@
-"""Lists that come in pages, read as one."""
+"""Read all pages of a list."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
@@ -6,28 +6,28 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 
 
-class Page(Protocol):
+class ListPage(Protocol):
     """One page of a list."""
 
     @property
     def total_pages(self) -> int:
-        """How many pages there are now."""
+        """Present number of pages."""
         ...
 
 
-P = TypeVar("P", bound=Page)
+P = TypeVar("P", bound=ListPage)
 
 
 def read_all(read: Callable[[int], P], items: Callable[[P], Iterable[T]], identity: Callable[[T], str]) -> Iterator[T]:
     """Every item of every page, once.
 
-    What is new while we read pushes known items onto the pages to come, where they are met again: they are told by
-    their identity. What is deleted meanwhile may keep an item from us; it comes with the next reading.
+    Items that are added meanwhile push known ones onto later pages; those are recognised by their identity and skipped.
+    Items that are deleted meanwhile may hide others, which the next read finds.
 
     Args:
-        read: reads the page of that number, from 0.
-        items: what stands on a page.
-        identity: tells items apart.
+        read: reads the page of a number, from 0.
+        items: the items of a page.
+        identity: the identity of an item.
     """
     seen: set[str] = set()
     number, total = 0, 1

@@ -1,4 +1,4 @@
-"""The requests of the last minute in a small file, for programs that end and begin again."""
+"""The requests of the last minute in a small file, for short-lived programs."""
 
 import logging
 import time
@@ -15,28 +15,28 @@ log = logging.getLogger(__name__)
 
 
 class RequestFile:
-    """A journal of the budget that commands of one account share, one after the other or side by side.
+    """A request journal shared by the commands of one account.
 
-    What others send while this program runs is not seen. A file that cannot be used costs nothing but a refusal for
-    the rate now and then.
+    It is read at the start only, so parallel commands do not see each other. An unusable file costs at most a refused
+    request.
     """
 
     def __init__(self, path: Path, time_of_day: Callable[[], float] = time.time) -> None:
-        """Name the file, made with the first request; `time_of_day` in seconds."""
+        """Name the file, which the first request creates; `time_of_day` is in seconds."""
         self._path = path
         self._time_of_day = time_of_day
         self._failed = False
 
     def append(self, bucket: Bucket, in_s: float) -> None:
-        """Note a request that leaves in `in_s` seconds."""
+        """Record a request that leaves in `in_s` seconds."""
         try:
             make_private(self._path.parent)
             with open(self._path, "a", encoding="ascii", opener=owner_only_opener) as file:
                 file.write(_line(bucket, self._time_of_day() + in_s))
             self._failed = False
         except OSError:
-            if not self._failed:  # once, not with each request
-                log.warning("A request could not be noted")
+            if not self._failed:  # log once, not for each request
+                log.warning("Cannot store a request")
             self._failed = True
 
     def recent(self) -> Iterable[tuple[Bucket, float]]:
@@ -59,7 +59,7 @@ class RequestFile:
                 bucket, at = line
                 yield Bucket(bucket), float(at)
             except (ValueError, TypeError):
-                continue  # cut off by a crash, or by another program that wrote at the same moment
+                continue  # truncated by a crash, or by a concurrent write
 
 
 def _line(bucket: Bucket, at: float) -> str:

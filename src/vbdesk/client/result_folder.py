@@ -1,8 +1,8 @@
-"""A folder of results, plain files that other programs read.
+"""A folder of results as plain files that other programs read.
 
-    jobs.jsonl    every job that has ended, one a line, as the service gave it; lines are only ever added
-    signals.csv   one row for each sign of each job, and for each group that the job is in; written anew when it changes
-    state.json    which jobs are in which group, and how far the last synchronisation came; of no use to others
+    jobs.jsonl    every ended job as the service gave it, one per line; append-only
+    signals.csv   one row for each sign of each job and for each group of the job; rewritten when it changes
+    state.json    jobs of each group, and the progress of the last synchronisation; internal
 
 With pandas: `read_csv("signals.csv", parse_dates=["recorded_at"])`, `read_json("jobs.jsonl", lines=True)`.
 """
@@ -37,17 +37,17 @@ COLUMNS = (
 
 
 class WrongFolder(Exception):
-    """The folder holds the results of something else; `str(error)` is one sentence for a person."""
+    """The folder holds the results of another account; `str(error)` is one sentence for a person."""
 
 
 class ResultFolder:
-    """The folder, held by one program at a time; a context manager."""
+    """The folder, locked by one program at a time; a context manager."""
 
     def __init__(self, folder: Path, account_id: str) -> None:
-        """Name the folder and whose results it is for; `with` opens it.
+        """Name the folder and its account; `with` opens it.
 
         Raises, on opening:
-            WrongFolder: it is another account's.
+            WrongFolder: it belongs to another account.
             InUse: another program synchronises it.
             JsonLinesDamaged, OSError: it cannot be read.
         """
@@ -64,7 +64,7 @@ class ResultFolder:
         self._held.enter_context(exclusive_lock(self._folder / ".lock"))
         try:
             self._state = self._read_state()
-            self._write_state()  # whose folder it is stands there before the first job does
+            self._write_state()  # record the account before the first job
             self._job_ids = {line["job_id"] for line in self._lines.read()}
             self._stale = not (self._folder / TABLE).exists()
         except BaseException:
@@ -79,33 +79,33 @@ class ResultFolder:
 
     @property
     def count(self) -> int:
-        """How many jobs are kept."""
+        """Number of stored jobs."""
         return len(self._job_ids)
 
     def has(self, job_id: str) -> bool:
-        """Whether a job is kept."""
+        """Whether a job is stored."""
         return job_id in self._job_ids
 
     def add(self, job: Job) -> None:
-        """Keep a job that has ended; it is on the disk when this returns."""
+        """Store an ended job; it is on the disk when this returns."""
         self._lines.append(job.model_dump(mode="json"))
         self._job_ids.add(job.job_id)
         self._stale = True
 
     def mark_of(self, group_id: str) -> str | None:
-        """What `set_group` was told of a group."""
+        """The mark that `set_group` stored for a group."""
         mark: str | None = self._state["groups"].get(group_id, {}).get("mark")
         return mark
 
     def set_group(self, group_id: str, members: Mapping[str, datetime | None], mark: str | None) -> None:
-        """Remember the jobs of a group with their moments of recording, and a mark of its present state."""
+        """Store the jobs of a group with their recording times, and a mark of its present state."""
         jobs = {job_id: None if moment is None else format_timestamp(moment) for job_id, moment in members.items()}
         self._stale |= jobs != self._state["groups"].get(group_id, {}).get("jobs")
         self._state["groups"][group_id] = {"mark": mark, "jobs": jobs}
         self._write_state()
 
     def keep_groups(self, group_ids: Iterable[str]) -> None:
-        """Forget every group but these; their jobs stay."""
+        """Forget all groups but these; their jobs stay."""
         gone = set(self._state["groups"]) - set(group_ids)
         for group_id in gone:
             del self._state["groups"][group_id]
@@ -115,7 +115,7 @@ class ResultFolder:
 
     @property
     def complete_until(self) -> datetime | None:
-        """Every job of the account that was made before this moment is kept; None before the first whole pass."""
+        """All jobs created before this moment are stored; None before the first complete pass."""
         text = self._state["complete_until"]
         return None if text is None else parse_timestamp(text)
 
@@ -125,7 +125,7 @@ class ResultFolder:
         self._write_state()
 
     def write_table(self) -> None:
-        """Write the table anew if anything has changed; readers see the old one or the new one."""
+        """Rewrite the table if anything has changed; readers see the old file or the new one."""
         if not self._stale:
             return
         unfinished = self._folder / f"{TABLE}.new"
@@ -158,7 +158,7 @@ class ResultFolder:
             state: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             account_id = state["account_id"]
         except (ValueError, KeyError, TypeError):
-            return fresh  # it spares requests, no more
+            return fresh  # the state only saves requests
         if account_id != self._account_id:
             raise WrongFolder(f"The results in {self._folder} are another account's. Name a folder of its own.")
         return fresh | state
@@ -174,7 +174,7 @@ class ResultFolder:
 
 
 def _rows(job: Job, group_id: str, recorded_at: str | None) -> Iterator[dict[str, object]]:
-    """A job's rows of the table: one for each sign, one in all if it brought none."""
+    """A job's rows of the table: one per sign, or one if it has none."""
     common: dict[str, object] = {
         "group_id": group_id,
         "recorded_at": recorded_at or "",
@@ -215,7 +215,7 @@ def _cells(signal: Signal) -> dict[str, object]:
 
 
 def _cell(value: float | bool | None) -> object:
-    """A value as programs for tables read it."""
+    """A value in the form that spreadsheet programs read."""
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else value

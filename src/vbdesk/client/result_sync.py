@@ -1,4 +1,4 @@
-"""Keeping a folder of results up to date: whatever is new at the service, and nothing twice."""
+"""Synchronise a folder of results: fetch what is new at the service, each job once."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,23 +6,23 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from vbdesk.client.client import Client
-from vbdesk.client.clock import CancelFlag
 from vbdesk.client.errors import Cancelled, NotFound
 from vbdesk.client.result_folder import ResultFolder
+from vbdesk.clock import CancelFlag
 from vbdesk.contract.groups import Group
 from vbdesk.contract.jobs import Job
 
-LATE_COMERS = timedelta(minutes=10)  # a job may come into the list behind one that was made after it
+LATE_COMERS = timedelta(minutes=10)  # a job may be listed after one that was created later
 
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """What a synchronisation did.
+    """Result of a synchronisation.
 
     Attributes:
-        new: jobs that were fetched.
-        unfinished: jobs that have not ended yet; the next synchronisation asks for them again.
-        kept: jobs in the folder now.
+        new: number of fetched jobs.
+        unfinished: number of jobs that have not ended; the next synchronisation fetches them.
+        kept: number of jobs in the folder now.
     """
 
     new: int
@@ -38,21 +38,20 @@ def sync(
     on_job: Callable[[Job], None] | None = None,
     cancel: CancelFlag | None = None,
 ) -> SyncReport:
-    """Bring a folder up to date with the jobs of some groups, or of the whole account.
+    """Synchronise a folder with the jobs of some groups, or of the whole account.
 
-    Every job that has ended is read once and kept; a synchronisation that was broken off is simply begun again, and
-    costs the requests that it had not made. Groups that did not change since are not read again. See
-    `vbdesk.client.result_folder` for what stands in the folder.
+    Every ended job is fetched once and stored. After an interruption, just run it again: only the missing requests are
+    made. Groups that did not change are not read again. See `vbdesk.client.result_folder` for the files.
 
     Args:
-        client: speaks for the account.
-        folder: made if there is none; of one account alone.
+        client: client of the account.
+        folder: created if missing; belongs to one account.
         groups: group ids; None for every job of the account, in groups or not.
         on_job: called with each new job, once it is on the disk.
         cancel: set to stop.
 
     Raises:
-        NotFound: a group that was named does not exist.
+        NotFound: a named group does not exist.
         WrongFolder, InUse, JsonLinesDamaged, OSError: the folder cannot be used.
         ClientError: see `vbdesk.client.errors`.
     """
@@ -81,7 +80,7 @@ class _Run:
         self.unfinished: set[str] = set()
 
     def account(self) -> None:
-        """Every group that has changed, then the jobs that are in none."""
+        """Fetch every changed group, then the jobs without a group."""
         found = list(self._client.groups.all())
         for group in found:
             mark = _mark(group)
@@ -91,17 +90,17 @@ class _Run:
         self._jobs()
 
     def group(self, group_id: str, mark: str | None) -> None:
-        """The jobs of one group; `mark` is remembered once all of them have ended."""
+        """Fetch the jobs of one group; store `mark` once all of them have ended."""
         members = {}
         ended = True
         for item in self._client.groups.all_jobs(group_id):
             members[item.job_id] = item.recorded_at
-            # a service need not say in a group that a job has failed: the job itself is asked
+            # the list of a group need not show that a job has failed: read the job itself
             ended &= self._fetch(item.job_id)
         self._kept.set_group(group_id, members, mark if ended else None)
 
     def _jobs(self) -> None:
-        """The account's list, newest first, down to where an earlier synchronisation had everything."""
+        """The account's jobs, newest first, down to where an earlier synchronisation was complete."""
         known_until, complete_until = self._kept.complete_until, None
         for item in self._client.jobs.all():
             if known_until is not None and item.created_at < known_until - LATE_COMERS:
@@ -115,7 +114,7 @@ class _Run:
             self._kept.complete_until = complete_until
 
     def _fetch(self, job_id: str) -> bool:
-        """Keep a job that has ended; False if it has not."""
+        """Store a job if it has ended; False if it has not."""
         if self._kept.has(job_id):
             return True
         if self._cancel is not None and self._cancel.is_set():
@@ -135,7 +134,7 @@ class _Run:
 
 
 def _mark(group: Group) -> str:
-    """Is another one whenever the group has changed."""
+    """A value that differs whenever the group has changed."""
     return f"{group.job_count} {group.done_job_count} {_text(group.updated_at)} {_text(group.latest_recorded_at)}"
 
 

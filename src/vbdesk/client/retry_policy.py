@@ -1,4 +1,4 @@
-"""When to try again: a pure decision, apart from doing it."""
+"""When to retry: a pure decision."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -6,15 +6,15 @@ from typing import ClassVar, Self
 from vbdesk.client.errors import CaptivePortal, ClientError, ConnectionFailed, RateLimited, ServiceUnavailable
 from vbdesk.contract.limits import FIRST_RETRY_DELAY_S, MAX_RETRIES, RATE_WINDOW_S
 
-SAFE_STATUSES = frozenset({500, 503})  # the service says itself that nothing was done
-LONGEST_PAUSE_S = RATE_WINDOW_S  # a Retry-After beyond the rate window is for the caller to plan with
+SAFE_STATUSES = frozenset({500, 503})  # the service reports that nothing was done
+LONGEST_PAUSE_S = RATE_WINDOW_S  # the caller must plan with a longer Retry-After
 
 
 @dataclass(frozen=True, slots=True)
 class RetryRule:
-    """Exponential backoff, starting at `first_delay_s` and doubling, at most `max_retries` times.
+    """Exponential backoff: starts at `first_delay_s`, doubles, at most `max_retries` times.
 
-    With `after_faults` also what is not repeatable is tried again where the service says that it failed inside.
+    `after_faults` also retries unrepeatable requests when the service reports an internal failure.
     """
 
     NEVER: ClassVar[Self]
@@ -24,12 +24,12 @@ class RetryRule:
     after_faults: bool = True
 
     def delay_s(self, error: ClientError, retries: int, *, repeatable: bool) -> float | None:
-        """Seconds to wait before trying again; None to give up.
+        """Seconds to wait before a retry; None to give up.
 
         Args:
             error: what went wrong.
-            retries: how often it was tried again already.
-            repeatable: doing it twice does no harm. What is not repeatable is tried again only if the service has
+            retries: number of retries so far.
+            repeatable: whether doing it twice is harmless. An unrepeatable request is retried only if the service has
                 certainly not acted on it.
         """
         if retries >= self.max_retries:

@@ -1,4 +1,4 @@
-"""Submitting many files, each once: what was begun stands in a journal, and a second run goes on from there."""
+"""Submit many files, each exactly once: a journal records each step, and a second run continues."""
 
 import hashlib
 import re
@@ -11,42 +11,41 @@ from pathlib import Path
 from vbdesk.client.analyze import AnalysisTarget
 from vbdesk.client.audio import AudioSource
 from vbdesk.client.client import Client
-from vbdesk.client.clock import CancelFlag, SystemTimekeeper, Timekeeper
 from vbdesk.client.errors import (
     AudioRefused,
     Cancelled,
     ClientError,
     Conflict,
-    InsufficientCredits,
     NotFound,
-    ServiceUnavailable,
     UnexpectedAnswer,
     UploadFailed,
     UploadRefInvalid,
 )
 from vbdesk.client.folder_lock import exclusive_lock
-from vbdesk.client.submission_journal import Entry, Journal
+from vbdesk.client.submission_journal import SubmissionEntry, SubmissionJournal
 from vbdesk.client.submission_recovery import (
     CLOCK_TOLERANCE,
     SEARCH_AFTER_S,
-    OwnJob,
-    Unproven,
+    ProvenJob,
+    UnprovenJob,
     find_own_job,
     is_answer_to,
     key_is_kept,
-    may_have_been_taken,
+    may_have_been_accepted,
+    proves_not_accepted,
     resembles,
     search_span,
 )
 from vbdesk.client.uploads import Progress
+from vbdesk.clock import CancelFlag, Clock, SystemClock
 from vbdesk.contract.jobs import GroupJob
 from vbdesk.contract.limits import FIRST_RETRY_DELAY_S, MAX_AUDIO_BYTES, MAX_RETRIES
 
-_MOMENT = re.compile(  # in ranges, so that the number of a subject before it is not taken for a year
+_MOMENT = re.compile(  # limited ranges, so that a subject's number is not parsed as a year
     r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])[T_ .-]*"
     r"([01]\d|2[0-3])[-_.:h]?([0-5]\d)(?:[-_.:m]?([0-5]\d))?(Z|[+-](?:0\d|1[0-4]):?(?:00|15|30|45))?(?!\d)"
 )
-_OTHER_TIME = timedelta(seconds=1)  # services keep fewer digits, and times of files get some of their own
+_OTHER_TIME = timedelta(seconds=1)  # services store fewer digits, and files get random microseconds
 _NO_FIT = frozenset({"EntityTooLarge", "EntityTooSmall"})
 _UNPROVEN = (
     "The service may have this recording: its answer was lost, and no job there is proved to be its own. "
@@ -57,16 +56,15 @@ _KEY_USED = "The service has the key of this recording for another one, so it wa
 
 @dataclass(frozen=True, slots=True)
 class FileToSubmit:
-    """One recording in a file, and where it belongs.
+    """One recording in a file, and its destination.
 
     Attributes:
-        recorded_at: when it was made; its place in the subject's history. Without a fraction of a second it gets one at
-            random, so that two recordings of one second differ.
+        recorded_at: when it was made; its place in the subject's history. Without a fraction of a second it gets random
+            microseconds, so that two recordings of one second differ.
         target: model or sign to analyse it for.
-        longitudinal: score it against the group's history.
-        duration_s: its length where known; services that keep fewer digits of a time are searched by it too.
-        attempt: 2 and more send a recording again whose analysis failed or timed out, or of which nobody knows whether
-            the service has it.
+        longitudinal: whether to score it against the group's history.
+        duration_s: its length if known; helps to find it at services that store fewer digits of a time.
+        attempt: 2 and more send a recording again whose analysis failed or timed out, or whose outcome is unknown.
     """
 
     path: Path
@@ -80,16 +78,16 @@ class FileToSubmit:
 
 
 @dataclass(frozen=True, slots=True)
-class Submitted:
-    """What became of a file.
+class SubmissionOutcome:
+    """What happened to a file.
 
     Attributes:
-        job_id: its job; None if it was refused, or is not known.
-        refusal: why, in sentences for a person; None if it was taken.
-        recorded_at: its capture time at the service: that of the first time it was sent, whatever is said of it now.
-        unproven: the service may have it, and no job is proved to be its own. It is not sent again before a person says
-            so, with `attempt` one higher.
-        earlier: an earlier run had sent it already, or the same sound stands twice in this one.
+        job_id: its job; None if it was refused, or is unknown.
+        refusal: why, in sentences for a person; None if it was accepted.
+        recorded_at: its capture time at the service, from the first time it was sent.
+        unproven: the service may have it, but no job is proved to be its own. It is sent again only if a person raises
+            `attempt` by one.
+        earlier: an earlier run had sent it, or this run has the same sound twice.
     """
 
     file: FileToSubmit
@@ -107,39 +105,40 @@ def submit_files(
     *,
     progress: Progress | None = None,
     cancel: CancelFlag | None = None,
-    timekeeper: Timekeeper | None = None,
-) -> Iterator[Submitted]:
-    """Send each file that `journal` does not know of, one after the other, and give what became of each as it goes.
+    clock: Clock | None = None,
+) -> Iterator[SubmissionOutcome]:
+    """Send each file that is not in `journal`, one after the other, and yield the outcome of each.
 
-    The journal knows recordings by their sound, group and target, not by their names; keep one per account. It is
-    written before each step, so that a run which was broken off is simply begun again: nothing is sent twice. Where an
-    answer was lost, a service that keeps idempotency keys is asked again with the same key; at another one the group's
-    jobs are searched for the recording's own capture time. What neither proves is `unproven`. `recorded_at` is moved on
-    by microseconds where another recording of the journal has it already.
+    The journal identifies recordings by sound, group and target, not by file name; use one per account. It is written
+    before each step. After an interruption, just run it again: nothing is sent twice.
+    When an answer was lost, a service that keeps idempotency keys gets the same request again. At another one the
+    group's jobs are searched for the recording's capture time. If neither proves the outcome, it is `unproven`.
+    `recorded_at` is increased by microseconds until no other recording of the journal has it.
 
     Args:
-        client: speaks for the account.
-        files: what to send; a generator will do.
-        journal: a file, made if there is none; it holds group ids and digests, and neither names nor sound.
-        progress: called with the bytes sent and all bytes of the file under way.
+        client: client of the account.
+        files: what to send; may be a generator.
+        journal: a file, created if missing; it holds group ids and digests, but no names and no sound.
+        progress: called with the bytes sent and all bytes of the current file.
         cancel: set to stop.
-        timekeeper: real time by default.
+        clock: the system's if None.
 
     Raises:
-        ClientError: of the line as a whole: no connection, wrong key, no credits, unknown target. Begin again later.
+        ClientError: an error that concerns all files: no connection, wrong key, no credits, unknown target. Run it
+            again.
         InUse, JsonLinesDamaged, OSError: the journal cannot be used.
     """
     with exclusive_lock(journal.with_name(f"{journal.name}.lock")):
-        sender = _Sender(client, Journal(journal), progress, cancel, timekeeper or SystemTimekeeper())
+        sender = _Sender(client, SubmissionJournal(journal), progress, cancel, clock or SystemClock())
         for file in files:
             yield sender.send(file)
 
 
 def recorded_at_in_name(name: str, zone: tzinfo = UTC) -> datetime | None:
-    """The moment that stands in a file name, such as `ward4_2026-03-01_09-30-12.wav`; None if there is none.
+    """The moment in a file name, such as `ward4_2026-03-01_09-30-12.wav`; None if there is none.
 
-    Date and time to the minute are needed, with or without signs between them. Behind them may stand `Z` or an offset;
-    without one the time is that of `zone`.
+    It needs date and time to the minute, with or without separators. `Z` or an offset may follow; without one the time
+    is in `zone`.
     """
     for found in _MOMENT.finditer(name):
         year, month, day, hours, minutes, seconds, offset = found.groups()
@@ -161,35 +160,35 @@ class _Asked:
 
 
 class _Sender:
-    """Brings one file after the other to the service."""
+    """Sends one file after the other."""
 
     def __init__(
         self,
         client: Client,
-        journal: Journal,
+        journal: SubmissionJournal,
         progress: Progress | None,
         cancel: CancelFlag | None,
-        timekeeper: Timekeeper,
+        clock: Clock,
     ) -> None:
         self._client = client
         self._journal = journal
         self._progress = progress
         self._cancel = cancel
-        self._time = timekeeper
+        self._time = clock
 
-    def send(self, file: FileToSubmit) -> Submitted:
+    def send(self, file: FileToSubmit) -> SubmissionOutcome:
         try:
             source = AudioSource.from_path(file.path)
             key = _key(file)
         except (ValueError, OSError) as error:
-            return Submitted(file, None, _words(error))
+            return SubmissionOutcome(file, None, _words(error))
         entry = self._journal.get(key)
         if entry is not None and entry.unproven and self._journal.get(_key(later := _next(file))) is not None:
-            return self.send(later)  # a person had it sent again
+            return self.send(later)  # a person has raised its attempt
         if entry is not None and (entry.job_id or entry.refusal):
             return _outcome(file, entry, earlier=True)
         if source.size_bytes > MAX_AUDIO_BYTES:
-            return Submitted(file, None, "The recording is larger than 32 MB. Save it as FLAC, or cut it.")
+            return SubmissionOutcome(file, None, "The recording is larger than 32 MB. Save it as FLAC, or cut it.")
         entry = entry or self._journal.begin(key, file.group_id, file.recorded_at)
         try:
             entry = self._sent(file, source, entry)
@@ -199,8 +198,8 @@ class _Sender:
             entry = self._journal.write(replace(entry, asked=False, refusal=error.sentence))
         return _outcome(file, entry)
 
-    def _sent(self, file: FileToSubmit, source: AudioSource, entry: Entry) -> Entry:
-        """Upload and submit until the service has taken the recording; each step is written down before the next."""
+    def _sent(self, file: FileToSubmit, source: AudioSource, entry: SubmissionEntry) -> SubmissionEntry:
+        """Upload and submit until the service has accepted the recording; the journal is written before each step."""
         attempts = 0
         while True:
             if entry.asked:
@@ -218,12 +217,12 @@ class _Sender:
                 if attempts > MAX_RETRIES and not entry.unproven:
                     raise
 
-    def _submitted(self, file: FileToSubmit, entry: Entry) -> Entry:
-        """Ask for the analysis. The note of the first asking stays: from it on the service may have kept the key."""
+    def _submitted(self, file: FileToSubmit, entry: SubmissionEntry) -> SubmissionEntry:
+        """Request the analysis. The note of the first request stays, since the service may have kept its key."""
         asked = entry
         if not entry.asked:
             if self._client.server_time is None:
-                self._client.account.credits()  # tells the service's time, and what it promises
+                self._client.account.credits()  # reads the service's time and promise
             now, kept_s = self._client.server_time, self._client.key_kept_s
             asked = self._journal.write(replace(entry, asked=True, asked_service_at=now, key_kept_s=kept_s))
         job = self._client.analyze(
@@ -237,54 +236,55 @@ class _Sender:
             after_faults=False,
             cancel=self._cancel,
         )
-        if self._journal.is_known_job(job.job_id) or not is_answer_to(job, entry.group_id):  # another recording's
+        if self._journal.is_known_job(job.job_id) or not is_answer_to(job, entry.group_id):  # job of another recording
             raise UnexpectedAnswer
         at = job.recorded_at if isinstance(job, GroupJob) else None
         taken = replace(asked, asked=False, job_id=job.job_id)
-        if at is not None and abs(at - entry.recorded_at) >= _OTHER_TIME:  # the key was used before, by another run
+        if at is not None and abs(at - entry.recorded_at) >= _OTHER_TIME:  # an earlier run used the key
             taken = replace(taken, recorded_at=at)
         return self._journal.write(taken)
 
-    def _after(self, error: ClientError, entry: Entry) -> Entry:
-        """What is known of a recording once a submit of it has failed.
+    def _after(self, error: ClientError, entry: SubmissionEntry) -> SubmissionEntry:
+        """What is known of a recording after a failed submit.
 
-        `entry` is as it was before the request: an earlier one may have been taken, unless the error proves that the
-        service has nothing by this key.
+        `entry` is from before the request: the service may have accepted an earlier one, unless the error proves that
+        it has nothing by this key.
         """
         known = self._journal.get(entry.key) or entry
         if isinstance(error, Conflict):
             return self._journal.write(replace(known, asked=False, unproven=True, refusal=_KEY_USED))
         if isinstance(error, UploadRefInvalid):
             return self._journal.write(replace(known, asked=entry.asked, upload_ref=None))
-        if may_have_been_taken(error) or isinstance(error, ServiceUnavailable):
+        if may_have_been_accepted(error):
             return known
-        nothing_there = not entry.asked or isinstance(error, InsufficientCredits | AudioRefused)
-        self._journal.write(replace(known, asked=not nothing_there))
+        self._journal.write(replace(known, asked=not proves_not_accepted(error, asked_before=entry.asked)))
         raise error
 
-    def _recovered(self, file: FileToSubmit, source: AudioSource, entry: Entry, attempts: int) -> Entry:
-        """Find out whether the service has a recording whose answer was lost; as `entry` if it is to be repeated."""
-        self._client.account.credits()  # tells the service's time now
+    def _recovered(
+        self, file: FileToSubmit, source: AudioSource, entry: SubmissionEntry, attempts: int
+    ) -> SubmissionEntry:
+        """Find out whether the service has a recording whose answer was lost; `entry` itself means repeat."""
+        self._client.account.credits()  # reads the service's time
         if key_is_kept(entry.asked_service_at, entry.key_kept_s, self._client.server_time):
             if attempts:
                 self._time.sleep(FIRST_RETRY_DELAY_S * 2.0 ** (attempts - 1), self._cancel)
             return entry
         asked = _Asked(file.target, entry.recorded_at, entry.time_is_unique, file.duration_s)
-        found: OwnJob | Unproven | None = None
+        found: ProvenJob | UnprovenJob | None = None
         waited_s = 0.0
-        for after_s in SEARCH_AFTER_S:  # a request on its way when the line broke may still arrive
+        for after_s in SEARCH_AFTER_S:  # an interrupted request may still arrive
             self._time.sleep(after_s - waited_s, self._cancel)
             if self._cancel is not None and self._cancel.is_set():
                 raise Cancelled
             waited_s = after_s
             found = self._found(asked, entry)
-            if isinstance(found, OwnJob):
+            if isinstance(found, ProvenJob):
                 return self._journal.write(replace(entry, asked=False, job_id=found.job_id))
-        if found is not None or self._is_perhaps_outside(asked, source, entry):
+        if found is not None or self._may_be_outside_group(asked, source, entry):
             return self._journal.write(replace(entry, unproven=True, refusal=_UNPROVEN))
         return self._journal.write(replace(entry, asked=False))
 
-    def _found(self, asked: _Asked, entry: Entry) -> OwnJob | Unproven | None:
+    def _found(self, asked: _Asked, entry: SubmissionEntry) -> ProvenJob | UnprovenJob | None:
         from_, to = search_span(asked)
         try:
             jobs = list(self._client.groups.all_jobs(entry.group_id, from_=from_, to=to))
@@ -292,8 +292,8 @@ class _Sender:
             return None
         return find_own_job(asked, jobs, self._journal.is_known_job, entry.asked_service_at)
 
-    def _is_perhaps_outside(self, asked: _Asked, source: AudioSource, entry: Entry) -> bool:
-        """Whether the account has a job like it: its group may have been deleted."""
+    def _may_be_outside_group(self, asked: _Asked, source: AudioSource, entry: SubmissionEntry) -> bool:
+        """Whether the account has a similar job: its group may have been deleted."""
         asked_at = entry.asked_service_at
         if asked_at is None:
             return False
@@ -307,8 +307,8 @@ class _Sender:
         return False
 
 
-def _outcome(file: FileToSubmit, entry: Entry, *, earlier: bool = False) -> Submitted:
-    return Submitted(file, entry.job_id, entry.refusal, earlier, entry.unproven, entry.recorded_at)
+def _outcome(file: FileToSubmit, entry: SubmissionEntry, *, earlier: bool = False) -> SubmissionOutcome:
+    return SubmissionOutcome(file, entry.job_id, entry.refusal, earlier, entry.unproven, entry.recorded_at)
 
 
 def _next(file: FileToSubmit) -> FileToSubmit:
@@ -316,7 +316,7 @@ def _next(file: FileToSubmit) -> FileToSubmit:
 
 
 def _key(file: FileToSubmit) -> str:
-    """Names a recording by its sound and what is asked of it, so that neither a new name nor a new place matters."""
+    """Identifies a recording by its sound and what is requested, independent of its name and folder."""
     with file.path.open("rb") as sound:
         digest = hashlib.file_digest(sound, "sha256").hexdigest()
     asked = f"{file.target.kind}:{file.target.name}:{file.longitudinal}:{file.diarize}:{file.attempt}:{file.group_id}"

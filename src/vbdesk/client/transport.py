@@ -1,4 +1,4 @@
-"""One way to the service: credentials, errors, retries, budget."""
+"""Send requests: credentials, errors, retries, budget."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -12,13 +12,13 @@ import httpx
 from pydantic import ValidationError
 
 from vbdesk.client.audio import AudioSource
-from vbdesk.client.clock import CancelFlag, Timekeeper
 from vbdesk.client.credentials import Credentials
 from vbdesk.client.error_responses import error_of, is_of_portal, unreadable
 from vbdesk.client.errors import Cancelled, ClientError, ConnectionFailed, RateLimited, Unauthorized, UnexpectedAnswer
 from vbdesk.client.network_errors import cause_of
 from vbdesk.client.request_budget import RequestBudget
 from vbdesk.client.retry_policy import RetryRule
+from vbdesk.clock import CancelFlag, Clock
 from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER
 from vbdesk.contract.idempotency import RETENTION_HEADER
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
@@ -31,7 +31,7 @@ Method = Literal["GET", "POST", "DELETE"]
 TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 
-# httpx logs whole addresses at INFO: signed upload addresses and group ids do not belong in a log
+# httpx logs full addresses at INFO: signed upload addresses and group ids must not be logged
 logging.getLogger("httpx").setLevel(logging.WARNING)
 
 
@@ -40,16 +40,16 @@ class Call:
     """One request.
 
     Attributes:
-        method: HTTP method.
-        path: below the base address, with names already quoted.
-        bucket: the rate limit it counts against.
-        repeatable: doing it twice does no harm.
+    method: HTTP method.
+    path: below the base address, with names already quoted.
+    bucket: the rate limit that it counts against.
+    repeatable: whether doing it twice is harmless.
         params: query.
         json: JSON body.
         form: fields of a multipart form.
         audio: file of the form.
         headers: further headers.
-        after_faults: it is sent again where the service says that it failed inside.
+    after_faults: whether to retry when the service reports an internal failure.
     """
 
     method: Method
@@ -65,15 +65,14 @@ class Call:
 
 
 class Transport:
-    """Sends calls with the account's credentials; safe to use from several threads.
+    """Sends calls with the account's credentials; thread-safe.
 
-    The httpx client carries no credentials of its own, so that it can also put bytes on a foreign storage.
+    The httpx client has no credentials of its own, so that it can also upload to a foreign storage.
 
     Attributes:
-        server_time: the time of day in the service's last answer; None before the first, and where that answer did not
-            tell it or told one that cannot be, such as 1970. Refusals do not count: anybody on the way can write one,
-            without knowing the account's key.
-        key_kept_s: for how many seconds the service keeps an idempotency key, by its last answer; None: no promise.
+        server_time: the time of day in the service's last answer. None before the first answer, and if the last one had
+            no time or an impossible one, such as 1970. Refusals do not count: anybody on the network could forge one.
+        key_kept_s: seconds for which the service keeps an idempotency key, by its last answer; None: no promise.
     """
 
     def __init__(
@@ -82,7 +81,7 @@ class Transport:
         credentials: Credentials,
         *,
         http: httpx.Client,
-        timekeeper: Timekeeper,
+        clock: Clock,
         retries: RetryRule,
         budget: RequestBudget | None,
     ) -> None:
@@ -90,7 +89,7 @@ class Transport:
         self._credentials = credentials
         self._budget = budget
         self.http = http
-        self.timekeeper = timekeeper
+        self.clock = clock
         self.retries = retries
         self.server_time: datetime | None = None
         self.key_kept_s: int | None = None
@@ -105,18 +104,18 @@ class Transport:
         try:
             return decode(response.content)
         except ValidationError:
-            # the validation error quotes the answer, which may hold health data
+            # the validation error quotes the answer, which may contain health data
             raise unreadable(response) from None
 
     def send(self, call: Call, cancel: CancelFlag | None = None) -> httpx.Response:
-        """Send a call until it is answered with 2xx, it is hopeless, or `cancel` is set."""
+        """Send a call until it succeeds, cannot succeed, or `cancel` is set."""
         rule = self.retries if call.after_faults else replace(self.retries, after_faults=False)
         return self.persist(lambda: self._attempt(call, cancel), repeatable=call.repeatable, cancel=cancel, rule=rule)
 
     def persist(
         self, attempt: Callable[[], T], *, repeatable: bool, cancel: CancelFlag | None, rule: RetryRule | None = None
     ) -> T:
-        """Do `attempt` again as the retry rule allows, this transport's if None."""
+        """Repeat `attempt` as the retry rule allows; this transport's rule if None."""
         rule = rule or self.retries
         retries = 0
         while True:
@@ -128,14 +127,14 @@ class Transport:
                 if delay is None:
                     raise
             retries += 1
-            self.timekeeper.sleep(delay, cancel)
+            self.clock.sleep(delay, cancel)
 
     def exchange(self, request: Callable[[], httpx.Response], *, with_storage: bool = False) -> httpx.Response:
-        """Do one httpx request; its failures become ours."""
+        """Do one httpx request; converts its failures to our errors."""
         try:
             return request()
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError, UnicodeError):
-            # httpx errors hold the request with its credentials: they must not travel on
+            # httpx errors hold the request with its credentials, so do not chain them
             raise UnexpectedAnswer from None
         except httpx.TransportError as error:
             delivered = not isinstance(error, _NOT_SENT)
@@ -159,26 +158,26 @@ class Transport:
             error = error_of(response)
             self._slow_down(call.bucket, error)
             raise error
-        if not is_of_portal(response) and "Age" not in response.headers:  # a cache repeats the time of an old answer
+        if not is_of_portal(response) and "Age" not in response.headers:  # a cached answer has an old time
             self._read_clock(response)
             self._read_promise(response)
         return response
 
     @contextmanager
     def _counted(self, bucket: Bucket, cancel: CancelFlag | None) -> Iterator[None]:
-        """Keep a request within the budget: wait for its place, and count it until it is answered or given up."""
+        """Keep a request within the budget: wait for a slot, and count it until it is answered or abandoned."""
         if self._budget is None:
             yield
             return
-        now = self.timekeeper.monotonic()
+        now = self.clock.monotonic()
         wait_s = self._budget.reserve(bucket, now)
         if wait_s > 0:
-            self.timekeeper.sleep(wait_s, cancel)
+            self.clock.sleep(wait_s, cancel)
             _stop_if_asked(cancel)
         try:
             yield
         finally:
-            self._budget.answered(bucket, now + wait_s, self.timekeeper.monotonic())
+            self._budget.answered(bucket, now + wait_s, self.clock.monotonic())
 
     def _read_clock(self, response: httpx.Response) -> None:
         with suppress(KeyError, ValueError, OverflowError):
@@ -186,20 +185,20 @@ class Transport:
             self.server_time = moment if is_plausible_now(moment) else None
 
     def _read_promise(self, response: httpx.Response) -> None:
-        """Take in whether keys are honoured; the service says so on every answer to somebody that it knows."""
+        """Read whether keys are kept; the service says so in every answer to authenticated requests."""
         text = response.headers.get(RETENTION_HEADER, "")
         self.key_kept_s = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
     def _slow_down(self, bucket: Bucket, error: ClientError) -> None:
-        """Tell everything that shares our budget when the service asks for a pause."""
+        """Close the shared budget when the service asks for a pause."""
         if self._budget is not None and isinstance(error, RateLimited):
             pause_s = RATE_WINDOW_S if error.retry_after_s is None else error.retry_after_s
-            self._budget.close(bucket, self.timekeeper.monotonic() + pause_s)
+            self._budget.close(bucket, self.clock.monotonic() + pause_s)
 
     def _headers(self, call: Call) -> dict[str, str]:
         account_id, api_key = self._credentials.account_id, self._credentials.api_key
         if not all(text.isascii() and text.isprintable() for text in (account_id, api_key)):
-            raise Unauthorized  # no header can carry them, and an error of httpx would show them
+            raise Unauthorized  # a header cannot hold them, and an httpx error would show them
         return {ACCOUNT_HEADER: account_id, API_KEY_HEADER: api_key, **(call.headers or {})}
 
 

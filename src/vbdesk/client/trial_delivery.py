@@ -1,4 +1,4 @@
-"""A delivery to try a webhook's receiver with, from this computer, made as the service makes its own."""
+"""Send a test delivery to a webhook's receiver from this computer, in the service's format."""
 
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -6,7 +6,7 @@ from uuid import uuid4
 import httpx
 from pydantic import ValidationError
 
-from vbdesk.client.errors import ClientError, Kind
+from vbdesk.client.errors import ClientError, ErrorKind
 from vbdesk.client.network_errors import cause_of
 from vbdesk.contract.accounts import WebhookConfig
 from vbdesk.contract.jobs import Job, JobStatus, JobType
@@ -20,11 +20,11 @@ _SCHEMES = ("http", "https")
 class TrialFailed(ClientError):
     """The receiver did not answer."""
 
-    kind = Kind.NEEDS_ATTENTION
+    kind = ErrorKind.NEEDS_ATTENTION
 
 
 def webhook_faults(url: str, secret_key: str) -> tuple[str | None, str | None]:
-    """What is wrong with the address and with the secret, as sentences; None for what is right."""
+    """What is wrong with the address and with the secret, as sentences; None if nothing."""
     missing = None if secret_key else "Enter the secret that signs the deliveries, or have one made."
     malformed = f"Give an address such as https://host/path, of at most {MAX_WEBHOOK_URL_LENGTH} characters."
     try:
@@ -35,7 +35,7 @@ def webhook_faults(url: str, secret_key: str) -> tuple[str | None, str | None]:
 
 
 def trial_job() -> Job:
-    """A job that does not exist: it failed, so that no receiver takes it for a result."""
+    """A job that does not exist; it failed, so that no receiver takes it for a result."""
     now = datetime.now(UTC)
     return Job(
         job_id=str(uuid4()),
@@ -54,9 +54,9 @@ def trial_job() -> Job:
 
 
 def send_trial_delivery(url: str, secret_key: str, transport: httpx.BaseTransport | None = None) -> int:
-    """Post the report of a job that does not exist, signed; returns the HTTP status of the receiver.
+    """Post the signed report of a job that does not exist; returns the receiver's HTTP status.
 
-    Redirects are not followed, as the service follows none.
+    Does not follow redirects, as the service does not.
 
     Raises:
         TrialFailed: there was no answer.

@@ -1,4 +1,4 @@
-"""Uploads: a signed address, then the bytes, straight to the storage."""
+"""Uploads: get a signed address, then send the bytes directly to the storage."""
 
 import hashlib
 import re
@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 import httpx
 
 from vbdesk.client.audio import AudioSource
-from vbdesk.client.clock import CancelFlag
 from vbdesk.client.error_responses import is_of_portal, storage_error_of
 from vbdesk.client.errors import AddressUsed, Cancelled, ConnectionFailed, UploadExpired
 from vbdesk.client.paths import path
 from vbdesk.client.transport import Call, Transport
+from vbdesk.clock import CancelFlag
 from vbdesk.contract.limits import Bucket
 from vbdesk.contract.uploads import STORED_SHA256, AudioContentType, UploadGrant, UploadRequest
 
@@ -19,17 +19,17 @@ CHUNK_BYTES = 64 * 1024
 UPLOAD_TIMEOUT = httpx.Timeout(120.0, connect=10.0)
 
 Progress = Callable[[int, int], None]
-"""Called with bytes sent and bytes in all; starts over when an attempt does."""
+"""Called with the bytes sent and all bytes; a new attempt starts at 0 again."""
 
 
 class Uploads:
-    """Ways to bring a recording to the storage."""
+    """Uploads a recording to the storage."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
     def send(self, audio: AudioSource, *, progress: Progress | None = None, cancel: CancelFlag | None = None) -> str:
-        """Mint an address, put the recording there, and return its `upload_ref`.
+        """Get an address, upload the recording there, and return its `upload_ref`.
 
         Raises:
             ClientError: see `vbdesk.client.errors`.
@@ -50,7 +50,7 @@ class Uploads:
         *,
         size_bytes: int | None = None,
     ) -> UploadGrant:
-        """Ask for a place to put one file; told its size, a storage that can takes no other."""
+        """Get an address for one file; with its size, the storage can refuse any other."""
         body = UploadRequest(content_type=content_type, filename=filename, size_bytes=size_bytes or None).model_dump(
             mode="json"
         )
@@ -66,22 +66,22 @@ class Uploads:
         cancel: CancelFlag | None = None,
         sent_before: bool = False,
     ) -> None:
-        """Put the bytes at the granted address, without credentials, with every required header.
+        """Upload the bytes to the granted address, without credentials, with all required headers.
 
-        The address takes one file once, so a second PUT is told 412: after an answer that was lost, or where the
-        network delivers one PUT twice. That is success if the file there is this one, and only then. A storage of ours
-        proves it by a digest. Others do not; there an earlier attempt must have sent the whole file to this address
-        and got no answer, since nobody else knows the address.
+        The address accepts one file once, so a second PUT gets 412: after a lost answer, or if the network delivers one
+            PUT
+        twice. It counts as success only if the file there is this one. Our storage proves it by a digest. Others do
+        not; there an earlier unanswered attempt must have sent the whole file, since nobody else knows the address.
 
         Args:
-            grant: from `mint`, used for these bytes alone.
+            grant: from `mint`, used for these bytes only.
             audio: the bytes.
             progress: called as bytes are sent.
             cancel: set to stop.
-            sent_before: an earlier call sent the whole of these bytes to this address, and got no answer.
+            sent_before: whether an earlier call sent all of these bytes to this address without an answer.
 
         Raises:
-            AddressUsed: something is there, and nothing proves that it is this file. Mint another address.
+            AddressUsed: a file is there that may not be this one. Get another address.
             ClientError: see `vbdesk.client.errors`.
         """
         unanswered = sent_before
@@ -106,7 +106,7 @@ class Uploads:
             if response.status_code == httpx.codes.PRECONDITION_FAILED and not is_of_portal(response):
                 if not _is_ours(response, audio, unanswered=unanswered):
                     raise AddressUsed(code=storage_error_of(response).code, status=response.status_code)
-            elif not response.is_success or is_of_portal(response):  # a login page says "200 OK" to anything
+            elif not response.is_success or is_of_portal(response):  # a login page answers "200 OK" to anything
                 unanswered = unanswered or (whole and response.status_code >= httpx.codes.INTERNAL_SERVER_ERROR)
                 raise storage_error_of(response)
 
@@ -122,7 +122,7 @@ class Uploads:
 
 
 def _is_ours(response: httpx.Response, audio: AudioSource, *, unanswered: bool) -> bool:
-    """Whether the file at an address that is taken is this one."""
+    """Whether the file at a used address is this one."""
     told = re.search(rf"<{STORED_SHA256}>([0-9a-f]{{64}})</{STORED_SHA256}>", response.text)
     if told is None:
         return unanswered

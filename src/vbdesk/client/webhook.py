@@ -1,4 +1,4 @@
-"""Receiving webhook deliveries."""
+"""Receive webhook deliveries."""
 
 from pydantic import ValidationError
 
@@ -8,7 +8,7 @@ from vbdesk.contract.webhooks import signature_matches
 
 
 def read_delivery(body: bytes, signature: str | None, secret_key: str) -> Job:
-    """The finished job of a delivery, once its signature has been checked.
+    """Verify the signature of a delivery and return its finished job.
 
     Args:
         body: raw request body, as received.
@@ -16,8 +16,8 @@ def read_delivery(body: bytes, signature: str | None, secret_key: str) -> Job:
         secret_key: the secret agreed on.
 
     Raises:
-        BadSignature: the body was not signed with this secret.
-        UnexpectedAnswer: it was, but holds no job.
+    BadSignature: the body was not signed with this secret.
+    UnexpectedAnswer: it was signed, but holds no job.
     """
     if signature is None or not signature_matches(body, secret_key, signature):
         raise BadSignature

@@ -8,13 +8,13 @@ from typing import Protocol
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 
-from vbdesk.capture.clock import Clock, SystemClock
 from vbdesk.capture.devices import DeviceLister, PortAudioLister
 from vbdesk.capture.microphone import Microphone, PortAudioMicrophone
 from vbdesk.capture.playback import Player, PortAudioPlayer
 from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
-from vbdesk.client.local_service import Encryption, Endpoint, LocalService, erase_recordings, make_account
+from vbdesk.client.local_service import Endpoint, LocalEncryption, LocalService, erase_recordings, make_account
 from vbdesk.client.trial_delivery import send_trial_delivery
+from vbdesk.clock import Clock, SystemClock
 from vbdesk.desk.system_network import SystemNetwork
 from vbdesk.outbox.profiles.encrypted_vault import UnlockableVault
 from vbdesk.outbox.profiles.vault import KeyringVault, MemoryVault, Vault
@@ -51,7 +51,7 @@ class RunningService(Protocol):
     def poll(self) -> int | None:
         """Exit status; None while it runs. Cheap."""
 
-    def encryption(self) -> Encryption:
+    def encryption(self) -> LocalEncryption:
         """Whether what it keeps is encrypted, as it says itself. Blocks."""
 
     def stop(self, timeout_s: float = 10.0) -> None:

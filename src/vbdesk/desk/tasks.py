@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from vbdesk.client import Kind
+from vbdesk.client import ErrorKind
 from vbdesk.outbox.library.disk_faults import disk_fault, refused_sentence
 
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class Failure:
         """Put an error in words; those of our own rooms speak for themselves."""
         if type(error).__module__.startswith("vbdesk."):
             kind = getattr(error, "kind", None)
-            remedy = Remedy(kind.value) if isinstance(kind, Kind) else Remedy.NEEDS_ATTENTION
+            remedy = Remedy(kind.value) if isinstance(kind, ErrorKind) else Remedy.NEEDS_ATTENTION
             return cls(str(error), remedy, error)
         fault = disk_fault(error)
         if fault is not None:

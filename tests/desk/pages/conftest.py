@@ -12,12 +12,12 @@ import httpx
 import numpy as np
 import pytest
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
 from vbdesk.desk.account.page import AccountPage
 from vbdesk.desk.shell.all_pages import build_account_page, build_outbox_page
-from vbdesk.outbox.library.items import TakeMetadata, Target, write_result
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.library.store import FOLLOW, SEND
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
@@ -139,11 +139,11 @@ class Shelf:
     ) -> str:  # fmt: skip
         library = self.workspace.library
         path = library.recording_folder / f"{len(library.list())}.take"
-        writer = SealedTakeWriter(path, library.store.key, 8000, {"device": device})
+        writer = EncryptedTakeWriter(path, library.store.key, 8000, {"device": device})
         writer.append((np.sin(np.arange(seconds * 8000) / 20) * 9000).astype(np.int16))
         writer.close()
         recorded_at = datetime.now(UTC) - timedelta(hours=hours_ago)
-        metadata = TakeMetadata(group_id, recorded_at, Target("model", "pulse"), protocol=protocol)
+        metadata = TakeMetadata(group_id, recorded_at, RecordingTarget("model", "pulse"), protocol=protocol)
         take_id = library.add_take(path, metadata)
         for step in WAY_TO[state].split():
             with library.store.changing():

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from vbdesk.outbox.library.items import RecordingItem, Target
+from vbdesk.outbox.library.items import RecordingItem, RecordingTarget
 from vbdesk.outbox.library.states import OutboxState
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -17,7 +17,7 @@ def recording(take_id: str, state: OutboxState = OutboxState.WAITING, **fields: 
         "note": "",
         "tags": (),
         "consented_at": None,
-        "target": Target("model", "pulse"),
+        "target": RecordingTarget("model", "pulse"),
         "longitudinal": True,
         "duration_s": 21.0,
         "quality": {},
@@ -26,7 +26,7 @@ def recording(take_id: str, state: OutboxState = OutboxState.WAITING, **fields: 
         "reason": None,
         "fix": None,
         "job_id": None,
-        "sealed_result": None,
+        "encrypted_result": None,
         "bytes_sent": 0,
         "bytes_total": 0,
         "created_at": NOON,

@@ -8,7 +8,7 @@ from vbdesk.desk.ui.card import Card
 from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.profiles.profiles import ProfileStore
-from vbdesk.outbox.sync.connectivity import CourierStatus, Reach
+from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
 from vbdesk.outbox.sync.network import NetworkState
 
 
@@ -115,12 +115,12 @@ def test_diagnostics_are_written_where_they_are_wanted(account, tmp_path, qtbot)
     "sentence", ["The keyring is locked.", "This computer has no keyring.", "The keyring was not unlocked."]
 )
 def test_a_keyring_that_gives_no_key_is_said_with_the_button_that_asks_again(account, workspace, qtbot, sentence):
-    workspace._told.emit(CourierStatus(None, sentence, Fix.UNLOCK_KEYRING, None))
+    workspace._told.emit(SyncStatus(None, sentence, Fix.UNLOCK_KEYRING, None))
     qtbot.waitUntil(lambda: account.banner.words() == sentence)
     assert account.banner.button.text() == "Try again"
     account.banner.button.click()
     assert workspace._courier._reconnect.is_set()
-    workspace._told.emit(CourierStatus(None, sentence, Fix.UNLOCK_KEYRING, None, Reach.OFFLINE))
+    workspace._told.emit(SyncStatus(None, sentence, Fix.UNLOCK_KEYRING, None, ConnectivityState.OFFLINE))
     qtbot.waitUntil(account.banner.isVisible)
-    workspace._told.emit(CourierStatus(True, "Connected.", None, 3, Reach.CONNECTED))
+    workspace._told.emit(SyncStatus(True, "Connected.", None, 3, ConnectivityState.CONNECTED))
     qtbot.waitUntil(lambda: not account.banner.isVisible())

@@ -11,7 +11,7 @@ from vbdesk.desk.account.plan_card import PlanCard
 from vbdesk.desk.account.prices import prices
 from vbdesk.desk.account.webhook_card import WebhookCard
 from vbdesk.desk.shell.view_models import account_view_model
-from vbdesk.outbox.library.response_cache import KeptReads
+from vbdesk.outbox.library.response_cache import ResponseCache
 
 SECRET = "a-secret-of-the-ward"
 
@@ -92,7 +92,7 @@ def test_a_webhook_is_set_and_its_address_is_known_the_next_time(account, networ
     qtbot.waitUntil(lambda: "https://receiver.example/hook" in again.state.text())
     assert again.url.text() == "https://receiver.example/hook"
     assert again.secret.text() == ""
-    kept, _ = KeptReads(workspace.library.store).read("webhook")
+    kept, _ = ResponseCache(workspace.library.store).read("webhook")
     assert SECRET.encode() not in kept
 
 

@@ -22,7 +22,7 @@ from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, from_j
 from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList
 from vbdesk.desk.shell.all_pages import build_cohort_page
 from vbdesk.desk.ui.routes import RecordingRoute
-from vbdesk.outbox.library.response_cache import KeptReads
+from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 
@@ -176,7 +176,7 @@ def listed(workspace, network, trajectory_answer):
             answer = copy.deepcopy(trajectory_answer) | {"group_id": group_id}
             network.trajectories[group_id] = [answer]
         groups = {group_id: AtService(NOW, 14, 14) for group_id in group_ids}
-        KeptReads(workspace.library.store).keep(KEPT_AS, KeptList([], groups, {}, NOW).to_json())
+        ResponseCache(workspace.library.store).keep(KEPT_AS, KeptList([], groups, {}, NOW).to_json())
 
     return make
 

@@ -16,7 +16,7 @@ from vbdesk.desk.models.result_source import Found
 from vbdesk.desk.shell.all_pages import build_compare_page
 from vbdesk.desk.shell.view_models import compare_view_model
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
-from vbdesk.outbox.library.audit import AuditReader, Deed
+from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.states import OutboxState
 
 
@@ -219,7 +219,7 @@ def test_playing_either_is_noted_and_stops_the_other(opened, workspace, pair, qt
     assert not right.playing
     folder = workspace.outside.library_dir(workspace.profile.profile_id)
     entries = AuditReader(folder, workspace.library.store.key).entries()
-    assert [entry.take_id for entry in entries if entry.what == Deed.LISTENED] == [pair[1], pair[0]]
+    assert [entry.take_id for entry in entries if entry.what == AuditAction.LISTENED] == [pair[1], pair[0]]
     opened.left_card.button.click()
 
 

@@ -9,14 +9,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton
 
 from vbdesk.outbox.bundles.bundle_keys import public_key
-from vbdesk.outbox.library.integrity_check import HELD, OLDER_COPY, take_in_keyring
+from vbdesk.outbox.library.integrity_check import HELD, OLDER_COPY, compare_with_keyring
 from vbdesk.outbox.library.items import metadata_of
 from vbdesk.outbox.library.recording_time import TimeDoubt
 from vbdesk.outbox.library.rollback_detection import KeyringReading
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.store import UnknownTake
-from vbdesk.outbox.sync.connectivity import CourierStatus, Reach
+from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
 
 S = OutboxState
 
@@ -235,7 +235,7 @@ def test_pausing_stops_the_line_and_says_so_until_going_on(shelf, open_outbox, w
 
 def test_a_restored_copy_holds_the_line_until_a_person_accepts_it(shelf, open_outbox, workspace, qtbot):
     shelf.put("a", S.WAITING)
-    take_in_keyring(workspace.library.store, KeyringReading(version=1_000_000))
+    compare_with_keyring(workspace.library.store, KeyringReading(version=1_000_000))
     page = open_outbox(1)
     qtbot.waitUntil(lambda: page.banner.words() == f"{OLDER_COPY} {HELD}")
     assert page.view_model.table.cell(0, 3).text == "until you accept the list"
@@ -264,7 +264,9 @@ def test_by_hand_everything_waits_for_its_button(shelf, open_outbox, workspace, 
 def test_the_login_page_of_a_network_opens_with_the_banners_button(shelf, open_outbox, workspace, network, qtbot):
     shelf.put("a", S.WAITING)
     page = open_outbox(1)
-    workspace._told.emit(CourierStatus(False, "The network asks you to log in first.", None, None, Reach.PORTAL))
+    workspace._told.emit(
+        SyncStatus(False, "The network asks you to log in first.", None, None, ConnectivityState.PORTAL)
+    )
     qtbot.waitUntil(lambda: page.banner.button.text() == "Open login page")
     page.banner.button.click()
     assert network.asked == ["https://voice.example"]

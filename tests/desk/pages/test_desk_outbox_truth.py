@@ -15,7 +15,7 @@ from vbdesk.desk.ui.cells import LevelCell, ProgressCell, StateCell
 from vbdesk.outbox.library.items import Changes
 from vbdesk.outbox.library.settings import LibrarySettings, SendRule
 from vbdesk.outbox.library.states import EDGES, Fix, OutboxState
-from vbdesk.outbox.sync.connectivity import CourierStatus, Reach
+from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
 from vbdesk.outbox.sync.forecast import Forecast
 
 S = OutboxState
@@ -78,13 +78,17 @@ ESTIMATES = {
 }
 
 statuses = st.one_of(
-    st.sampled_from(list(Reach)).map(
-        lambda reach: CourierStatus(
-            None if reach is Reach.UNKNOWN else reach is Reach.CONNECTED, f"It is {reach}.", None, None, reach
+    st.sampled_from(list(ConnectivityState)).map(
+        lambda reach: SyncStatus(
+            None if reach is ConnectivityState.UNKNOWN else reach is ConnectivityState.CONNECTED,
+            f"It is {reach}.",
+            None,
+            None,
+            reach,
         )
     ),
     st.sampled_from([Fix.ENTER_KEY, Fix.ADD_CREDITS, Fix.SET_CLOCK, Fix.UNLOCK_KEYRING]).map(
-        lambda fix: CourierStatus(True, f"Held: {fix}.", fix, 0, Reach.CONNECTED)
+        lambda fix: SyncStatus(True, f"Held: {fix}.", fix, 0, ConnectivityState.CONNECTED)
     ),
 )
 
@@ -179,9 +183,10 @@ def test_the_banner_names_the_cause_that_holds_the_line_and_no_other(around):
         assert news is None
     elif around.status.connected is False:
         assert news.sentence == around.status.sentence
-        assert news.mend is {Reach.OFFLINE: BannerAction.NONE, Reach.PORTAL: BannerAction.LOG_IN}.get(
-            around.status.reach, BannerAction.TRY_NOW
-        )
+        assert news.mend is {
+            ConnectivityState.OFFLINE: BannerAction.NONE,
+            ConnectivityState.PORTAL: BannerAction.LOG_IN,
+        }.get(around.status.connectivity, BannerAction.TRY_NOW)
     else:
         assert news.mend in (BannerAction.SEND_NOW, BannerAction.PAUSE)
     assert news is None or bool(news.act) is (news.mend is not BannerAction.NONE)
@@ -203,7 +208,7 @@ def test_a_mark_stands_at_what_a_hand_has_to_let_go():
     items = [recording("a", released=True), recording("b", released=False)]
     around = RowContext(
         NOON,
-        CourierStatus(True, "Connected.", None, 3, Reach.CONNECTED),
+        SyncStatus(True, "Connected.", None, 3, ConnectivityState.CONNECTED),
         LibrarySettings(send_rule=SendRule.BY_HAND),
         arranged=SortedOutbox().after(Changes(1, items, [])),
     )

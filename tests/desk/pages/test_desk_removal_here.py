@@ -187,4 +187,4 @@ def test_several_are_said_to_be_destroyed_only_when_the_last_one_is(
         "Sound of 2 recordings removed, here and at the service on this computer. Their keys are destroyed: "
         "nobody can open the sound again."
     ]
-    assert {workspace.library.get(take_id).sealed_result is not None for take_id in takes} == {True}
+    assert {workspace.library.get(take_id).encrypted_result is not None for take_id in takes} == {True}

@@ -15,7 +15,7 @@ from vbdesk.desk.models.result_text import reading_of
 from vbdesk.desk.result.page import ResultPage
 from vbdesk.desk.shell.all_pages import build_result_page
 from vbdesk.desk.ui.routes import RecordingRoute
-from vbdesk.outbox.library.audit import AuditReader, Deed
+from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.states import OutboxState
 
 
@@ -129,7 +129,7 @@ def test_listening_is_noted_once(opened, workspace, qtbot):
             assert opened.view_model.playback.playing is playing
     folder = workspace.outside.library_dir(workspace.profile.profile_id)
     entries = AuditReader(folder, workspace.library.store.key).entries()
-    listened = [entry.take_id for entry in entries if entry.what == Deed.LISTENED]
+    listened = [entry.take_id for entry in entries if entry.what == AuditAction.LISTENED]
     assert listened == [opened.view_model.view.take_id]
 
 

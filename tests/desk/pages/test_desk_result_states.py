@@ -14,7 +14,7 @@ from vbdesk.contract.results import AudioQuality, SpeakerResult
 from vbdesk.desk.models.result_text import reading_of
 from vbdesk.desk.shell.all_pages import build_result_page
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute, ReviewRoute
-from vbdesk.outbox.library.audit import AuditReader, Deed
+from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.items import write_result
 from vbdesk.outbox.library.states import Fix, OutboxState
 
@@ -322,7 +322,7 @@ def test_a_report_and_a_bundle_of_this_recording_are_written(
     assert (tmp_path / "made").read_bytes().startswith(beginning)
     folder = workspace.outside.library_dir(workspace.profile.profile_id)
     entries = AuditReader(folder, workspace.library.store.key).entries()
-    assert [entry.take_id for entry in entries if entry.what == Deed.EXPORTED] == [take_id]
+    assert [entry.take_id for entry in entries if entry.what == AuditAction.EXPORTED] == [take_id]
 
 
 def test_an_export_that_needs_the_service_says_so_when_it_is_away(

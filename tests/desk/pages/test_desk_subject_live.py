@@ -19,7 +19,7 @@ from vbdesk.desk.shell.all_pages import build_subject_page
 from vbdesk.desk.subject.trajectory_text import age_words, subject_of
 from vbdesk.outbox.library.audit import AuditReader
 from vbdesk.outbox.library.states import OutboxState
-from vbdesk.outbox.sync.connectivity import CourierStatus
+from vbdesk.outbox.sync.connectivity import SyncStatus
 
 SUBJECT = "reader-01"
 
@@ -133,7 +133,7 @@ def test_what_was_kept_is_shown_with_its_age_while_the_service_is_away(
     assert page.charts.isVisible()
     assert page.export_button.isEnabled()
     network.up = True
-    workspace.sync.status_changed.emit(CourierStatus(True, "Connected", None, None))
+    workspace.sync.status_changed.emit(SyncStatus(True, "Connected", None, None))
     qtbot.waitUntil(lambda: not page.banner.isVisible())
 
 

@@ -10,7 +10,7 @@ from vbdesk.desk.models.opened_results import OpenedResults
 from vbdesk.desk.models.subject_list import KEPT_AS
 from vbdesk.desk.shell.all_pages import build_subjects_page
 from vbdesk.desk.ui.routes import RecordingRoute
-from vbdesk.outbox.library.response_cache import KeptReads
+from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 
@@ -77,7 +77,7 @@ def test_what_was_known_is_shown_at_once_after_a_restart(shelf, network, open_pa
     shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
     network.add_group("ward4-0168", jobs=38, latest=datetime.now(UTC) - timedelta(days=2))
     open_page(2)
-    kept = KeptReads(workspace.library.store)
+    kept = ResponseCache(workspace.library.store)
     qtbot.waitUntil(lambda: b"ward4-0168" in (kept.read(KEPT_AS) or (b"",))[0])
     network.up = False
     again = build_subjects_page(workspace)

@@ -9,18 +9,20 @@ import pytest
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.desk.shell.view_models import intake_view_model, record_view_model, take_review_view_model
-from vbdesk.outbox.imports.take_check import Check, CheckRow, Verdict
+from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, TakeCheck
 
 sys.path.append(str(Path(__file__).parents[1]))  # cut_words, by name
 
 
-def quick_check(audio) -> Check:
+def quick_check(audio) -> TakeCheck:
     """Judges the length alone, at once."""
     long_enough = audio.duration_s >= 15
-    verdict = Verdict.PASS if long_enough else Verdict.FAIL
+    verdict = CheckRating.PASS if long_enough else CheckRating.FAIL
     row = CheckRow("Length", verdict, audio.duration_s, "s", 15.0, None, "at least 15 s", f"{audio.duration_s:.0f} s.")
     waveform = np.zeros((0, 2), np.int16)
-    return Check((row,), "good" if long_enough else "bad", "", (), audio.duration_s, None, waveform, {"clarity": 80.0})
+    return TakeCheck(
+        (row,), "good" if long_enough else "bad", "", (), audio.duration_s, None, waveform, {"clarity": 80.0}
+    )
 
 
 class User:

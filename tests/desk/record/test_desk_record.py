@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter, read_take
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter, read_take
 from vbdesk.capture.protocols import protocols
 from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.record.view_model import RecordPhase
@@ -132,7 +132,7 @@ def test_a_retake_can_be_undone(user):
 
 def test_a_take_left_by_a_crash_is_offered(user):
     library = user.workspace.library
-    writer = SealedTakeWriter(
+    writer = EncryptedTakeWriter(
         library.recording_folder / "crashed.take", library.store.key, 48000, {"group_id": "ward4-9"}
     )
     writer.append(np.ones(48000 * 20, np.int16))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.outbox.library.audit import AuditReader
 
 RATE = 48_000
@@ -13,7 +13,7 @@ def leave_take(workspace, group_id, seconds=40, flipped=None):
     """A take that a crash left; `flipped` is the second whose block is damaged."""
     library = workspace.library
     path = library.recording_folder / f"{group_id}.take"
-    writer = SealedTakeWriter(path, library.store.key, RATE, {"group_id": group_id, "target": "model:pulse"})
+    writer = EncryptedTakeWriter(path, library.store.key, RATE, {"group_id": group_id, "target": "model:pulse"})
     sizes = []
     for second in range(seconds):
         sizes.append(path.stat().st_size)

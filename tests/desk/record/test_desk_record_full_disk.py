@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.outbox.library.states import OutboxState
 
@@ -18,7 +18,7 @@ class Disk:
 
 @pytest.fixture
 def disk(monkeypatch, workspace):
-    made, append, insert = Disk(), SealedTakeWriter.append, workspace.library.store.insert
+    made, append, insert = Disk(), EncryptedTakeWriter.append, workspace.library.store.insert
 
     def append_where_there_is_room(self, frames):
         if made.full and self.frames + len(frames) > 17 * 48_000:
@@ -32,7 +32,7 @@ def disk(monkeypatch, workspace):
             raise error
         return insert(*args, **more)
 
-    monkeypatch.setattr(SealedTakeWriter, "append", append_where_there_is_room)
+    monkeypatch.setattr(EncryptedTakeWriter, "append", append_where_there_is_room)
     monkeypatch.setattr(workspace.library.store, "insert", insert_where_there_is_room)
     return made
 

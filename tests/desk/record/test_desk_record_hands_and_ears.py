@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QObject, Qt, Slot
 
-from vbdesk.capture.recorder import Health
+from vbdesk.capture.recorder import RecordingHealth
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.record.view_model import RecordPhase
 
@@ -107,7 +107,7 @@ def test_lost_sound_is_said_in_the_head(user):
     user.records(3)
     live = user.page.live
     assert live.safe.text() == "Saved to disk every second"
-    live._show_health(Health(missing_s=0.4))
+    live._show_health(RecordingHealth(missing_s=0.4))
     assert live.safe.text() == "0.4 s of sound lost"
     user.stops()
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 
 from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.record.view_model import RecordPhase
-from vbdesk.outbox.imports.speaker_comparison import Likeness
+from vbdesk.outbox.imports.speaker_comparison import SpeakerSimilarity
 from vbdesk.outbox.imports.take_check import check_take
 from vbdesk.outbox.library.states import OutboxState
 
@@ -124,7 +124,7 @@ def test_the_check_says_how_far_it_is_and_what_no_row_is_about(open_page):
 def test_another_voice_is_warned_of_and_can_still_be_sent(user):
     class Guard:
         def compare(self, audio, group_id, without=None):
-            return Likeness(0.2, 1, "This does not sound like the earlier recordings.")
+            return SpeakerSimilarity(0.2, 1, "This does not sound like the earlier recordings.")
 
     user.page.review.findings._guard = Guard()
     user.enters_subject("ward4-0172")

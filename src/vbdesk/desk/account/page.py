@@ -22,7 +22,7 @@ from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.outbox.library.states import Fix
-from vbdesk.outbox.sync.connectivity import CourierStatus
+from vbdesk.outbox.sync.connectivity import SyncStatus
 
 _COLUMN = 960
 _SIDES = 112  # of page, card and scroll bar
@@ -247,7 +247,7 @@ class AccountPage(QWidget):
         self.banner.clear()
 
     @Slot(object)
-    def _show_status(self, status: CourierStatus) -> None:
+    def _show_status(self, status: SyncStatus) -> None:
         self.plan.show_balance(status.credits)
         self.connection.setText(status.sentence)
         ink = {True: "ok", False: "warn", None: "text2"}[status.connected]

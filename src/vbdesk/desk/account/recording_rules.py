@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
-from vbdesk.outbox.library.audit import Verification
+from vbdesk.outbox.library.audit import AuditVerification
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.settings import LibrarySettings, Retention, RetentionRule, SendRule
 from vbdesk.outbox.profiles.profiles import Profile
@@ -70,7 +70,7 @@ class RulesViewModel(QObject):
     def check_audit(self) -> None:
         """Follow the audit log from its first entry to its last."""
 
-        def work(context: TaskContext) -> Verification:
+        def work(context: TaskContext) -> AuditVerification:
             return self._library.verify_audit()
 
         self._tasks.start(work, self._on_verified, self._on_failed, name="audit")
@@ -96,7 +96,7 @@ class RulesViewModel(QObject):
         self.changed.emit(settings)
 
     @Slot(object)
-    def _on_verified(self, found: Verification) -> None:
+    def _on_verified(self, found: AuditVerification) -> None:
         self.checked.emit(found.ok, found.sentence)
 
     @Slot(object)

@@ -16,10 +16,10 @@ from vbdesk.desk.models.unlocking import PassphraseViewModel
 from vbdesk.desk.ports import AccountConnection, Outside
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
-from vbdesk.outbox.sync.connectivity import CourierStatus
+from vbdesk.outbox.sync.connectivity import SyncStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class AccountViewModel(QObject):
 
     Signals:
         profiles_changed: (tuple[ProfileLine, ...]) the list of profiles.
-        status_changed: (CourierStatus) the way to the service.
+        status_changed: (SyncStatus) the way to the service.
         priced: (PriceList) what credits buy.
         tested: (Tested) whether the service answered.
         key_saved: the new key is in the vault.
@@ -115,7 +115,7 @@ class AccountViewModel(QObject):
         return self._profile
 
     @property
-    def status(self) -> CourierStatus:
+    def status(self) -> SyncStatus:
         """The way to the service."""
         return self._sync.status
 
@@ -168,7 +168,7 @@ class AccountViewModel(QObject):
 
         def work(context: TaskContext) -> None:
             outside.vault(profile.secrets).set(profile.api_key_name, key.strip())
-            library.note(Deed.KEY_ENTERED)
+            library.note(AuditAction.KEY_ENTERED)
 
         self._tasks.start(work, self._on_key_saved, self._on_failed, name="key")
 

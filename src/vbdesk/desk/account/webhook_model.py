@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.client.trial_delivery import webhook_faults
 from vbdesk.desk.ports import AccountConnection
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
-from vbdesk.outbox.library.response_cache import KeptReads
+from vbdesk.outbox.library.response_cache import ResponseCache
 
 _KEPT_AS = "webhook"
 _SECRET_BYTES = 32
@@ -41,7 +41,7 @@ class WebhookViewModel(QObject):
 
     def __init__(
         self,
-        responses: KeptReads,
+        responses: ResponseCache,
         connection: AccountConnection,
         send_trial: Callable[[str, str], int],
         tasks: TaskOwner,

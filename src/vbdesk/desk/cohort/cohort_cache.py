@@ -134,7 +134,7 @@ class CohortCache:
         found: dict[str, list[RecordingItem]] = {}
         for item in self._library.list(ItemFilter(states=frozenset({OutboxState.DONE}))):
             mine = found.setdefault(item.group_id, [])
-            if len(mine) < RESULTS_BACK and item.sealed_result is not None:
+            if len(mine) < RESULTS_BACK and item.encrypted_result is not None:
                 mine.append(item)
         return {group_id: items for group_id, items in found.items() if items}
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.capture.clock import Clock
+from vbdesk.clock import Clock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction
 from vbdesk.contract.longitudinal import AggregateRead, SignAggregate

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from vbdesk.capture.clock import Clock
 from vbdesk.client import RequestBudget
 from vbdesk.client.errors import ClientError
+from vbdesk.clock import Clock
 from vbdesk.desk.cohort.cohort_cache import CohortCache
 from vbdesk.desk.cohort.cohort_rows import CohortReading, HeatOrder, Shown, cohort_of, named
 from vbdesk.desk.cohort.export import cohort_csv, cohort_dictionary_csv
@@ -19,10 +19,10 @@ from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import age_words, counted
-from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.results.repository import ResultRepository
-from vbdesk.outbox.sync.forecast import about
+from vbdesk.outbox.sync.forecast import approximate_duration
 from vbdesk.report.exports import write_files
 
 _SHOW_EVERY_MS = 2000
@@ -166,7 +166,7 @@ class CohortViewModel(QObject):
             table = cohort_csv(() if reading is None else reading.summaries, labels, scores=scores)
             dictionary = cohort_dictionary_csv(scores=scores)
             write_files(path.parent, {path.name: table, f"{path.stem}_dictionary.csv": dictionary}, overwrite=True)
-            self._library.note(Deed.EXPORTED, None, "csv")
+            self._library.note(AuditAction.EXPORTED, None, "csv")
             return path
 
         self._tasks.start(work, self._on_exported, self._on_failed, name="export")
@@ -254,7 +254,7 @@ class CohortViewModel(QObject):
 
     def _tell_unread(self) -> None:
         missing = len(self._books.missing())
-        self.unread_changed.emit(Unread(missing, about(expected_s(self._budget, missing))))
+        self.unread_changed.emit(Unread(missing, approximate_duration(expected_s(self._budget, missing))))
 
     @Slot(object)
     def _on_progress(self, progress: Progress) -> None:

@@ -18,7 +18,7 @@ from vbdesk.desk.models.same_subject import SameSubjectRecording, same_subject_r
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
-from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.results.repository import ResultRepository
 
@@ -226,7 +226,7 @@ class CompareViewModel(QObject):
             return
         library = self._library
         self._sounds[side] = sound
-        self.playback.sides[side].load(lambda: sound.audio, lambda: library.note(Deed.LISTENED, take_id))
+        self.playback.sides[side].load(lambda: sound.audio, lambda: library.note(AuditAction.LISTENED, take_id))
         self._picture()
         self._show()
 

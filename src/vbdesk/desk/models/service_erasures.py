@@ -5,7 +5,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
-from vbdesk.outbox.library.pending_erasures import OwedErasure, OwedErasures
+from vbdesk.outbox.library.pending_erasures import PendingErasure, PendingErasures
 
 _AGAIN_MS = 30_000
 
@@ -14,7 +14,7 @@ class ServiceErasures(QObject):
     """Works off the entries of a library, one after the other; what fails is tried again.
 
     Signals:
-        confirmed: (OwedErasure) the service has erased it.
+        confirmed: (PendingErasure) the service has erased it.
         failed: (str) why something could not be erased now; it is tried again.
     """
 
@@ -23,8 +23,8 @@ class ServiceErasures(QObject):
 
     def __init__(
         self,
-        owed: OwedErasures,
-        erase: Callable[[OwedErasure], None],
+        owed: PendingErasures,
+        erase: Callable[[PendingErasure], None],
         tasks: TaskOwner,
         parent: QObject | None = None,
     ) -> None:
@@ -57,7 +57,7 @@ class ServiceErasures(QObject):
         """Try nothing again; what is left is done at the next start."""
         self._again.stop()
 
-    def _erase_next(self, context: TaskContext) -> OwedErasure | None:
+    def _erase_next(self, context: TaskContext) -> PendingErasure | None:
         due = self._owed.due()
         if not due:
             return None
@@ -66,7 +66,7 @@ class ServiceErasures(QObject):
         return due[0]
 
     @Slot(object)
-    def _on_erased(self, erased: OwedErasure | None) -> None:
+    def _on_erased(self, erased: PendingErasure | None) -> None:
         self._busy = False
         if erased is not None:
             self.confirmed.emit(erased)

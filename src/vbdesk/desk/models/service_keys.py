@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from vbdesk.desk.ports import Outside
-from vbdesk.outbox.profiles.encrypted_vault import SealedVault
+from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
 from vbdesk.outbox.profiles.recovery_key import recovery_key_of
 from vbdesk.outbox.profiles.service_key import PassphraseNeeded, ServiceKeyMissing, ServiceKeyStore
@@ -117,7 +117,7 @@ class ServiceKeys:
             target.write(_SAVED.format(lines=lines))
 
     def _opened(self, key: bytes) -> bytes:
-        self._outside.passphrase_vault.unlock(SealedVault(self._outside.service_dir, key))
+        self._outside.passphrase_vault.unlock(EncryptedVault(self._outside.service_dir, key))
         return key
 
     def _use_passphrase(self) -> None:

@@ -4,7 +4,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.outbox.library.settings import LibrarySettings
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
-from vbdesk.outbox.sync.connectivity import CourierStatus
+from vbdesk.outbox.sync.connectivity import SyncStatus
 from vbdesk.outbox.sync.network import Network
 
 
@@ -20,7 +20,7 @@ class SyncState(QObject):
         library_changed: a recording changed; at most five times a second.
         results_changed: (str) a subject has a newer trajectory; its group id.
         counts_changed: (dict[OutboxState, int]) how many recordings are in each state.
-        status_changed: (CourierStatus) `status` changed.
+        status_changed: (SyncStatus) `status` changed.
         network_changed: the network changed.
     """
 
@@ -33,7 +33,7 @@ class SyncState(QObject):
     def __init__(self, network: Network, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.network = network
-        self.status = CourierStatus(None, "Connecting", None, None)
+        self.status = SyncStatus(None, "Connecting", None, None)
         self.counts: dict[OutboxState, int] = dict.fromkeys(OutboxState, 0)
         self.settings = LibrarySettings()
 
@@ -58,7 +58,7 @@ class SyncState(QObject):
         self.counts_changed.emit(counts)
 
     @Slot(object)
-    def set_status(self, status: CourierStatus) -> None:
+    def set_status(self, status: SyncStatus) -> None:
         """Take over what the sync worker says."""
         self.status = status
         self.status_changed.emit(status)

@@ -13,8 +13,8 @@ from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.bundles.bundle_export import take_back
 from vbdesk.outbox.library.items import RecordingItem
-from vbdesk.outbox.library.library import Library, NotAllowed, PutAway, UnknownTake
-from vbdesk.outbox.library.pending_erasures import Erase, OwedErasure
+from vbdesk.outbox.library.library import Library, NotAllowed, TrashedRecording, UnknownTake
+from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasure
 from vbdesk.outbox.library.recording_time import clock_words
 from vbdesk.outbox.library.states import Fix, OutboxState
 
@@ -75,7 +75,7 @@ def _deletable(item: RecordingItem) -> bool:
 
 
 def _keeps_result(item: RecordingItem) -> bool:
-    with_both = item.sealed_result is not None and item.audio_gone_at is None
+    with_both = item.encrypted_result is not None and item.audio_gone_at is None
     return item.state is _S.DONE and with_both and item.fault is None
 
 
@@ -132,7 +132,7 @@ class TimeQuestion:
 class _Removed:
     """What was removed here, and which of it the service on this computer still has."""
 
-    what: Erase
+    what: ErasureScope
     take_ids: tuple[str, ...]
     at_service: tuple[str, ...]
 
@@ -141,7 +141,7 @@ class _Removed:
 class _Deleted:
     """What was put away, and which of it stood in the line."""
 
-    put_away: tuple[PutAway, ...]
+    put_away: tuple[TrashedRecording, ...]
     in_line: frozenset[str]
 
 
@@ -162,8 +162,8 @@ class OutboxActions(QObject):
         self._library, self._erasures, self._tasks = library, erasures, tasks
         self._step = self._other_step = ActionStep.CLOSE
         self._asked_about: tuple[str, ...] = ()
-        self._unconfirmed: dict[str, Erase] = {}  # removed in this page; the service has not confirmed yet
-        self._confirmed: dict[str, Erase] = {}
+        self._unconfirmed: dict[str, ErasureScope] = {}  # removed in this page; the service has not confirmed yet
+        self._confirmed: dict[str, ErasureScope] = {}
         if erasures is not None:
             erasures.confirmed.connect(self._on_confirmed)
             erasures.failed.connect(self._on_not_confirmed)
@@ -368,14 +368,17 @@ class OutboxActions(QObject):
             self._say(Notice(_destroyed_words(len(removed.take_ids), removed.what), warning=False))
 
     @Slot(object)
-    def _on_confirmed(self, erased: OwedErasure) -> None:
+    def _on_confirmed(self, erased: PendingErasure) -> None:
         """Once nothing is open any more: only now nobody can open the sound."""
         what = self._unconfirmed.pop(erased.take_id, None)
         if what is None:
             return
         self._confirmed[erased.take_id] = what
         if not self._unconfirmed:
-            count, what = len(self._confirmed), max(self._confirmed.values(), key=lambda each: each is Erase.EVERYTHING)
+            count, what = (
+                len(self._confirmed),
+                max(self._confirmed.values(), key=lambda each: each is ErasureScope.EVERYTHING),
+            )
             self._confirmed = {}
             self._say(Notice(_destroyed_words(count, what, at_service=True), warning=False))
 
@@ -417,13 +420,13 @@ def _question_of_all(count: int) -> str:
     )
 
 
-def _gone_words(count: int, what: Erase) -> str:
-    if what is Erase.EVERYTHING:
+def _gone_words(count: int, what: ErasureScope) -> str:
+    if what is ErasureScope.EVERYTHING:
         return f"{counted(count, 'recording')} deleted"
     return f"Sound of {counted(count, 'recording')} removed"
 
 
-def _destroyed_words(count: int, what: Erase, *, at_service: bool = False) -> str:
+def _destroyed_words(count: int, what: ErasureScope, *, at_service: bool = False) -> str:
     them = "Its key is destroyed" if count == 1 else "Their keys are destroyed"
     if at_service:
         where = ", here and at the service on this computer"
@@ -483,13 +486,13 @@ def _put_away(library: Library, take_ids: Iterable[str]) -> _Deleted:
         if library.get(take_id).state is _S.WAITING:
             library.cancel(take_id)
             in_line.add(take_id)
-        put_away.append(library.put_away(take_id))
+        put_away.append(library.move_to_trash(take_id))
     return _Deleted(tuple(put_away), frozenset(in_line))
 
 
 def _bring_back(library: Library, deleted: _Deleted) -> None:
     for each in deleted.put_away:
-        library.bring_back(each)
+        library.restore_from_trash(each)
         if each.take_id in deleted.in_line:
             library.queue(each.take_id)
 
@@ -497,14 +500,14 @@ def _bring_back(library: Library, deleted: _Deleted) -> None:
 def _discard(library: Library, take_ids: Collection[str]) -> _Removed:
     for take_id in take_ids:
         library.discard(take_id)
-    return _removed(library, take_ids, Erase.EVERYTHING)
+    return _removed(library, take_ids, ErasureScope.EVERYTHING)
 
 
 def _remove_sounds(library: Library, take_ids: Collection[str]) -> _Removed:
     library.remove_sounds(take_ids, part=None)
-    return _removed(library, take_ids, Erase.SOUND)
+    return _removed(library, take_ids, ErasureScope.SOUND)
 
 
-def _removed(library: Library, take_ids: Collection[str], what: Erase) -> _Removed:
+def _removed(library: Library, take_ids: Collection[str], what: ErasureScope) -> _Removed:
     owed = {each.take_id for each in library.erasures.due()} if library.erasures is not None else set()
     return _Removed(what, tuple(take_ids), tuple(take_id for take_id in take_ids if take_id in owed))

@@ -8,8 +8,8 @@ from vbdesk.desk.outbox.sorting import Figures, SortedOutbox
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
-from vbdesk.outbox.sync.connectivity import Reach
-from vbdesk.outbox.sync.forecast import about
+from vbdesk.outbox.sync.connectivity import ConnectivityState
+from vbdesk.outbox.sync.forecast import approximate_duration
 
 _STAYS = "You can close this window; sending goes on next time it opens."
 
@@ -46,8 +46,8 @@ _HOLDS = {
 _TRY_AGAIN = ("Try again", BannerAction.TRY_NOW)
 _TRY_NOW = ("Try now", BannerAction.TRY_NOW)
 _REACHES = {
-    Reach.OFFLINE: ("", BannerAction.NONE),  # goes on by itself, and nothing here brings a network
-    Reach.PORTAL: ("Open login page", BannerAction.LOG_IN),
+    ConnectivityState.OFFLINE: ("", BannerAction.NONE),  # goes on by itself, and nothing here brings a network
+    ConnectivityState.PORTAL: ("Open login page", BannerAction.LOG_IN),
 }
 
 
@@ -65,7 +65,7 @@ def banner_of(figures: Figures, around: RowContext) -> OutboxBanner | None:
     if not moving:
         return None
     if status.connected is False:
-        act, mend = _REACHES.get(status.reach, _TRY_NOW)
+        act, mend = _REACHES.get(status.connectivity, _TRY_NOW)
         return OutboxBanner(status.sentence, warning=True, act=act, mend=mend)
     resting = _resting(around.arranged) if settings.send_rule is not SendRule.AT_ONCE else 0
     if resting and settings.send_rule is SendRule.BY_HAND:
@@ -108,4 +108,4 @@ def _on_their_way(moving: int, around: RowContext) -> str:
     seconds = None if around.forecast is None else around.forecast.whole_s
     if seconds is None:
         return f"{counted(moving, 'recording')} on {'its' if moving == 1 else 'their'} way. {_STAYS}"
-    return f"{counted(moving, 'recording')}, {about(seconds)}. {_STAYS}"
+    return f"{counted(moving, 'recording')}, {approximate_duration(seconds)}. {_STAYS}"

@@ -7,9 +7,15 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import counted, megabytes
-from vbdesk.outbox.bundles.bundle_export import HandedOver, Ready, export_bundle, owner_of, ready
-from vbdesk.outbox.bundles.bundle_import import TakenOver, import_bundle
-from vbdesk.outbox.bundles.bundle_keys import ForKey, ForPassphrase, Lock, public_key, secret_of
+from vbdesk.outbox.bundles.bundle_export import (
+    ExportableRecordings,
+    ExportedBundle,
+    export_bundle,
+    exportable_recordings,
+    owner_of,
+)
+from vbdesk.outbox.bundles.bundle_import import ImportedBundle, import_bundle
+from vbdesk.outbox.bundles.bundle_keys import KeyLock, Lock, PassphraseLock, public_key, secret_of
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import Vault
@@ -64,7 +70,9 @@ class BundleWork(QObject):
         """Find out which of these could be handed over; of all that wait, if there are none."""
         library, chosen = self._library, tuple(take_ids) or None
         self._take_ids = chosen
-        self._tasks.start(lambda context: ready(library, chosen), self._on_ready, self._on_failed, name="bundle-look")
+        self._tasks.start(
+            lambda context: exportable_recordings(library, chosen), self._on_ready, self._on_failed, name="bundle-look"
+        )
 
     def read_key(self) -> None:
         """Read this computer's public key, made on first use."""
@@ -78,9 +86,9 @@ class BundleWork(QObject):
         """Write the recordings that were looked at into a new file in `folder`, for a public key or a passphrase."""
         library, take_ids = self._library, self._take_ids
         owner = owner_of(self._profile)
-        lock: Lock = ForKey(key) if key else ForPassphrase(passphrase)
+        lock: Lock = KeyLock(key) if key else PassphraseLock(passphrase)
 
-        def work(context: TaskContext) -> HandedOver:
+        def work(context: TaskContext) -> ExportedBundle:
             return export_bundle(
                 library,
                 owner,
@@ -98,7 +106,7 @@ class BundleWork(QObject):
         library, profile = self._library, self._profile
         secret = secret_of(self._vault, profile, passphrase or None)
 
-        def work(context: TaskContext) -> TakenOver:
+        def work(context: TaskContext) -> ImportedBundle:
             return import_bundle(
                 library, owner_of(profile), Path(file), secret, progress=context.progress, cancel=_Stop(context)
             )
@@ -117,7 +125,7 @@ class BundleWork(QObject):
         self.busy_changed.emit(True)
 
     @Slot(object)
-    def _on_ready(self, found: Ready) -> None:
+    def _on_ready(self, found: ExportableRecordings) -> None:
         left = f"{counted(len(found.left_out), 'other')}: {found.left_out[0].reason}" if found.left_out else ""
         self.counted.emit(len(found.items), left)
 
@@ -127,7 +135,7 @@ class BundleWork(QObject):
 
     @Slot(object)
     def _on_handed_over(self, bundle: object) -> None:
-        if isinstance(bundle, HandedOver):
+        if isinstance(bundle, ExportedBundle):
             self.done.emit(
                 f"{counted(len(bundle.take_ids), 'recording')} handed over in {bundle.path}. "
                 "Bring the file to the other computer; the sound stays here until it has its result."
@@ -135,7 +143,7 @@ class BundleWork(QObject):
 
     @Slot(object)
     def _on_taken_in(self, taken: object) -> None:
-        if isinstance(taken, TakenOver):
+        if isinstance(taken, ImportedBundle):
             self.done.emit(_taken_in_words(taken))
 
     @Slot(object)
@@ -153,7 +161,7 @@ class BundleWork(QObject):
         self.failed.emit(failure.sentence)
 
 
-def _taken_in_words(taken: TakenOver) -> str:
+def _taken_in_words(taken: ImportedBundle) -> str:
     sentences = [
         _told(len(taken.added), "stands in the line here; the service is asked first whether it has it already", _LINE),
         _told(len(taken.known), "was here already", "were here already"),

@@ -16,8 +16,8 @@ from vbdesk.desk.ui.time_text import day_and_time, megabytes, place_in_line, rat
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.settings import LibrarySettings, SendRule
 from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, OutboxState
-from vbdesk.outbox.sync.connectivity import CourierStatus, Reach
-from vbdesk.outbox.sync.forecast import Forecast, about
+from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
+from vbdesk.outbox.sync.forecast import Forecast, approximate_duration
 
 _S = OutboxState
 
@@ -100,7 +100,7 @@ class RowContext:
     """
 
     now: datetime
-    status: CourierStatus
+    status: SyncStatus
     settings: LibrarySettings = field(default_factory=LibrarySettings)
     metered: bool | None = None
     forecast: Forecast | None = None
@@ -217,12 +217,12 @@ def _estimate(item: RecordingItem, around: RowContext) -> str:
         waits = _what_it_waits_for(item, around)
         if waits:
             return waits
-    if around.status.reach is Reach.SERVICE_DOWN:
+    if around.status.connectivity is ConnectivityState.SERVICE_DOWN:
         return "waiting for the service"
     if around.status.connected is False:
         return "waiting for the network"
     seconds = None if around.forecast is None else around.forecast.seconds_to(item.take_id)
-    return "" if seconds is None else about(seconds)
+    return "" if seconds is None else approximate_duration(seconds)
 
 
 def _what_it_waits_for(item: RecordingItem, around: RowContext) -> str:

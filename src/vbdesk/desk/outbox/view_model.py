@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from vbdesk.capture.clock import Clock
+from vbdesk.clock import Clock
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.outbox.actions import OutboxActions, Selection, selection_of
 from vbdesk.desk.outbox.banner import BannerAction, OutboxBanner, banner_of
@@ -21,7 +21,7 @@ from vbdesk.desk.ui.routes import RecordingRoute, ReviewRoute
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
-from vbdesk.outbox.sync.forecast import about
+from vbdesk.outbox.sync.forecast import approximate_duration
 
 _RATE_OVER_S = 0.5
 _LOOK_AGAIN_MS = 5000  # estimates run down while nothing changes in the library
@@ -301,7 +301,7 @@ def _fresh(before: _Read, around: RowContext, changed: list[RecordingItem]) -> f
 def _holds_the_line(around: RowContext) -> tuple[object, ...]:
     """What the words of every recording on its way depend on."""
     seconds = None if around.forecast is None else around.forecast.whole_s
-    return around.status, around.settings, around.metered, None if seconds is None else about(seconds)
+    return around.status, around.settings, around.metered, None if seconds is None else approximate_duration(seconds)
 
 
 def _speeds(before: dict[str, _Sent], items: list[RecordingItem]) -> dict[str, _Sent]:

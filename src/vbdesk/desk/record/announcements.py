@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.capture.protocols import Task
+from vbdesk.capture.protocols import ProtocolTask
 from vbdesk.desk.record.check_model import TakeReviewViewModel
 from vbdesk.desk.record.check_text import Review
 from vbdesk.desk.record.view_model import Moment, RecordPhase, RecordViewModel
@@ -47,7 +47,7 @@ class Announcements(QObject):
             self.said.emit("Called off. Nothing was recorded.", True)
 
     @Slot(object)
-    def _on_task(self, task: Task) -> None:
+    def _on_task(self, task: ProtocolTask) -> None:
         self._crossed.discard("speech")
         self.said.emit(f"Task: {task.title}.", False)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 
 from vbdesk.capture.crash_recovery import Leftovers, RescuedTake
-from vbdesk.capture.encrypted_take import Damaged, TakeAudio
+from vbdesk.capture.encrypted_take import FileDamaged, TakeAudio
 from vbdesk.capture.playback import Player
 from vbdesk.capture.recorder import Take
 from vbdesk.contract.limits import MIN_DURATION_S
@@ -18,10 +18,10 @@ from vbdesk.desk.record.damaged_takes import DamagedTakesViewModel
 from vbdesk.desk.record.take_findings import TakeFindings
 from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
 from vbdesk.outbox.imports.imported_sound import decode_file
-from vbdesk.outbox.imports.take_check import Check, check_take
-from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.imports.take_check import TakeCheck, check_take
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata
-from vbdesk.outbox.library.library import Library, PutAway
+from vbdesk.outbox.library.library import Library, TrashedRecording
 from vbdesk.outbox.library.states import OutboxState
 
 _PERCENT = 100
@@ -38,7 +38,7 @@ class _Away:
     """What was discarded last; `source` is what was under review, None for other versions."""
 
     source: CheckSource | None
-    put_away: tuple[PutAway, ...]
+    put_away: tuple[TrashedRecording, ...]
 
 
 class TakeReviewViewModel(QObject):
@@ -83,7 +83,7 @@ class TakeReviewViewModel(QObject):
         library: Library,
         tasks: TaskOwner,
         player: Callable[[], Player],
-        check: Callable[[TakeAudio], Check] | None = None,
+        check: Callable[[TakeAudio], TakeCheck] | None = None,
     ) -> None:
         """Make it; `check` is the whole check of a take if None."""
         super().__init__()
@@ -184,7 +184,7 @@ class TakeReviewViewModel(QObject):
             return
         if source.origin is not Origin.FILE:
             self._disk.run(
-                lambda context: _Away(source, (self._library.put_away(self._keep(source, review)),)),
+                lambda context: _Away(source, (self._library.move_to_trash(self._keep(source, review)),)),
                 self._on_put_away,
                 self._on_not_stored,
                 name="discard",
@@ -196,7 +196,7 @@ class TakeReviewViewModel(QObject):
         """Delete the versions that were not sent, as `discard` does."""
         versions, self.left_over = self.left_over, ()
         self._disk.run(
-            lambda context: _Away(None, tuple(self._library.put_away(version.take_id) for version in versions)),
+            lambda context: _Away(None, tuple(self._library.move_to_trash(version.take_id) for version in versions)),
             self._on_put_away,
             self._on_failed,
             name="discard",
@@ -210,7 +210,7 @@ class TakeReviewViewModel(QObject):
 
         def work(context: TaskContext) -> RecordingItem | None:
             for put_away in away.put_away:
-                self._library.bring_back(put_away)
+                self._library.restore_from_trash(put_away)
             return None if away.source is None else self._library.get(away.put_away[0].take_id)
 
         self._disk.run(work, self._on_brought_back, self._on_failed, name="undo-discard")
@@ -248,7 +248,7 @@ class TakeReviewViewModel(QObject):
         return self._library.whole_audio(source.name)
 
     def _note_listening(self, source: CheckSource) -> None:
-        self._library.note(Deed.LISTENED, source.name)
+        self._library.note(AuditAction.LISTENED, source.name)
 
     def _check(self, span: TrimRange | None) -> None:
         source, known = self.source, self._audio
@@ -268,7 +268,7 @@ class TakeReviewViewModel(QObject):
             work, self._on_checked, self._on_check_failed, self._on_progress, self._on_check_ended, name="check"
         )
 
-    def _run_check(self, audio: TakeAudio, context: TaskContext) -> Check:
+    def _run_check(self, audio: TakeAudio, context: TaskContext) -> TakeCheck:
         def progress(share: float) -> None:
             context.check()
             context.progress(round(_PERCENT * share), _PERCENT)
@@ -354,7 +354,7 @@ class TakeReviewViewModel(QObject):
             return
         source = self.source
         self._leave()
-        if source is not None and source.origin is Origin.LIBRARY and isinstance(failure.error, Damaged):
+        if source is not None and source.origin is Origin.LIBRARY and isinstance(failure.error, FileDamaged):
             self.sound_damaged.emit(source.name, failure.sentence)
             self._next()
             return

@@ -11,8 +11,8 @@ from vbdesk.capture.crash_recovery import RescuedTake
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.contract.timestamps import bounded, from_unix_seconds
 from vbdesk.desk.charts.trim_range import TrimRange
-from vbdesk.outbox.imports.take_check import Check, CheckRow, Verdict
-from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, Target, metadata_of
+from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, TakeCheck
+from vbdesk.outbox.library.items import RecordingItem, RecordingTarget, TakeMetadata, metadata_of
 from vbdesk.outbox.library.states import OutboxState
 
 FLAC_SHARE = 0.55  # of the size as 16-bit PCM, for speech
@@ -56,7 +56,7 @@ class Review:
     """A checked recording, in words for the page; `span` is what counts of its `seconds`."""
 
     source: CheckSource
-    check: Check
+    check: TakeCheck
     seconds: float
     span: TrimRange
     sample_rate: int
@@ -79,11 +79,11 @@ class Review:
     @property
     def sentence(self) -> str:
         """The verdict in one sentence."""
-        failing, watching = self._rows(Verdict.FAIL), self._rows(Verdict.WATCH)
+        failing, watching = self._rows(CheckRating.FAIL), self._rows(CheckRating.WATCH)
         if failing:
             return failing[0].sentence
         if watching:
-            passing = len(self._rows(Verdict.PASS))
+            passing = len(self._rows(CheckRating.PASS))
             return (
                 f"{_count(passing)} {'check passes' if passing == 1 else 'checks pass'}. To watch: {_names(watching)}."
             )
@@ -92,7 +92,7 @@ class Review:
     @property
     def reason(self) -> str:
         """Why it will likely be inconclusive; empty when it will not."""
-        failing = self._rows(Verdict.FAIL)
+        failing = self._rows(CheckRating.FAIL)
         if not failing:
             return ""
         told = ", ".join(_told(row) for row in failing[:2])
@@ -114,7 +114,7 @@ class Review:
         """The figures that are kept with the recording."""
         return {**self.check.quality, "overall": self.check.overall}
 
-    def _rows(self, verdict: Verdict) -> list[CheckRow]:
+    def _rows(self, verdict: CheckRating) -> list[CheckRow]:
         return [row for row in self.check.rows if row.verdict == verdict]
 
 
@@ -197,7 +197,7 @@ def rescued_metadata(take: RescuedTake) -> TakeMetadata:
     return TakeMetadata(
         group_id=str(about.get("group_id", "")),
         recorded_at=datetime.fromisoformat(recorded_at) if recorded_at else take.last_written,
-        target=Target.parse(str(about.get("target", "model:pulse"))),
+        target=RecordingTarget.parse(str(about.get("target", "model:pulse"))),
         protocol=str(about.get("protocol", "")),
         note=str(about.get("note", "")),
         tags=tuple(about.get("tags", ())),

@@ -13,10 +13,10 @@ from vbdesk.desk.ui.painting import antialiased
 from vbdesk.desk.ui.progress import ProgressBar
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.outbox.imports.take_check import CheckRow, Verdict
+from vbdesk.outbox.imports.take_check import CheckRating, CheckRow
 
-_LOOKS: dict[Verdict, ChipLook] = {Verdict.PASS: PASS, Verdict.WATCH: WATCH, Verdict.FAIL: FAIL}
-_TOKENS: dict[Verdict, str] = {Verdict.PASS: "ok", Verdict.WATCH: "warn", Verdict.FAIL: "fail"}
+_LOOKS: dict[CheckRating, ChipLook] = {CheckRating.PASS: PASS, CheckRating.WATCH: WATCH, CheckRating.FAIL: FAIL}
+_TOKENS: dict[CheckRating, str] = {CheckRating.PASS: "ok", CheckRating.WATCH: "warn", CheckRating.FAIL: "fail"}
 _TRACKS = {"s": (0.0, 60.0), "%": (0.0, 100.0), "dB": (-60.0, 0.0), "": (0.0, 100.0)}
 _ROWS = 5
 _ROOMY = 860
@@ -120,7 +120,7 @@ def _track(row: CheckRow) -> tuple[float, float]:
 def _look(row: CheckRow) -> ChipLook:
     """A failing row says on which side of its limit it is."""
     side = misses(row)
-    if row.verdict is Verdict.FAIL and side:
+    if row.verdict is CheckRating.FAIL and side:
         return ChipLook(f"Too {side}", FAIL.icon, FAIL.ink, FAIL.fill)
     return _LOOKS[row.verdict]
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.capture.clock import Clock
+from vbdesk.clock import Clock
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cells import Cell, LabelCell, TwoLineCell
 from vbdesk.desk.ui.time_text import clock_words, counted, day_and_time
 from vbdesk.outbox.imports.file_import import (
-    Imported,
-    IntakeRow,
-    Preview,
+    ImportOutcome,
+    ImportPreview,
+    ImportRow,
     find_recordings,
     import_rows,
     preview_csv,
@@ -31,9 +31,9 @@ HEADINGS = ("Recording", "What will happen", "Subject", "Recorded", "Length", "A
 class PreviewRow:
     """One recording of a preview, as a row of the table; `became` is what the import made of it."""
 
-    row: IntakeRow
+    row: ImportRow
     now: datetime
-    became: Imported | None = None
+    became: ImportOutcome | None = None
 
     @property
     def key(self) -> str:
@@ -95,7 +95,7 @@ class IntakeViewModel(QObject):
         self._task: Task | None = None
         self._common: TakeMetadata | None = None
         self.table = CellTable(HEADINGS, self)
-        self.preview: Preview | None = None
+        self.preview: ImportPreview | None = None
 
     @property
     def busy(self) -> bool:
@@ -160,7 +160,7 @@ class IntakeViewModel(QObject):
 
     def _look(
         self, paths: list[Path], common: TakeMetadata, signs: Collection[str], context: TaskContext
-    ) -> Preview | Path:
+    ) -> ImportPreview | Path:
         known, target = self._library.known_sources(), common.target
         progress: Callable[[int, int], None] = context.progress
         if len(paths) == 1 and paths[0].suffix.lower() == ".csv":
@@ -181,7 +181,7 @@ class IntakeViewModel(QObject):
             self._task = None
 
     @Slot(object)
-    def _on_looked(self, found: Preview | Path) -> None:
+    def _on_looked(self, found: ImportPreview | Path) -> None:
         if self.sender() is not self._task:
             return
         self._task = None
@@ -198,7 +198,7 @@ class IntakeViewModel(QObject):
             self.previewed.emit()
 
     @Slot(object)
-    def _on_imported(self, done: list[Imported]) -> None:
+    def _on_imported(self, done: list[ImportOutcome]) -> None:
         self._task = None
         preview, now = self.preview, self._clock.now()
         became = {imported.row.number: imported for imported in done}

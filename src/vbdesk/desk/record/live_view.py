@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
-from vbdesk.capture.protocols import Task
-from vbdesk.capture.recorder import Health
+from vbdesk.capture.protocols import ProtocolTask
+from vbdesk.capture.recorder import RecordingHealth
 from vbdesk.desk.charts.waveform import LiveWaveform
 from vbdesk.desk.record.protocol_picture import Picture
 from vbdesk.desk.record.speech_ring import SpeechRing
@@ -103,7 +103,7 @@ class LiveView(QWidget):
         self._show_task(setup.form.protocol.tasks[0])
 
     @Slot(object)
-    def _show_task(self, task: Task) -> None:
+    def _show_task(self, task: ProtocolTask) -> None:
         tasks = self._model.setup.form.protocol.tasks
         place = tasks.index(task) + 1 if task in tasks else 1
         self._protocol.setText(task.title if len(tasks) == 1 else f"{task.title} · {place} of {len(tasks)}")
@@ -278,7 +278,7 @@ class LiveView(QWidget):
         self.timer.setText(str(left) if left else "Now")
         self._limit.setText("Starting the microphone" if left == 0 else "seconds, then begin")
         self._show_speech(0.0)
-        self._show_health(Health())
+        self._show_health(RecordingHealth())
         self.waveform.clear()
 
     @Slot(object)
@@ -300,7 +300,7 @@ class LiveView(QWidget):
         left_s = math.ceil(maximum_s - seconds)
         return f"Stops by itself at {clock_words(maximum_s)}" if left_s > _SOON_S else f"Stops in {left_s} s"
 
-    def _show_health(self, health: Health) -> None:
+    def _show_health(self, health: RecordingHealth) -> None:
         lost = health.missing_s >= _LOST_S or health.overflows > 0
         words = "Saved to disk every second"
         if health.missing_s >= _LOST_S:

@@ -7,7 +7,7 @@ from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.ports import AccountConnection
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.outbox.imports.offered_signs import OfferedSigns, every_service_has
-from vbdesk.outbox.sync.connectivity import CourierStatus
+from vbdesk.outbox.sync.connectivity import SyncStatus
 
 
 class OfferedSignsViewModel(QObject):
@@ -36,7 +36,7 @@ class OfferedSignsViewModel(QObject):
         self._on_status(self._sync.status)
 
     @Slot(object)
-    def _on_status(self, status: CourierStatus) -> None:
+    def _on_status(self, status: SyncStatus) -> None:
         if not status.connected:
             self._answered = False
         elif not self._answered and not self._asking:

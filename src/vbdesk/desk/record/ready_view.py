@@ -9,8 +9,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from vbdesk.capture.meter import SILENCE, Levels
-from vbdesk.capture.room_check import RoomVerdict
+from vbdesk.capture.meter import SILENCE, InputLevels
+from vbdesk.capture.room_check import RoomRating
 from vbdesk.desk.record.level_meter import LevelMeterBar, MeterLegend
 from vbdesk.desk.record.protocol_picture import Picture
 from vbdesk.desk.record.setup_card import SetupCard
@@ -32,11 +32,11 @@ _LOUD_DBFS, _QUIET_DBFS = -3.0, -40.0
 
 
 _ROOMS = {
-    RoomVerdict.QUIET: (Tone.OK, "The room is quiet enough"),
-    RoomVerdict.WATCH: (Tone.INFO, "Some noise in the room"),
-    RoomVerdict.NOISY: (Tone.WARN, "The room is noisy"),
-    RoomVerdict.SILENT: (Tone.WARN, "The microphone gives no sound"),
-    RoomVerdict.DISTURBED: (Tone.INFO, "The room was not still"),
+    RoomRating.QUIET: (Tone.OK, "The room is quiet enough"),
+    RoomRating.WATCH: (Tone.INFO, "Some noise in the room"),
+    RoomRating.NOISY: (Tone.WARN, "The room is noisy"),
+    RoomRating.SILENT: (Tone.WARN, "The microphone gives no sound"),
+    RoomRating.DISTURBED: (Tone.INFO, "The room was not still"),
 }
 
 
@@ -150,7 +150,7 @@ class StageCard(Card):
         self._below.setText(missing or f"A 3-second countdown, then {act}")
 
     @Slot(object)
-    def _show_levels(self, levels: Levels) -> None:
+    def _show_levels(self, levels: InputLevels) -> None:
         silent = levels.held_peak_dbfs < -90.0
         if silent:
             self.meter.show_levels(None, None, None)
@@ -174,11 +174,11 @@ class StageCard(Card):
         if check.finding.floor_dbfs is not None:
             limit = round(self._model.noise_limit_dbfs)
             figures = f"Noise floor {round(check.finding.floor_dbfs)} dBFS, limit {limit}. ".replace("-", "−")
-        words = figures.strip() if check.finding.verdict is RoomVerdict.QUIET else f"{figures}{check.finding.sentence}"
+        words = figures.strip() if check.finding.verdict is RoomRating.QUIET else f"{figures}{check.finding.sentence}"
         self.room.say(tone, words, title=title, action="Check again")
 
 
-def _level_words(levels: Levels) -> tuple[str, str]:
+def _level_words(levels: InputLevels) -> tuple[str, str]:
     """The level in words, and their colour token."""
     if levels.held_peak_dbfs < -90.0:
         return "No sound", "text3"

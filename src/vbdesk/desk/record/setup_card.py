@@ -9,7 +9,7 @@ from vbdesk.desk.record.setup_model import RecordForm, RecordSetupViewModel, Sub
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, TagsField, TickBox
 from vbdesk.desk.ui.theme import app_theme
-from vbdesk.outbox.library.items import Target
+from vbdesk.outbox.library.items import RecordingTarget
 
 _NAMES = {"default": "System default", "pulse": "PulseAudio", "pipewire": "PipeWire"}
 
@@ -109,12 +109,12 @@ class SetupCard(Card):
         self.target.clear()
         for name, of_model in MODEL_SIGNS.items():
             words = f"{name.value.capitalize()}, {len(of_model)} sign{'' if len(of_model) == 1 else 's'}"
-            self.target.addItem(words, str(Target("model", name.value)))
+            self.target.addItem(words, str(RecordingTarget("model", name.value)))
         for sign in signs:
-            self.target.addItem(sign.label, str(Target("sign", sign.name)))
+            self.target.addItem(sign.label, str(RecordingTarget("sign", sign.name)))
         self._show_target(self._model.form.target)
 
-    def _show_target(self, target: Target) -> None:
+    def _show_target(self, target: RecordingTarget) -> None:
         if self.target.findData(str(target)) < 0:
             self.target.addItem(label_of(target.name), str(target))
         self.target.setCurrentIndex(self.target.findData(str(target)))
@@ -125,7 +125,7 @@ class SetupCard(Card):
 
     @Slot(int)
     def _on_target(self, index: int) -> None:
-        self._model.choose_target(Target.parse(self.target.itemData(index)))
+        self._model.choose_target(RecordingTarget.parse(self.target.itemData(index)))
 
     @Slot()
     def _on_tags(self) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QLocale, QObject, QTimer, Signal, Slot
 
-from vbdesk.capture.clock import Clock
-from vbdesk.capture.device_choice import Choice, RememberedMicrophone, Wanted
+from vbdesk.capture.device_choice import DeviceChoice, RememberedMicrophone, WantedDevice
 from vbdesk.capture.devices import Device, DeviceLister, DeviceWatch
-from vbdesk.capture.protocols import Protocol, nearest_language, protocol_languages, protocols
+from vbdesk.capture.protocols import RecordingProtocol, nearest_language, protocol_languages, protocols
+from vbdesk.clock import Clock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
@@ -17,11 +17,11 @@ from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
 from vbdesk.desk.tasks import TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import counted
-from vbdesk.outbox.library.items import ItemFilter, TakeMetadata, Target
+from vbdesk.outbox.library.items import ItemFilter, RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 
 _LOOK_UP_AFTER_MS = 150
-DEFAULT_TARGET = Target("model", "pulse")
+DEFAULT_TARGET = RecordingTarget("model", "pulse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class Subject:
 class RecordForm:
     """Everything that was set, apart from the subject and the microphone."""
 
-    protocol: Protocol
-    target: Target = DEFAULT_TARGET
+    protocol: RecordingProtocol
+    target: RecordingTarget = DEFAULT_TARGET
     tags: tuple[str, ...] = ()
     note: str = ""
     consented_at: datetime | None = None
@@ -106,7 +106,7 @@ class RecordSetupViewModel(QObject):
         self.subject = Subject("", None)
         self.offered = offered
         offered.setParent(self)
-        self._choice = Choice()
+        self._choice = DeviceChoice()
         self._remembered = RememberedMicrophone(config_dir / "microphone.json")
         self._preferences = PreferenceStore(config_dir)
         self._ready = False
@@ -182,7 +182,7 @@ class RecordSetupViewModel(QObject):
         self.language_changed.emit()
         self.form_changed.emit(self.form)
 
-    def choose_target(self, target: Target) -> None:
+    def choose_target(self, target: RecordingTarget) -> None:
         """Choose what is asked of the service."""
         self._set_form(replace(self.form, target=target))
 
@@ -206,7 +206,7 @@ class RecordSetupViewModel(QObject):
             return
         other = devices[index] != self.device
         self._choice = self._choice.chosen(devices[index])
-        wanted = Wanted(devices[index].name, devices[index].host_api)
+        wanted = WantedDevice(devices[index].name, devices[index].host_api)
         self._tasks.start(lambda context: self._remembered.save(wanted), name="remember-microphone")
         if other:
             self.devices_changed.emit(devices)
@@ -280,7 +280,7 @@ class RecordSetupViewModel(QObject):
             self.subject = subject
             self.subject_changed.emit(subject)
 
-    def _read_remembered(self, context: TaskContext) -> Wanted | None:
+    def _read_remembered(self, context: TaskContext) -> WantedDevice | None:
         return self._remembered.load()
 
     def _read_preferences(self, context: TaskContext) -> Preferences:
@@ -296,7 +296,7 @@ class RecordSetupViewModel(QObject):
                 self.choose_language(self.languages.index(language))
 
     @Slot(object)
-    def _on_remembered(self, wanted: Wanted | None) -> None:
+    def _on_remembered(self, wanted: WantedDevice | None) -> None:
         if wanted is not None and self._choice.wanted is None:
             self._choice = replace(self._choice, wanted=wanted, used=None)
             if self._choice.devices is not None:

@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeyEvent, QResizeEvent, QScreen
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from vbdesk.capture.protocols import Task
+from vbdesk.capture.protocols import ProtocolTask
 from vbdesk.desk.record.protocol_picture import Picture
 from vbdesk.desk.record.setup_model import RecordForm
 from vbdesk.desk.record.view_model import Moment, RecordPhase, RecordViewModel
@@ -123,10 +123,10 @@ class SpeakerWindow(QWidget):
         self._show(form.protocol.tasks[0])
 
     @Slot(object)
-    def _show_task(self, task: Task) -> None:
+    def _show_task(self, task: ProtocolTask) -> None:
         self._show(task)
 
-    def _show(self, task: Task) -> None:
+    def _show(self, task: ProtocolTask) -> None:
         tasks = self._model.setup.form.protocol.tasks
         several = len(tasks) > 1 and task in tasks
         self.step.setText(f"{tasks.index(task) + 1} of {len(tasks)}" if several else "")

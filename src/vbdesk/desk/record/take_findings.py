@@ -8,7 +8,7 @@ from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.spectrogram import spectrogram
 from vbdesk.desk.record.check_text import CheckSource, Origin, Review, Version, versions_of
 from vbdesk.desk.tasks import Lane, TaskContext, TaskOwner
-from vbdesk.outbox.imports.speaker_comparison import Likeness, SpeakerGuard
+from vbdesk.outbox.imports.speaker_comparison import SpeakerComparison, SpeakerSimilarity
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
@@ -43,7 +43,7 @@ class TakeFindings(QObject):
     def __init__(self, library: Library, tasks: TaskOwner, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._library, self._tasks = library, tasks
-        self._guard = SpeakerGuard(library)
+        self._guard = SpeakerComparison(library)
         self._guarding = Lane(tasks, self)  # the guard compares one take at a time
         self._source: CheckSource | None = None
         self._audio: TakeAudio | None = None
@@ -115,7 +115,7 @@ class TakeFindings(QObject):
 
     @Slot(object)
     def _on_likeness(self, found: _Found) -> None:
-        if self._in_front(found.source) and isinstance(found.what, Likeness):
+        if self._in_front(found.source) and isinstance(found.what, SpeakerSimilarity):
             self.warned.emit(found.what.warning or "")
 
     @Slot(object)

@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from vbdesk.capture.clock import Clock
-from vbdesk.capture.meter import PAIRS_PER_SECOND, SILENCE, Levels
+from vbdesk.capture.meter import PAIRS_PER_SECOND, SILENCE, InputLevels
 from vbdesk.capture.microphone import Microphone
 from vbdesk.capture.monitor import Monitor
-from vbdesk.capture.protocols import Task
-from vbdesk.capture.recorder import EndReason, Health, Recorder, Take
-from vbdesk.capture.recorder import Phase as RecorderPhase
-from vbdesk.capture.room_check import RoomFinding, RoomVerdict, room_rules, silence_advice
-from vbdesk.capture.speech_meter import SpeechSoFar
+from vbdesk.capture.protocols import ProtocolTask
+from vbdesk.capture.recorder import EndReason, Recorder, RecordingHealth, Take
+from vbdesk.capture.recorder import RecordingPhase as RecorderPhase
+from vbdesk.capture.room_check import RoomFinding, RoomRating, room_rules, silence_advice
+from vbdesk.capture.speech_meter import SpeechProgress
+from vbdesk.clock import Clock
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.desk.record.setup_model import RecordSetupViewModel
 from vbdesk.desk.tasks import Failure, Lane, LongLived, Stoppable, TaskContext, TaskOwner
@@ -64,9 +64,9 @@ class Moment:
     """
 
     seconds: float
-    speech: SpeechSoFar
-    health: Health
-    levels: Levels
+    speech: SpeechProgress
+    health: RecordingHealth
+    levels: InputLevels
     envelope: NDArray[np.float32]
     marks_s: tuple[float, ...]
 
@@ -117,7 +117,7 @@ class RecordViewModel(QObject):
         self.room = RoomCheck()
         self.hint = ""
         self._ailment = ""
-        self.task: Task = setup.form.protocol.tasks[0]
+        self.task: ProtocolTask = setup.form.protocol.tasks[0]
         self._clock, self._times = clock, times
         self._monitor = Monitor(microphone)
         self._monitor_gate = threading.Lock()  # whoever closes waits for a microphone that is just being opened
@@ -404,9 +404,9 @@ class RecordViewModel(QObject):
             self._ailment = ailment
             self.health_noticed.emit(ailment)
 
-    def _listen_to_room(self, levels: Levels) -> None:
+    def _listen_to_room(self, levels: InputLevels) -> None:
         finding = self.room.finding
-        if finding is not None and finding.verdict is RoomVerdict.SILENT and np.isfinite(levels.rms_dbfs):
+        if finding is not None and finding.verdict is RoomRating.SILENT and np.isfinite(levels.rms_dbfs):
             if levels.silent_s == 0.0:
                 self.check_room()  # it gives sound after all
         elif self.room.listening and self._monitor.room() is not None:
@@ -416,7 +416,7 @@ class RecordViewModel(QObject):
             self.hint = hint
             self.hinted.emit(hint)
 
-    def _set_task(self, task: Task) -> None:
+    def _set_task(self, task: ProtocolTask) -> None:
         self.task = task
         self.task_changed.emit(task)
 
@@ -436,7 +436,7 @@ class RecordViewModel(QObject):
         return timer
 
 
-def _ailment(health: Health) -> str:
+def _ailment(health: RecordingHealth) -> str:
     """What is wrong with the sound of a take, in words; empty when nothing is."""
     if health.silent_s >= _SILENT_S:
         return silence_advice()

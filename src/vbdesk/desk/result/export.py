@@ -11,7 +11,7 @@ from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.result_source import ResultSource
 from vbdesk.desk.models.result_state import ResultView
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
-from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.results.repository import ResultRepository
@@ -75,7 +75,7 @@ class ResultExport(QObject):
 
         def work(context: TaskContext) -> Path:
             write_files(path.parent, {path.name: content()}, overwrite=True)
-            library.note(Deed.EXPORTED, take_id, kind.value)
+            library.note(AuditAction.EXPORTED, take_id, kind.value)
             return path
 
         self._tasks.start(work, self._on_written, self._on_failed, name="export-result")

@@ -16,7 +16,7 @@ from vbdesk.desk.result.export import ResultExport
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute, ReviewRoute
-from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import VaultError
@@ -155,7 +155,7 @@ class ResultViewModel(QObject):
         take_id, library = view.take_id, self._library
         if take_id is not None and take_id != self._loaded:
             self._loaded = take_id
-            self.playback.load(lambda: library.audio(take_id), lambda: library.note(Deed.LISTENED, take_id))
+            self.playback.load(lambda: library.audio(take_id), lambda: library.note(AuditAction.LISTENED, take_id))
 
     def _look_for_same_subject(self, view: ResultView) -> None:
         asked_for = self._asked_for

@@ -191,7 +191,7 @@ class Desk(QObject):
     def _on_unlocked(self) -> None:
         """Read the profile again, since a recovery may have changed where its keys are."""
         if self._next is not None:
-            self._outside.keyring.ask_again()
+            self._outside.keyring.allow_prompt()
             self._use_profile(self._next.profile_id)
 
     @Slot()
@@ -199,7 +199,7 @@ class Desk(QObject):
         """A person wants the profile opened now, and to be asked for the keyring's password where that is needed."""
         if self._next is not None and self.workspace is None:
             self._again.stop()
-            self._outside.vault(self._next.secrets).ask_again()
+            self._outside.vault(self._next.secrets).allow_prompt()
             self._open_next()
         elif self.workspace is not None:
             self.window.notice.clear()

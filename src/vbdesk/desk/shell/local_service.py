@@ -4,7 +4,7 @@ import threading
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from vbdesk.client.local_service import Encryption, Endpoint
+from vbdesk.client.local_service import Endpoint, LocalEncryption
 from vbdesk.desk.ports import RunningService
 from vbdesk.desk.tasks import Failure, LongLived, TaskContext, TaskOwner
 
@@ -32,7 +32,7 @@ class LocalServiceProcess(QObject):
         self._service = service
         self._tasks = tasks
         self._failures = 0
-        self._encryption = Encryption.UNKNOWN
+        self._encryption = LocalEncryption.UNKNOWN
         self._ending: LongLived | None = None
         self._look = QTimer(self)
         self._look.setInterval(_LOOK_MS)
@@ -91,7 +91,7 @@ class LocalServiceProcess(QObject):
         if self._service.poll() is not None:
             self._look.stop()
             self._encrypting.stop()
-            self._tell_encryption(Encryption.UNKNOWN)
+            self._tell_encryption(LocalEncryption.UNKNOWN)
             self.failed.emit("The service on this computer stopped. It is being started again; nothing is lost.")
             self._try_again()
 
@@ -100,18 +100,18 @@ class LocalServiceProcess(QObject):
         """Until everything is encrypted, or it is clear that nothing will be: then the service is asked no more."""
         self._tasks.start(self._read_encryption, self._on_encryption, name="local-encryption")
 
-    def _read_encryption(self, context: TaskContext) -> Encryption:
+    def _read_encryption(self, context: TaskContext) -> LocalEncryption:
         return self._service.encryption()
 
     @Slot(object)
-    def _on_encryption(self, found: Encryption) -> None:
+    def _on_encryption(self, found: LocalEncryption) -> None:
         if self._ending is not None or not self._look.isActive():
             return  # of a service that has ended meanwhile
         self._tell_encryption(found)
-        if found in (Encryption.UNKNOWN, Encryption.UNDER_WAY):
+        if found in (LocalEncryption.UNKNOWN, LocalEncryption.UNDER_WAY):
             self._encrypting.start()
 
-    def _tell_encryption(self, found: Encryption) -> None:
+    def _tell_encryption(self, found: LocalEncryption) -> None:
         if found is not self._encryption:
             self._encryption = found
             self.encryption_changed.emit(found)

@@ -20,7 +20,7 @@ from vbdesk.desk.ui.icons import application_icon
 from vbdesk.desk.ui.page import Page
 from vbdesk.desk.ui.theme import app_theme
 from vbdesk.outbox.profiles.profiles import Profile
-from vbdesk.outbox.sync.connectivity import CourierStatus
+from vbdesk.outbox.sync.connectivity import SyncStatus
 
 _NARROW_BELOW = 1120
 _SMALLEST = (860, 560)
@@ -253,7 +253,7 @@ class MainWindow(QMainWindow):
             self.profile_wanted.emit(action.data())
 
     @Slot(object)
-    def _show_status(self, status: CourierStatus) -> None:
+    def _show_status(self, status: SyncStatus) -> None:
         shown = window_status.connection(status)
         self._status.show_connection(shown.words, shown.icon, shown.ink)
         self._show_counts(None)

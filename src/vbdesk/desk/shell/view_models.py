@@ -28,7 +28,7 @@ from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
 from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
 from vbdesk.outbox.imports.offered_signs import OfferedSigns
-from vbdesk.outbox.imports.take_check import Check
+from vbdesk.outbox.imports.take_check import TakeCheck
 
 
 def offered_signs_view_model(workspace: Workspace) -> OfferedSignsViewModel:
@@ -77,7 +77,7 @@ def record_view_model(workspace: Workspace, count_in_s: int = COUNT_IN_S) -> Rec
 
 
 def take_review_view_model(
-    workspace: Workspace, check: Callable[[TakeAudio], Check] | None = None
+    workspace: Workspace, check: Callable[[TakeAudio], TakeCheck] | None = None
 ) -> TakeReviewViewModel:
     """The check of a take; `check` is the whole check if None."""
     return TakeReviewViewModel(workspace.library, workspace.tasks, workspace.outside.player, check)

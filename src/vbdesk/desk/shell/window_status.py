@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from vbdesk.client.local_service import Encryption
+from vbdesk.client.local_service import LocalEncryption
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.profiles.profiles import Profile
-from vbdesk.outbox.sync.connectivity import CourierStatus, Reach
+from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class ConnectionStatus:
     ink: str
 
 
-def connection(status: CourierStatus) -> ConnectionStatus:
+def connection(status: SyncStatus) -> ConnectionStatus:
     """The connection as the status bar shows it."""
     if status.on_hold is not None:
         return ConnectionStatus(_HOLDS.get(status.on_hold, "Needs attention"), "warning", "warn")
@@ -25,7 +25,7 @@ def connection(status: CourierStatus) -> ConnectionStatus:
         return ConnectionStatus("Connected", "check", "ok")
     if status.connected is None:
         return ConnectionStatus(status.sentence.rstrip(".") or "Connecting", "clock", "text2")
-    return ConnectionStatus(_CUTS.get(status.reach, "Not connected, recordings wait here"), "cloud-off", "warn")
+    return ConnectionStatus(_CUTS.get(status.connectivity, "Not connected, recordings wait here"), "cloud-off", "warn")
 
 
 _HOLDS = {
@@ -36,16 +36,16 @@ _HOLDS = {
     Fix.MAKE_ROOM: "The disk takes no data",
 }
 _CUTS = {
-    Reach.OFFLINE: "No network, recordings wait here",
-    Reach.PORTAL: "The network asks for a login",
-    Reach.NAME: "The service's name is not found",
-    Reach.SERVICE_DOWN: "The service is down",
-    Reach.SILENT: "The service does not answer",
-    Reach.BROKEN_OFF: "The connection breaks off",
-    Reach.TLS: "No secure connection",
-    Reach.CLOCK: "No secure connection: check the clock",
-    Reach.PROXY: "The network's proxy refuses",
-    Reach.FOREIGN: "Something else answers there",
+    ConnectivityState.OFFLINE: "No network, recordings wait here",
+    ConnectivityState.PORTAL: "The network asks for a login",
+    ConnectivityState.NAME: "The service's name is not found",
+    ConnectivityState.SERVICE_DOWN: "The service is down",
+    ConnectivityState.SILENT: "The service does not answer",
+    ConnectivityState.BROKEN_OFF: "The connection breaks off",
+    ConnectivityState.TLS: "No secure connection",
+    ConnectivityState.CLOCK: "No secure connection: check the clock",
+    ConnectivityState.PROXY: "The network's proxy refuses",
+    ConnectivityState.FOREIGN: "Something else answers there",
 }
 
 
@@ -77,7 +77,7 @@ def profile_below(profile: Profile) -> str:
     return profile.account_id
 
 
-def encrypted_words(profile: Profile, encryption: Encryption | None) -> tuple[str, str]:
+def encrypted_words(profile: Profile, encryption: LocalEncryption | None) -> tuple[str, str]:
     """How recordings are kept on this computer, by the desk alone or by its own service too; words and icon.
 
     The desk encrypts from the first block on. Its service may still have data of an earlier release to encrypt, and
@@ -87,7 +87,7 @@ def encrypted_words(profile: Profile, encryption: Encryption | None) -> tuple[st
         profile: whose recordings.
         encryption: what the service on this computer says; None for a service elsewhere.
     """
-    if encryption not in (None, Encryption.COMPLETE):
+    if encryption not in (None, LocalEncryption.COMPLETE):
         return _NOT_ENCRYPTED[encryption]
     if profile.secrets == "session":
         return "Encrypted, key for this session only", "lock"
@@ -95,7 +95,7 @@ def encrypted_words(profile: Profile, encryption: Encryption | None) -> tuple[st
 
 
 _NOT_ENCRYPTED = {
-    Encryption.UNKNOWN: ("The service has not said yet how it keeps recordings.", "clock"),
-    Encryption.UNDER_WAY: ("Encryption of the existing recordings is under way.", "clock"),
-    Encryption.OFF: ("The service on this computer keeps recordings without encryption.", "warning"),
+    LocalEncryption.UNKNOWN: ("The service has not said yet how it keeps recordings.", "clock"),
+    LocalEncryption.UNDER_WAY: ("Encryption of the existing recordings is under way.", "clock"),
+    LocalEncryption.OFF: ("The service on this computer keeps recordings without encryption.", "warning"),
 }

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.client import Client, Credentials, RequestBudget
 from vbdesk.client.errors import ConnectionFailed
-from vbdesk.client.local_service import Encryption
+from vbdesk.client.local_service import LocalEncryption
 from vbdesk.desk.models.service_erasures import ServiceErasures
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.ports import Outside
@@ -16,18 +16,18 @@ from vbdesk.desk.system_network import SystemNetwork
 from vbdesk.desk.tasks import LongLived, Stoppable, TaskContext, TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.opening import HeldLibrary
-from vbdesk.outbox.library.pending_erasures import Erase, OwedErasure
+from vbdesk.outbox.library.opening import LockedLibrary
+from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasure
 from vbdesk.outbox.library.settings import LibrarySettings
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import VaultFailed
 from vbdesk.outbox.results.repository import ResultRepository
-from vbdesk.outbox.sync.connectivity import CourierStatus
+from vbdesk.outbox.sync.connectivity import SyncStatus
 from vbdesk.outbox.sync.forecast import Forecast
 from vbdesk.outbox.sync.network import Network, UnknownNetwork
-from vbdesk.outbox.sync.request_journal import StoredRequests
-from vbdesk.outbox.sync.sync_worker import Courier
+from vbdesk.outbox.sync.request_journal import StoredRequestJournal
+from vbdesk.outbox.sync.sync_worker import SyncWorker
 
 _GATHER_MS = 200
 
@@ -50,12 +50,12 @@ def open_library(profile: Profile, outside: Outside) -> Library:
         VaultError, LibraryKeyMissing, OSError: as the vault and the library do.
     """
     folder = outside.library_dir(profile.profile_id)
-    return HeldLibrary(profile, folder, outside.vault(profile.secrets), outside.clock)
+    return LockedLibrary(profile, folder, outside.vault(profile.secrets), outside.clock)
 
 
 def open_budget(profile: Profile, library: Library) -> RequestBudget:
     """The request budget of a profile, which knows what was sent in the last minute. Blocks on the disk."""
-    return RequestBudget.of_plan(profile.plan, StoredRequests(library.store))
+    return RequestBudget.of_plan(profile.plan, StoredRequestJournal(library.store))
 
 
 class Workspace(QObject):
@@ -98,7 +98,7 @@ class Workspace(QObject):
         super().__init__(parent)
         self.profile, self.library, self.tasks = profile, library, tasks
         self._service_key = service_key
-        self.encryption = Encryption.UNKNOWN if profile.kind == "local" else None
+        self.encryption = LocalEncryption.UNKNOWN if profile.kind == "local" else None
         self.outside, self.navigator = outside, navigator
         self._warnings: tuple[str, ...] = ()
         self._base_url = profile.base_url
@@ -112,7 +112,7 @@ class Workspace(QObject):
             self.erasures = ServiceErasures(library.erasures, self._erase_at_service, tasks, self)
         self._budget = budget
         self.results = ResultRepository(library, self.client)
-        self._courier = Courier(
+        self._courier = SyncWorker(
             library,
             self._courier_client,
             outside.clock,
@@ -141,7 +141,7 @@ class Workspace(QObject):
             return
         if self._service_key is None:
             raise ValueError("The service on this computer does not start without its key.")
-        self.sync.set_status(CourierStatus(None, "Starting the service on this computer", None, None))
+        self.sync.set_status(SyncStatus(None, "Starting the service on this computer", None, None))
         service = self.outside.local_service(self.outside.service_dir, self._service_key)
         self._keeper = LocalServiceProcess(service, self.tasks, self)
         self._keeper.encryption_changed.connect(self._on_encryption)
@@ -181,7 +181,7 @@ class Workspace(QObject):
 
     def try_again(self) -> None:
         """Let a line on hold go on: a person has mended what held it, or wants to be asked for the keyring again."""
-        self.outside.vault(self.profile.secrets).ask_again()
+        self.outside.vault(self.profile.secrets).allow_prompt()
         self._courier.resume()
 
     def open_login_page(self) -> None:
@@ -191,7 +191,7 @@ class Workspace(QObject):
 
     def running_parts(self) -> list[Stoppable]:
         """What has to stop before the library can be closed."""
-        mark_thread = self.library.mark_thread if isinstance(self.library, HeldLibrary) else None
+        mark_thread = self.library.mark_thread if isinstance(self.library, LockedLibrary) else None
         parts: list[Stoppable] = [part for part in (self._thread, self._keeper, mark_thread) if part is not None]
         return parts
 
@@ -208,7 +208,7 @@ class Workspace(QObject):
         """Let go of the library, after everything has stopped. Blocks on the disk."""
         self.leave().close()
 
-    def _erase_at_service(self, owed: OwedErasure) -> None:
+    def _erase_at_service(self, owed: PendingErasure) -> None:
         if self._service_key is None:
             raise ValueError("The service on this computer erases nothing without its key.")
         self.outside.erase_recordings(
@@ -217,7 +217,7 @@ class Workspace(QObject):
             self.profile.account_id,
             owed.job_ids,
             owed.upload_refs,
-            sound_only=owed.what is Erase.SOUND,
+            sound_only=owed.what is ErasureScope.SOUND,
         )
 
     def _start_courier(self) -> None:
@@ -227,7 +227,7 @@ class Workspace(QObject):
     @Slot(str)
     def _on_service_ready(self, base_url: str) -> None:
         self._base_url = base_url
-        self.sync.set_status(CourierStatus(None, "Connecting", None, self.sync.status.credits))
+        self.sync.set_status(SyncStatus(None, "Connecting", None, self.sync.status.credits))
         if self._thread is None:
             self._start_courier()
         else:
@@ -235,10 +235,10 @@ class Workspace(QObject):
 
     @Slot(str)
     def _on_service_failed(self, sentence: str) -> None:
-        self.sync.set_status(CourierStatus(False, sentence, None, self.sync.status.credits))
+        self.sync.set_status(SyncStatus(False, sentence, None, self.sync.status.credits))
 
     @Slot(object)
-    def _on_encryption(self, found: Encryption) -> None:
+    def _on_encryption(self, found: LocalEncryption) -> None:
         self.encryption = found
         self.encryption_changed.emit()
 

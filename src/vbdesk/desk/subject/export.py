@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
-from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.results.repository import ResultRepository
@@ -124,7 +124,7 @@ class SubjectExport(QObject):
         files = export_files(kind, [self._record(context, wish.kind, read)], options)
         context.check()
         write_files(folder, files, overwrite=wish.replace)
-        self._library.note(Deed.EXPORTED, detail=f"{kind}, subjects=1")
+        self._library.note(AuditAction.EXPORTED, detail=f"{kind}, subjects=1")
         missing = missing_letters(wish.reader) if options.sign_off is not None and kind is ExportFormat.PDF else ""
         remark = f" The report's fonts lack these letters, which print as squares: {missing}" if missing else ""
         return _Written(folder if kind.one_folder else folder / next(iter(files)), remark)

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from vbdesk.capture.clock import Clock
 from vbdesk.client.errors import NotFound
+from vbdesk.clock import Clock
 from vbdesk.contract.longitudinal import TrajectoryRead, TrajectoryRunning
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.subject.export import SubjectExport
@@ -21,7 +21,7 @@ from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.results.repository import ResultRepository
-from vbdesk.outbox.sync.connectivity import CourierStatus
+from vbdesk.outbox.sync.connectivity import SyncStatus
 
 _REMEMBERED = 8  # subjects that were looked at last
 _LOOK_AGAIN_MS = 60_000  # for results that another computer sent
@@ -251,7 +251,7 @@ class SubjectViewModel(QObject):
             self.reload()
 
     @Slot(object)
-    def _on_status(self, status: CourierStatus) -> None:
+    def _on_status(self, status: SyncStatus) -> None:
         """The service is back."""
         if status.connected and self._failed and self.group_id:
             self._failed = False

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from vbdesk.capture.clock import Clock
 from vbdesk.client import RequestBudget
 from vbdesk.client.errors import ClientError
+from vbdesk.clock import Clock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.levels import Level
 from vbdesk.desk.models.request_throttle import has_room

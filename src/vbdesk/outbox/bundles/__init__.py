@@ -1,1 +1,1 @@
-"""Waiting recordings in one sealed file, for another computer to send."""
+"""Transfer bundles: waiting recordings in one encrypted file, for another computer to send."""

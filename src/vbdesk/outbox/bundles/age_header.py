@@ -1,37 +1,37 @@
-"""Looks at the header of an age file before it is decrypted: the library bounds neither its size nor the work it asks.
+"""Check the header of an age file before decryption: the library limits neither its size nor its work factor.
 
-See https://c2sp.org/age for the format: a line of version, a stanza for each recipient, and a line with the MAC.
+See https://c2sp.org/age for the format: a version line, a stanza for each recipient, and a line with the MAC.
 """
 
-from vbdesk.outbox.bundles.bundle_errors import Malformed
+from vbdesk.outbox.bundles.bundle_errors import MalformedBundle
 
 LARGEST_HEADER = 16 * 1024
-MOST_WORK = 20  # scrypt takes 2**20 KiB of memory; a fast computer locks with 19 or 20
+MOST_WORK = 20  # scrypt takes 2**20 KiB of memory; a fast computer chooses 19 or 20
 _VERSION = b"age-encryption.org/v1\n"
 _END = b"\n---"
 _STANZA = b"-> "
 
 
 def check_key_header(start: bytes) -> None:
-    """The header of what a key opens, in the first `LARGEST_HEADER` bytes of it. Raises Malformed."""
+    """Check the header of a file for a key, in its first `LARGEST_HEADER` bytes. Raises MalformedBundle."""
     if any(stanza[:1] == [b"scrypt"] for stanza in _stanzas(start)):
-        raise Malformed("Its encryption asks for a passphrase where a key belongs.")
+        raise MalformedBundle("Its encryption asks for a passphrase where a key belongs.")
 
 
 def check_passphrase_header(locked: bytes) -> None:
-    """The header of what a passphrase opens: one stanza, and no more work than a fast computer asks for.
+    """Check the header of a file for a passphrase: one stanza, and an acceptable work factor.
 
     Raises:
-        Malformed: it is another one.
+        MalformedBundle: the header is another one.
     """
     stanzas = _stanzas(locked)
     if len(stanzas) != 1 or len(stanzas[0]) != 3 or stanzas[0][0] != b"scrypt":
-        raise Malformed("Its passphrase is not applied as vbdesk applies one.")
+        raise MalformedBundle("Its passphrase is not applied as vbdesk applies one.")
     work = stanzas[0][2]
     if not (work.isdigit() and len(work) <= 2 and not work.startswith(b"0")):
-        raise Malformed("Its passphrase is not applied as vbdesk applies one.")
+        raise MalformedBundle("Its passphrase is not applied as vbdesk applies one.")
     if int(work) > MOST_WORK:
-        raise Malformed(
+        raise MalformedBundle(
             f"Trying a passphrase would take {2 ** (int(work) - MOST_WORK):,} times the memory that is allowed."
         )
 
@@ -40,6 +40,6 @@ def _stanzas(start: bytes) -> list[list[bytes]]:
     """The arguments of every stanza."""
     end = start[:LARGEST_HEADER].find(_END)
     if not start.startswith(_VERSION) or end < 0:
-        raise Malformed("The header of its encryption is too long, or not one.")
+        raise MalformedBundle("The header of its encryption is too long, or not one.")
     lines = start[:end].split(b"\n")
     return [line[len(_STANZA) :].split(b" ") for line in lines if line.startswith(_STANZA)]

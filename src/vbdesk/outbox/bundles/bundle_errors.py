@@ -1,4 +1,4 @@
-"""What can be wrong with a courier bundle; `str(error)` is one sentence for a person, and nothing was changed."""
+"""Errors of transfer bundles; `str(error)` is one sentence for a person, and nothing was changed."""
 
 
 class BundleError(Exception):
@@ -6,48 +6,48 @@ class BundleError(Exception):
 
 
 class BundleUnfinished(BundleError):
-    """The file was never finished: the recordings in it are still on the computer that began it."""
+    """The file was never finished: its recordings are still on the computer that began it."""
 
 
-class BundleCutOff(BundleError):
+class BundleTruncated(BundleError):
     """The end of the file is missing."""
 
 
 class BundleDamaged(BundleError):
-    """The file was changed after it was made, or is no bundle."""
+    """The file was changed after it was made, or is not a bundle."""
 
 
-class BundleNewer(BundleError):
+class BundleVersionUnknown(BundleError):
     """A newer version of vbdesk made the file."""
 
 
-class BundleForOther(BundleError):
-    """The key or the passphrase does not open the file."""
+class BundleKeyWrong(BundleError):
+    """The key or the passphrase does not decrypt the file."""
 
 
-class BundleForeign(BundleError):
+class BundleAccountWrong(BundleError):
     """The recordings belong to another service or account."""
 
 
-class BundleStopped(BundleError):
-    """A person stopped it."""
+class BundleCancelled(BundleError):
+    """A person cancelled it."""
 
 
-class NothingToHandOver(BundleError):
-    """No recording waits that could be handed over."""
+class NothingToExport(BundleError):
+    """No waiting recording can be handed over."""
 
 
-class BundleOutrun(BundleError):
-    """Some of the recordings began to be sent while the bundle was written."""
+class BundleOvertaken(BundleError):
+    """Some recordings began to be sent while the bundle was written."""
 
 
-class BundleLeftOpen(BundleError):
-    """The recordings are handed over, and the file could not be finished: this is the one error after a change."""
+class BundleFinishFailed(BundleError):
+    """The recordings are handed over, but the file could not be finished: the only error after a change."""
 
 
-class NoRoom(BundleError):
+class BundleDiskFull(BundleError):
     """The disk has too little room."""
 
 
-class Malformed(Exception):
-    """The content is not what the format says; `str(error)` is empty, or one sentence on what is wrong with it."""
+class MalformedBundle(Exception):
+    """The content violates the format; `str(error)` is empty, or one sentence on what is wrong."""

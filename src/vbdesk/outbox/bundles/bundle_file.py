@@ -1,17 +1,17 @@
-"""The file of a courier bundle: recordings sealed in the age format, written and read as a stream.
+"""The file of a transfer bundle: recordings encrypted with age, written and read as a stream.
 
 The file, numbers big-endian:
 
     7 bytes   VBUNDLE
-    1 byte    format; 0 while the file is not finished, and nobody reads it then
+    1 byte    format; 0 until the file is finished, so that nobody reads it
     8 bytes   size of the whole file
     32 bytes  SHA-256 of everything from here on
     4 bytes   length of the locked secret; 0 in a bundle for a public key
-    ...       the locked secret: an age file (scrypt) with the X25519 secret that opens the rest
+    ...       the locked secret: an age file (scrypt) with the X25519 secret that decrypts the rest
     ...       an age file (X25519) of: length of the manifest (4 bytes), manifest (JSON), sounds in its order
 
-A new X25519 key is made for every bundle. The passphrase locks its secret; a bundle for another computer names that
-computer's key as a second recipient, and the secret is forgotten. In both cases the maker can read the file back.
+Each bundle has a new X25519 key. A passphrase locks its secret; a bundle for another computer has that computer's key
+as a second recipient, and the secret is discarded. In both cases the maker can read the file back.
 """
 
 import os
@@ -25,47 +25,54 @@ import pyrage
 
 from vbdesk.outbox.bundles.age_header import LARGEST_HEADER, check_key_header
 from vbdesk.outbox.bundles.bundle_errors import (
-    BundleCutOff,
     BundleDamaged,
-    BundleForOther,
-    BundleNewer,
+    BundleKeyWrong,
+    BundleTruncated,
     BundleUnfinished,
-    Malformed,
+    BundleVersionUnknown,
+    MalformedBundle,
 )
-from vbdesk.outbox.bundles.bundle_keys import ForKey, Lock, Secret, lock_identity, recipient_of
+from vbdesk.outbox.bundles.bundle_keys import KeyLock, Lock, Secret, lock_identity, recipient_of
 from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
-from vbdesk.outbox.bundles.bundle_stream import LENGTH, Hashing, Sink, Source, Taker, Watch
+from vbdesk.outbox.bundles.bundle_stream import (
+    LENGTH,
+    BundleReceiver,
+    ByteProgress,
+    ContentParser,
+    HashingStream,
+    PieceReader,
+)
 from vbdesk.privacy import owner_only_opener, set_export_mode
 
 MAGIC = b"VBUNDLE"
 UNFINISHED, FORMAT = 0, 1
 LARGEST_LOCKED_SECRET = 2 * LARGEST_HEADER
-_CHANGED = "This bundle was changed on its way. Copy it once more from where it lay."
+_CHANGED = "This bundle was changed on its way. Copy it once more from its source."
 _HEAD = struct.Struct(">7sBQ32sI")
 
 Sounds = Callable[[BundledTake], Iterator[bytes]]
-"""Gives the sound of a recording in pieces."""
+"""Reads the sound of a recording in pieces."""
 
 
-class LookOnly:
-    """Takes nothing: for reading a bundle back."""
+class DiscardingReceiver:
+    """Discards the content: for verifying a bundle."""
 
     def __init__(self) -> None:
         self.manifest: BundleManifest | None = None
 
     def begin(self, manifest: BundleManifest) -> None:
-        """Keep the manifest."""
+        """Keep only the manifest."""
         self.manifest = manifest
 
     def sound(self, take: BundledTake, piece: bytes) -> None:
-        """Nothing."""
+        """Discard the piece."""
 
     def end(self, take: BundledTake) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class FileHeader:
     """The first bytes of a file."""
 
     format: int
@@ -75,30 +82,30 @@ class Head:
 
     @property
     def needs_passphrase(self) -> bool:
-        """Whether a passphrase opens the bundle, else the key of the computer that it is for."""
+        """Whether a passphrase opens the bundle; otherwise the key of the receiving computer."""
         return bool(self.locked_secret)
 
 
-def write_unfinished(path: Path, manifest: BundleManifest, sounds: Sounds, lock: Lock, watch: Watch) -> None:
-    """Write a bundle that nobody reads before `finish`, bring it to the disk, and read it back from there.
+def write_unfinished(path: Path, manifest: BundleManifest, sounds: Sounds, lock: Lock, watch: ByteProgress) -> None:
+    """Write a bundle that nobody reads before `finish`, sync it to the disk, and read it back from there.
 
     Raises:
-        BundleError: the lock is none, a person stopped it, or the file does not read back as it was written.
+        BundleError: the lock is invalid, a person cancelled, or the file does not read back as it was written.
         OSError: the disk is full or gone, or a sound cannot be read.
     """
     identity = pyrage.x25519.Identity.generate()
     recipients, locked_secret = [identity.to_public()], b""
-    if isinstance(lock, ForKey):
+    if isinstance(lock, KeyLock):
         recipients.append(recipient_of(lock))
     else:
         locked_secret = lock_identity(identity, lock)
     with open(path, "x+b", opener=owner_only_opener) as file:
         set_export_mode(path)
         file.write(_HEAD.pack(MAGIC, UNFINISHED, 0, bytes(32), len(locked_secret)))
-        target = Hashing(file)
+        target = HashingStream(file)
         target.digest.update(LENGTH.pack(len(locked_secret)))
         target.write(locked_secret)
-        source = Source(_content(manifest, sounds, watch))
+        source = PieceReader(_content(manifest, sounds, watch))
         try:
             pyrage.encrypt_io(source, target, recipients)
         except pyrage.EncryptError as error:
@@ -109,14 +116,14 @@ def write_unfinished(path: Path, manifest: BundleManifest, sounds: Sounds, lock:
         file.flush()
         os.fsync(file.fileno())
         _forget_cached(file)
-    looked = LookOnly()
+    looked = DiscardingReceiver()
     read_bundle(path, lambda _: identity, looked, watch, unfinished=True)
     if looked.manifest != manifest:
         raise BundleDamaged("The file does not read back as it was written. Use another disk or stick.")
 
 
 def finish(path: Path) -> None:
-    """Make the file one that can be read; once more does no harm. Raises OSError."""
+    """Finish the file, so that it can be read; may be repeated. Raises OSError."""
     with path.open("r+b") as file:
         file.seek(len(MAGIC))
         file.write(bytes([FORMAT]))
@@ -124,11 +131,11 @@ def finish(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def read_head(path: Path, *, unfinished: bool = False) -> Head:
-    """Look at the first bytes of a file: whether it is a whole bundle, and what opens it.
+def read_head(path: Path, *, unfinished: bool = False) -> FileHeader:
+    """Read the first bytes of a file: whether it is a whole bundle, and what opens it.
 
     Raises:
-        BundleError: it is not a bundle, not finished, cut off, or of a newer format.
+        BundleError: it is not a bundle, not finished, truncated, or of a newer format.
         OSError: it cannot be read.
     """
     with path.open("rb") as file:
@@ -138,52 +145,52 @@ def read_head(path: Path, *, unfinished: bool = False) -> Head:
 def read_bundle(
     path: Path,
     secret: Secret,
-    taker: Taker,
-    watch: Watch,
+    taker: BundleReceiver,
+    watch: ByteProgress,
     *,
     unfinished: bool = False,
 ) -> None:
-    """Read a whole bundle; only when this returns has all of it been as it was written.
+    """Read a whole bundle; its content is verified only when this returns.
 
     Args:
         path: the file.
         secret: gives what opens it.
-        taker: gets what is in it.
-        watch: for progress, and for stopping.
-        unfinished: read a file that is not finished, too.
+        taker: receives the content.
+        watch: reports progress and cancels.
+        unfinished: also read a file that is not finished.
 
     Raises:
-        BundleError: it cannot be opened, or is not whole; also what `taker` raises comes through.
+        BundleError: it cannot be opened, or is not whole; exceptions of `taker` come through.
         OSError: the file cannot be read.
     """
     with path.open("rb") as file:
         head = _read_head(file, path.stat().st_size, unfinished=unfinished)
-        source, sink = Hashing(file), Sink(taker, watch)
+        source, sink = HashingStream(file), ContentParser(taker, watch)
         source.digest.update(LENGTH.pack(len(head.locked_secret)) + head.locked_secret)
         fault: Exception | None = None
         try:
             check_key_header(_peek(file))
             pyrage.decrypt_io(source, sink, [secret(head.locked_secret)])
             sink.close_content()
-        except (pyrage.DecryptError, BundleForOther, Malformed, OSError) as error:
+        except (pyrage.DecryptError, BundleKeyWrong, MalformedBundle, OSError) as error:
             fault = source.fault if isinstance(source.fault, Exception) else error
         if isinstance(fault, OSError) and fault.errno is not None:
-            raise fault  # of a disk; the library's have no number
+            raise fault  # a disk error; those of the library have no errno
         if source.digest_of_all() != head.sha256:
             raise BundleDamaged(_CHANGED)
-        if isinstance(fault, BundleForOther):
+        if isinstance(fault, BundleKeyWrong):
             raise fault
         if isinstance(fault, pyrage.DecryptError):
-            raise BundleForOther(
+            raise BundleKeyWrong(
                 "This bundle is for the key of another computer or profile. "
                 "Have it made for the key that `vbdesk bundle key` prints here."
             )
         if fault is not None:
-            reason = f" {fault}" if isinstance(fault, Malformed) and str(fault) else ""
+            reason = f" {fault}" if isinstance(fault, MalformedBundle) and str(fault) else ""
             raise BundleDamaged(f"This bundle is not made as vbdesk makes them, so it is not used.{reason}")
 
 
-def _content(manifest: BundleManifest, sounds: Sounds, watch: Watch) -> Iterator[bytes]:
+def _content(manifest: BundleManifest, sounds: Sounds, watch: ByteProgress) -> Iterator[bytes]:
     document = manifest.model_dump_json().encode()
     yield LENGTH.pack(len(document)) + document
     for take in manifest.takes:
@@ -192,28 +199,28 @@ def _content(manifest: BundleManifest, sounds: Sounds, watch: Watch) -> Iterator
             yield piece
 
 
-def _read_head(file: BinaryIO, size: int, *, unfinished: bool) -> Head:
+def _read_head(file: BinaryIO, size: int, *, unfinished: bool) -> FileHeader:
     start = file.read(_HEAD.size)
     if not start.startswith(MAGIC[: max(len(start), 1)]):
         raise BundleDamaged("This file is not a bundle of vbdesk.")
     if len(start) < _HEAD.size:
-        raise BundleCutOff("Most of this bundle is missing. Copy it once more from where it lay.")
+        raise BundleTruncated("Most of this bundle is missing. Copy it once more from its source.")
     _, form, whole, sha256, length = _HEAD.unpack(start)
     if form > FORMAT:
-        raise BundleNewer("This bundle was made by a newer version of vbdesk. Install that version here.")
+        raise BundleVersionUnknown("This bundle was made by a newer version of vbdesk. Install that version here.")
     if form == UNFINISHED and not unfinished:
         raise BundleUnfinished(
             "This bundle was never finished. Its recordings are still on the computer that began it; "
             "delete the file, and make a new bundle there."
         )
     if size < whole:
-        raise BundleCutOff(
+        raise BundleTruncated(
             f"The end of this bundle is missing: {size:,} of {whole:,} bytes are here. "
-            "Copy it once more from where it lay."
+            "Copy it once more from its source."
         )
     if size > whole or length > LARGEST_LOCKED_SECRET or _HEAD.size + length > whole:
         raise BundleDamaged(_CHANGED)
-    return Head(form, whole, sha256, file.read(length))
+    return FileHeader(form, whole, sha256, file.read(length))
 
 
 def _peek(file: BinaryIO) -> bytes:
@@ -224,6 +231,6 @@ def _peek(file: BinaryIO) -> bytes:
 
 
 def _forget_cached(file: BinaryIO) -> None:
-    """Have the read-back come from the disk and not from memory, where the system lets us ask for it."""
+    """Drop the file from the system's cache if possible, so that the read-back comes from the disk."""
     if hasattr(os, "posix_fadvise"):
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

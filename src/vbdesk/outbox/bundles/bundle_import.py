@@ -1,7 +1,7 @@
-"""Taking over what another computer hands over: a bundle enters a library as a whole, or not at all.
+"""Import a bundle of another computer: all of it, or nothing.
 
-Every recording keeps the ids and the time that it had, so the search at the service finds it whoever sent it. It enters
-the line as one that the service may have already: that search comes before anything is sent.
+Every recording keeps its ids and its time, so the search at the service finds it even if another computer sent it. It
+enters the queue as one that the service may have already: that search comes before anything is sent.
 """
 
 import contextlib
@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from vbdesk.capture.encrypted_take import SealedError, sync_folder
+from vbdesk.capture.encrypted_take import EncryptedFileError, sync_folder
 from vbdesk.capture.take_keys import new_key
-from vbdesk.client.clock import CancelFlag
+from vbdesk.clock import CancelFlag
 from vbdesk.contract.timestamps import local_minute
-from vbdesk.outbox.bundles.bundle_errors import BundleDamaged, BundleForeign, Malformed, NoRoom
-from vbdesk.outbox.bundles.bundle_export import SPARE_BYTES, FreeBytes, Owner, free_bytes
+from vbdesk.outbox.bundles.bundle_errors import BundleAccountWrong, BundleDamaged, BundleDiskFull, MalformedBundle
+from vbdesk.outbox.bundles.bundle_export import SPARE_BYTES, BundleOwner, FreeBytes, free_bytes
 from vbdesk.outbox.bundles.bundle_file import read_bundle, read_head
 from vbdesk.outbox.bundles.bundle_keys import Secret
 from vbdesk.outbox.bundles.bundle_manifest import CLOCK_AHEAD, BundledTake, BundleManifest
-from vbdesk.outbox.bundles.bundle_sound import Arrival, UnfitSound, check_sound
-from vbdesk.outbox.bundles.bundle_stream import Progress, Watch
-from vbdesk.outbox.library.audit import Deed
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.bundles.bundle_sound import IncomingSound, SoundMismatch, check_sound
+from vbdesk.outbox.bundles.bundle_stream import ByteProgress, Progress
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import SEND, Store, time_text
@@ -31,15 +31,15 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class TakenOver:
-    """What a bundle brought.
+class ImportedBundle:
+    """Result of an import.
 
     Attributes:
-        added: take ids that are in the line now.
+        added: take ids that are in the queue now.
         known: take ids that were here before.
         deleted: take ids that were here, and were deleted.
-        clashing: recordings of the same subject and moment as another one, here or earlier in the bundle: they stay
-            with who handed them over.
+        clashing: recordings with the subject and time of another one, here or earlier in the bundle; they are not
+            imported.
     """
 
     bundle_id: str = ""
@@ -51,21 +51,21 @@ class TakenOver:
 
 def import_bundle(
     library: Library,
-    owner: Owner,
+    owner: BundleOwner,
     path: Path,
     secret: Secret,
     *,
     progress: Progress | None = None,
     cancel: CancelFlag | None = None,
     free: FreeBytes = free_bytes,
-) -> TakenOver:
-    """Take over what is in a bundle. Blocks for as long as the disk takes.
+) -> ImportedBundle:
+    """Import a bundle. Blocks for as long as the disk takes.
 
     Raises:
         BundleError: nothing was changed.
         VaultError, OSError: likewise; the key, or a disk, cannot be used.
     """
-    watch = Watch(progress, cancel)
+    watch = ByteProgress(progress, cancel)
     watch.total = read_head(path).size
     taker = _Taker(library.store, owner, free)
     try:
@@ -78,19 +78,19 @@ def import_bundle(
 
 
 class _Taker:
-    """Brings sounds to the disk as they come; nothing of them counts before `enter`."""
+    """Writes sounds to the disk as they arrive; none counts before `enter`."""
 
-    def __init__(self, store: Store, owner: Owner, free: FreeBytes) -> None:
-        self.taken = TakenOver()
+    def __init__(self, store: Store, owner: BundleOwner, free: FreeBytes) -> None:
+        self.taken = ImportedBundle()
         self._store, self._owner, self._free = store, owner, free
         self._new: dict[str, BundledTake] = {}
         self._keys: dict[str, bytes] = {}
-        self._arrival: Arrival | None = None
+        self._arrival: IncomingSound | None = None
 
     def begin(self, manifest: BundleManifest) -> None:
-        """Decide what is new here."""
+        """Decide which recordings are new here."""
         if (manifest.service, manifest.account_id) != (self._owner.service, self._owner.account_id):
-            raise BundleForeign(
+            raise BundleAccountWrong(
                 f"The recordings in this bundle are for the account {manifest.account_id} at {manifest.service}; "
                 f"this profile is {self._owner.account_id} at {self._owner.service}. "
                 "Set up a profile for their account, and import it there."
@@ -105,7 +105,7 @@ class _Taker:
             elif self._is_one("removed", take.take_id):
                 self.taken.deleted.append(take.take_id)
             elif self._store.rows("SELECT 1 FROM pending WHERE event_id = ?", (take.event_id,)):
-                raise Malformed("It has the event of another recording that is here.")
+                raise MalformedBundle("It has the event of another recording that is here.")
             elif moment in moments or self._clashes(take):
                 self.taken.clashing.append(take)
             else:
@@ -114,50 +114,50 @@ class _Taker:
         needed = sum(take.size for take in self._new.values()) + SPARE_BYTES
         there = self._free(self._store.takes_folder)
         if there < needed:
-            raise NoRoom(
+            raise BundleDiskFull(
                 f"The recordings need {needed / 1e6:,.0f} MB, and this computer has {there / 1e6:,.0f} MB left. "
                 "Make room and import the bundle again."
             )
 
     def sound(self, take: BundledTake, piece: bytes) -> None:
-        """Seal a piece, if the recording is new here."""
+        """Encrypt a piece, if the recording is new here."""
         if take.take_id not in self._new:
             return
         if self._arrival is None:
             self._keys[take.take_id] = new_key()
-            self._arrival = Arrival(self._path(take.take_id), self._keys[take.take_id])
+            self._arrival = IncomingSound(self._path(take.take_id), self._keys[take.take_id])
         self._arrival.take(piece)
 
     def end(self, take: BundledTake) -> None:
-        """Bring a sound to the disk, and see that it is what the manifest says."""
+        """Sync a sound to the disk, and check it against the manifest."""
         if self._arrival is not None:
             self._arrival.end()
             self._arrival = None
             key = self._keys[take.take_id]
             try:
                 check_sound(self._path(take.take_id), self._store.key, key, take, take.sound_sha256)
-            except (UnfitSound, SealedError) as error:
+            except (SoundMismatch, EncryptedFileError) as error:
                 raise BundleDamaged(
                     f"This bundle has a recording that cannot be used, so nothing of it is taken over: "
                     f"{take.group_id}, {local_minute(take.recorded_at)}. {error} Ask who made the bundle."
                 ) from error
 
     def enter(self) -> None:
-        """All of it was right: let the new recordings into the line, in one transaction."""
+        """Put the new recordings into the queue, in one transaction, after everything was verified."""
         sync_folder(self._store.takes_folder)
         with self._store.changing():
-            late = [take for take in self._new.values() if self._clashes(take)]  # recorded while the bundle was read
+            late = [take for take in self._new.values() if self._clashes(take)]  # recorded during the import
             self.taken.clashing += late
             self.taken.added = [take_id for take_id, take in self._new.items() if take not in late]
             for take_id in self.taken.added:
                 self._enter(self._new[take_id])
-            self._store.afterwards(self._name)
+            self._store.after_commit(self._name)
         for take in late:
             with contextlib.suppress(OSError):
                 self._path(take.take_id).unlink(missing_ok=True)
 
     def drop(self) -> None:
-        """Leave nothing on the disk, unless the recordings have entered."""
+        """Delete the files, unless the recordings were added."""
         with contextlib.suppress(OSError):
             if self._arrival is not None:
                 self._arrival.drop()
@@ -170,7 +170,7 @@ class _Taker:
         metadata = TakeMetadata(
             group_id=take.group_id,
             recorded_at=take.recorded_at,
-            target=Target.parse(take.target),
+            target=RecordingTarget.parse(take.target),
             protocol=take.protocol,
             note=take.note,
             tags=take.tags,
@@ -185,30 +185,30 @@ class _Taker:
         store.insert(take.take_id, metadata, take.duration_s, imported=take.imported)
         store.keep_take_key(take.take_id, self._keys[take.take_id])
         columns = {
-            "recorded_at": time_text(take.recorded_at),  # as it was, also where another subject has this moment here
+            "recorded_at": time_text(take.recorded_at),  # unchanged, even if another subject has the same moment
             "sound_sha256": take.sound_sha256,
             "bundle_id": self.taken.bundle_id,
         }
         store.update(take.take_id, columns)
         store.add_event(take.take_id, SEND, {"event_id": take.event_id, "asked_at": store.now()})
         store.move(take.take_id, OutboxState.WAITING)
-        store.note(Deed.TAKEN_IN, take.take_id, self.taken.bundle_id)
+        store.note(AuditAction.TAKEN_IN, take.take_id, self.taken.bundle_id)
 
     def _name(self) -> None:
-        """Give the sounds their last names. What fails here is no failure of the import; the next start does it."""
+        """Give the sounds their final names. A failure here does not fail the import; the next start repeats it."""
         try:
             for take_id in self.taken.added:
                 self._path(take_id).replace(self._store.path(take_id))
             sync_folder(self._store.takes_folder)
         except OSError:
-            log.exception("A recording could not be given its last name; the next start does it")
+            log.exception("Cannot rename the sound of a recording; the next start does it")
 
     def _path(self, take_id: str) -> Path:
-        """Where a sound lies before its recording has entered; opening the library puts it right after a crash."""
+        """Path of a sound before its recording is added; opening the library cleans up after a crash."""
         return self._store.path(take_id).with_suffix(".arriving")
 
     def _refuse_future(self, manifest: BundleManifest) -> None:
-        """Nothing was recorded later than a wrong clock explains."""
+        """Refuse times later than a wrong clock explains."""
         latest = self._store.clock.now() + CLOCK_AHEAD
         moments = [(manifest.made_at, "The bundle")]
         for take in manifest.takes:

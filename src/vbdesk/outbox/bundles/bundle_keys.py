@@ -1,4 +1,4 @@
-"""Who may open a bundle: age keys and passphrases; the secret of this computer stays in the keyring."""
+"""Age keys and passphrases for bundles; the secret of this computer stays in the keyring."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,35 +7,35 @@ import pyrage
 
 from vbdesk.outbox.bundles import passphrase_child
 from vbdesk.outbox.bundles.age_header import check_passphrase_header
-from vbdesk.outbox.bundles.bundle_errors import BundleError, BundleForOther, Malformed
+from vbdesk.outbox.bundles.bundle_errors import BundleError, BundleKeyWrong, MalformedBundle
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import Vault
 
 SHORTEST_PASSPHRASE = 12
 
 Secret = Callable[[bytes], pyrage.x25519.Identity]
-"""Gives what opens a bundle, from the locked secret in its head: empty where a key opens it."""
+"""Gives what opens a bundle, from the locked secret in its header: empty if a key opens it."""
 
 
 @dataclass(frozen=True, slots=True)
-class ForKey:
+class KeyLock:
     """The bundle is for the computer with this public key, as `vbdesk bundle key` prints it there."""
 
     public_key: str
 
 
 @dataclass(frozen=True, slots=True)
-class ForPassphrase:
-    """The bundle is for whoever knows the passphrase."""
+class PassphraseLock:
+    """The bundle is for anybody who knows the passphrase."""
 
     passphrase: str = field(repr=False)
 
 
-Lock = ForKey | ForPassphrase
+Lock = KeyLock | PassphraseLock
 
 
-def recipient_of(lock: ForKey) -> pyrage.x25519.Recipient:
-    """The public key as the library wants it. Raises BundleError if it is none."""
+def recipient_of(lock: KeyLock) -> pyrage.x25519.Recipient:
+    """The public key for the age library. Raises BundleError if it is invalid."""
     try:
         return pyrage.x25519.Recipient.from_str(lock.public_key.strip())
     except pyrage.RecipientError:
@@ -45,14 +45,14 @@ def recipient_of(lock: ForKey) -> pyrage.x25519.Recipient:
         ) from None
 
 
-def lock_identity(identity: pyrage.x25519.Identity, lock: ForPassphrase) -> bytes:
-    """The secret that opens one bundle, as an age file that the passphrase opens (scrypt; takes a second or two)."""
+def lock_identity(identity: pyrage.x25519.Identity, lock: PassphraseLock) -> bytes:
+    """Encrypt the secret of one bundle with the passphrase, as an age file (scrypt; takes a second or two)."""
     if len(lock.passphrase) < SHORTEST_PASSPHRASE:
         raise BundleError(f"The passphrase is too short: take at least {SHORTEST_PASSPHRASE} characters.")
     locked = passphrase_child.lock(str(identity).encode(), lock.passphrase)
     try:
         check_passphrase_header(locked)
-    except Malformed:
+    except MalformedBundle:
         raise BundleError(
             "This computer applies the passphrase with more work than other computers can do. "
             "Make the bundle for a key instead."
@@ -61,19 +61,19 @@ def lock_identity(identity: pyrage.x25519.Identity, lock: ForPassphrase) -> byte
 
 
 def unlock_identity(locked: bytes, passphrase: str) -> pyrage.x25519.Identity:
-    """What `lock_identity` locked. Raises BundleForOther, Malformed, OSError."""
+    """Decrypt what `lock_identity` made. Raises BundleKeyWrong, MalformedBundle, OSError."""
     check_passphrase_header(locked)
     opened = passphrase_child.unlock(locked, passphrase)
     try:
         if opened is not None:
             return pyrage.x25519.Identity.from_str(opened.decode())
     except (pyrage.IdentityError, UnicodeDecodeError):
-        pass  # somebody has locked something else
-    raise BundleForOther("The passphrase does not open this bundle. Type it again as it was agreed.")
+        pass  # the content is not an age secret
+    raise BundleKeyWrong("The passphrase does not open this bundle. Type it again as it was agreed.")
 
 
 def identity_of(vault: Vault, profile: Profile) -> pyrage.x25519.Identity:
-    """The secret by which this computer opens bundles for `profile`, made on first use. Raises VaultError."""
+    """This computer's secret for bundles of `profile`, made on first use. Raises VaultError."""
     name = f"profile/{profile.profile_id}/bundle-key"
     known = vault.get(name)
     if known is None:
@@ -90,7 +90,7 @@ def identity_of(vault: Vault, profile: Profile) -> pyrage.x25519.Identity:
 
 
 def public_key(vault: Vault, profile: Profile) -> str:
-    """What others need to make a bundle for this computer. Raises VaultError."""
+    """This computer's public key for bundles. Raises VaultError."""
     return str(identity_of(vault, profile).to_public())
 
 

@@ -1,7 +1,7 @@
-"""What a courier bundle says of the recordings in it; docs/field-work.md describes the file for people.
+"""The manifest of a transfer bundle; docs/field-work.md describes the file for people.
 
-Every value is bounded here, before anything uses it. The computer that makes a bundle is held to the same bounds, so it
-makes none that another one refuses.
+Every value is bounded here before it is used. The same bounds apply when a bundle is made, so that no computer makes a
+bundle that another one refuses.
 """
 
 import json
@@ -22,7 +22,7 @@ from pydantic import (
 
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.timestamps import Timestamp
-from vbdesk.outbox.library.items import Target
+from vbdesk.outbox.library.items import RecordingTarget
 
 MOST_TAKES = 10_000
 LARGEST_SOUND_BYTES = 512 * 1024 * 1024  # 20 minutes at 192 kHz, the longest take, are 461 MB
@@ -30,7 +30,7 @@ LONGEST_SOUND_S = 24 * 3600.0
 LONGEST_NOTE_BYTES = 4096
 MOST_TAGS = 50
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
-LATEST = datetime(2200, 1, 1, tzinfo=UTC)  # whoever takes a bundle in allows `CLOCK_AHEAD` only
+LATEST = datetime(2200, 1, 1, tzinfo=UTC)  # an import allows only `CLOCK_AHEAD`
 CLOCK_AHEAD = timedelta(days=1)
 
 _MOST_JSON_DEPTH, _LONGEST_TEXT, _LARGEST_QUALITY_BYTES = 4, 8192, 8192
@@ -40,7 +40,7 @@ _TARGET = re.compile(r"(model|sign):[A-Za-z0-9._-]{1,100}")
 
 
 def _checked_id(text: str) -> str:
-    if not _ID.fullmatch(text):  # it becomes the name of a file
+    if not _ID.fullmatch(text):  # it becomes a file name
         raise ValueError("This is not an id.")
     return text
 
@@ -55,7 +55,7 @@ def _checked_group(text: str) -> str:
 def _checked_target(text: str) -> str:
     if not _TARGET.fullmatch(text):
         raise ValueError("This is not a target.")
-    return str(Target.parse(text))
+    return str(RecordingTarget.parse(text))
 
 
 def _checked_moment(moment: datetime) -> datetime:
@@ -71,7 +71,7 @@ def _checked_note(text: str) -> str:
 
 
 def _plain_line(text: str) -> str:
-    if not text.isprintable() or "<" in text:  # it is shown to a person, in a terminal or a window
+    if not text.isprintable() or "<" in text:  # it is shown in a terminal or a window
         raise ValueError("This text has signs that steer what shows it.")
     return text
 
@@ -83,7 +83,7 @@ def _checked_trim(trim_s: tuple[float, float]) -> tuple[float, float]:
 
 
 def bounded_json(document: dict[str, Any], most_values: int = 200) -> dict[str, Any]:
-    """A JSON object of few and plain values, not deeply nested. Raises ValueError."""
+    """Check that a JSON object has few, plain values and little nesting. Raises ValueError."""
     count, level = 0, [document]
     for _ in range(_MOST_JSON_DEPTH):
         below: list[Any] = []
@@ -114,7 +114,7 @@ def _is_plain(value: object) -> bool:
     if value is None or isinstance(value, bool):
         return True
     if isinstance(value, int | float):
-        return abs(value) <= _LARGEST_NUMBER  # which no NaN is
+        return abs(value) <= _LARGEST_NUMBER  # False for NaN
     return isinstance(value, str) and len(value) <= _LONGEST_TEXT
 
 
@@ -130,16 +130,16 @@ class _Part(BaseModel):
 
 
 class BundledTake(_Part):
-    """One recording, with everything that another machine needs to send it as this one would have.
+    """One recording, with everything that another computer needs to send it identically.
 
     Attributes:
-        event_id: the idempotency key of its submit, the same from every machine.
-        size, sha256: bytes and digest of its sound as it stands in the bundle.
-        sound_sha256: digest of its samples, where it is known.
-        imported: the file holds another file instead of a take.
-        source_sha256: digest of the file that the recording was imported from; empty for a take.
-        time_is_unique: of a file, no other recording can have its `recorded_at`; None if that is not known, and of a
-            take. Earlier versions know no such field, so None is not written.
+        event_id: the idempotency key of its submit, the same from every computer.
+        size, sha256: bytes and digest of its sound as stored in the bundle.
+        sound_sha256: digest of its samples, if known.
+        imported: whether the file holds an imported file instead of a take.
+        source_sha256: digest of the imported file; empty for a take.
+        time_is_unique: for a file, whether no other recording can have its `recorded_at`; None if unknown, and for a
+            take. Earlier versions do not know this field, so None is not written.
     """
 
     take_id: _Id
@@ -171,8 +171,8 @@ class BundledTake(_Part):
         return written
 
 
-class BundleHead(_Part):
-    """What a bundle says of itself.
+class ManifestHeader(_Part):
+    """The header of a manifest.
 
     Attributes:
         service: address of the service that the recordings are meant for.
@@ -186,14 +186,14 @@ class BundleHead(_Part):
     account_id: Annotated[str, StringConstraints(max_length=200), AfterValidator(_plain_line)]
 
 
-class BundleManifest(BundleHead):
-    """The first thing in a bundle."""
+class BundleManifest(ManifestHeader):
+    """The manifest: the first part of a bundle."""
 
     takes: Annotated[tuple[BundledTake, ...], Field(max_length=MOST_TAKES, fail_fast=True)]
 
 
 def field_at_fault(error: ValidationError) -> str:
-    """Which of our fields a value was refused for, as a person reads it."""
+    """The field that was refused, in words for a person."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     names = [str(part) for part in first["loc"]]
     known = [name for name in names if name in BundledTake.model_fields or name in BundleManifest.model_fields]

@@ -1,7 +1,7 @@
-"""The sound of one recording in a bundle: the blocks of its sealed file, opened, one after another.
+"""The sound of one recording in a bundle: the decrypted blocks of its file, one after another.
 
-Each is `kind (1 byte) | length (4 bytes, little-endian) | content`. The computer that takes them in seals them anew
-with a key of its own, so that a deletion there, or here, destroys one copy and no other.
+Each is `kind (1 byte) | length (4 bytes, little-endian) | content`. The receiving computer encrypts them again with a
+key of its own, so that a deletion on either computer destroys only that copy.
 """
 
 import hashlib
@@ -16,16 +16,16 @@ from pydantic_core import from_json
 
 from vbdesk.capture.encrypted_take import BlockKind, BlockWriter, read_blocks
 from vbdesk.contract.limits import MAX_DURATION_S
-from vbdesk.outbox.bundles.bundle_errors import Malformed
+from vbdesk.outbox.bundles.bundle_errors import MalformedBundle
 from vbdesk.outbox.bundles.bundle_manifest import LARGEST_SOUND_BYTES, bounded_json
 from vbdesk.outbox.imports.imported_sound import measure_file
 from vbdesk.voice.errors import AudioError
 
 SLOWEST_RATE, FASTEST_RATE = 8_000, 192_000  # Hz
-LARGEST_BLOCK_BYTES = 16 * 1024 * 1024  # the recorder writes about a second a block
+LARGEST_BLOCK_BYTES = 16 * 1024 * 1024  # the recorder writes about one second per block
 MOST_MARKS = 10_000
-TAKE_SLACK_S = 1.0  # the last block of the longest take may reach beyond its end
-EXACT_S, CODEC_S = 0.001, 0.2  # a decoder may count a compressed file's padding otherwise
+TAKE_SLACK_S = 1.0  # the last block may exceed the longest take
+EXACT_S, CODEC_S = 0.001, 0.2  # decoders differ in counting a compressed file's padding
 
 _MOST_JSON_VALUES = 5000  # a take can be paused often
 _LARGEST_JSON_BLOCK = 64 * 1024
@@ -34,13 +34,13 @@ _KINDS = frozenset(kind.value for kind in BlockKind)
 
 
 def pieces_of(path: Path, library_key: bytes, take_key: bytes | None) -> Iterator[bytes]:
-    """The sound of a sealed file, block by block. Raises SealedError, OSError."""
+    """Decrypt the sound of a file, block by block. Raises EncryptedFileError, OSError."""
     for kind, plain in read_blocks(path, library_key, take_key):
         yield _HEAD.pack(kind, len(plain)) + plain
 
 
-class Arrival:
-    """Seals a sound that comes in pieces into a new file."""
+class IncomingSound:
+    """Encrypts a sound that arrives in pieces into a new file."""
 
     def __init__(self, path: Path, take_key: bytes) -> None:
         self.path = path
@@ -49,12 +49,12 @@ class Arrival:
         self._waiting = bytearray()
 
     def take(self, piece: bytes) -> None:
-        """The next piece. Raises Malformed, OSError."""
+        """Add the next piece. Raises MalformedBundle, OSError."""
         self._waiting += piece
         while len(self._waiting) >= _HEAD.size:
             kind, length = _HEAD.unpack_from(self._waiting)
             if kind not in _KINDS or length > LARGEST_BLOCK_BYTES:
-                raise Malformed
+                raise MalformedBundle
             end = _HEAD.size + length
             if len(self._waiting) < end:
                 return
@@ -62,36 +62,36 @@ class Arrival:
             del self._waiting[:end]
 
     def end(self) -> None:
-        """All of it was there: bring it to the disk. Raises Malformed, OSError."""
+        """Check that the sound is complete, and sync it to the disk. Raises MalformedBundle, OSError."""
         if self._waiting:
-            raise Malformed
+            raise MalformedBundle
         self._writer.sync()
         self._writer.close()
 
     def drop(self) -> None:
-        """Leave nothing of it."""
+        """Delete the file."""
         self._writer.close()
         self.path.unlink(missing_ok=True)
 
 
-class UnfitSound(Exception):
-    """A sound is not what is said of it; `str(error)` is one sentence that says why."""
+class SoundMismatch(Exception):
+    """A sound does not match its description; `str(error)` is one sentence that says why."""
 
 
-class Claims(Protocol):
-    """What is said of a sound: by the manifest, or by the library."""
+class SoundClaims(Protocol):
+    """The description of a sound: from the manifest, or from the library."""
 
     @property
     def imported(self) -> bool:
-        """It holds another file instead of a take."""
+        """Whether it holds an imported file instead of a take."""
 
     @property
     def duration_s(self) -> float:
-        """Length of what counts."""
+        """Length of the part that counts."""
 
     @property
     def trim_s(self) -> tuple[float, float] | None:
-        """Start and end of what counts."""
+        """Start and end of the part that counts."""
 
     @property
     def source_sha256(self) -> str:
@@ -99,13 +99,13 @@ class Claims(Protocol):
 
 
 def check_sound(
-    path: Path, library_key: bytes, take_key: bytes | None, claims: Claims, sound_sha256: str | None
+    path: Path, library_key: bytes, take_key: bytes | None, claims: SoundClaims, sound_sha256: str | None
 ) -> None:
-    """See that a sealed sound is one that vbdesk makes, and the one that `claims` speak of.
+    """Check that an encrypted sound is valid and matches `claims`.
 
     Raises:
-        UnfitSound: it is not.
-        SealedError, OSError: it cannot be read.
+        SoundMismatch: it does not.
+        EncryptedFileError, OSError: it cannot be read.
     """
     blocks = read_blocks(path, library_key, take_key, beyond_end=True)
     if claims.imported:
@@ -115,18 +115,18 @@ def check_sound(
         if found.kept != found.frames:
             found.sha256 = _digest_of_start(read_blocks(path, library_key, take_key), 2 * found.kept)
         if {found.closing.get("sha256"), sound_sha256} - {None, found.sha256}:
-            raise UnfitSound("Its sound is not the one that was recorded.")
+            raise SoundMismatch("Its sound is not the one that was recorded.")
         seconds, tolerance_s = found.kept / found.rate, EXACT_S
     start_s, end_s = claims.trim_s or (0.0, seconds)
     if end_s > seconds + tolerance_s:
-        raise UnfitSound("Its trim reaches beyond its sound.")
+        raise SoundMismatch("Its trim reaches beyond its sound.")
     if abs((end_s - start_s) - claims.duration_s) > tolerance_s:
-        raise UnfitSound("Its sound is not as long as its entry says.")
+        raise SoundMismatch("Its sound is not as long as its entry says.")
 
 
 @dataclass(slots=True)
 class _Found:
-    """What the blocks of a take hold; `kept` of its `frames` count."""
+    """Content of a take's blocks; `kept` of its `frames` count."""
 
     rate: int
     frames: int
@@ -138,13 +138,13 @@ class _Found:
 def _checked_take(blocks: Iterator[tuple[BlockKind, bytes]]) -> _Found:
     first, about = next(blocks, (BlockKind.END, b"{}"))
     if first is not BlockKind.ABOUT:
-        raise UnfitSound("Its sound does not begin as a recording does.")
+        raise SoundMismatch("Its sound does not begin as a recording does.")
     described = _json_of(about)
     rate, said = described.get("sample_rate"), described.get("about")
     if type(rate) is not int or not SLOWEST_RATE <= rate <= FASTEST_RATE:
-        raise UnfitSound(f"Its sampling rate is not between {SLOWEST_RATE:,} and {FASTEST_RATE:,} Hz.")
+        raise SoundMismatch(f"Its sampling rate is not between {SLOWEST_RATE:,} and {FASTEST_RATE:,} Hz.")
     if not isinstance(said, dict):
-        raise UnfitSound("Its sound does not begin as a recording does.")
+        raise SoundMismatch("Its sound does not begin as a recording does.")
     digest, frames, marks = hashlib.sha256(), 0, 0
     for kind, plain in blocks:
         if kind is BlockKind.FRAMES and len(plain) % 2 == 0:
@@ -157,55 +157,55 @@ def _checked_take(blocks: Iterator[tuple[BlockKind, bytes]]) -> _Found:
             closing = _json_of(plain)
             _check_closing(closing, frames)
             if next(blocks, None) is not None:
-                raise UnfitSound("Something follows the end of its sound.")
+                raise SoundMismatch("Something follows the end of its sound.")
             return _checked_length(_Found(rate, frames, closing["frames"], digest.hexdigest(), closing))
         else:
-            raise UnfitSound("Its sound has a part that no recording has.")
+            raise SoundMismatch("Its sound has a part that no recording has.")
     return _checked_length(_Found(rate, frames, frames, digest.hexdigest(), {}))
 
 
 def _checked_length(found: _Found) -> _Found:
     if not found.kept or found.frames > (MAX_DURATION_S + TAKE_SLACK_S) * found.rate:
-        raise UnfitSound("Its sound is empty, or longer than a recording can be.")
+        raise SoundMismatch("Its sound is empty, or longer than a recording can be.")
     return found
 
 
 def _check_mark(mark: dict[str, Any]) -> None:
     moment_s, task_id = mark.get("moment_s"), mark.get("task_id", "")
     if not _is_length(moment_s) or not isinstance(task_id, str) or len(task_id) > 200:
-        raise UnfitSound("Its sound has a mark that cannot be.")
+        raise SoundMismatch("Its sound has a mark that cannot be.")
 
 
 def _check_closing(closing: dict[str, Any], frames: int) -> None:
     kept, lost = closing.get("frames"), (closing.get("missing_s", 0.0), closing.get("overflows", 0))
     if type(kept) is not int or not 0 <= kept <= frames:
-        raise UnfitSound("Its sound ends earlier than its own count says.")
+        raise SoundMismatch("Its sound ends earlier than its own count says.")
     if not all(_is_length(value) for value in lost):
-        raise UnfitSound("What its sound says of lost parts cannot be.")
+        raise SoundMismatch("What its sound says of lost parts cannot be.")
     if not isinstance(closing.get("sha256", ""), str):
-        raise UnfitSound("The digest of its sound cannot be.")
+        raise SoundMismatch("The digest of its sound cannot be.")
 
 
 def _checked_file(blocks: Iterator[tuple[BlockKind, bytes]], source_sha256: str) -> float:
-    """Length in seconds."""
+    """Check an imported file; returns its length in seconds."""
     content, digest, complete = io.BytesIO(), hashlib.sha256(), False
     for kind, plain in blocks:
         if complete or kind not in (BlockKind.FILE, BlockKind.END):
-            raise UnfitSound("Its file has a part that no imported file has.")
+            raise SoundMismatch("Its file has a part that no imported file has.")
         complete = kind is BlockKind.END
         if not complete:
             content.write(plain)
             digest.update(plain)
     if not complete or content.tell() > LARGEST_SOUND_BYTES:
-        raise UnfitSound("Its file is not complete, or larger than a bundle takes.")
+        raise SoundMismatch("Its file is not complete, or larger than a bundle takes.")
     if source_sha256 not in ("", digest.hexdigest()):
-        raise UnfitSound("Its file is not the one that was imported.")
+        raise SoundMismatch("Its file is not the one that was imported.")
     try:
         length = measure_file(content)
     except AudioError as error:
-        raise UnfitSound(f"Its file cannot be opened: {error}") from error
+        raise SoundMismatch(f"Its file cannot be opened: {error}") from error
     if not SLOWEST_RATE <= length.sample_rate <= FASTEST_RATE:
-        raise UnfitSound(f"Its sampling rate is not between {SLOWEST_RATE:,} and {FASTEST_RATE:,} Hz.")
+        raise SoundMismatch(f"Its sampling rate is not between {SLOWEST_RATE:,} and {FASTEST_RATE:,} Hz.")
     return length.duration_s
 
 
@@ -225,7 +225,7 @@ def _json_of(plain: bytes) -> dict[str, Any]:
             return bounded_json(document, most_values=_MOST_JSON_VALUES)
     except ValueError:
         pass
-    raise UnfitSound("Its sound has a description that cannot be read.")
+    raise SoundMismatch("Its sound has a description that cannot be read.")
 
 
 def _is_length(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""Streams between the age library and the content of a bundle: nothing larger than a piece stands in memory."""
+"""Streams between the age library and the content of a bundle; memory holds one piece at a time."""
 
 import hashlib
 import io
@@ -6,8 +6,8 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, Protocol
 
-from vbdesk.client.clock import CancelFlag
-from vbdesk.outbox.bundles.bundle_errors import BundleStopped, Malformed
+from vbdesk.clock import CancelFlag
+from vbdesk.outbox.bundles.bundle_errors import BundleCancelled, MalformedBundle
 from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
 from vbdesk.outbox.bundles.manifest_parser import LARGEST_MANIFEST, ManifestParser
 
@@ -15,40 +15,40 @@ PIECE_BYTES = 1024 * 1024
 LENGTH = struct.Struct(">I")
 
 Progress = Callable[[int, int], None]
-"""Called with the bytes done and the bytes in all."""
+"""Called with the bytes done and all bytes."""
 
 
-class Taker(Protocol):
-    """What is done with what a bundle brings, piece by piece; whatever a method raises ends the reading."""
+class BundleReceiver(Protocol):
+    """Receives the content of a bundle, piece by piece; an exception of a method ends the reading."""
 
     def begin(self, manifest: BundleManifest) -> None:
-        """The manifest is there."""
+        """Receive the manifest."""
 
     def sound(self, take: BundledTake, piece: bytes) -> None:
-        """A piece of the sound of a recording."""
+        """Receive a piece of the sound of a recording."""
 
     def end(self, take: BundledTake) -> None:
-        """The sound of a recording is there as a whole, and its digest is right."""
+        """Receive the end of the sound of a recording, whose digest is right."""
 
 
-class Watch:
-    """Tells how far a work has come, and ends it when a person wants."""
+class ByteProgress:
+    """Reports progress, and cancels the work if a person wants."""
 
     def __init__(self, progress: Progress | None = None, cancel: CancelFlag | None = None) -> None:
         self._progress, self._cancel = progress, cancel
         self.done = self.total = 0
 
     def advance(self, count: int) -> None:
-        """So many bytes more. Raises BundleStopped."""
+        """Add `count` bytes to the progress. Raises BundleCancelled."""
         if self._cancel is not None and self._cancel.is_set():
-            raise BundleStopped("Stopped. Nothing was changed.")
+            raise BundleCancelled("Stopped. Nothing was changed.")
         self.done += count
         if self._progress is not None:
             self._progress(self.done, self.total)
 
 
-class Source(io.RawIOBase):
-    """Reads from pieces, and keeps what went wrong, since the library passes on its text alone."""
+class PieceReader(io.RawIOBase):
+    """A readable stream of pieces; stores an exception, since the age library keeps only its text."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class Source(io.RawIOBase):
         self.fault: BaseException | None = None
 
     def readable(self) -> bool:
-        """Yes."""
+        """True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
@@ -76,8 +76,8 @@ class Source(io.RawIOBase):
         return bytes(taken)
 
 
-class Hashing(io.RawIOBase):
-    """Passes bytes on from or to a file, counts them into a digest, and keeps what went wrong."""
+class HashingStream(io.RawIOBase):
+    """Passes bytes to or from a file and hashes them; stores an exception."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__()
@@ -86,11 +86,11 @@ class Hashing(io.RawIOBase):
         self.fault: BaseException | None = None
 
     def readable(self) -> bool:
-        """Yes."""
+        """True."""
         return True
 
     def writable(self) -> bool:
-        """Yes."""
+        """True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
@@ -104,7 +104,7 @@ class Hashing(io.RawIOBase):
         return piece
 
     def write(self, piece: bytes) -> int:  # type: ignore[override]  # the library gives bytes
-        """Take in all of `piece`."""
+        """Write all of `piece`."""
         try:
             self._file.write(piece)
         except BaseException as error:
@@ -114,16 +114,16 @@ class Hashing(io.RawIOBase):
         return len(piece)
 
     def digest_of_all(self) -> bytes:
-        """The digest, once what was not asked for is read too."""
+        """The digest, after reading the rest of the file."""
         while self.read(PIECE_BYTES):
             pass
         return self.digest.digest()
 
 
-class Sink(io.RawIOBase):
-    """Takes the content apart as it comes."""
+class ContentParser(io.RawIOBase):
+    """Parses the content as it arrives."""
 
-    def __init__(self, taker: Taker, watch: Watch) -> None:
+    def __init__(self, taker: BundleReceiver, watch: ByteProgress) -> None:
         super().__init__()
         self._taker, self._watch = taker, watch
         self._length = bytearray()
@@ -135,11 +135,11 @@ class Sink(io.RawIOBase):
         self._digest = hashlib.sha256()
 
     def writable(self) -> bool:
-        """Yes."""
+        """True."""
         return True
 
     def write(self, piece: bytes) -> int:  # type: ignore[override]  # the library gives bytes
-        """Take in all of `piece`."""
+        """Parse all of `piece`."""
         rest = piece
         if self._takes is None:
             rest = self._read_manifest(piece)
@@ -148,9 +148,9 @@ class Sink(io.RawIOBase):
         return len(piece)
 
     def close_content(self) -> None:
-        """Whether all that was announced has come."""
+        """Whether the content is complete."""
         if self._takes is None or self._take is not None:
-            raise Malformed
+            raise MalformedBundle
 
     def _read_manifest(self, piece: bytes) -> bytes:
         if len(self._length) < LENGTH.size:
@@ -161,7 +161,7 @@ class Sink(io.RawIOBase):
                 return b""
             self._manifest_left = LENGTH.unpack(self._length)[0]
             if self._manifest_left > LARGEST_MANIFEST:
-                raise Malformed("Its list of recordings is too long to be read safely.")
+                raise MalformedBundle("Its list of recordings is too long to be read safely.")
         mine, rest = piece[: self._manifest_left], piece[self._manifest_left :]
         self._manifest_left -= len(mine)
         self._parser.feed(mine)
@@ -174,7 +174,7 @@ class Sink(io.RawIOBase):
 
     def _read_sound(self, piece: bytes) -> bytes:
         if self._take is None:
-            raise Malformed  # more than was announced
+            raise MalformedBundle  # more content than announced
         mine, rest = piece[: self._left], piece[self._left :]
         self._watch.advance(len(mine))
         self._digest.update(mine)
@@ -182,7 +182,7 @@ class Sink(io.RawIOBase):
         self._left -= len(mine)
         if not self._left:
             if self._digest.hexdigest() != self._take.sha256:
-                raise Malformed
+                raise MalformedBundle
             self._taker.end(self._take)
             self._next()
         return rest

@@ -1,8 +1,7 @@
-"""Parses a manifest while it arrives: one recording at a time, with bounds on every part.
+"""Parse a manifest while it arrives: one recording at a time, with bounds on every part.
 
-A JSON parser makes up to several hundred bytes of every byte of a hostile document: nested empty lists become objects,
-and each wrong element becomes an error of its own. So the document is taken apart first: the text of one recording is
-bounded, parsed and checked before the next one is looked at.
+A JSON parser may need several hundred bytes per byte of a hostile document: nested empty lists become objects, and each
+wrong element becomes an error. So the text of one recording is bounded, parsed and checked before the next one.
 """
 
 import re
@@ -10,17 +9,23 @@ from typing import Annotated, TypeVar
 
 from pydantic import Field, ValidationError
 
-from vbdesk.outbox.bundles.bundle_errors import Malformed
-from vbdesk.outbox.bundles.bundle_manifest import MOST_TAKES, BundledTake, BundleHead, BundleManifest, field_at_fault
+from vbdesk.outbox.bundles.bundle_errors import MalformedBundle
+from vbdesk.outbox.bundles.bundle_manifest import (
+    MOST_TAKES,
+    BundledTake,
+    BundleManifest,
+    ManifestHeader,
+    field_at_fault,
+)
 
 LARGEST_MANIFEST = 64 * 1024 * 1024
-LARGEST_PART = 64 * 1024  # of the text of one recording, and of all that is outside of recordings
+LARGEST_PART = 64 * 1024  # text of one recording, and of everything outside recordings
 _OUTSIDE = re.compile(rb'["\[\]{}]')
 _IN_STRING = re.compile(rb'["\\]')
-_PLACEHOLDER = b"0"  # stands in the head for the text of a recording
+_PLACEHOLDER = b"0"  # replaces the text of a recording in the header
 
 
-class _HeadOfManifest(BundleHead):
+class _HeadOfManifest(ManifestHeader):
     takes: Annotated[list[int], Field(max_length=MOST_TAKES, fail_fast=True)]
 
 
@@ -28,7 +33,7 @@ _Part = TypeVar("_Part", BundledTake, _HeadOfManifest)
 
 
 class ManifestParser:
-    """Give it the text in pieces of any size, then ask for the manifest."""
+    """Feed it the text in pieces of any size, then get the manifest."""
 
     def __init__(self) -> None:
         self._head = bytearray()
@@ -39,7 +44,7 @@ class ManifestParser:
         self._in_string = self._escaped = False
 
     def feed(self, piece: bytes) -> None:
-        """The next piece. Raises Malformed."""
+        """Add the next piece. Raises MalformedBundle."""
         start = place = 0
         if self._escaped and piece:
             self._escaped, place = False, 1
@@ -65,10 +70,10 @@ class ManifestParser:
         self._add(piece[start:], to_take=self._depth > 2)
 
     def manifest(self) -> BundleManifest:
-        """All of it was there. Raises Malformed."""
+        """The complete manifest. Raises MalformedBundle."""
         head = _parsed(_HeadOfManifest, self._head, "The bundle")
         if self._part or len(head.takes) != len(self._takes):
-            raise Malformed
+            raise MalformedBundle
         known = head.model_dump(exclude={"takes"})
         return BundleManifest.model_construct(**known, takes=tuple(self._takes))
 
@@ -76,14 +81,14 @@ class ManifestParser:
         part = self._part if to_take else self._head
         part += text
         if len(part) > LARGEST_PART:
-            raise Malformed("Its list of recordings is too long to be read safely.")
+            raise MalformedBundle("Its list of recordings is too long to be read safely.")
 
     def _end_take(self) -> None:
         if len(self._takes) == MOST_TAKES:
-            raise Malformed(f"It names more than {MOST_TAKES:,} recordings.")
+            raise MalformedBundle(f"It names more than {MOST_TAKES:,} recordings.")
         take = _parsed(BundledTake, self._part, f"Recording {len(self._takes) + 1} in it")
         if take.take_id in self._ids or take.event_id in self._ids:
-            raise Malformed("It names one recording twice.")
+            raise MalformedBundle("It names one recording twice.")
         self._ids |= {take.take_id, take.event_id}
         self._takes.append(take)
         self._part.clear()
@@ -95,5 +100,5 @@ def _parsed(model: type[_Part], text: bytearray, what: str) -> _Part:
         return model.model_validate_json(bytes(text))
     except ValidationError as error:
         field = field_at_fault(error)
-    # Not within the handler: as the context of another exception, a ValidationError keeps every frame above it alive.
-    raise Malformed(f"{what} is refused for {field}.")
+    # Outside the handler: as the context of another exception, a ValidationError keeps its whole stack alive.
+    raise MalformedBundle(f"{what} is refused for {field}.")

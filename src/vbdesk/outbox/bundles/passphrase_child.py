@@ -1,9 +1,8 @@
-"""Lock or open with a passphrase, as a program of its own: for the seconds it takes, the library lets no thread run.
+"""Lock or unlock with a passphrase, as a separate program: the age library blocks all threads for seconds.
 
     python -m vbdesk.outbox.bundles.passphrase_child lock|open < (length of passphrase, line feed, passphrase, content)
 
-Secrets come in and go out by pipes alone, so that no list of processes shows them. Ends with 3 if the passphrase is not
-the right one.
+Secrets travel only through pipes, so that process lists do not show them. Exits with 3 if the passphrase is wrong.
 """
 
 import subprocess
@@ -15,7 +14,7 @@ NOT_RIGHT = 3
 
 
 def lock(content: bytes, passphrase: str) -> bytes:
-    """An age file of `content` that the passphrase opens. Raises BundleError, OSError."""
+    """Encrypt `content` with the passphrase, as an age file. Raises BundleError, OSError."""
     done = _asked("lock", content, passphrase)
     if done.returncode:
         raise BundleError("The passphrase could not be applied. Nothing was changed; try again.")
@@ -23,7 +22,7 @@ def lock(content: bytes, passphrase: str) -> bytes:
 
 
 def unlock(locked: bytes, passphrase: str) -> bytes | None:
-    """What `lock` locked; None if it was not with this passphrase. Raises BundleError, OSError."""
+    """Decrypt what `lock` made; None if the passphrase is wrong. Raises BundleError, OSError."""
     done = _asked("open", locked, passphrase)
     if done.returncode not in (0, NOT_RIGHT):
         raise BundleError("The passphrase could not be tried. Nothing was changed; try again.")
@@ -32,7 +31,7 @@ def unlock(locked: bytes, passphrase: str) -> bytes | None:
 
 def _asked(what: str, content: bytes, passphrase: str) -> subprocess.CompletedProcess[bytes]:
     secret = passphrase.encode()
-    # -P: what lies in the present folder, a stick perhaps, is not taken for a library
+    # -P: do not import modules from the current folder, which may be a USB stick
     command = [sys.executable, "-P", "-m", "vbdesk.outbox.bundles.passphrase_child", what]
     return subprocess.run(command, input=b"%d\n%b%b" % (len(secret), secret, content), capture_output=True, check=False)
 

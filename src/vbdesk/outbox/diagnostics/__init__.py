@@ -1,1 +1,1 @@
-"""What is in order on this computer, told without naming anybody."""
+"""Diagnostics of this computer, without personal data."""

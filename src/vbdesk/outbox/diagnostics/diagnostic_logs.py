@@ -1,4 +1,4 @@
-"""What of the logs may leave this computer: places in our source and kinds of errors, never a name or a message."""
+"""The part of the logs that may leave this computer: source locations and kinds of errors, no names, no messages."""
 
 import re
 from collections import Counter
@@ -20,12 +20,12 @@ _FRAME = re.compile(r'  File "(?:.*[/\\])?([\w<>.-]+)", line (\d+) in ([\w<>]+)'
 
 
 def log_lines(folder: Path, private: Iterable[str]) -> list[str]:
-    """The newest lines of the desk's log. They hold no values; should one be in all the same, it is made unreadable."""
+    """The newest lines of the desk's log, with `private` words blacked out; normally there are none."""
     return [_hidden(line, private) for line in last_lines(folder, LOG_LINES) if _OUR_LINE.fullmatch(line)]
 
 
-def crash_places(folder: Path, private: Iterable[str]) -> list[str]:
-    """Where native code crashed last: file names, lines and functions, not the folders they are in."""
+def crash_locations(folder: Path, private: Iterable[str]) -> list[str]:
+    """Where native code crashed last: file names, lines and functions, without folders."""
     try:
         lines = (folder / CRASH_NAME).read_text(encoding="utf-8", errors="replace").splitlines()[-CRASH_LINES:]
     except OSError:
@@ -40,7 +40,7 @@ def crash_places(folder: Path, private: Iterable[str]) -> list[str]:
 
 
 def service_log_counts(path: Path) -> dict[str, int]:
-    """How often each part of the service on this computer has complained of late."""
+    """Number of recent complaints of each part of the service on this computer."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - SERVICE_LOG_BYTES))

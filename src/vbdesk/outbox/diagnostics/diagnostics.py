@@ -1,7 +1,7 @@
-"""What is in order on this computer and what needs mending, for the person in front of it and for whoever helps them.
+"""Diagnose this computer: a checklist for its user, and a bundle of facts for support.
 
-Findings are for the person and may name a profile. The bundle is for others: it is built from numbers, versions and
-words of ours, never from what is written in a library, a keyring or an answer, so that nothing personal can be in it.
+Findings are for the user and may name a profile. The bundle is for others. It holds only numbers, versions and words of
+ours, never text from a library, a keyring or an answer, so it cannot contain personal data.
 """
 
 import json
@@ -20,13 +20,13 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from vbdesk import __version__
-from vbdesk.capture.clock import Clock
-from vbdesk.capture.devices import DeviceLister, DevicesUnknown
-from vbdesk.client import Client, ClientError, Credentials, Kind
+from vbdesk.capture.devices import DeviceLister, DeviceListUnavailable
+from vbdesk.client import Client, ClientError, Credentials, ErrorKind
 from vbdesk.client.errors import ConnectionFailed
+from vbdesk.clock import Clock
 from vbdesk.contract.limits import REQUESTS_PER_WINDOW
 from vbdesk.contract.timestamps import format_timestamp
-from vbdesk.outbox.diagnostics.diagnostic_logs import crash_places, log_lines, service_log_counts
+from vbdesk.outbox.diagnostics.diagnostic_logs import crash_locations, log_lines, service_log_counts
 from vbdesk.outbox.diagnostics.library_facts import (
     LibraryFacts,
     known_words,
@@ -40,7 +40,7 @@ from vbdesk.outbox.library.damaged_takes import FOLDER as DAMAGED_FOLDER
 from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault
 from vbdesk.outbox.library.integrity_check import HELD, NOT_KNOWN
 from vbdesk.outbox.library.rollback_detection import KeyringReading, read_keyring
-from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
+from vbdesk.outbox.library.schema import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.profiles import (
     KEY_BYTES,
@@ -59,7 +59,7 @@ NO_ROOM_BYTES = 10**9
 """An hour at 48 kHz and 16 bit takes 350 MB."""
 CLOCK_MAY_DIFFER_S = 300.0
 _DAMAGED = "The list of recordings is damaged. Put back a copy of the folder."
-NAMED = 5  # of recordings with the same fault; the others are counted
+NAMED = 5  # recordings named per fault; the others are counted
 PACKAGES = (
     "PySide6-Essentials",
     "httpx",
@@ -72,84 +72,84 @@ PACKAGES = (
 )
 
 
-class Health(StrEnum):
-    """How something is."""
+class FindingStatus(StrEnum):
+    """State of a finding."""
 
     GOOD = "good"
     NOTICE = "notice"  # it works; a person may want to know
-    MEND = "mend"  # a person has to do something
+    MEND = "mend"  # a person has to fix something
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DiagnosticFinding:
     """One line of the checklist.
 
     Attributes:
-        topic: what was looked at, a word of ours.
-        sentence: how it is and what to do; for the person alone.
-        profile: name of the profile it is about; None for the computer.
+        topic: what was checked, a word of ours.
+        sentence: the state and what to do; for the user only.
+        profile: name of its profile; None for the computer.
     """
 
     topic: str
-    health: Health
+    health: FindingStatus
     sentence: str
     profile: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What was found.
+    """Result of a diagnosis.
 
     Attributes:
         findings: the checklist.
-        facts: what the bundle holds, as JSON values.
+        facts: content of the bundle, as JSON values.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[DiagnosticFinding, ...]
     facts: dict[str, Any]
 
     @property
     def ok(self) -> bool:
-        """Whether nothing needs mending."""
-        return all(finding.health is not Health.MEND for finding in self.findings)
+        """Whether nothing needs fixing."""
+        return all(finding.health is not FindingStatus.MEND for finding in self.findings)
 
 
-class Surroundings(Protocol):
-    """What of the world is looked at; the desk's `Outside` is one."""
+class DiagnosticPorts(Protocol):
+    """What a diagnosis needs; the desk's dependencies implement it."""
 
     @property
     def data_dir(self) -> Path:
-        """Recordings, and the log."""
+        """Folder of the recordings and the log."""
 
     @property
     def config_dir(self) -> Path:
-        """The list of profiles."""
+        """Folder of the list of profiles."""
 
     @property
     def clock(self) -> Clock:
-        """The time."""
+        """The clock."""
 
     @property
     def lister(self) -> DeviceLister:
-        """Microphones."""
+        """Lists the microphones."""
 
     @property
     def connect(self) -> Callable[[str, Credentials], Client]:
         """Makes a client."""
 
     def vault(self, secrets: str) -> Vault:
-        """The vault for a profile's way of keeping secrets."""
+        """The vault for a profile's kind of secret storage."""
 
 
-def diagnose(around: Surroundings, *, with_hosts: bool = False, read_sounds: bool = True) -> Diagnosis:
-    """Look at everything; takes seconds, more where a service does not answer. Changes nothing.
+def diagnose(around: DiagnosticPorts, *, with_hosts: bool = False, read_sounds: bool = True) -> Diagnosis:
+    """Check everything; takes seconds, more if a service does not answer. Changes nothing.
 
     Args:
-        around: what is looked at.
-        with_hosts: let the bundle name the hosts of the services, as its owner allows.
-        read_sounds: read every sound, which takes about a second for an hour of them.
+        around: access to the computer.
+        with_hosts: whether the bundle may name the services' hosts.
+        read_sounds: whether to read every sound, which takes about a second per hour of sound.
     """
-    findings: list[Finding] = []
+    findings: list[DiagnosticFinding] = []
     facts: dict[str, Any] = {
         "format": BUNDLE_FORMAT,
         "made_at": format_timestamp(around.clock.now()),
@@ -160,22 +160,22 @@ def diagnose(around: Surroundings, *, with_hosts: bool = False, read_sounds: boo
     facts["microphones"] = _microphones(around, findings)
     profiles, in_use = _profiles(around, findings)
     facts["keyring"] = _keyring(profiles, findings)
-    examinations = [_Examination(around, profile, findings, read_sounds) for profile in profiles]
+    examinations = [_ProfileCheck(around, profile, findings, read_sounds) for profile in profiles]
     facts["profiles"] = [
         {"in_use": profile == in_use, **examination.facts(with_hosts)}
         for profile, examination in zip(profiles, examinations, strict=True)
     ]
-    findings.sort(key=lambda finding: finding.profile is not None)  # the computer first
+    findings.sort(key=lambda finding: finding.profile is not None)  # those of the computer first
     facts["findings"] = [{"topic": finding.topic, "health": finding.health} for finding in findings]
     private = _private_words(around, profiles, [word for each in examinations for word in each.known_words])
     facts["log"] = log_lines(around.data_dir, private)
-    facts["crashes"] = crash_places(around.data_dir, private)
+    facts["crashes"] = crash_locations(around.data_dir, private)
     facts["service_log"] = service_log_counts(around.data_dir / "service" / "service.log")
     return Diagnosis(tuple(findings), facts)
 
 
 def write_bundle(diagnosis: Diagnosis, path: Path) -> None:
-    """Write the facts to `path`, as JSON that a person can read through before sending it. Raises OSError."""
+    """Write the facts to `path`, as JSON that a person can read before sending it. Raises OSError."""
     unfinished = path.with_name(f"{path.name}.new")
     with open(unfinished, "w", encoding="utf-8", opener=owner_only_opener) as file:
         file.write(json.dumps(diagnosis.facts, indent=2) + "\n")
@@ -194,7 +194,7 @@ def _program() -> dict[str, Any]:
 
 
 def _computer() -> dict[str, Any]:
-    """Kind of computer and system; not the name that its owner gave it."""
+    """Kind of computer and system, without its host name."""
     return {
         "system": platform.system(),
         "release": platform.release(),
@@ -203,64 +203,80 @@ def _computer() -> dict[str, Any]:
     }
 
 
-def _disk(around: Surroundings, findings: list[Finding]) -> dict[str, Any]:
+def _disk(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> dict[str, Any]:
     folder = next((each for each in (around.data_dir, *around.data_dir.parents) if each.exists()), Path.cwd())
     usage = shutil.disk_usage(folder)
     writable = os.access(folder, os.W_OK)
     room = f"{usage.free / 10**9:.1f} GB are free for recordings"
     if not writable:
         findings.append(
-            Finding("disk", Health.MEND, "The folder of the recordings cannot be written to. Give yourself the right.")
+            DiagnosticFinding(
+                "disk",
+                FindingStatus.MEND,
+                "The folder of the recordings cannot be written to. Give yourself the right.",
+            )
         )
     elif usage.free < NO_ROOM_BYTES:
-        findings.append(Finding("disk", Health.MEND, f"Only {room}. Make room before you record."))
+        findings.append(DiagnosticFinding("disk", FindingStatus.MEND, f"Only {room}. Make room before you record."))
     elif usage.free < LITTLE_ROOM_BYTES:
-        findings.append(Finding("disk", Health.NOTICE, f"{room}: about {usage.free / 35e7:.0f} hours of sound."))
+        findings.append(
+            DiagnosticFinding("disk", FindingStatus.NOTICE, f"{room}: about {usage.free / 35e7:.0f} hours of sound.")
+        )
     else:
-        findings.append(Finding("disk", Health.GOOD, f"{room}."))
+        findings.append(DiagnosticFinding("disk", FindingStatus.GOOD, f"{room}."))
     return {"free_bytes": usage.free, "total_bytes": usage.total, "writable": writable}
 
 
-def _microphones(around: Surroundings, findings: list[Finding]) -> int | None:
+def _microphones(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> int | None:
     try:
         count = len(around.lister.devices())
-    except DevicesUnknown as error:
-        findings.append(Finding("microphones", Health.MEND, str(error)))
+    except DeviceListUnavailable as error:
+        findings.append(DiagnosticFinding("microphones", FindingStatus.MEND, str(error)))
         return None
     if count:
-        findings.append(Finding("microphones", Health.GOOD, f"Microphones found: {count}."))
+        findings.append(DiagnosticFinding("microphones", FindingStatus.GOOD, f"Microphones found: {count}."))
     else:
-        findings.append(Finding("microphones", Health.NOTICE, "There is no microphone. Connect one to record."))
+        findings.append(
+            DiagnosticFinding("microphones", FindingStatus.NOTICE, "There is no microphone. Connect one to record.")
+        )
     return count
 
 
-def _profiles(around: Surroundings, findings: list[Finding]) -> tuple[list[Profile], Profile | None]:
+def _profiles(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> tuple[list[Profile], Profile | None]:
     store = ProfileStore(around.config_dir)
     try:
         profiles, in_use = store.all(), store.current()
     except ProfilesUnreadable as error:
-        findings.append(Finding("profiles", Health.MEND, str(error)))
+        findings.append(DiagnosticFinding("profiles", FindingStatus.MEND, str(error)))
         return [], None
     if not profiles:
-        findings.append(Finding("profiles", Health.NOTICE, "No service is set up yet. Start the desk to do so."))
+        findings.append(
+            DiagnosticFinding("profiles", FindingStatus.NOTICE, "No service is set up yet. Start the desk to do so.")
+        )
     return profiles, in_use
 
 
-def _keyring(profiles: list[Profile], findings: list[Finding]) -> str | None:
+def _keyring(profiles: list[Profile], findings: list[DiagnosticFinding]) -> str | None:
     wanted = any(profile.secrets == "keyring" for profile in profiles)
     try:
         name = keyring_name()
     except VaultMissing as error:
-        findings.append(Finding("keyring", Health.MEND if wanted else Health.NOTICE, str(error)))
+        findings.append(
+            DiagnosticFinding("keyring", FindingStatus.MEND if wanted else FindingStatus.NOTICE, str(error))
+        )
         return None
-    findings.append(Finding("keyring", Health.GOOD, f"The keyring of this computer is there ({name})."))
+    findings.append(
+        DiagnosticFinding("keyring", FindingStatus.GOOD, f"The keyring of this computer is there ({name}).")
+    )
     return name
 
 
-class _Examination:
-    """One profile: its keys, its recordings, its log, its way to the service."""
+class _ProfileCheck:
+    """One profile: its keys, recordings, log and service."""
 
-    def __init__(self, around: Surroundings, profile: Profile, findings: list[Finding], read_sounds: bool) -> None:
+    def __init__(
+        self, around: DiagnosticPorts, profile: Profile, findings: list[DiagnosticFinding], read_sounds: bool
+    ) -> None:
         self._around, self._profile, self._findings = around, profile, findings
         self._read_sounds = read_sounds
         self._sound_counts: dict[str, int] | None = None
@@ -289,7 +305,7 @@ class _Examination:
         }
 
     def _list(self, stack: ExitStack) -> tuple[LibraryFacts, dict[str, Any] | None]:
-        """What a copy of the list shows."""
+        """Check a copy of the list."""
         try:
             copy = stack.enter_context(copied_list(self._folder))
             library = self._library(copy)
@@ -297,40 +313,40 @@ class _Examination:
             return library, self._proofs(copy, library)
         except OSError as error:
             told = f"The recordings cannot be read: {error.strerror}."
-            if disk_fault(error) in (DiskFault.FULL, DiskFault.QUOTA):  # reading needs no room, the copy does
+            if disk_fault(error) in (DiskFault.FULL, DiskFault.QUOTA):  # the copy needs room, not the reading
                 told = f"The list of recordings was not examined: {gettempdir()} has no room for a copy. Make room."
-            self._say("recordings", Health.MEND, told)
+            self._say("recordings", FindingStatus.MEND, told)
             return LibraryFacts(exists=True, readable=False), None
 
-    def _say(self, topic: str, health: Health, sentence: str) -> None:
-        self._findings.append(Finding(topic, health, sentence, self._profile.name))
+    def _say(self, topic: str, health: FindingStatus, sentence: str) -> None:
+        self._findings.append(DiagnosticFinding(topic, health, sentence, self._profile.name))
 
     def _recordings_found(self, library: LibraryFacts, proofs: Mapping[str, Any] | None) -> None:
-        """Said where nothing is amiss; only with their key it can be told that they are in good order."""
+        """Report that all is well; without their key it is unknown whether the recordings are intact."""
         count = sum(library.counts.values())
         if not count:
-            self._say("recordings", Health.GOOD, "There are none yet.")
+            self._say("recordings", FindingStatus.GOOD, "There are none yet.")
         elif proofs is None or "list" not in proofs or proofs["list"] is None:
             told = f"Recordings in the list: {count}. Without their key nobody can tell whether they are in order."
-            self._say("recordings", Health.NOTICE, told)
+            self._say("recordings", FindingStatus.NOTICE, told)
         else:
-            self._say("recordings", Health.GOOD, f"Recordings in good order: {count}.")
+            self._say("recordings", FindingStatus.GOOD, f"Recordings in good order: {count}.")
 
     def _library(self, copy: ListCopy) -> LibraryFacts:
         facts = look_at_library(copy, self._around.clock.now())
         if not facts.readable:
-            self._say("recordings", Health.MEND, _DAMAGED)
+            self._say("recordings", FindingStatus.MEND, _DAMAGED)
         if facts.sounds_missing:
-            self._say("recordings", Health.MEND, f"Recordings whose sound is missing: {facts.sounds_missing}.")
+            self._say("recordings", FindingStatus.MEND, f"Recordings whose sound is missing: {facts.sounds_missing}.")
         if waiting := facts.counts.get(OutboxState.NEEDS_ATTENTION):
-            self._say("recordings", Health.NOTICE, f"Recordings that wait for you in the Outbox: {waiting}.")
+            self._say("recordings", FindingStatus.NOTICE, f"Recordings that wait for you in the Outbox: {waiting}.")
         if facts.unfinished:
             told = f"Recordings that were broken off: {facts.unfinished}. The desk offers them at its next start."
-            self._say("recordings", Health.NOTICE, told)
+            self._say("recordings", FindingStatus.NOTICE, told)
         return facts
 
     def _proofs(self, copy: ListCopy, library: LibraryFacts) -> dict[str, Any] | None:
-        """What can be told with the key of the recordings: changes by somebody else, and damaged sound."""
+        """Check what needs the key of the recordings: foreign changes, and damaged sound."""
         keyring: KeyringReading | None = None
         key, error = self._library_key()
         if error is None and self._profile.secrets != "session":
@@ -343,16 +359,16 @@ class _Examination:
         try:
             log = AuditReader(copy.folder, key).verify()
         except AuditUnreadable as unreadable:
-            self._say("audit log", Health.MEND, str(unreadable))
+            self._say("audit log", FindingStatus.MEND, str(unreadable))
             return {"error": type(unreadable).__name__}
-        self._say("audit log", Health.GOOD if log.ok else Health.MEND, log.sentence)
+        self._say("audit log", FindingStatus.GOOD if log.ok else FindingStatus.MEND, log.sentence)
         self._sound_counts = self._sounds(copy, key) if self._read_sounds else None
         proof = prove_list(copy, key, keyring.version if keyring is not None else None)
         if proof is not None and not proof.ok:
             told = (
                 "Something other than vbdesk wrote in the list of recordings. The desk says more where it shows them."
             )
-            self._say("recordings", Health.MEND, told)
+            self._say("recordings", FindingStatus.MEND, told)
         self._check(copy, key, keyring, readable=library.readable)
         return {
             "audit": {"ok": log.ok, "entries": log.count, "broken_at": log.broken_at},
@@ -360,75 +376,81 @@ class _Examination:
         }
 
     def _library_key(self) -> tuple[bytes | None, VaultError | None]:
-        """The key of the recordings, or why it is not known."""
+        """The key of the recordings, or why it is unknown."""
         try:
             return known_library_key(self._vault, self._profile), None
         except VaultError as error:
             return None, error
 
     def _check(self, copy: ListCopy, key: bytes, keyring: KeyringReading | None, *, readable: bool = True) -> None:
-        """Say what the next opening of the list finds."""
+        """Report what the next opening of the list will find."""
         try:
             found = check_list(copy, key, self._around.clock, keyring)
-        except (LibraryLocked, LibraryUnreadable) as error:
+        except (LibraryKeyWrong, LibraryUnreadable) as error:
             if readable:
-                self._say("recordings", Health.MEND, str(error))
+                self._say("recordings", FindingStatus.MEND, str(error))
             return
         for sentence in found.findings:
-            self._say("recordings", Health.MEND, sentence)
+            self._say("recordings", FindingStatus.MEND, sentence)
         if found.findings:
-            self._say("recordings", Health.NOTICE, HELD)
+            self._say("recordings", FindingStatus.NOTICE, HELD)
         if found.unknown is not None:
-            self._say("recordings", Health.MEND, f"{found.unknown} {NOT_KNOWN}")
+            self._say("recordings", FindingStatus.MEND, f"{found.unknown} {NOT_KNOWN}")
         if found.unclaimed:
             told = f"Files in the folder takes that no recording of the list owns: {len(found.unclaimed)}"
             self._say(
-                "recordings", Health.NOTICE, f"{told} ({_some(found.unclaimed)}). vbdesk leaves them as they are."
+                "recordings",
+                FindingStatus.NOTICE,
+                f"{told} ({_some(found.unclaimed)}). vbdesk leaves them as they are.",
             )
 
     def _sounds(self, copy: ListCopy, key: bytes) -> dict[str, int] | None:
-        """What reading every sound shows, for which the key must be the right one."""
+        """Read every sound; needs the right key."""
         found = look_at_sounds(copy, key)
         if found is None:
             return None
         if found.damaged:
             told = f"Recordings with damaged sound: {len(found.damaged)} ({_some(found.damaged)})."
-            self._say("recordings", Health.MEND, f"{told} Play one in the desk: it says what can be read.")
+            self._say("recordings", FindingStatus.MEND, f"{told} Play one in the desk: it says what can be read.")
         if found.lengthened:
             told = f"Recordings to whose file something other than vbdesk added bytes: {len(found.lengthened)}"
             self._say(
-                "recordings", Health.NOTICE, f"{told} ({_some(found.lengthened)}). Their sound is whole and is used."
+                "recordings",
+                FindingStatus.NOTICE,
+                f"{told} ({_some(found.lengthened)}). Their sound is whole and is used.",
             )
         for leftover in found.leftovers[:NAMED]:
             subject = f" of {leftover.about['group_id']}" if leftover.about.get("group_id") else ""
             told = f"A recording{subject} that was broken off is damaged ({leftover.path.name}). {leftover.sentence}"
             self._say(
-                "recordings", Health.MEND, f"{told} The file is kept until you decide, on the desk's Record page."
+                "recordings",
+                FindingStatus.MEND,
+                f"{told} The file is kept until you decide, on the desk's Record page.",
             )
         if len(found.leftovers) > NAMED:
             told = f"Damaged recordings that were broken off: {len(found.leftovers)} in all."
-            self._say("recordings", Health.MEND, told)
+            self._say("recordings", FindingStatus.MEND, told)
         if found.kept:
             folder = self._folder / DAMAGED_FOLDER
             told = f"Damaged recordings that you keep: {found.kept}, in {folder}. Delete what you no longer need."
-            self._say("kept recordings", Health.NOTICE, told)
+            self._say("kept recordings", FindingStatus.NOTICE, told)
         return found.counts
 
     def _no_answer(self, error: VaultError) -> dict[str, Any]:
-        """The keyring is one for all profiles, so what is wrong with it is said once."""
+        """Report a keyring fault once for all profiles."""
         if self._profile.secrets == "passphrase":
             told = "The keys of this profile open with your passphrase, so nothing that needs them was looked at."
-            self._findings.append(Finding("passphrase", Health.NOTICE, told))
+            self._findings.append(DiagnosticFinding("passphrase", FindingStatus.NOTICE, told))
         elif all(finding.sentence != str(error) for finding in self._findings):
-            self._findings.append(Finding("keyring", Health.MEND, str(error)))
+            self._findings.append(DiagnosticFinding("keyring", FindingStatus.MEND, str(error)))
         return {"error": type(error).__name__}
 
     def _no_library_key(self) -> dict[str, Any]:
         if self._profile.secrets == "session":
-            self._say("key of the recordings", Health.NOTICE, "It is kept by the open desk alone, as you chose.")
+            self._say("key of the recordings", FindingStatus.NOTICE, "It is kept by the open desk alone, as you chose.")
         else:
             told = "It is not in the keyring. Log in as the person who made the recordings, or restore the keyring."
-            self._say("key of the recordings", Health.MEND, told)
+            self._say("key of the recordings", FindingStatus.MEND, told)
         return {"error": "no key"}
 
     def _connection(self) -> dict[str, Any]:
@@ -440,10 +462,10 @@ class _Examination:
         if key is None:
             session = profile.secrets == "session"
             told = "It is not in the keyring. Enter it in the desk, under Account."
-            self._say("API key", Health.NOTICE if session else Health.MEND, told)
+            self._say("API key", FindingStatus.NOTICE if session else FindingStatus.MEND, told)
             return {"error": "no key"}
         if profile.base_url is None:
-            self._say("service", Health.GOOD, "It runs on this computer while the desk is open.")
+            self._say("service", FindingStatus.GOOD, "It runs on this computer while the desk is open.")
             return {}
         return self._answer(profile.base_url, Credentials(profile.account_id, key))
 
@@ -454,32 +476,36 @@ class _Examination:
                 credits_left = client.account.credits()
                 server_time = client.server_time
         except ClientError as error:
-            self._say("service", Health.NOTICE if error.kind is Kind.RETRYABLE else Health.MEND, error.sentence)
+            self._say(
+                "service",
+                FindingStatus.NOTICE if error.kind is ErrorKind.RETRYABLE else FindingStatus.MEND,
+                error.sentence,
+            )
             cause = str(error.cause) if isinstance(error, ConnectionFailed) else None
             return {"error": type(error).__name__, "cause": cause, "status": error.status}
         except ValueError:
-            self._say("service", Health.MEND, "Its address is not one. Enter it again.")
+            self._say("service", FindingStatus.MEND, "Its address is not one. Enter it again.")
             return {"error": "no address"}
         ahead_s = 0.0 if server_time is None else (self._around.clock.now() - server_time).total_seconds()
         if abs(ahead_s) > CLOCK_MAY_DIFFER_S:
             away = f"{abs(ahead_s) / 60:.0f} minutes {'ahead of' if ahead_s > 0 else 'behind'}"
-            self._say("clock", Health.MEND, f"The clock of this computer is {away} the service's. Set it.")
+            self._say("clock", FindingStatus.MEND, f"The clock of this computer is {away} the service's. Set it.")
         if credits_left:
-            self._say("service", Health.GOOD, "It answers; address, account and key are right.")
+            self._say("service", FindingStatus.GOOD, "It answers; address, account and key are right.")
         else:
-            self._say("service", Health.MEND, "It answers, but the account has no credits left. Add credits.")
+            self._say("service", FindingStatus.MEND, "It answers, but the account has no credits left. Add credits.")
         took_s = round(time.monotonic() - started, 3)
         return {"answered_in_s": took_s, "has_credits": credits_left > 0, "clock_ahead_s": round(ahead_s)}
 
 
 def _some(names: Sequence[str]) -> str:
-    """The first of many."""
+    """The first names of many."""
     more = len(names) - NAMED
     return "; ".join(names[:NAMED]) + (f"; {more} more" if more > 0 else "")
 
 
-def _private_words(around: Surroundings, profiles: list[Profile], of_libraries: list[str]) -> list[str]:
-    """Whatever this computer knows that must not leave it with a log."""
+def _private_words(around: DiagnosticPorts, profiles: list[Profile], of_libraries: list[str]) -> list[str]:
+    """Private words of this computer, which must not be in the bundle's log lines."""
 
     def words() -> Iterator[str]:
         yield from (str(around.data_dir), str(Path.home()), Path.home().name, platform.node())

@@ -1,7 +1,7 @@
-"""A library looked at from outside: how many recordings are in which state, and what is not as it should be.
+"""Facts about a library without opening it: number of recordings by state, and faults.
 
-It reads a copy of the list (`list_check`), so it works while the desk has the library open, and on a library that
-cannot be opened. What it gives holds numbers and words of ours alone.
+Reads a copy of the list (`list_check`), so it works while the desk has the library open, and if the library cannot be
+opened. The facts are numbers and words of ours only.
 """
 
 import errno
@@ -13,16 +13,16 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 from pathlib import Path
 
-from vbdesk.capture.crash_recovery import DamagedTake, look_at_leftovers
-from vbdesk.capture.encrypted_take import SealedError, bytes_behind_end, read_file
+from vbdesk.capture.crash_recovery import DamagedTake, inspect_leftovers
+from vbdesk.capture.encrypted_take import EncryptedFileError, bytes_behind_end, decrypt_file
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
 from vbdesk.outbox.diagnostics.list_check import ListCopy
-from vbdesk.outbox.library.column_encryption import ColumnSeal, InvalidTag
+from vbdesk.outbox.library.column_encryption import ColumnCipher, InvalidTag
 from vbdesk.outbox.library.damaged_takes import FOLDER as DAMAGED_FOLDER
 from vbdesk.outbox.library.integrity_check import has_findings
 from vbdesk.outbox.library.rollback_detection import MarkFile
-from vbdesk.outbox.library.rows import ITEMS, event_is_proved, is_proved, lenient
-from vbdesk.outbox.library.schema import DAMAGE, is_of_the_disk
+from vbdesk.outbox.library.rows import ITEMS, event_is_authentic, lenient, row_is_authentic
+from vbdesk.outbox.library.schema import DAMAGE, is_disk_error
 from vbdesk.outbox.library.sound_files import read_sound
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.table_checksums import open_sums, sums_of
@@ -30,17 +30,17 @@ from vbdesk.outbox.library.table_checksums import open_sums, sums_of
 
 @dataclass(frozen=True, slots=True)
 class LibraryFacts:
-    """What was found.
+    """Facts about a library.
 
     Attributes:
-        exists: there is a list of recordings.
-        open_elsewhere: the desk or a command has it open now.
-        readable: the database is sound, as far as it says itself.
-        schema_version: of the database; 0 if it does not say.
+        exists: whether there is a list of recordings.
+        open_elsewhere: whether the desk or a command has it open now.
+        readable: whether the database is intact by its own check.
+        schema_version: of the database; 0 if unknown.
         counts: recordings by state.
-        asked: recordings for which the service was asked, and whose answer is not known.
-        sounds_missing: recordings whose sound should be on the disk, and is not.
-        unfinished: takes that a crash left, to be taken in by the desk.
+        asked: recordings whose analysis was requested without a known answer.
+        sounds_missing: recordings whose sound should be on the disk but is not.
+        unfinished: takes left by a crash, which the desk will offer.
         requests: of the last minute, by bucket.
         sound_bytes: size of all sounds.
     """
@@ -58,7 +58,7 @@ class LibraryFacts:
 
 
 def look_at_library(copy: ListCopy, now: datetime) -> LibraryFacts:
-    """Look at a library, which may not exist. Raises OSError."""
+    """Collect facts about a library, which may not exist. Raises OSError."""
     if not copy.exists:
         return LibraryFacts()
     sounds = {file.stem: file.stat().st_size for file in (copy.original / "takes").glob("*.take")}
@@ -68,19 +68,19 @@ def look_at_library(copy: ListCopy, now: datetime) -> LibraryFacts:
         with closing(_connect(copy)) as database:
             return _read(database, facts, frozenset(sounds), now)
     except DAMAGE as error:
-        if isinstance(error, sqlite3.Error) and is_of_the_disk(error):
+        if isinstance(error, sqlite3.Error) and is_disk_error(error):
             raise OSError(errno.EIO, "the disk is full, write-protected or gone") from error
         return replace(facts, readable=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ListProof:
-    """Whether the list of recordings is as the desk wrote it.
+    """Whether the desk wrote the whole list of recordings.
 
     Attributes:
-        changed: recordings whose entry was changed by something else.
-        complete: no entry was removed or put back in an older form, and no person has still to accept that one was.
-        older: the list as a whole is an older one than this computer has had.
+        changed: number of recordings whose entry somebody else changed.
+        complete: whether no entry was removed or replaced by an older one, and no finding awaits acceptance.
+        older: whether the list as a whole is older than one that this computer has had.
     """
 
     changed: int
@@ -89,14 +89,14 @@ class ListProof:
 
     @property
     def ok(self) -> bool:
-        """Whether all of it is."""
+        """Whether the list is intact."""
         return self.complete and not self.changed and not self.older
 
 
 def prove_list(copy: ListCopy, key: bytes, keyring_version: int | None = None) -> ListProof | None:
-    """Prove every entry of a library, of which the keyring has a mark; None where that cannot be read."""
-    seal = ColumnSeal(key)
-    highest = max(MarkFile(copy.folder, seal).read() or 0, keyring_version or 0)
+    """Authenticate every entry of a library and compare it with its marks; None if it cannot be read."""
+    cipher = ColumnCipher(key)
+    highest = max(MarkFile(copy.folder, cipher).read() or 0, keyring_version or 0)
     try:
         with closing(_connect(copy)) as database:
             database.row_factory = sqlite3.Row
@@ -104,9 +104,9 @@ def prove_list(copy: ListCopy, key: bytes, keyring_version: int | None = None) -
             accepted = not has_findings(database)
             library = database.execute("SELECT version, sums FROM library").fetchone()
             rows = database.execute(ITEMS).fetchall()
-            sums = sums_of(lambda query: database.execute(query).fetchall(), seal)
-            complete = open_sums(seal, library["sums"], library["version"]) == sums
-            changed = sum(not (is_proved(row, seal) and event_is_proved(row, seal)) for row in rows)
+            sums = sums_of(lambda query: database.execute(query).fetchall(), cipher)
+            complete = open_sums(cipher, library["sums"], library["version"]) == sums
+            changed = sum(not (row_is_authentic(row, cipher) and event_is_authentic(row, cipher)) for row in rows)
             return ListProof(changed, complete and accepted, highest > library["version"])
     except DAMAGE:
         return None
@@ -114,13 +114,13 @@ def prove_list(copy: ListCopy, key: bytes, keyring_version: int | None = None) -
 
 @dataclass(frozen=True, slots=True)
 class SoundFacts:
-    """What reading every sound has shown.
+    """Result of reading every sound.
 
     Attributes:
-        damaged: subjects and times of recordings of which sound is missing or cannot be read.
-        lengthened: subjects and times of recordings whose sound is whole, and whose file holds more bytes behind it.
-        leftovers: takes that a crash left and that are damaged; none are looked at while the desk is open.
-        kept: files of damaged takes that a person keeps aside.
+        damaged: subjects and times of recordings whose sound is missing or unreadable in part.
+        lengthened: subjects and times of recordings whose sound is intact, but whose file has extra bytes.
+        leftovers: damaged takes left by a crash; not checked while the desk is open.
+        kept: number of files of damaged takes that a person keeps aside.
     """
 
     damaged: tuple[str, ...] = ()
@@ -130,12 +130,12 @@ class SoundFacts:
 
     @property
     def counts(self) -> dict[str, int]:
-        """As numbers alone."""
+        """The result as numbers."""
         return {"damaged": len(self.damaged), "damaged_leftovers": len(self.leftovers), "kept_damaged": self.kept}
 
 
 def look_at_sounds(copy: ListCopy, key: bytes) -> SoundFacts | None:
-    """Read every sound of a library; None where the list of recordings cannot be read."""
+    """Read every sound of a library; None if the list of recordings cannot be read."""
     query = "SELECT take_id, group_id, recorded_at, take_key, sound_sha256, imported FROM recordings"
     try:
         with closing(_connect(copy)) as database:
@@ -143,44 +143,44 @@ def look_at_sounds(copy: ListCopy, key: bytes) -> SoundFacts | None:
             rows = database.execute(f"{query} WHERE audio_gone_at IS NULL ORDER BY recorded_at").fetchall()
     except DAMAGE:
         return None
-    seal = ColumnSeal(key)
-    states = [_sound_state(copy.original / "takes" / f"{row['take_id']}.take", key, seal, row) for row in rows]
+    cipher = ColumnCipher(key)
+    states = [_sound_state(copy.original / "takes" / f"{row['take_id']}.take", key, cipher, row) for row in rows]
     names = [f"{row['group_id']}, {str(row['recorded_at'])[:16]}" for row in rows]
 
     def named(wanted: _Sound) -> tuple[str, ...]:
         return tuple(name for name, state in zip(names, states, strict=True) if state is wanted)
 
     folder = copy.original
-    leftovers = () if copy.open_elsewhere else look_at_leftovers(folder / "recording", key).damaged
+    leftovers = () if copy.open_elsewhere else inspect_leftovers(folder / "recording", key).damaged
     kept = len(list((folder / DAMAGED_FOLDER).glob("*")))
     return SoundFacts(named(_Sound.DAMAGED), named(_Sound.LENGTHENED), leftovers, kept)
 
 
 class _Sound(Enum):
-    """How the sound of a recording is."""
+    """State of a sound."""
 
     WHOLE = auto()
     LENGTHENED = auto()
     DAMAGED = auto()
 
 
-def _sound_state(path: Path, key: bytes, seal: ColumnSeal, row: sqlite3.Row) -> _Sound:
-    """How a sound that is there is; one that is missing is counted elsewhere."""
+def _sound_state(path: Path, key: bytes, cipher: ColumnCipher, row: sqlite3.Row) -> _Sound:
+    """State of an existing sound; missing ones are counted elsewhere."""
     try:
-        take_key = None if row["take_key"] is None else seal.open(row["take_key"], f"{row['take_id']}/key")
+        take_key = None if row["take_key"] is None else cipher.decrypt(row["take_key"], f"{row['take_id']}/key")
         if row["imported"]:
-            read_file(path, key, take_key)
+            decrypt_file(path, key, take_key)
         else:
             read_sound(path, key, take_key, row["sound_sha256"])
         return _Sound.LENGTHENED if bytes_behind_end(path, key, take_key) else _Sound.WHOLE
     except FileNotFoundError:
         return _Sound.WHOLE
-    except (SealedError, InvalidTag, OSError, TypeError, ValueError):
+    except (EncryptedFileError, InvalidTag, OSError, TypeError, ValueError):
         return _Sound.DAMAGED
 
 
 def known_words(copy: ListCopy) -> list[str]:
-    """What the library says of people in the clear: subjects and the ids of their recordings, to keep them out."""
+    """Plain-text subjects and ids in the library, to be kept out of the bundle."""
     try:
         with closing(_connect(copy)) as database:
             rows = database.execute("SELECT group_id, take_id, job_id FROM recordings").fetchall()
@@ -192,7 +192,7 @@ def known_words(copy: ListCopy) -> list[str]:
 def _connect(copy: ListCopy) -> sqlite3.Connection:
     uri = (copy.folder / "library.sqlite").absolute().as_uri()
     database = sqlite3.connect(f"{uri}?mode=ro", uri=True, isolation_level=None)
-    database.text_factory = lenient  # spoilt characters are found by the proofs
+    database.text_factory = lenient  # damaged text fails its MAC
     return database
 
 

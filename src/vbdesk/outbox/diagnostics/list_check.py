@@ -1,7 +1,7 @@
-"""Examines the list of recordings exactly as an opening does, and changes nothing in its folder.
+"""Check the list of recordings exactly as an opening does, without changing its folder.
 
-The opening repairs what it can while it examines. So the examination runs on a copy of the database in a temporary
-folder, with the code of the opening itself: what is found here is what the next opening finds.
+An opening repairs while it checks. So the check runs on a copy of the database in a temporary folder, with the code of
+the opening itself: it finds what the next opening finds.
 """
 
 import os
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from vbdesk.capture.clock import Clock
-from vbdesk.outbox.library.integrity_check import OLDER_COPY, examine
-from vbdesk.outbox.library.opening import LOCK_NAME, LibraryInUse, hold
+from vbdesk.clock import Clock
+from vbdesk.outbox.library.integrity_check import OLDER_COPY, check_library
+from vbdesk.outbox.library.opening import LOCK_NAME, LibraryInUse, lock_library
 from vbdesk.outbox.library.rollback_detection import FILE_NAME as MARK_NAME
 from vbdesk.outbox.library.rollback_detection import KeyringReading
 from vbdesk.outbox.library.schema import DAMAGE, LibraryUnreadable, unreadable
-from vbdesk.outbox.library.sound_files import Sounds
+from vbdesk.outbox.library.sound_files import SoundFiles
 from vbdesk.outbox.library.store import STRUCTURE_CHANGED, Store
 
 __all__ = ["LIST_MISSING", "STRUCTURE_DIFFERS", "ListCheck", "ListCopy", "check_list", "copied_list"]
@@ -40,10 +40,10 @@ class ListCopy:
     """A copy of the list of recordings.
 
     Attributes:
-        folder: where the copy is.
-        original: the folder of the library, where the sounds are.
-        exists: there is a list of recordings.
-        open_elsewhere: the desk or a command has it open now.
+        folder: of the copy.
+        original: the library's folder, with the sounds.
+        exists: whether there is a list of recordings.
+        open_elsewhere: whether the desk or a command has it open now.
     """
 
     folder: Path
@@ -54,12 +54,12 @@ class ListCopy:
 
 @dataclass(frozen=True, slots=True)
 class ListCheck:
-    """What the next opening finds.
+    """What the next opening will find.
 
     Attributes:
-        findings: why nothing is sent before a person accepts the list, as sentences.
-        unknown: why it is not known whether the list is the newest one, as a sentence; None if it is known.
-        unclaimed: names of files in the folder takes that no recording owns.
+        findings: what blocks sending until a person accepts the list, as sentences.
+        unknown: why it is unknown whether the list is the newest one, as a sentence; None if it is known.
+        unclaimed: names of files in the folder takes without a recording.
     """
 
     findings: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class ListCheck:
 
 @contextmanager
 def copied_list(folder: Path) -> Iterator[ListCopy]:
-    """Copy the list of recordings in `folder`, which may not exist; the copy is erased at the end. Raises OSError."""
+    """Copy the list of recordings in `folder`, which may not exist; erase the copy at the end. Raises OSError."""
     with TemporaryDirectory(prefix="vbdesk-") as temporary:
         target = Path(temporary)
         try:
@@ -80,16 +80,16 @@ def copied_list(folder: Path) -> Iterator[ListCopy]:
 
 
 def check_list(copy: ListCopy, key: bytes, clock: Clock, keyring: KeyringReading | None) -> ListCheck:
-    """Examine a copy; it is repaired meanwhile, so read everything else of it first.
+    """Check a copy. The check repairs it, so read everything else of it first.
 
     Args:
         copy: of the list.
-        key: the library's.
-        clock: tells the time.
-        keyring: what the keyring says of the mark; None where none is kept in it.
+        key: the library's key.
+        clock: gives the time.
+        keyring: the mark in the keyring; None if the keyring holds none.
 
     Raises:
-        LibraryLocked: another key made it.
+        LibraryKeyWrong: another key made it.
         LibraryUnreadable: it cannot be opened.
         OSError: a folder cannot be read.
     """
@@ -98,20 +98,20 @@ def check_list(copy: ListCopy, key: bytes, clock: Clock, keyring: KeyringReading
             takes = copy.original / "takes"
             if takes.is_dir():
                 store.takes_folder = takes
-            found = Sounds(store, copy.original / "recording").look()
+            found = SoundFiles(store, copy.original / "recording").look()
             unfinished = {path.stem for path in found.unfinished}
             missing = [take_id for take_id in found.without_file if take_id not in unfinished]
             names = sorted(path.name for path in found.unclaimed)
-            if copy.open_elsewhere:  # a file that is coming in has no row yet, and not its last name
+            if copy.open_elsewhere:  # an arriving file has no row and no final name yet
                 names = [name for name in names if name.endswith(".take")]
-            examine(store, missing, names, keyring)
+            check_library(store, missing, names, keyring)
             findings, unknown = store.findings, store.unknown
             changed = store.structure_was_changed
     except LibraryUnreadable as error:
         raise LibraryUnreadable(str(error).replace(str(copy.folder), str(copy.original))) from error
     except DAMAGE as error:
         raise unreadable(copy.original, error) from error
-    if changed:  # in the copy alone
+    if changed:  # only the copy was repaired
         findings = _with(findings, STRUCTURE_CHANGED, STRUCTURE_DIFFERS)
     if not copy.exists:
         findings = _with(findings, OLDER_COPY, LIST_MISSING)
@@ -129,15 +129,15 @@ def _copy(folder: Path, target: Path) -> ListCopy:
         return ListCopy(target, folder, exists=False, open_elsewhere=False)
     lock = None
     open_elsewhere = False
-    if (folder / LOCK_NAME).exists():  # without it nobody has the list open, and none is made here
+    if (folder / LOCK_NAME).exists():  # without a lock file nobody has it open; do not create one
         try:
-            lock = hold(folder)
+            lock = lock_library(folder)
         except LibraryInUse:
             open_elsewhere = True
         except OSError:  # write-protected: a desk cannot open it either
             pass
     try:
-        with suppress(FileNotFoundError):  # first: the list may go on meanwhile
+        with suppress(FileNotFoundError):  # the log first, since the list may change meanwhile
             shutil.copyfile(folder / MARK_NAME, target / MARK_NAME)
         exists = (folder / DATABASE_NAME).exists()
         if exists and not (open_elsewhere and _copied_by_sqlite(folder, target)):
@@ -149,7 +149,7 @@ def _copy(folder: Path, target: Path) -> ListCopy:
 
 
 def _copied_by_sqlite(folder: Path, target: Path) -> bool:
-    """Copy one state of a database that another program writes to; False if SQLite cannot read it."""
+    """Copy one consistent state of a database in use; False if SQLite cannot read it."""
     uri = f"{(folder / DATABASE_NAME).absolute().as_uri()}?mode=ro"
     try:
         with (
@@ -164,7 +164,7 @@ def _copied_by_sqlite(folder: Path, target: Path) -> bool:
 
 
 def _copy_files(folder: Path, target: Path) -> None:
-    """Copy the database and its logs byte by byte, and let SQLite apply the logs, as it does at an opening."""
+    """Copy the database and its logs byte by byte, and let SQLite apply the logs, as at an opening."""
     for suffix in ("", "-wal", "-journal"):
         with suppress(FileNotFoundError):
             shutil.copyfile(folder / f"{DATABASE_NAME}{suffix}", target / f"{DATABASE_NAME}{suffix}")
@@ -173,7 +173,7 @@ def _copy_files(folder: Path, target: Path) -> None:
 
 
 def _overwrite(file: Path) -> None:
-    """Leave no keys of recordings behind: a recording that is deleted later must not open with a key from here."""
+    """Overwrite the copy, since it holds keys: they must not decrypt recordings that are deleted later."""
     with suppress(OSError), file.open("rb+") as content:
         content.write(bytes(file.stat().st_size))
         content.flush()

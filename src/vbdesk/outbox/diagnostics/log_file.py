@@ -1,8 +1,7 @@
-"""The log and the crash notes of this computer: what went wrong and where, and nothing that anybody said or wrote.
+"""The log and the crash notes of this computer: what failed and where, without personal data.
 
-A line holds the sentence as it stands in the source, never the values put into it, and of an error its kind and the
-places it came through, never its message: a message may name a file, and a file a person. Of libraries not even the
-sentence is kept.
+A line holds the sentence as in the source, without its values; of an error its kind and traceback, without its message.
+A message may name a file, and a file a person. Of other libraries not even the sentence is stored.
 """
 
 import faulthandler
@@ -24,10 +23,10 @@ _OURS = "vbdesk"
 
 
 class PlainFormatter(logging.Formatter):
-    """One line a record: time in UTC, level, logger, sentence, and where an error came from."""
+    """One line per record: time in UTC, level, logger, sentence, and the location of an error."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Format the record as one line."""
         parts = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)), record.levelname, record.name]
         if record.name.partition(".")[0] == _OURS:
             parts.append(str(record.msg))
@@ -39,23 +38,23 @@ class PlainFormatter(logging.Formatter):
 
 
 class LogFile(RotatingFileHandler):
-    """The log's file, for its owner alone; a full disk costs lines of the log, and puts nothing on the terminal."""
+    """The log file, readable for its owner only; a full disk loses lines and prints nothing."""
 
     def _open(self) -> TextIOWrapper:
         return TextIOWrapper(open(self.baseFilename, "ab", opener=owner_only_opener), encoding=self.encoding)
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Say nothing: what could not be written is said where it matters."""
+        """Ignore write errors: what matters is reported elsewhere."""
 
 
 def keep_log(folder: Path, *, on_terminal: bool = True) -> None:
-    """Write the log of this program to `folder`, and where native code crashed; no image of its memory.
+    """Write the log of this program to `folder`, and native crashes as stack traces, without a memory dump.
 
-    A log that cannot be written keeps nobody from working.
+    The program continues without a log if it cannot be written.
 
     Args:
         folder: of the log.
-        on_terminal: write to standard error too; not in a command that says in sentences what goes wrong.
+        on_terminal: whether to write to standard error too; not for a command that reports errors in sentences.
     """
     disable_core_dumps()
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr) if on_terminal else logging.NullHandler()]
@@ -63,7 +62,7 @@ def keep_log(folder: Path, *, on_terminal: bool = True) -> None:
         make_private(folder)
         handlers.append(LogFile(folder / LOG_NAME, maxBytes=MAX_BYTES, backupCount=1, encoding="utf-8"))
         if not faulthandler.is_enabled():
-            crashes = open(folder / CRASH_NAME, "ab", opener=owner_only_opener)  # noqa: SIM115 - as long as it runs
+            crashes = open(folder / CRASH_NAME, "ab", opener=owner_only_opener)  # noqa: SIM115 - open until the end
             faulthandler.enable(crashes)
     except OSError:
         pass
@@ -74,7 +73,7 @@ def keep_log(folder: Path, *, on_terminal: bool = True) -> None:
 
 
 def last_lines(folder: Path, count: int) -> list[str]:
-    """The newest lines of the log; none where there is none."""
+    """The newest lines of the log; empty if there is none."""
     try:
         lines = (folder / LOG_NAME).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -83,7 +82,7 @@ def last_lines(folder: Path, count: int) -> list[str]:
 
 
 def _way_of(error: BaseException, trace: TracebackType | None) -> str:
-    """Kind of an error, and the places it came through, innermost last."""
+    """Kind of an error and its source locations, innermost last."""
     frames = traceback.extract_tb(trace, limit=-12)
     way = " > ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)
     return f"[{type(error).__name__} {way}]"

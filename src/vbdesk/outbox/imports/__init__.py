@@ -1,1 +1,1 @@
-"""Sound before it is a recording of the library: files from elsewhere, and the check."""
+"""Imported files, and the check of a take before it enters the library."""

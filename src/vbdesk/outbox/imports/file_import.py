@@ -1,7 +1,7 @@
-"""Files from elsewhere: what would be imported, row by row, and what is wrong with which; then the import itself.
+"""Import recordings from files: a preview with the faults of each row, then the import.
 
-Files and folders, or a CSV with the columns `path,group_id,recorded_at,model`. Nothing is changed by looking, and the
-originals are only ever read. Everything here reads files: call it in a task.
+Sources are files and folders, or a CSV with the columns `path,group_id,recorded_at,model`. A preview changes nothing,
+and the originals are never changed. Everything here reads files: call it in a task.
 """
 
 import csv
@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from vbdesk.capture.clock import Clock, SystemClock
+from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.catalog import STANDALONE_SIGNS, ModelName
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.contract.timestamps import from_unix_seconds, parse_timestamp
 from vbdesk.outbox.imports.imported_sound import decode_file
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.voice.errors import AudioError
 
@@ -31,26 +31,26 @@ Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
 
 
-class IntakeError(Exception):
-    """A list cannot be read at all; `str(error)` is one sentence for a person."""
+class ImportFailed(Exception):
+    """A list cannot be read; `str(error)` is one sentence for a person."""
 
 
 @dataclass(frozen=True, slots=True)
-class IntakeRow:
-    """One recording that could be imported.
+class ImportRow:
+    """One recording of a preview.
 
     Attributes:
-        number: its line in the CSV; its place among files that were dropped, from 1.
-        duration_s, sha256: of the file; None when it cannot be read.
-        error: why it cannot be imported, and what to do; None when it can.
-        notes: what was assumed.
+        number: its line in the CSV, or its place among the files, from 1.
+        duration_s, sha256: of the file; None if it cannot be read.
+        error: why it cannot be imported, and what to do; None if it can.
+        notes: assumptions that were made.
     """
 
     number: int
     path: Path
     group_id: str
     recorded_at: datetime | None
-    target: Target
+    target: RecordingTarget
     duration_s: float | None = None
     sha256: str | None = None
     error: str | None = None
@@ -58,33 +58,33 @@ class IntakeRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
-    """What an import would do."""
+class ImportPreview:
+    """The rows of an import, before it is done."""
 
-    rows: tuple[IntakeRow, ...]
+    rows: tuple[ImportRow, ...]
 
     @property
-    def ready(self) -> tuple[IntakeRow, ...]:
-        """What can be imported."""
+    def ready(self) -> tuple[ImportRow, ...]:
+        """Rows that can be imported."""
         return tuple(row for row in self.rows if row.error is None)
 
     @property
-    def faulty(self) -> tuple[IntakeRow, ...]:
-        """What cannot."""
+    def faulty(self) -> tuple[ImportRow, ...]:
+        """Rows that cannot be imported."""
         return tuple(row for row in self.rows if row.error is not None)
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
-    """What became of a row: a take id, or the reason why there is none."""
+class ImportOutcome:
+    """Result of a row: a take id, or the reason why there is none."""
 
-    row: IntakeRow
+    row: ImportRow
     take_id: str | None
     error: str | None
 
 
 def find_recordings(paths: Iterable[Path]) -> list[Path]:
-    """Every recording among `paths` and in the folders among them, by name; hidden files are left out."""
+    """Every recording among `paths` and in the folders among them, by name; without hidden files."""
     found: dict[Path, None] = {}
     for path in paths:
         for candidate in sorted(path.rglob("*")) if path.is_dir() else [path]:
@@ -97,25 +97,25 @@ def find_recordings(paths: Iterable[Path]) -> list[Path]:
 def preview_files(
     paths: Iterable[Path],
     group_id: str,
-    target: Target,
+    target: RecordingTarget,
     known_sources: frozenset[str] = frozenset(),
     clock: Clock | None = None,
     progress: Progress | None = None,
     cancelled: Cancelled = lambda: False,
-) -> Preview:
-    """What importing `paths`, files and folders, for one subject would do; each was recorded when it was last written.
+) -> ImportPreview:
+    """Preview the import of `paths`, files and folders, for one subject; `recorded_at` is the file's modification time.
 
     Args:
         paths: files and folders.
         group_id: the subject.
-        target: what is asked of the service.
+        target: what the service is asked for.
         known_sources: digests of files that are in the library already.
         clock: the system's if None.
         progress: called with the number of rows done, and of all.
-        cancelled: asked before each row; what was read so far is given.
+        cancelled: called before each row; True ends the preview with the rows read so far.
     """
     rows = [
-        IntakeRow(
+        ImportRow(
             number, path, group_id, _written_at(path), target, notes=("Recorded when the file was last written.",)
         )
         for number, path in enumerate(find_recordings(paths), start=1)
@@ -125,51 +125,51 @@ def preview_files(
 
 def preview_csv(
     path: Path,
-    target: Target,
+    target: RecordingTarget,
     known_sources: frozenset[str] = frozenset(),
     clock: Clock | None = None,
     progress: Progress | None = None,
     cancelled: Cancelled = lambda: False,
     signs: Collection[str] = STANDALONE_SIGNS,
-) -> Preview:
-    """What importing the recordings in a CSV would do; arguments as `preview_files`.
+) -> ImportPreview:
+    """Preview the import of the recordings in a CSV; arguments as for `preview_files`.
 
-    `signs` are those that the service takes.
+    `signs` are those that the service offers.
 
-    Columns are `path` and `group_id`, and where wanted `recorded_at` (ISO 8601; the file's own time if empty) and
-    `model` (a model, or `sign:` and a sign; `target` if empty). Paths are taken from where the CSV is. Commas,
-    semicolons and tabs part columns; text is UTF-8, or what Excel writes on Windows.
+    Columns are `path` and `group_id`, and optionally `recorded_at` (ISO 8601; the file's own time if empty) and `model`
+    (a model, or `sign:` and a sign; `target` if empty). Paths are relative to the CSV. Separators are commas,
+    semicolons or tabs; the encoding is UTF-8, or that of Excel on Windows.
 
     Raises:
-        IntakeError: it is no such list.
+        ImportFailed: it is no such list.
         OSError: it cannot be read.
     """
     rows = [_csv_row(number, cells, path.parent, target, signs) for number, cells in _csv_cells(path)]
     if not rows:
-        raise IntakeError(f"There is no recording in {path.name}: it has no line below its head.")
+        raise ImportFailed(f"There is no recording in {path.name}: it has no line below its head.")
     return _checked(rows, known_sources, clock or SystemClock(), progress, cancelled)
 
 
 def import_rows(
     library: Library,
-    rows: Iterable[IntakeRow],
+    rows: Iterable[ImportRow],
     common: TakeMetadata,
     queue: bool = False,
     progress: Progress | None = None,
     cancelled: Cancelled = lambda: False,
-) -> list[Imported]:
-    """Import rows of a preview, one after the other; one that fails does not keep the others back.
+) -> list[ImportOutcome]:
+    """Import rows of a preview, one after the other; a failed row does not stop the others.
 
     Args:
-        library: where to.
-        rows: those with an error are left out.
+        library: the destination.
+        rows: those with an error are skipped.
         common: tags, note, consent and protocol of all of them.
-        queue: put each in the line to be sent.
+        queue: whether to put each into the upload queue.
         progress: called with the number of rows done, and of all.
-        cancelled: asked before each row; what was imported so far stays.
+        cancelled: called before each row; True ends the import; what was imported so far stays.
     """
     wanted = [row for row in rows if row.error is None]
-    done: list[Imported] = []
+    done: list[ImportOutcome] = []
     for row in wanted:
         if cancelled():
             break
@@ -179,7 +179,7 @@ def import_rows(
     return done
 
 
-def _import(library: Library, row: IntakeRow, common: TakeMetadata, queue: bool) -> Imported:
+def _import(library: Library, row: ImportRow, common: TakeMetadata, queue: bool) -> ImportOutcome:
     recorded_at = row.recorded_at or common.recorded_at
     metadata = replace(common, group_id=row.group_id, recorded_at=recorded_at, target=row.target)
     try:
@@ -187,24 +187,24 @@ def _import(library: Library, row: IntakeRow, common: TakeMetadata, queue: bool)
         if queue:
             library.queue(take_id)
     except (OSError, ValueError, AudioError) as error:
-        return Imported(row, None, _words(error))
-    return Imported(row, take_id, None)
+        return ImportOutcome(row, None, _words(error))
+    return ImportOutcome(row, take_id, None)
 
 
 def _checked(
-    rows: list[IntakeRow],
+    rows: list[ImportRow],
     known_sources: frozenset[str],
     clock: Clock,
     progress: Progress | None,
     cancelled: Cancelled,
-) -> Preview:
-    checked: list[IntakeRow] = []
+) -> ImportPreview:
+    checked: list[ImportRow] = []
     seen: dict[str, int] = {}
     for row in rows:
         if cancelled():
             break
         if row.error is None:
-            row = _with_sound(row)  # noqa: PLW2901 - the same row, better known
+            row = _with_sound(row)  # noqa: PLW2901 - the same row with its sound
         if row.error is None:
             row = replace(row, error=_fault(row, seen, known_sources, clock.now()))  # noqa: PLW2901
         if row.sha256 is not None:
@@ -212,10 +212,10 @@ def _checked(
         checked.append(row)
         if progress is not None:
             progress(len(checked), len(rows))
-    return Preview(tuple(checked))
+    return ImportPreview(tuple(checked))
 
 
-def _with_sound(row: IntakeRow) -> IntakeRow:
+def _with_sound(row: ImportRow) -> ImportRow:
     try:
         content = row.path.read_bytes()
         duration_s = decode_file(content).duration_s
@@ -224,12 +224,12 @@ def _with_sound(row: IntakeRow) -> IntakeRow:
     return replace(row, duration_s=duration_s, sha256=hashlib.sha256(content).hexdigest())
 
 
-def _fault(row: IntakeRow, seen: dict[str, int], known_sources: frozenset[str], now: datetime) -> str | None:
+def _fault(row: ImportRow, seen: dict[str, int], known_sources: frozenset[str], now: datetime) -> str | None:
     fault = group_id_fault(row.group_id)
     if fault is not None:
         return fault
     if row.recorded_at is not None and row.recorded_at > now + CLOCK_DRIFT:
-        return "The time of the recording lies in the future. Correct it, or the clock of this computer."
+        return "The time of the recording is in the future. Correct it, or the clock of this computer."
     if row.duration_s is not None and row.duration_s < MIN_DURATION_S:
         return f"The recording is {row.duration_s:.1f} s long; the service takes {MIN_DURATION_S:.0f} s and more."
     if row.duration_s is not None and row.duration_s > MAX_DURATION_S:
@@ -242,26 +242,26 @@ def _fault(row: IntakeRow, seen: dict[str, int], known_sources: frozenset[str], 
 
 
 def _csv_cells(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Each line that is not empty, with its number, by the name of its column."""
+    """The number and the cells by column name of each line that is not empty."""
     reader = csv.reader(io.StringIO(_csv_text(path), newline=""), delimiter=_delimiter(_csv_text(path)))
     try:
         head = [name.strip().lower() for name in next(reader, [])]
         for needed in ("path", "group_id"):
             if needed not in head:
-                raise IntakeError(
+                raise ImportFailed(
                     f"{path.name} has no column {needed}. Its first line must name its columns: {','.join(COLUMNS)}."
                 )
         for cells in reader:
             if any(cell.strip() for cell in cells):
                 yield reader.line_num, dict(zip(head, (cell.strip() for cell in cells), strict=False))
     except csv.Error as error:
-        raise IntakeError(f"{path.name} is not a CSV file ({error}). Save it as CSV and try again.") from error
+        raise ImportFailed(f"{path.name} is not a CSV file ({error}). Save it as CSV and try again.") from error
 
 
 def _csv_text(path: Path) -> str:
     content = path.read_bytes()
     if b"\0" in content:
-        raise IntakeError(f"{path.name} is not a CSV file. Save it as CSV (UTF-8) and try again.")
+        raise ImportFailed(f"{path.name} is not a CSV file. Save it as CSV (UTF-8) and try again.")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -273,9 +273,11 @@ def _delimiter(text: str) -> str:
     return max(DELIMITERS, key=head.count)
 
 
-def _csv_row(number: int, cells: dict[str, str], folder: Path, default: Target, signs: Collection[str]) -> IntakeRow:
+def _csv_row(
+    number: int, cells: dict[str, str], folder: Path, default: RecordingTarget, signs: Collection[str]
+) -> ImportRow:
     path = folder / cells.get("path", "")
-    row = IntakeRow(number, path, cells.get("group_id", ""), None, default)
+    row = ImportRow(number, path, cells.get("group_id", ""), None, default)
     if not cells.get("path"):
         return replace(row, error="There is no path in this row.")
     if not path.is_file():
@@ -296,10 +298,10 @@ def _recorded_at(text: str, path: Path) -> tuple[datetime, tuple[str, ...]]:
     return moment, () if has_zone else ("The time has no zone and is taken as UTC.",)
 
 
-def _target(text: str, default: Target, signs: Collection[str]) -> Target:
+def _target(text: str, default: RecordingTarget, signs: Collection[str]) -> RecordingTarget:
     if not text:
         return default
-    target = Target.parse(text if ":" in text else f"model:{text}")
+    target = RecordingTarget.parse(text if ":" in text else f"model:{text}")
     known: Iterable[str] = ModelName if target.kind == "model" else signs
     if target.name not in set(known):
         raise ValueError(f"There is no {target.kind} {target.name}. There are: {', '.join(sorted(known))}.")
@@ -307,7 +309,7 @@ def _target(text: str, default: Target, signs: Collection[str]) -> Target:
 
 
 def _written_at(path: Path) -> datetime:
-    """When a file was last written, to the second: near the recording, and no more exact than that."""
+    """Modification time of a file, to the second: an approximation of the recording time."""
     return from_unix_seconds(path.stat().st_mtime).replace(microsecond=0)
 
 

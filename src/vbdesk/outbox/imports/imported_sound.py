@@ -1,6 +1,6 @@
-"""Sound of an imported file, decoded from memory at the file's own rate, for playing and for making it smaller.
+"""Decode an imported file from memory at its own rate, for playing and for encoding.
 
-Read block by block and counted: what a header says of the length, the channels or the rate reserves no memory.
+Reads block by block: a wrong length, channel count or rate in a header reserves no memory.
 """
 
 import io
@@ -27,7 +27,7 @@ _Block = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class SoundLength:
-    """How much sound a file holds."""
+    """Length of the sound in a file."""
 
     frames: int
     sample_rate: int
@@ -45,7 +45,7 @@ def decode_file(content: bytes) -> TakeAudio:
         UnsupportedAudio: it is none of them, or damaged.
         RecordingTooLong: it is too long to be held in memory.
     """
-    mono, sample_rate = bytearray(), 0  # grows in place; an array would have to be copied
+    mono, sample_rate = bytearray(), 0  # grows in place, unlike an array
     for block_rate, block in _counted_blocks(io.BytesIO(content)):
         sample_rate = block_rate
         mono += _to_int16(block.mean(axis=1)).tobytes()
@@ -53,7 +53,7 @@ def decode_file(content: bytes) -> TakeAudio:
 
 
 def measure_file(file: BinaryIO) -> SoundLength:
-    """Decode a file as `decode_file` does, and keep its length alone; the same errors."""
+    """Measure the length of a file; errors as for `decode_file`."""
     frames = sample_rate = 0
     for block_rate, block in _counted_blocks(file):
         sample_rate, frames = block_rate, frames + len(block)
@@ -61,7 +61,7 @@ def measure_file(file: BinaryIO) -> SoundLength:
 
 
 def _counted_blocks(file: BinaryIO) -> Iterator[tuple[int, _Block]]:
-    """Sampling rate and a block, shape (n, channels), again and again; one at least."""
+    """Yield the sampling rate and a block, shape (n, channels); at least one."""
     file.seek(0)
     is_m4a = identify(file) == "m4a"
     file.seek(0)
@@ -72,7 +72,7 @@ def _counted_blocks(file: BinaryIO) -> Iterator[tuple[int, _Block]]:
         first_rate = first_rate or sample_rate
         if sample_rate != first_rate or not 0 < sample_rate <= MAX_SAMPLE_RATE:
             raise UnsupportedAudio("The sampling rate in the file cannot be used.")
-        if not np.abs(block).max() <= LARGEST_VALUE:  # nor is it for what is not a number
+        if not np.abs(block).max() <= LARGEST_VALUE:  # also refuses NaN
             raise UnsupportedAudio("The file holds values that are not sound.")
         frames, samples = frames + len(block), samples + block.size
         if frames > MOST_FRAMES or samples > 2 * MOST_FRAMES:

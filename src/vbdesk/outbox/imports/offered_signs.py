@@ -1,4 +1,4 @@
-"""Which signs the service of a profile takes, kept for when it does not answer."""
+"""The signs that a profile's service offers, cached for when it does not answer."""
 
 from pathlib import Path
 from typing import Protocol
@@ -11,31 +11,31 @@ FILE_NAME = "offered-signs.json"
 
 
 class SignCatalog(Protocol):
-    """What is asked of a client."""
+    """The part of a client that is needed here."""
 
     def list(self) -> list[Sign]:
-        """Every sign that may be asked for by itself, those of a lab's own included."""
+        """Every sign that can be requested individually, including a lab's own."""
         ...
 
 
 class OfferedSigns:
-    """The signs of one service, the last answer in a small file. Both methods touch the disk: call them in a task."""
+    """The signs of one service; the last answer is in a small file. Both methods do file I/O: call them in a task."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE_NAME
 
     def known(self) -> tuple[Sign, ...]:
-        """As the service said last; before that, or if the file cannot be read, those that every service has."""
+        """The signs in the service's last answer; without a readable one, those that every service has."""
         try:
             return tuple(SignList.model_validate_json(self._path.read_bytes()).signs)
         except (OSError, ValueError):
             return every_service_has()
 
     def ask(self, signs: SignCatalog) -> tuple[Sign, ...]:
-        """As the service says now; kept for later.
+        """Read the signs from the service, and cache them.
 
         Raises:
-            OSError: the answer cannot be kept.
+            OSError: the answer cannot be stored.
             ClientError: as the client does.
         """
         answer = SignList(signs=signs.list())

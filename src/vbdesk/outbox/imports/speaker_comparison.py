@@ -1,7 +1,7 @@
-"""Whether a new recording sounds like the same person as the earlier ones of the subject.
+"""Whether a new recording sounds like the same person as the subject's earlier ones.
 
-It warns and never keeps anybody from sending: a cold, another microphone or a hoarse day change a voice, too. Voices
-are compared when they are needed and forgotten with the program: nothing of a voice is written beside the sound.
+It only warns: a cold, another microphone or hoarseness change a voice too. Voice embeddings live in memory only and are
+never stored.
 """
 
 from collections import OrderedDict
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from vbdesk.capture.encrypted_take import SealedError, TakeAudio
+from vbdesk.capture.encrypted_take import EncryptedFileError, TakeAudio
 from vbdesk.data_files import read_toml
 from vbdesk.outbox.imports.imported_sound import FULL_SCALE
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
@@ -27,7 +27,7 @@ from vbdesk.voice.level import active_rms
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
 from vbdesk.voice.speaker_embedding import WINDOW_FRAMES, embed_windows, mel_energies
 
-ENCODER_LEVEL = 10 ** (-30 / 20)  # RMS that the encoder was trained at
+ENCODER_LEVEL = 10 ** (-30 / 20)  # RMS level of the encoder's training data
 HOP_FRAMES = WINDOW_FRAMES // 2
 REMEMBERED = 200
 EMBEDDING = 256
@@ -37,8 +37,8 @@ _Heard = tuple[str, tuple[float, float] | None]
 """A take and the part of it that counts."""
 
 
-class GuardRules(BaseModel):
-    """The whole of resources/capture/speaker_guard.toml."""
+class SpeakerComparisonRules(BaseModel):
+    """The content of resources/capture/speaker_guard.toml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -57,32 +57,32 @@ class _Background(BaseModel):
 
 
 @cache
-def guard_rules() -> GuardRules:
-    """The rules that ship with the product."""
-    return GuardRules.model_validate(read_toml(resource("capture", "speaker_guard.toml")))
+def comparison_rules() -> SpeakerComparisonRules:
+    """The shipped rules."""
+    return SpeakerComparisonRules.model_validate(read_toml(resource("capture", "speaker_guard.toml")))
 
 
 @cache
 def background() -> Voice:
-    """What all voices have in common, shape (256,); taken away before two are compared."""
+    """The mean of many voices, shape (256,); subtracted before two voices are compared."""
     document = read_toml(resource("capture", "speaker_background.toml"))
     return np.asarray(_Background.model_validate(document).mean, np.float32)
 
 
 def similarity(one: Voice, other: Voice, common: Voice) -> float:
-    """Cosine of two voices, what is `common` to all voices taken away; -1 to 1."""
+    """Cosine similarity of two voices after subtracting `common`; -1 to 1."""
     a, b = one - common, other - common
     return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
-    """How alike a recording sounds to earlier ones.
+class SpeakerSimilarity:
+    """Similarity of a recording to earlier ones.
 
     Attributes:
-        similarity: to the nearest of them, up to 1; None when there is nothing to compare.
-        compared: how many earlier recordings it was compared with.
-        warning: one sentence when it is unlike all of them; None otherwise.
+        similarity: to the nearest of them, up to 1; None if there is nothing to compare.
+        compared: number of earlier recordings it was compared with.
+        warning: one sentence if it is unlike all of them; None otherwise.
     """
 
     similarity: float | None
@@ -91,8 +91,8 @@ class Likeness:
 
 
 def voice_of(audio: TakeAudio) -> Voice | None:
-    """What the voice in a recording is like, as a unit vector; None with too little speech to tell."""
-    rules = guard_rules()
+    """The embedding of the voice in a recording, as a unit vector; None with too little speech."""
+    rules = comparison_rules()
     samples = audio.samples[: round(rules.read_s * audio.sample_rate)]
     recording = from_samples(samples.astype(np.float32) / FULL_SCALE, audio.sample_rate)
     speech = _speech_only(recording, rules.heard_s)
@@ -104,30 +104,30 @@ def voice_of(audio: TakeAudio) -> Voice | None:
     return np.asarray(mean / np.linalg.norm(mean), np.float32)
 
 
-def compare(voice: Voice | None, earlier: Iterable[Voice]) -> Likeness:
-    """Compare a voice with earlier ones; one that is like any of them is no reason to warn."""
-    rules = guard_rules()
+def compare(voice: Voice | None, earlier: Iterable[Voice]) -> SpeakerSimilarity:
+    """Compare a voice with earlier ones; warns only if it is unlike all of them."""
+    rules = comparison_rules()
     similarities = [] if voice is None else [similarity(voice, other, background()) for other in earlier]
     if not similarities:
-        return Likeness(None, 0, None)
+        return SpeakerSimilarity(None, 0, None)
     nearest = max(similarities)
     warning = rules.warning if nearest < rules.unlike_below else None
-    return Likeness(nearest, len(similarities), warning)
+    return SpeakerSimilarity(nearest, len(similarities), warning)
 
 
-class SpeakerGuard:
-    """Compares takes with the earlier ones of their subject. Reads sound: call it in a task, one at a time."""
+class SpeakerComparison:
+    """Compares takes with their subject's earlier ones. Reads sound: call it in a task, one at a time."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
         self._voices: OrderedDict[_Heard, Voice | None] = OrderedDict()
 
-    def compare(self, audio: TakeAudio, group_id: str, without: str | None = None) -> Likeness:
-        """Compare a take with the newest earlier ones of `group_id`; `without` is its own id if it is one of them."""
+    def compare(self, audio: TakeAudio, group_id: str, without: str | None = None) -> SpeakerSimilarity:
+        """Compare a take with the newest earlier ones of `group_id`, except `without`, its own id."""
         items = [item for item in self._library.list(ItemFilter(group_id=group_id)) if item.take_id != without]
         if not items:
-            return Likeness(None, 0, None)
-        voices = (self._voice(item) for item in items[: guard_rules().earlier_takes])
+            return SpeakerSimilarity(None, 0, None)
+        voices = (self._voice(item) for item in items[: comparison_rules().earlier_takes])
         return compare(voice_of(audio), [voice for voice in voices if voice is not None])
 
     def _voice(self, item: RecordingItem) -> Voice | None:
@@ -135,7 +135,7 @@ class SpeakerGuard:
         if heard not in self._voices:
             try:
                 self._voices[heard] = voice_of(self._library.audio(item.take_id))
-            except (OSError, SealedError, AudioError):
+            except (OSError, EncryptedFileError, AudioError):
                 return None
             if len(self._voices) > REMEMBERED:
                 self._voices.popitem(last=False)
@@ -143,7 +143,7 @@ class SpeakerGuard:
 
 
 def _speech_only(recording: Recording, most_s: float) -> NDArray[np.float32]:
-    """The speech of a recording, pauses left out, up to `most_s`; shape (n,)."""
+    """The speech of a recording without pauses, up to `most_s`; shape (n,)."""
     pieces = [
         recording.samples[round(start * ANALYSIS_RATE) : round(end * ANALYSIS_RATE)]
         for start, end in detect_speech(recording).segments

@@ -1,6 +1,6 @@
-"""The check of a take, right after it was made: the service's own measures, in words for the person beside the patient.
+"""Check a take right after recording: the service's own measures, in words for the person who records.
 
-Limits and sentences are data: `resources/check.toml`; limits that the service has are the service's.
+Limits and sentences are data in `resources/check.toml`; the service's limits come from the contract.
 """
 
 import math
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from vbdesk.capture.encrypted_take import TakeAudio
-from vbdesk.capture.enhancement import Enhancement, frame_levels, judge_enhancement
+from vbdesk.capture.enhancement import Enhancement, detect_enhancement, frame_levels
 from vbdesk.capture.meter import SILENT_PEAK, overview
 from vbdesk.capture.room_check import silence_advice
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
@@ -31,14 +31,14 @@ OVERVIEW_POINTS = 2000
 TRIM_MARGIN_S = 0.5
 MIN_SPARED_S = 1.0
 FULL_SCALE = np.float32(32768.0)
-RESAMPLED, SPEECH_FOUND = 0.1, 0.5  # of the work, about
+RESAMPLED, SPEECH_FOUND = 0.1, 0.5  # shares of the work done, roughly
 
 Overall = Literal["good", "watch", "bad"]
 RowName = Literal["Length", "Speech", "Clarity", "Clipping", "Loudness"]
 
 
-class Verdict(StrEnum):
-    """How one measure stands to its limit."""
+class CheckRating(StrEnum):
+    """How a measure compares with its limit."""
 
     PASS = "pass"  # noqa: S105 - not a password
     WATCH = "watch"
@@ -47,17 +47,17 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckRow:
-    """One line of the check.
+    """One measure of the check.
 
     Attributes:
-        value: in `unit`; None when it could not be measured.
-        low, high: where passing begins and ends, in `unit`; None where there is no such limit.
+        value: in `unit`; None if it could not be measured.
+        low, high: the passing range, in `unit`; None for no limit.
         limit_text: the limit in words.
         sentence: what it means, and what to do if it is not good.
     """
 
     name: RowName
-    verdict: Verdict
+    verdict: CheckRating
     value: float | None
     unit: str
     low: float | None
@@ -67,18 +67,18 @@ class CheckRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class TakeCheck:
     """The check of one take.
 
     Attributes:
-        overall: `bad` when the service will likely call it inconclusive or refuse it.
-        sentence: the verdict in one sentence.
+        overall: `bad` if the service will likely call it inconclusive or refuse it.
+        sentence: the overall rating in one sentence.
         issues: codes as the service would report them.
         speech_s: seconds of speech.
-        suggested_trim_s: start and end that leave out silence at both ends; None if that spares less than a second.
+        suggested_trim_s: start and end without the silence at both ends; None if that saves less than a second.
         waveform: lowest and highest sample, shape (n, 2), for drawing.
-        quality: the figures, as JSON values, to be kept with the recording.
-        hints: sentences on what no row is about: sound that was lost or changed before it came here, and what to do.
+        quality: the figures, as JSON values, to be stored with the recording.
+        hints: sentences on sound that was lost or changed before it came here, and what to do.
     """
 
     rows: tuple[CheckRow, ...]
@@ -97,7 +97,7 @@ class _Data(BaseModel):
 
 
 class RowTexts(_Data):
-    """What is said of one measure, and how far above its limit "watch" reaches."""
+    """Texts of one measure, and how far above its limit "watch" reaches."""
 
     watch_span: float
     passed: str
@@ -107,14 +107,14 @@ class RowTexts(_Data):
 
 
 class LoudnessTexts(RowTexts):
-    """Loudness has an upper limit too."""
+    """Loudness also has an upper limit."""
 
     high_dbfs: float
     watch_high: str
 
 
 class OverallTexts(_Data):
-    """The verdict."""
+    """Texts of the overall rating."""
 
     good: str
     watch: str
@@ -122,14 +122,14 @@ class OverallTexts(_Data):
 
 
 class HintTexts(_Data):
-    """What is said of sound that was lost."""
+    """Texts about lost sound."""
 
     missing: str
     overflows: str
 
 
 class CheckTexts(_Data):
-    """The whole of resources/check.toml."""
+    """The content of resources/check.toml."""
 
     length: RowTexts
     length_too_long: str
@@ -143,7 +143,7 @@ class CheckTexts(_Data):
 
 
 def read_check_texts(path: Path) -> CheckTexts:
-    """Read and check `path`.
+    """Read and validate `path`.
 
     Raises:
         pydantic.ValidationError: a text is missing or unknown.
@@ -153,16 +153,16 @@ def read_check_texts(path: Path) -> CheckTexts:
 
 @cache
 def check_texts() -> CheckTexts:
-    """The texts that ship with the product, read once per process."""
+    """The shipped texts, read once per process."""
     return read_check_texts(resource("check.toml"))
 
 
-def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda share: None) -> Check:
-    """Check a take: some seconds of work for 20 minutes of sound, so not on the thread of a window.
+def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda share: None) -> TakeCheck:
+    """Check a take: takes seconds for 20 minutes of sound, so not on the GUI thread.
 
     Args:
         audio: the take.
-        progress: called with the share that is done, 0 to 1.
+    progress: called with the share of the work done, 0 to 1.
 
     Raises:
         ValueError: there is no sound at all.
@@ -182,14 +182,14 @@ def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda shar
         _clipping(quality, texts.clipping),
         _loudness(quality, texts.loudness),
     )
-    overall, sentence = _verdict(rows, texts.overall)
+    overall, sentence = _overall_rating(rows, texts.overall)
     if max(audio.samples.max(), -int(audio.samples.min())) <= SILENT_PEAK:
         overall, sentence = "bad", f"{texts.overall.bad} {silence_advice()}"
-    enhancement = judge_enhancement(frame_levels(audio.samples, audio.sample_rate))
+    enhancement = detect_enhancement(frame_levels(audio.samples, audio.sample_rate))
     figures = _figures(quality)
     if enhancement.enhancement is not Enhancement.NONE:
         figures["enhancement"] = str(enhancement.enhancement)
-    check = Check(
+    check = TakeCheck(
         rows=rows,
         overall=overall,
         sentence=sentence,
@@ -205,7 +205,7 @@ def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda shar
 
 
 def _lost(audio: TakeAudio, texts: HintTexts) -> list[str]:
-    """What the manifest says of sound that never came."""
+    """Sentences on lost sound, from the manifest."""
     missing_s, overflows = float(audio.closing.get("missing_s", 0.0)), int(audio.closing.get("overflows", 0))
     if missing_s > 0:
         return [texts.missing.format(missing_s=missing_s)]
@@ -223,7 +223,7 @@ def _trim(activity: SpeechActivity, duration_s: float) -> tuple[float, float] | 
 def _length(duration_s: float, texts: CheckTexts) -> CheckRow:
     words = texts.length
     if duration_s > MAX_DURATION_S:
-        verdict = Verdict.FAIL
+        verdict = CheckRating.FAIL
         sentence = texts.length_too_long
     else:
         verdict = _at_least(duration_s, MIN_DURATION_S, words.watch_span)
@@ -236,7 +236,7 @@ def _speech(quality: Quality, words: RowTexts) -> CheckRow:
     limit = quality_rules().issues.insufficient_speech.voice_percentage_below
     value = quality.voice_percentage
     too_little = "insufficient_speech" in quality.issues
-    verdict = Verdict.FAIL if too_little else _at_least(value, limit, words.watch_span)
+    verdict = CheckRating.FAIL if too_little else _at_least(value, limit, words.watch_span)
     sentence = _sentence(words, verdict, value=value, limit=limit, speech_s=quality.speech_seconds)
     return CheckRow("Speech", verdict, value, "%", limit, None, words.limit.format(limit=limit), sentence)
 
@@ -246,7 +246,7 @@ def _clarity(quality: Quality, texts: CheckTexts) -> CheckRow:
     value = quality.audio_clarity
     limit_text = words.limit.format(limit=limit)
     if value is None:
-        return CheckRow("Clarity", Verdict.WATCH, None, "", limit, None, limit_text, texts.clarity_unmeasured)
+        return CheckRow("Clarity", CheckRating.WATCH, None, "", limit, None, limit_text, texts.clarity_unmeasured)
     verdict = _at_least(value, limit, words.watch_span)
     sentence = _sentence(words, verdict, value=value, limit=limit)
     return CheckRow("Clarity", verdict, value, "", limit, None, limit_text, sentence)
@@ -266,28 +266,28 @@ def _loudness(quality: Quality, words: LoudnessTexts) -> CheckRow:
     verdict = _at_least(value, limit, words.watch_span)
     sentence = _sentence(words, verdict, value=value, limit=limit)
     if value > words.high_dbfs:
-        verdict, sentence = Verdict.WATCH, words.watch_high
+        verdict, sentence = CheckRating.WATCH, words.watch_high
     limit_text = words.limit.format(limit=limit, high=words.high_dbfs)
     return CheckRow("Loudness", verdict, _finite(value), "dB", limit, words.high_dbfs, limit_text, sentence)
 
 
-def _at_least(value: float, limit: float, watch_span: float) -> Verdict:
+def _at_least(value: float, limit: float, watch_span: float) -> CheckRating:
     if value < limit:
-        return Verdict.FAIL
-    return Verdict.WATCH if value < limit + watch_span else Verdict.PASS
+        return CheckRating.FAIL
+    return CheckRating.WATCH if value < limit + watch_span else CheckRating.PASS
 
 
-def _sentence(words: RowTexts, verdict: Verdict, **values: float) -> str:
-    text = {Verdict.PASS: words.passed, Verdict.WATCH: words.watch, Verdict.FAIL: words.fail}[verdict]
+def _sentence(words: RowTexts, verdict: CheckRating, **values: float) -> str:
+    text = {CheckRating.PASS: words.passed, CheckRating.WATCH: words.watch, CheckRating.FAIL: words.fail}[verdict]
     return text.format(**values)
 
 
-def _verdict(rows: tuple[CheckRow, ...], texts: OverallTexts) -> tuple[Overall, str]:
-    """The worst row speaks for the take; the first one of several."""
-    failing = next((row for row in rows if row.verdict is Verdict.FAIL), None)
+def _overall_rating(rows: tuple[CheckRow, ...], texts: OverallTexts) -> tuple[Overall, str]:
+    """The worst row determines the rating; of several, the first."""
+    failing = next((row for row in rows if row.verdict is CheckRating.FAIL), None)
     if failing is not None:
         return "bad", f"{texts.bad} {failing.sentence}"
-    doubtful = next((row for row in rows if row.verdict is Verdict.WATCH), None)
+    doubtful = next((row for row in rows if row.verdict is CheckRating.WATCH), None)
     if doubtful is not None:
         return "watch", f"{texts.watch} {doubtful.sentence}"
     return "good", texts.good

@@ -1,1 +1,1 @@
-"""The recordings of one profile on this computer: sealed, proved, and what may be done with them."""
+"""The recordings of one profile on this computer: encrypted, authenticated, and their operations."""

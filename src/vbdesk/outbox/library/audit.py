@@ -1,13 +1,13 @@
-"""The audit log: who did what with which recording and when, so kept that nobody can change it unseen.
+"""The audit log: who did what with which recording and when; any change to it is detected.
 
-Entries are only ever added, each in the transaction of the change it tells of. Each carries a MAC over itself and the
-MAC before it, under a key derived from the library's: an entry that was changed, moved, left out or made by somebody
-else breaks the chain there. Number and MAC of the last one are the head, kept in the row of `library` and renewed by
-every change of the library: a log that was cut at its end, or put back as it once was, does not fit its head. What
-cannot be seen from inside is a whole folder put back as it once was.
+Entries are only added, each in the transaction of the change that it records. Each carries a MAC over itself and the
+MAC before it, under a key derived from the library's. A changed, moved, removed or foreign entry breaks this chain.
+The head holds number and MAC of the last entry. It is stored in the row of `library` and renewed by every change of
+the library: a log that was truncated, or replaced by an older one, does not match its head. Replacing the whole folder
+by an older one cannot be detected here.
 
-An entry tells nothing of what was said, found or written, and names nobody: take ids are made at random, and the
-account stands for whoever uses it.
+An entry holds nothing that was said, measured or written, and names nobody: take ids are random, and the account id
+represents the user.
 """
 
 import hmac
@@ -21,22 +21,22 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnSeal, InvalidTag
+from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnCipher, InvalidTag
 from vbdesk.outbox.library.rows import lenient
 
 _DETAIL = re.compile(r"[a-z0-9_=:., -]{0,80}")
 _COUNT_BYTES = 8
 
 
-class Part(StrEnum):
+class AuditPart(StrEnum):
     """Which part of vbdesk acted."""
 
     DESK = "desk"
-    COURIER = "courier"
+    SYNC_WORKER = "courier"
     COMMAND_LINE = "command line"
 
 
-class Deed(StrEnum):
+class AuditAction(StrEnum):
     """What was done."""
 
     OPENED = "library opened"
@@ -57,8 +57,8 @@ class Deed(StrEnum):
     TAKEN_BACK = "taken back from a bundle"
     TAKEN_IN = "taken in from a bundle"
     EXPORTED = "exported"
-    PUT_AWAY = "put away"
-    BROUGHT_BACK = "brought back"
+    TRASHED = "put away"
+    RESTORED_FROM_TRASH = "brought back"
     SOUND_REMOVED = "sound removed"
     PARTS_RECOVERED = "readable parts of damaged sound recovered"
     DAMAGED_KEPT = "damaged sound kept aside"
@@ -71,10 +71,10 @@ class Deed(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Actor:
-    """Who acts: a part of vbdesk, for the account of the profile. The system's user is a name, so it is not kept."""
+class AuditActor:
+    """Who acts: a part of vbdesk, for the profile's account. The system's user is a name, so it is not stored."""
 
-    part: Part = Part.DESK
+    part: AuditPart = AuditPart.DESK
     account_id: str = ""
 
     def __str__(self) -> str:
@@ -82,15 +82,15 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of the log.
+class AuditEntry:
+    """One entry of the log.
 
     Attributes:
         seq: counts from 1.
         at: the time of day in UTC, ISO 8601, by this computer's clock.
-        who: part and account, see `Actor`.
-        take_id: which recording; None where it was none in particular.
-        detail: a word or a number more.
+        who: part and account, see `AuditActor`.
+        take_id: the recording; None if the action concerns no single recording.
+        detail: one more word or number.
     """
 
     seq: int
@@ -103,7 +103,7 @@ class Entry:
 
     @property
     def moment(self) -> datetime:
-        """When, aware."""
+        """When it was done, aware."""
         return datetime.fromisoformat(self.at)
 
     @property
@@ -113,25 +113,25 @@ class Entry:
 
     @property
     def account_id(self) -> str:
-        """For which account."""
+        """For which account it acted."""
         return self.who.partition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """Where the log ends."""
+class AuditHead:
+    """Number and MAC of the last entry."""
 
     count: int = 0
     mac: bytes = bytes(MAC_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
-    """What came of reading the whole log.
+class AuditVerification:
+    """Result of verifying the whole log.
 
     Attributes:
-        count: how many entries there are.
-        broken_at: the first entry that is not as it was written; None when all are.
+        count: number of intact entries.
+        broken_at: the first entry that is not as it was written; None if all are.
         sentence: for a person.
     """
 
@@ -141,28 +141,28 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether the log is whole."""
+        """Whether the log is intact."""
         return self.broken_at is None
 
 
 class AuditLog:
-    """The log of one library, written to within the transactions of its store."""
+    """Writes the log of one library, within the transactions of its store."""
 
-    def __init__(self, database: sqlite3.Connection, seal: ColumnSeal, actor: Actor) -> None:
-        self._database, self._seal = database, seal
+    def __init__(self, database: sqlite3.Connection, cipher: ColumnCipher, actor: AuditActor) -> None:
+        self._database, self._cipher = database, cipher
         self.actor = actor
         self._kept: bytes | None = None
-        self._head: Head | None = None
+        self._head: AuditHead | None = None
 
     def begin_change(self, kept: bytes | None, version: int) -> None:
-        """A transaction has begun, at this version of the library and with this head in its row."""
-        self._kept, self._head = kept, _open_head(self._seal, kept, version)
+        """Begin a transaction at this version of the library, with the head stored in its row."""
+        self._kept, self._head = kept, _open_head(self._cipher, kept, version)
 
     def end_change(self, version: int) -> bytes | None:
-        """The head to keep at the end of the transaction. One that was not ours stays, so that it is found out."""
-        return self._kept if self._head is None else seal_head(self._seal, self._head, version)
+        """The head to store at the end of the transaction. A foreign head stays, so that it is detected."""
+        return self._kept if self._head is None else seal_head(self._cipher, self._head, version)
 
-    def note(self, at: str, what: Deed, take_id: str | None, detail: str, part: Part | None) -> None:
+    def note(self, at: str, what: AuditAction, take_id: str | None, detail: str, part: AuditPart | None) -> None:
         """Add an entry. Within a transaction.
 
         Raises:
@@ -171,35 +171,35 @@ class AuditLog:
         if not _DETAIL.fullmatch(detail):
             raise ValueError("A detail of the audit log holds small letters and digits alone.")
         last, mac = self._last()
-        head = self._head or Head(last, mac)
-        who = str(self.actor if part is None else Actor(part, self.actor.account_id))
+        head = self._head or AuditHead(last, mac)
+        who = str(self.actor if part is None else AuditActor(part, self.actor.account_id))
         columns = (max(last, head.count) + 1, at, who, str(what), take_id, detail)
-        mac = _entry_mac(self._seal, head.mac, columns)
+        mac = _entry_mac(self._cipher, head.mac, columns)
         self._database.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, mac))
         if self._head is not None:
-            self._head = Head(columns[0], mac)
+            self._head = AuditHead(columns[0], mac)
 
     def _last(self) -> tuple[int, bytes]:
         row = self._database.execute("SELECT seq, mac FROM audit ORDER BY seq DESC LIMIT 1").fetchone()
-        return (0, Head().mac) if row is None else (row["seq"], row["mac"])
+        return (0, AuditHead().mac) if row is None else (row["seq"], row["mac"])
 
 
-def seal_head(seal: ColumnSeal, head: Head, version: int) -> bytes:
+def seal_head(cipher: ColumnCipher, head: AuditHead, version: int) -> bytes:
     """The head as it is kept at `version` of the library: nobody without the key can make another."""
     plain = head.count.to_bytes(_COUNT_BYTES, "big") + head.mac
-    return plain + seal.mac_of(f"audit-head/{version}/{plain.hex()}")
+    return plain + cipher.mac_of(f"audit-head/{version}/{plain.hex()}")
 
 
-def _open_head(seal: ColumnSeal, kept: bytes | None, version: int) -> Head | None:
+def _open_head(cipher: ColumnCipher, kept: bytes | None, version: int) -> AuditHead | None:
     """The head; None where there is none, or it is not that of this version."""
     if kept is None:
         return None
-    head = Head(int.from_bytes(kept[:_COUNT_BYTES], "big"), kept[_COUNT_BYTES : _COUNT_BYTES + MAC_BYTES])
-    return head if hmac.compare_digest(kept, seal_head(seal, head, version)) else None
+    head = AuditHead(int.from_bytes(kept[:_COUNT_BYTES], "big"), kept[_COUNT_BYTES : _COUNT_BYTES + MAC_BYTES])
+    return head if hmac.compare_digest(kept, seal_head(cipher, head, version)) else None
 
 
-def _entry_mac(seal: ColumnSeal, before: bytes, columns: tuple[object, ...]) -> bytes:
-    return seal.mac_of(f"audit/{before.hex()}/{json.dumps(columns, separators=(',', ':'))}")
+def _entry_mac(cipher: ColumnCipher, before: bytes, columns: tuple[object, ...]) -> bytes:
+    return cipher.mac_of(f"audit/{before.hex()}/{json.dumps(columns, separators=(',', ':'))}")
 
 
 # Reading: with a connection of its own, also while the library is open elsewhere
@@ -214,26 +214,26 @@ class AuditReader:
         Raises:
             AuditUnreadable: there is no library of this version, or it belongs to another key.
         """
-        self._path, self._seal = library_folder / "library.sqlite", ColumnSeal(key)
+        self._path, self._cipher = library_folder / "library.sqlite", ColumnCipher(key)
         with self._reading() as database:
             row = database.execute("SELECT key_check, audit_head FROM library").fetchone()
             try:
-                self._seal.open(row["key_check"], "library")
+                self._cipher.decrypt(row["key_check"], "library")
             except InvalidTag:
                 raise AuditUnreadable("The recordings here belong to another key.") from None
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[AuditEntry]:
         """Every entry, oldest first, whether or not the log is whole. Raises AuditUnreadable."""
         with self._reading() as database:
             return list(_entries(database))
 
-    def verify(self) -> Verification:
+    def verify(self) -> AuditVerification:
         """Follow the chain from its first entry to its head. Raises AuditUnreadable."""
         with self._reading() as database:
             database.execute("BEGIN")  # entries and head of one moment
             library = database.execute("SELECT version, audit_head FROM library").fetchone()
-            head = _open_head(self._seal, library["audit_head"], library["version"])
-            return _follow(self._seal, _entries(database), head)
+            head = _open_head(self._cipher, library["audit_head"], library["version"])
+            return _follow(self._cipher, _entries(database), head)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -256,38 +256,38 @@ class AuditUnreadable(Exception):
     """The log cannot be read at all; `str(error)` is one sentence for a person."""
 
 
-def _entries(database: sqlite3.Connection) -> Iterator[Entry]:
+def _entries(database: sqlite3.Connection) -> Iterator[AuditEntry]:
     for row in database.execute("SELECT seq, at, who, what, take_id, detail, mac FROM audit ORDER BY seq"):
         at, who, what, detail = (_text(row[name]) for name in ("at", "who", "what", "detail"))
         take_id = None if row["take_id"] is None else _text(row["take_id"])
-        yield Entry(row["seq"], at, who, what, take_id, detail, row["mac"])
+        yield AuditEntry(row["seq"], at, who, what, take_id, detail, row["mac"])
 
 
 def _text(value: object) -> str:
-    """What stands in a column, whatever somebody has put there."""
+    """A column as text, even if somebody else has written another type."""
     return value if isinstance(value, str) else repr(value)
 
 
-def _follow(seal: ColumnSeal, entries: Iterator[Entry], head: Head | None) -> Verification:
-    count, mac = 0, Head().mac
+def _follow(cipher: ColumnCipher, entries: Iterator[AuditEntry], head: AuditHead | None) -> AuditVerification:
+    count, mac = 0, AuditHead().mac
     for entry in entries:
         due = count + 1
         if entry.seq != due:
             return _broken(count, due, f"Entry {due} is missing.")
         columns = (entry.seq, entry.at, entry.who, entry.what, entry.take_id, entry.detail)
-        if entry.mac != _entry_mac(seal, mac, columns):
+        if entry.mac != _entry_mac(cipher, mac, columns):
             return _broken(count, due, f"Entry {due} is not as vbdesk wrote it, or does not belong there.")
         count, mac = due, entry.mac
     if head is None:
-        return _broken(count, count + 1, "What tells where the log ends was changed, so entries may be missing there.")
+        return _broken(count, count + 1, "The mark at the end of the log was changed, so entries may be missing there.")
     if count < head.count:
         gap = f"Entry {head.count} is" if head.count == count + 1 else f"Entries {count + 1} to {head.count} are"
         return _broken(count, count + 1, f"{gap} missing at its end.")
     if (count, mac) != (head.count, head.mac):
         return _broken(count, head.count + 1, f"Entry {head.count + 1} was added by somebody else.")
     span = f"it runs from entry 1 to entry {count}" if count else "it has no entry yet"
-    return Verification(count, None, f"The audit log is whole: {span}, and nothing was changed.")
+    return AuditVerification(count, None, f"The audit log is whole: {span}, and nothing was changed.")
 
 
-def _broken(count: int, broken_at: int, what: str) -> Verification:
-    return Verification(count, broken_at, f"The audit log was changed. {what}")
+def _broken(count: int, broken_at: int, what: str) -> AuditVerification:
+    return AuditVerification(count, broken_at, f"The audit log was changed. {what}")

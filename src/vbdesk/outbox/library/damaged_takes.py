@@ -1,7 +1,7 @@
-"""What a person decides about a take whose file is damaged: recover its readable parts, keep the file, or delete it.
+"""What a person does with a damaged take: recover its readable parts, keep the file, or delete it.
 
-The file stays in the recorder's folder, and is offered, until then. A recovered or kept one moves to the folder
-`damaged` of the library and is never deleted automatically.
+Until then the file stays in the recorder's folder and is offered. A recovered or kept file moves to the library's
+folder `damaged` and is never deleted automatically.
 """
 
 import uuid
@@ -11,9 +11,9 @@ from pathlib import Path
 
 from vbdesk.capture.crash_recovery import offer_parts, recover_parts
 from vbdesk.capture.damaged_take import Salvage, salvage
-from vbdesk.capture.encrypted_take import Damaged, sync_folder
+from vbdesk.capture.encrypted_take import FileDamaged, sync_folder
 from vbdesk.capture.take_keys import shred
-from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.store import Store
 from vbdesk.privacy import make_private
 
@@ -21,18 +21,18 @@ FOLDER = "damaged"
 
 
 class DamagedTakes:
-    """Decisions about damaged takes, each noted in the audit log."""
+    """Operations on damaged takes, each recorded in the audit log."""
 
     def __init__(self, store: Store, recording_folder: Path, readable: Callable[[str], Salvage]) -> None:
-        """Make it; `readable` tells what can be read of the sound of a recording of the library."""
+        """Make it; `readable` finds the readable parts of a library recording's sound."""
         self._store, self._recording_folder, self._readable = store, recording_folder, readable
         self.folder = store.folder / FOLDER
 
     def recover(self, path: Path) -> int:
-        """Make takes of the readable parts of a leftover, to be offered; its file is kept. Returns how many.
+        """Make takes of the readable parts of a leftover; its file is kept. Returns how many.
 
         Raises:
-            SealedError: nothing can be read.
+            EncryptedFileError: nothing can be read.
             OSError: the disk refused; nothing was changed.
         """
         found = salvage(path, self._store.key)
@@ -43,36 +43,36 @@ class DamagedTakes:
             for part in parts:
                 part.unlink(missing_ok=True)
             raise
-        self._note(Deed.PARTS_RECOVERED, path.stem, _figures(found))
+        self._note(AuditAction.PARTS_RECOVERED, path.stem, _figures(found))
         offer_parts(parts)
         return len(parts)
 
     def recover_sound(self, take_id: str) -> int:
-        """Make takes of the readable parts of a recording of the library, to be offered; it stays as it is.
+        """Make takes of the readable parts of a library recording, which stays as it is. Returns how many.
 
-        Returns how many. Raises as `recover`, and UnknownTake.
+        Raises as `recover`, and UnknownTake.
         """
         found = self._readable(take_id)
         parts = self._recover(found, take_id)
-        self._note(Deed.PARTS_RECOVERED, take_id, _figures(found))
+        self._note(AuditAction.PARTS_RECOVERED, take_id, _figures(found))
         offer_parts(parts)
         return len(parts)
 
     def keep(self, path: Path) -> None:
-        """Keep the file of a leftover aside, and offer it no more. Raises OSError."""
+        """Move a leftover's file aside, and stop offering it. Raises OSError."""
         self._keep(path)
-        self._note(Deed.DAMAGED_KEPT, path.stem)
+        self._note(AuditAction.DAMAGED_KEPT, path.stem)
 
     def delete(self, path: Path) -> None:
         """Delete a leftover, its key first. Raises OSError."""
-        with suppress(OSError):  # its rights may be what is wrong with it
+        with suppress(OSError):  # its permissions may be the damage
             path.chmod(0o600)
         shred(path)
-        self._note(Deed.DAMAGED_DELETED, path.stem)
+        self._note(AuditAction.DAMAGED_DELETED, path.stem)
 
     def _recover(self, found: Salvage, name: str) -> list[Path]:
         if not found.parts:
-            raise Damaged("None of its sound can be read.")
+            raise FileDamaged("None of its sound can be read.")
         return recover_parts(found, self._recording_folder, name, self._store.key)
 
     def _keep(self, path: Path) -> None:
@@ -85,7 +85,7 @@ class DamagedTakes:
         path.replace(target)
         sync_folder(self.folder)
 
-    def _note(self, what: Deed, name: str, detail: str = "") -> None:
+    def _note(self, what: AuditAction, name: str, detail: str = "") -> None:
         with self._store.changing():
             self._store.note(what, name if _is_id(name) else None, detail)
 
@@ -95,7 +95,7 @@ def _figures(found: Salvage) -> str:
 
 
 def _is_id(name: str) -> bool:
-    """Whether a file has a name of ours: somebody else's may name a person."""
+    """Whether a file name is an id of ours; another name may identify a person."""
     try:
         return str(uuid.UUID(name)) == name
     except ValueError:

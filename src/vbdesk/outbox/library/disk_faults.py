@@ -1,4 +1,4 @@
-"""Faults of the disk: which errors mean that it is full, write-protected or gone, and what to tell a person."""
+"""Disk faults: which errors mean full, write-protected or gone, and what to tell a person."""
 
 import errno
 import sqlite3
@@ -6,20 +6,20 @@ from enum import StrEnum
 
 
 class DiskFault(StrEnum):
-    """Why the disk does not take or give data."""
+    """Why the disk refuses to write or read."""
 
     FULL = "full"
     QUOTA = "quota"
     READ_ONLY = "read_only"
     GONE = "gone"
     BUSY = "busy"  # another program holds the database
-    UNKNOWN = "unknown"  # an error of the database that names no cause
+    UNKNOWN = "unknown"  # a database error without a cause
 
 
 _BY_ERRNO = {
     errno.ENOSPC: DiskFault.FULL,
     errno.EDQUOT: DiskFault.QUOTA,
-    errno.EFBIG: DiskFault.QUOTA,  # the limit of this account on the size of a file
+    errno.EFBIG: DiskFault.QUOTA,  # the account's limit on file size
     errno.EROFS: DiskFault.READ_ONLY,
     errno.EIO: DiskFault.GONE,
     errno.ENODEV: DiskFault.GONE,
@@ -32,7 +32,7 @@ _BY_SQLITE = (
     ("SQLITE_READONLY", DiskFault.READ_ONLY),
     ("SQLITE_BUSY", DiskFault.BUSY),
     ("SQLITE_LOCKED", DiskFault.BUSY),
-    ("SQLITE_IOERR", DiskFault.GONE),  # SQLite reports a used-up quota so, too
+    ("SQLITE_IOERR", DiskFault.GONE),  # also reported for a used-up quota
     ("SQLITE_CANTOPEN", DiskFault.GONE),
     ("SQLITE_PERM", DiskFault.READ_ONLY),
 )
@@ -50,7 +50,7 @@ _WORDS = {
 
 
 def disk_fault(error: BaseException | None) -> DiskFault | None:
-    """The fault of the disk that `error` stands for; None where it is no error of a disk."""
+    """The disk fault that `error` means; None if it is no disk error."""
     if isinstance(error, sqlite3.Error):
         name = getattr(error, "sqlite_errorname", None) or ""
         return next((fault for prefix, fault in _BY_SQLITE if name.startswith(prefix)), DiskFault.UNKNOWN)
@@ -58,18 +58,18 @@ def disk_fault(error: BaseException | None) -> DiskFault | None:
 
 
 def waiting_sentence(error: BaseException) -> str:
-    """What to say while the recordings wait for the disk."""
+    """What to say while recordings wait for the disk."""
     what, remedy = _WORDS[disk_fault(error) or DiskFault.UNKNOWN]
     return f"{what} Nothing is lost. {remedy}, and the recordings go on automatically."
 
 
 def refused_sentence(fault: DiskFault) -> str:
-    """What to say where one thing that a person wanted was refused by the disk."""
+    """What to say when the disk refused one operation."""
     what, remedy = _WORDS[fault]
     return f"{what} {remedy}, then try again."
 
 
 def stopped_sentence(fault: DiskFault) -> str:
-    """What to say where a command has stopped because of the disk."""
+    """What to say when a command stopped because of the disk."""
     what, remedy = _WORDS[fault]
     return f"{what} Nothing is lost. {remedy}, then run the command again."

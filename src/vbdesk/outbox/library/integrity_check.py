@@ -1,19 +1,19 @@
-"""What a library finds out about itself when it is opened: whether somebody else has written in it, or parts miss.
+"""What a library checks when it is opened: foreign changes and missing parts.
 
-What can be told: a row that was changed, exchanged or put back in an older form; a row that was removed; an event that
-was removed; a table, index, trigger or view that is not ours; an older database, with or without the file of its mark;
-the whole folder put back, as long as the keyring has a mark; files that belong to nothing, and sounds that are missing.
-What cannot: the whole folder of a profile whose keys are kept for the session only. It is as the desk left it at that
-time, and only the service knows better.
+Detected: a row that was changed, moved, replaced by an older one, or removed; a removed event; a foreign table, index,
+trigger or view; an older database, with or without the file of its mark; an older folder, if the keyring has a mark;
+files without a recording, and missing sounds.
+Not detected: an older folder of a profile whose keys live for one session only. It is consistent, and only the service
+knows newer data.
 
-What is wrong with the list as a whole is a finding: it is kept in the settings, and nothing is sent until a person has
-accepted the list as it is.
+Damage to the list as a whole is a finding. It is stored in the settings, and nothing is sent until a person accepts
+the list.
 """
 
 import json
 import sqlite3
 
-from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.rollback_detection import KeyringReading
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import FOLLOW, ROWS_MISSING, SEND, STRUCTURE_CHANGED, Store
@@ -23,8 +23,8 @@ OLDER_COPY = (
     "list back if there is one."
 )
 MARK_MISSING = (
-    "The file that tells how far the list of recordings had come is missing or damaged, so an older copy may have been "
-    "put back. Compare the list with your notes."
+    "The file with the version of the list of recordings is missing or damaged, so an older copy may have been put "
+    "back. Compare the list with your notes."
 )
 KEYRING_MARK_MISSING = (
     "The keyring of this computer does not tell how far the list of recordings had come. The keyring was emptied or "
@@ -64,18 +64,18 @@ FAULTY = (
 )
 
 
-def examine(
+def check_library(
     store: Store, missing: list[str], unclaimed: list[str], keyring: KeyringReading | None = None
 ) -> tuple[str, ...]:
-    """Look at the library as a whole, and mend what can be mended.
+    """Check the library as a whole, and repair what can be repaired.
 
-    Rows are proved one by one as they are read (`rows.item_of`), so that 10,000 of them keep nobody waiting here.
+    Rows are authenticated one by one as they are read (`rows.item_of`), so that a long list opens quickly.
 
     Args:
-        store: the library's; what is found amiss with the list as a whole is told as its `findings`.
-        missing: recordings whose sound is missing, as `Sounds.tidy` found.
+        store: the library's; damage to the list as a whole goes to its `findings`.
+        missing: recordings whose sound is missing, as `SoundFiles.tidy` found.
         unclaimed: files that belong to no recording.
-        keyring: what the keyring says of the mark; None where none is kept in it.
+        keyring: what the keyring says about the mark; None if it holds none.
 
     Returns:
         One sentence for each other thing that a person should know.
@@ -86,7 +86,7 @@ def examine(
     expected = _expected_marks(store)
     if not store.is_whole():
         found.append(ROWS_MISSING)
-        store.count_rows_anew()
+        store.recount_rows()
     in_file = store.mark_file.read()
     if in_file is None and _FILE in expected:
         found.append(MARK_MISSING)
@@ -94,9 +94,9 @@ def examine(
         found.append(OLDER_COPY)
     _hold(store, found)
     if keyring is not None:
-        take_in_keyring(store, keyring)
+        compare_with_keyring(store, keyring)
     _restore_events(store)
-    if not store.held and _FILE not in expected:
+    if not store.sending_blocked and _FILE not in expected:
         _expect(store, _FILE)
     said = []
     if missing:
@@ -106,8 +106,8 @@ def examine(
     return tuple(said)
 
 
-def take_in_keyring(store: Store, keyring: KeyringReading) -> None:
-    """Compare the list with what the keyring says; while it does not answer, nothing is sent."""
+def compare_with_keyring(store: Store, keyring: KeyringReading) -> None:
+    """Compare the list with the keyring's mark; while the keyring does not answer, sending is blocked."""
     store.unknown = keyring.fault
     if keyring.fault is not None:
         return
@@ -118,46 +118,46 @@ def take_in_keyring(store: Store, keyring: KeyringReading) -> None:
 
 
 def keyring_was_written(store: Store) -> None:
-    """From now on it is a finding if the keyring has no mark."""
+    """Note that the keyring has a mark; from now on a missing one is a finding."""
     if _KEYRING not in _expected_marks(store):
         _expect(store, _KEYRING)
 
 
-def accept(store: Store) -> None:
-    """A person takes the list as it is for the newest one; everything in the line is searched for before it is sent.
+def accept_findings(store: Store) -> None:
+    """Accept the list as the newest one; everything in the queue is searched for before it is sent.
 
-    Versions go on from the highest mark, so that every earlier state of the list counts as older from now on.
+    Versions continue from the highest mark, so every earlier state of the list counts as older from now on.
     """
     before = store.version()
     with store.changing():
-        store.count_rows_anew()
+        store.recount_rows()
         store.skip_versions(store.highest_mark)
         store.drop("settings", _FINDINGS)
         store.keep_setting(_MARKS, _FILE.encode())
         search_first(store)
-        store.note(Deed.COPY_ACCEPTED, detail=f"version {before}")
-        store.mark_file.write(store.version())  # before the list is: one ahead is a finding still, none would be lost
+        store.note(AuditAction.COPY_ACCEPTED, detail=f"version {before}")
+        store.mark_file.write(store.version())  # first the mark: one ahead is detected, one behind would be lost
     store.findings = ()
 
 
-def of_list(store: Store) -> tuple[str, ...]:
-    """Sentences on what holds the line until a person has acted; none as a rule."""
+def list_warnings(store: Store) -> tuple[str, ...]:
+    """Sentences on what blocks the queue until a person acts; usually none."""
     unknown = () if store.unknown is None else (f"{store.unknown} {NOT_KNOWN}",)
-    return (*findings_of(store), *unknown)
+    return (*finding_sentences(store), *unknown)
 
 
-def findings_of(store: Store) -> tuple[str, ...]:
-    """The findings that no person has accepted, and what to do about them; none as a rule."""
+def finding_sentences(store: Store) -> tuple[str, ...]:
+    """The findings that nobody has accepted, and what to do about them; usually none."""
     return (*store.findings, HELD) if store.findings else ()
 
 
 def has_findings(database: sqlite3.Connection) -> bool:
-    """Whether a library that is looked at from outside has findings that no person has accepted."""
+    """Whether the library has findings that nobody has accepted, without opening it."""
     return database.execute("SELECT 1 FROM settings WHERE name = ?", (_FINDINGS,)).fetchone() is not None
 
 
 def _is_behind(store: Store, mark: int | None) -> bool:
-    """Whether the list is an older one than a mark tells of."""
+    """Whether the list is older than a mark."""
     store.highest_mark = max(store.highest_mark, mark or 0)
     return store.version() < (mark or 0)
 
@@ -168,12 +168,12 @@ def _kept_findings(store: Store) -> tuple[str, ...]:
 
 
 def _expected_marks(store: Store) -> frozenset[str]:
-    """Where a mark was written once, so that it is a finding if there is none."""
+    """Places where a mark was written, so that a missing one is a finding."""
     return frozenset((store.setting(_MARKS) or b"").decode().split())
 
 
 def _expect(store: Store, place: str) -> None:
-    """Note that a mark was written, once it is known to be there."""
+    """Note that a mark was written, once it is known to exist."""
     if place == _FILE:
         store.mark_file.write(store.version())
         if store.mark_file.read() is None:
@@ -183,7 +183,7 @@ def _expect(store: Store, place: str) -> None:
 
 
 def _hold(store: Store, found: list[str]) -> None:
-    """Keep findings, and let nothing be sent before a person has accepted them."""
+    """Store findings, which block sending until a person accepts them."""
     new = [sentence for sentence in found if sentence not in store.findings]
     if not new:
         return
@@ -195,18 +195,18 @@ def _hold(store: Store, found: list[str]) -> None:
 
 
 def _restore_jobs(store: Store) -> None:
-    """Know the jobs of the recordings that are here, if that was removed."""
+    """Restore the job ids of the recordings, if they were removed."""
     lost = store.rows(
         "SELECT take_id, job_id FROM recordings WHERE job_id IS NOT NULL AND job_id NOT IN (SELECT job_id FROM jobs)"
     )
     with store.changing():
         for row in lost:
-            if store.is_as_written(row["take_id"]):
+            if store.is_intact(row["take_id"]):
                 store.put("jobs", row["job_id"], row["take_id"])
 
 
 def is_from_elsewhere(store: Store, computer: str) -> bool:
-    """Whether another computer had the library last; from now on it is this one's, named by its mark `computer`."""
+    """Whether another computer had the library last; from now on it belongs to `computer`."""
     known, mark = store.setting(_COMPUTER), computer.encode()
     if known == mark:
         return False
@@ -217,25 +217,25 @@ def is_from_elsewhere(store: Store, computer: str) -> bool:
     return known is not None
 
 
-def of_faulty(store: Store) -> tuple[str, ...]:
-    """A sentence on the rows that turned out to be changed, as far as they were read; none if there are none."""
+def row_warnings(store: Store) -> tuple[str, ...]:
+    """A sentence on the changed rows found so far; empty if there are none."""
     count = len(store.faulty)
     return (_counted(count, FAULTY),) if count else ()
 
 
 def search_first(store: Store) -> None:
-    """Have the service searched for everything in the line before it is sent: it may have been since."""
+    """Search the service for everything in the queue before sending: it may have been sent since."""
     with store.changing():
         rows = store.rows("SELECT take_id FROM pending WHERE kind <> ? AND asked_at IS NULL", (FOLLOW,))
         for row in rows:
-            if store.is_as_written(row["take_id"]):
+            if store.is_intact(row["take_id"]):
                 store.write_event_of(row["take_id"], {"asked_at": store.now()})
 
 
 def _restore_events(store: Store) -> None:
-    """Give what is on its way something to be done again, if that was removed; the service is searched first.
+    """Restore removed events of recordings on their way; the service is searched first.
 
-    An event of no recording is not ours: it goes.
+    An event without a recording is foreign and is deleted.
     """
     if store.rows("SELECT 1 FROM pending WHERE take_id NOT IN (SELECT take_id FROM recordings)"):
         with store.changing() as database:
@@ -247,7 +247,7 @@ def _restore_events(store: Store) -> None:
         "WHERE kind IS NULL AND state IN (?, ?, ?, ?, ?)",
         (*states, *following),
     )
-    lost = [row for row in lost if store.is_as_written(row["take_id"])]
+    lost = [row for row in lost if store.is_intact(row["take_id"])]
     if not lost:
         return
     with store.changing():
@@ -259,5 +259,5 @@ def _restore_events(store: Store) -> None:
 
 
 def _counted(count: int, sentences: tuple[str, str]) -> str:
-    """The sentence for one, or the one for many."""
+    """The singular or the plural sentence."""
     return sentences[0] if count == 1 else sentences[1].format(f"{count:,}")

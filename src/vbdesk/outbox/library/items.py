@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from vbdesk.contract.results import Result
-from vbdesk.outbox.library.column_encryption import ColumnSeal
+from vbdesk.outbox.library.column_encryption import ColumnCipher
 from vbdesk.outbox.library.recording_time import TimeDoubt, TimeReference, doubt_json, reference_json
 from vbdesk.outbox.library.states import Fix, OutboxState
 
@@ -17,8 +17,8 @@ _RESULT: TypeAdapter[Result] = TypeAdapter(Result)
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """What is asked of the service: a named model or a single sign; as text `model:pulse`."""
+class RecordingTarget:
+    """What the service is asked for: a named model or a single sign; as text `model:pulse`."""
 
     kind: Literal["model", "sign"]
     name: str
@@ -27,8 +27,8 @@ class Target:
         return f"{self.kind}:{self.name}"
 
     @classmethod
-    def parse(cls, text: str) -> "Target":
-        """Read the form that `str` writes."""
+    def parse(cls, text: str) -> "RecordingTarget":
+        """Parse the form that `str` writes."""
         kind, _, name = text.partition(":")
         if kind == "model":
             return cls("model", name)
@@ -43,25 +43,25 @@ class TakeMetadata:
 
     Attributes:
         group_id: the subject.
-        recorded_at: when the recording began, aware; see `Library.add_take` for how the library keeps it.
-        consented_at: when consent was ticked, None if it was not.
-        longitudinal: score against the subject's history.
+        recorded_at: when the recording began, aware; see `Library.add_take` for how the library stores it.
+        consented_at: when consent was ticked; None if it was not.
+        longitudinal: whether to score it against the subject's history.
         quality: the check's figures, as JSON values.
-        trim_s: start and end in seconds of what counts; None for all of it. The sound itself is kept whole.
-        retake_of: take id of the recording that this one was made in place of.
-        source_sha256: digest of the file that this one was imported from; empty for a take.
-        time_is_unique: no other recording, here or elsewhere, can have this `recorded_at`: a microphone's clock or
-            chance gave its digits. None: as for a take if it is one, and not for a file.
-        reference: what was known of the time when it began, apart from the clock; None where nothing was.
+        trim_s: start and end in seconds of the part that counts; None for all of it. The sound itself stays whole.
+        retake_of: take id of the recording that this one replaces.
+        source_sha256: digest of the imported file; empty for a take.
+        time_is_unique: whether no other recording anywhere can have this `recorded_at`, because a microphone's clock or
+            chance gave its digits. None: True for a take, False for a file.
+        reference: what was known about the time when it began, apart from the clock; None if nothing was.
         time_doubt: why `recorded_at` is doubtful; None if it is not.
-        time_decided: a person has decided which time is right.
-        time_suggested: they took the time that the service's clock suggested; it is compared until it is sent.
-        original_time: `recorded_at` as it was before a person corrected it; None if nobody did.
+        time_decided: whether a person has decided which time is right.
+        time_suggested: whether they took the suggested time; it is compared again until the recording is sent.
+        original_time: `recorded_at` before a person corrected it; None if nobody did.
     """
 
     group_id: str
     recorded_at: datetime
-    target: Target
+    target: RecordingTarget
     protocol: str = ""
     note: str = ""
     tags: tuple[str, ...] = ()
@@ -80,44 +80,43 @@ class TakeMetadata:
 
 
 @dataclass(frozen=True, slots=True)
-class SealedResult:
-    """A result that is known to open."""
+class EncryptedResult:
+    """A result that is known to decrypt."""
 
     sealed: bytes
     place: str
-    seal: ColumnSeal
+    cipher: ColumnCipher
 
     def open(self) -> bytes:
-        """The result as it came."""
-        return self.seal.open(self.sealed, self.place)
+        """The result as it was received."""
+        return self.cipher.decrypt(self.sealed, self.place)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingItem:
-    """One recording of the library, as it was at version `version`.
+    """One recording of the library, at version `version`.
 
     Attributes:
-        duration_s: length of what counts, after trimming.
-        state: where it is on its way.
-        reason: one sentence on why it does not move; None when there is nothing to say.
+        duration_s: length of the part that counts, after trimming.
+        state: how far it is.
+        reason: one sentence on why it does not continue; None if there is nothing to say.
         fix: what a person can do about it.
-        job_id: the job that speaks for it, once the service has answered.
+        job_id: its job, once the service has answered.
         bytes_sent, bytes_total: progress of the upload; 0 before.
-        imported: came from a file, not from the microphone.
-        retake_of: the recording that this one was made in place of; see `Library.versions`.
+        imported: whether it came from a file, not from the microphone.
+        retake_of: the recording that this one replaces; see `Library.versions`.
         created_at, updated_at: when it came into the library, and when its state changed last.
-        source_sha256: digest of the file that it was imported from; empty for a take.
-        time_is_unique: no other recording, here or elsewhere, can have this `recorded_at`.
+        source_sha256: digest of the imported file; empty for a take.
+        time_is_unique: whether no other recording anywhere can have this `recorded_at`.
         reference, time_doubt, time_decided, time_suggested, original_time: see `TakeMetadata`.
-        asked: the service was asked for the analysis, and has not answered.
-        released: it need not wait for a person, see `Library.send_now`.
-        not_before: when it is tried again.
+        asked: whether the analysis was requested without an answer yet.
+        released: whether a person has released it to be sent, see `Library.send_now`.
+        not_before: when it is retried.
         bundle_id: the bundle in which it was handed over, or came.
-        sent_sha256: digest of the bytes that were uploaded.
+        sent_sha256: digest of the uploaded bytes.
         result_at: when the result came, by the service's clock.
         audio_gone_at: when its sound was removed from this computer.
-        fault: one sentence if its entry is not as the desk wrote it; its state is `needs_attention` then, and it is
-            never sent.
+    fault: one sentence if somebody else changed its entry; its state is `needs_attention` then, and it is not sent.
     """
 
     take_id: str
@@ -127,7 +126,7 @@ class RecordingItem:
     note: str
     tags: tuple[str, ...]
     consented_at: datetime | None
-    target: Target
+    target: RecordingTarget
     longitudinal: bool
     duration_s: float
     quality: Mapping[str, Any]
@@ -137,7 +136,7 @@ class RecordingItem:
     reason: str | None
     fix: Fix | None
     job_id: str | None
-    sealed_result: SealedResult | None = field(repr=False)
+    encrypted_result: EncryptedResult | None = field(repr=False)
     bytes_sent: int
     bytes_total: int
     created_at: datetime
@@ -162,17 +161,17 @@ class RecordingItem:
 
     @property
     def result_json(self) -> bytes | None:
-        """The result as it came, None before; opened anew at each access, 10 µs, so that long lists stay light."""
-        return None if self.sealed_result is None else self.sealed_result.open()
+        """The result as received, None before. Decrypted at each access (10 µs), so that long lists stay small."""
+        return None if self.encrypted_result is None else self.encrypted_result.open()
 
     @property
     def result(self) -> Result | None:
-        """What the service found, None before; read anew at each access, 50 µs, so that long lists stay light."""
+        """The result, None before. Parsed at each access (50 µs), so that long lists stay small."""
         return None if self.result_json is None else _RESULT.validate_json(self.result_json)
 
 
 def metadata_of(item: RecordingItem) -> TakeMetadata:
-    """What a person said of a recording, as far as the library keeps it."""
+    """The metadata of a recording, as far as the library stores it."""
     return TakeMetadata(
         group_id=item.group_id,
         recorded_at=item.recorded_at,
@@ -197,7 +196,7 @@ def metadata_of(item: RecordingItem) -> TakeMetadata:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What differs from an earlier version of the library."""
+    """What changed since an earlier version of the library."""
 
     version: int
     items: list[RecordingItem]
@@ -206,7 +205,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class ItemFilter:
-    """Which recordings to list; None and empty leave open."""
+    """Which recordings to list; None and empty match all."""
 
     states: frozenset[OutboxState] | None = None
     group_id: str | None = None
@@ -214,7 +213,7 @@ class ItemFilter:
 
 
 def details_json(metadata: TakeMetadata) -> bytes:
-    """The part of the metadata that is sealed in the library: free text, consent and quality."""
+    """The encrypted part of the metadata: free text, consent and quality."""
     document = {
         "protocol": metadata.protocol,
         "note": metadata.note,
@@ -235,5 +234,5 @@ def details_json(metadata: TakeMetadata) -> bytes:
 
 
 def write_result(result: Result) -> bytes:
-    """A result as it is sealed."""
+    """A result as bytes, before encryption."""
     return _RESULT.dump_json(result)

@@ -1,6 +1,6 @@
-"""The library: every recording of one profile, sealed, and what a person may do with it.
+"""The library: the encrypted recordings of one profile, and what a person may do with them.
 
-Every method touches the disk: never call one on the thread of a window. The courier's side is in `line`.
+Every method reads or writes the disk: never call one on the GUI thread. The sync worker uses `UploadQueue` instead.
 """
 
 import hashlib
@@ -12,26 +12,32 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from vbdesk.capture.clock import Clock, SystemClock
 from vbdesk.capture.crash_recovery import Leftovers, find_leftovers
 from vbdesk.capture.encrypted_take import TakeAudio, read_take
-from vbdesk.client.submission_recovery import with_own_digits
+from vbdesk.client.submission_recovery import with_random_microseconds
+from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.imports.imported_sound import decode_file
-from vbdesk.outbox.library.audit import Actor, AuditReader, Deed, Part, Verification
+from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart, AuditReader, AuditVerification
 from vbdesk.outbox.library.damaged_takes import DamagedTakes
-from vbdesk.outbox.library.integrity_check import accept, examine, findings_of, of_faulty, of_list
+from vbdesk.outbox.library.integrity_check import (
+    accept_findings,
+    check_library,
+    finding_sentences,
+    list_warnings,
+    row_warnings,
+)
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, metadata_of
-from vbdesk.outbox.library.listing import Listing
-from vbdesk.outbox.library.pending_erasures import Erase, OwedErasures
+from vbdesk.outbox.library.listing import RecordingList
+from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasures
 from vbdesk.outbox.library.recording_time import TOLERANCE, TimeReference, clock_words, read_reference
-from vbdesk.outbox.library.response_cache import KeptReads
+from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.rollback_detection import KeyringReading
 from vbdesk.outbox.library.schema import DAMAGE, unreadable
 from vbdesk.outbox.library.service_times import ServiceTimes
 from vbdesk.outbox.library.settings import LibrarySettings, Retention, SendRule, read_settings, write_settings
-from vbdesk.outbox.library.sound_files import Sounds
+from vbdesk.outbox.library.sound_files import SoundFiles
 from vbdesk.outbox.library.states import AT_THE_SERVICE, Fix, OutboxState
 from vbdesk.outbox.library.store import NOT_ASKED, SEND, SEND_ANYWAY, Store, UnknownTake, time_text
 from vbdesk.outbox.library.subject_notes import SubjectNotes
@@ -43,28 +49,28 @@ _SETTINGS = "library"
 
 
 class NotAllowed(Exception):
-    """What was asked cannot be done in the recording's present state; nothing was changed."""
+    """The operation is not possible in the recording's present state; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class PutAway:
-    """A recording that was put away, to be brought back as it was."""
+class TrashedRecording:
+    """A recording in the trash, which can be restored."""
 
     take_id: str
     row: Mapping[str, object]
 
 
-class Library(Listing):
+class Library(RecordingList):
     """The recordings of one profile.
 
     Attributes:
         recording_folder: where the recorder writes a take before `add_take` takes it in.
-        store: the database, shared with the courier's line.
-        times: what the service has confirmed of the time.
+        store: the database, shared with the upload queue.
+        times: the times that the service has confirmed.
         subject_notes: notes and tags of subjects, and which results were opened.
-        responses: stored answers of the service.
-        damaged: what a person decides about takes whose files are damaged.
-        erasures: what the service has to erase of removed recordings; None where it is not this computer's own.
+        responses: cached answers of the service.
+        damaged: operations on takes whose files are damaged.
+        erasures: what the service must erase of removed recordings; None unless it runs on this computer.
     """
 
     def __init__(
@@ -72,37 +78,37 @@ class Library(Listing):
         folder: Path,
         key: bytes,
         clock: Clock | None = None,
-        actor: Actor | None = None,
+        actor: AuditActor | None = None,
         keyring: KeyringReading | None = None,
         *,
         erases_at_service: bool = False,
     ) -> None:
-        """Open the library in `folder`, made if there is none.
+        """Open the library in `folder`; it is made if there is none.
 
         Args:
-            folder: where it is.
-            key: what it is sealed with, 32 bytes.
+            folder: the library's folder.
+            key: its encryption key, 32 bytes.
             clock: the system's if None.
-            actor: who the audit log will name; a desk without account if None.
-            keyring: what the keyring says of how far the library has come; None where nothing is kept in it.
-            erases_at_service: what is removed here is erased at the service too, which is this computer's own.
+            actor: named in the audit log; a desk without account if None.
+            keyring: the mark in the keyring; None if the keyring holds none.
+            erases_at_service: whether removed recordings are erased at the service too, which runs on this computer.
 
         Raises:
-            LibraryLocked, LibraryUnreadable, OSError: it cannot be opened.
+            LibraryKeyWrong, LibraryUnreadable, OSError: it cannot be opened.
         """
         self.recording_folder = folder / "recording"
         make_private(self.recording_folder)
         super().__init__(Store(folder, key, clock or SystemClock(), actor))
         self.times = ServiceTimes(self.store)
         self.subject_notes = SubjectNotes(self.store)
-        self.responses = KeptReads(self.store)
-        self.erasures = OwedErasures(self.store) if erases_at_service else None
-        self._sounds = Sounds(self.store, self.recording_folder)
+        self.responses = ResponseCache(self.store)
+        self.erasures = PendingErasures(self.store) if erases_at_service else None
+        self._sounds = SoundFiles(self.store, self.recording_folder)
         self.damaged = DamagedTakes(
             self.store, self.recording_folder, lambda take_id: self._sounds.salvage(self.get(take_id))
         )
         try:
-            self._warnings = examine(self.store, *self._sounds.tidy(), keyring)
+            self._warnings = check_library(self.store, *self._sounds.tidy(), keyring)
             if self.erasures is not None:
                 self.erasures.release()
         except DAMAGE as error:
@@ -114,44 +120,44 @@ class Library(Listing):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences on what was found amiss at the opening and since, for a banner; empty as a rule."""
-        return of_list(self.store) + self._warnings + of_faulty(self.store)
+        """Sentences on faults found since the opening, for a banner; usually empty."""
+        return list_warnings(self.store) + self._warnings + row_warnings(self.store)
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """Sentences on what is amiss with the list as a whole: nothing is sent until a person calls `accept_copy`."""
-        return findings_of(self.store)
+        """Sentences on damage to the list as a whole: sending is blocked until a person calls `accept_copy`."""
+        return finding_sentences(self.store)
 
     def accept_copy(self) -> None:
-        """Take the list as it is for the newest one, after an older copy was put back or the list was changed.
+        """Accept the list as the newest one, after it was changed or replaced by an older copy.
 
-        Everything that waits is searched for at the service before it is sent. The audit log keeps this.
+        Everything in the queue is searched for at the service before it is sent. The audit log records this.
 
         Raises:
-            NotAllowed: nothing is to be accepted.
+            NotAllowed: there is nothing to accept.
         """
         if not self.store.findings:
             raise NotAllowed("The list of recordings is in order. There is nothing to accept.")
-        accept(self.store)
-        self.store.tell()
+        accept_findings(self.store)
+        self.store.notify()
 
     def close(self) -> None:
-        """Let go of the database; what was put away goes for good."""
-        self._sounds.destroy_put_away()
+        """Close the database and empty the trash."""
+        self._sounds.empty_trash()
         if self.erasures is not None:
-            with suppress(sqlite3.Error):  # a full disk; the next opening does it
+            with suppress(sqlite3.Error):  # disk full: the next opening does it
                 self.erasures.release()
         self.store.close()
 
     def add_take(self, path: Path, metadata: TakeMetadata) -> str:
-        """Take in a take sealed with this library's key, as `checked`; the file moves. Returns its take id.
+        """Move a take encrypted with this library's key into the library, as `checked`; returns its take id.
 
-        `recorded_at` is kept to the microsecond, and moved on by microseconds until no other recording here has it: it
-        is the key by which an answer lost on the way is found again.
+        `recorded_at` is stored to the microsecond, and increased by microseconds until it is unique here: it identifies
+        the recording when an answer was lost.
 
         Raises:
             ValueError: the group id breaks the rules, or the trim leaves nothing.
-            SealedError, OSError: the take cannot be read; it stays where it is.
+            EncryptedFileError, OSError: the take cannot be read; it stays where it is.
         """
         audio = self.take_audio(path)
         duration_s, sha256 = _counted_s(audio.duration_s, metadata), audio.closing.get("sha256") or audio.sha256()
@@ -161,7 +167,7 @@ class Library(Listing):
         try:
             with self.store.changing():
                 self.store.insert(take_id, metadata, duration_s, imported=False)
-                self.store.note(Deed.RECORDED, take_id)
+                self.store.note(AuditAction.RECORDED, take_id)
                 self.times.review(take_id)
                 self._sounds.take_in(take_id, path, sha256)
         except BaseException:
@@ -170,10 +176,10 @@ class Library(Listing):
         return take_id
 
     def import_file(self, path: Path, metadata: TakeMetadata) -> str:
-        """Take in a sealed copy of a WAV, FLAC, MP3 or M4A file, as `checked`; the file stays. Returns its take id.
+        """Import an encrypted copy of a WAV, FLAC, MP3 or M4A file, as `checked`; returns its take id.
 
-        A `recorded_at` without a fraction of a second gets one at random: two files of one second differ then, on
-        whichever computers they are imported. It is the key by which an answer lost on the way is found again.
+        A `recorded_at` without a fraction of a second gets a random one, so that two files of the same second differ on
+        any computer: it identifies the recording when an answer was lost.
 
         Raises:
             ValueError: the group id breaks the rules, or the trim leaves nothing.
@@ -184,7 +190,7 @@ class Library(Listing):
         duration_s = _counted_s(decode_file(content).duration_s, metadata)
         metadata = replace(
             metadata,
-            recorded_at=with_own_digits(metadata.recorded_at),
+            recorded_at=with_random_microseconds(metadata.recorded_at),
             time_is_unique=metadata.recorded_at.microsecond == 0,
             source_sha256=hashlib.sha256(content).hexdigest(),
         )
@@ -192,26 +198,26 @@ class Library(Listing):
         take_key = self._sounds.seal_copy(take_id, path)
         with self.store.changing():
             self.store.insert(take_id, metadata, duration_s, imported=True)
-            self.store.note(Deed.IMPORTED, take_id)
+            self.store.note(AuditAction.IMPORTED, take_id)
             self._sounds.keep_copy(take_id, take_key)
         return take_id
 
     def queue(self, take_id: str) -> None:
-        """Put a `checked` recording in the line. Raises NotAllowed in any other state."""
+        """Put a `checked` recording into the queue. Raises NotAllowed in any other state."""
         self._send(take_id, {OutboxState.CHECKED}, "Only a checked recording can be sent.")
 
     def retry(self, take_id: str) -> None:
-        """Send a recording again that failed, timed out or needs attention. Raises NotAllowed in any other state."""
+        """Retry a recording that failed, timed out or needs attention. Raises NotAllowed in any other state."""
         stopped = {OutboxState.FAILED, OutboxState.TIMED_OUT, OutboxState.NEEDS_ATTENTION}
         self._send(take_id, stopped, "This recording does not need another try.")
 
     def send_again(self, take_id: str) -> None:
-        """Send a recording that the service may have already, or whose key it has for another one: at its price.
+        """Send a recording again that the service may have already, or whose key it has for another one; costs credits.
 
-        It keeps its key where the service may have it by that key, so that it costs nothing more if that can be seen.
+        It keeps its idempotency key if the service may have it by that key, so that a repeat is recognised if possible.
 
         Raises:
-            NotAllowed: nobody asks for this decision.
+            NotAllowed: this decision is not pending.
         """
         with self.store.changing():
             item = self.store.get(take_id)
@@ -223,13 +229,13 @@ class Library(Listing):
             else:
                 self.store.add_event(take_id, SEND_ANYWAY)
             self.store.move(take_id, OutboxState.WAITING)
-            self.store.note(Deed.SENT_AGAIN, take_id)
+            self.store.note(AuditAction.SENT_AGAIN, take_id)
 
     def cancel(self, take_id: str) -> None:
-        """Take a recording out of the line, back to `checked`; an upload under way stops.
+        """Take a recording out of the queue, back to `checked`; cancels its upload.
 
         Raises:
-            NotAllowed: it is not in the line, or the service was asked already.
+            NotAllowed: it is not in the queue, or the analysis was requested already.
         """
         with self.store.changing():
             item = self.store.get(take_id)
@@ -240,22 +246,22 @@ class Library(Listing):
                 raise NotAllowed("The service may have this recording already, so it cannot be called back.")
             self.store.remove_event(take_id)
             self.store.move(take_id, OutboxState.CHECKED)
-            self.store.note(Deed.CALLED_BACK, take_id)
+            self.store.note(AuditAction.CALLED_BACK, take_id)
 
     def set_trim(
         self, take_id: str, trim_s: tuple[float, float] | None, quality: Mapping[str, Any] | None = None
     ) -> None:
-        """Let only a part of a recording count, or all of it again; its sound stays whole.
+        """Let only a part of a recording count, or all of it again; the sound stays whole.
 
         Args:
-            take_id: which one.
+            take_id: the recording.
             trim_s: start and end in seconds of the whole sound.
-            quality: the check's figures for that part; as before if None.
+            quality: the check's figures for that part; unchanged if None.
 
         Raises:
             NotAllowed: it is on its way to a result, or has one.
             ValueError: nothing would be left.
-            SealedError, OSError: the sound cannot be read.
+            EncryptedFileError, OSError: the sound cannot be read.
         """
         whole_s = self.whole_audio(take_id).duration_s
         with self.store.changing():
@@ -265,15 +271,15 @@ class Library(Listing):
             metadata = replace(metadata_of(item), trim_s=trim_s, quality=item.quality if quality is None else quality)
             self.store.keep_details(take_id, metadata)
             self.store.update(take_id, {"duration_s": _counted_s(whole_s, metadata)})
-            self.store.note(Deed.TRIMMED, take_id)
+            self.store.note(AuditAction.TRIMMED, take_id)
 
     def set_recorded_at(self, take_id: str, moment: datetime) -> None:
-        """Correct the time of a recording, as a person decided; moved on by microseconds as in `add_take`.
+        """Correct the time of a recording; increased by microseconds until unique, as in `add_take`.
 
-        A `moment` without a fraction of a second gets one at random, as in `import_file`.
+        A `moment` without a fraction of a second gets a random one, as in `import_file`.
 
         Raises:
-            NotAllowed: somebody may have asked the service for it by the time it has, or `moment` lies in the future.
+            NotAllowed: an analysis may have been requested with the present time, or `moment` is in the future.
             ValueError: `moment` has no zone.
         """
         if moment.tzinfo is None:
@@ -287,11 +293,11 @@ class Library(Listing):
                 time_suggested=suggested,
                 original_time=item.original_time or item.recorded_at,
             )
-            self._decide_time(take_id, decided, self.store.free_moment(with_own_digits(moment)))
+            self._decide_time(take_id, decided, self.store.free_moment(with_random_microseconds(moment)))
             self._note_correction(item, moment, "suggested" if suggested else "entered")
 
     def restore_recorded_at(self, take_id: str) -> None:
-        """Give a recording the time back that it had before a person corrected it, as a person decided.
+        """Undo a person's correction of the time of a recording.
 
         Raises:
             NotAllowed: it was not corrected, or as for `set_recorded_at`.
@@ -301,7 +307,7 @@ class Library(Listing):
             if original is None:
                 raise NotAllowed("The time of this recording was not corrected, so it has its own time already.")
             item = self._with_correctable_time(take_id, original)
-            unique = not item.imported  # nobody knows any more whether chance gave the digits of a file's time
+            unique = not item.imported  # whether the digits of a file's time were random is not stored
             decided = replace(metadata_of(item), time_is_unique=unique, time_suggested=False, original_time=None)
             self._decide_time(take_id, decided, self.store.free_moment(original))
             self._note_correction(item, original, "restored")
@@ -310,15 +316,15 @@ class Library(Listing):
         """Keep the time of a recording although it is doubtful, as a person decided.
 
         Raises:
-            NotAllowed: it is sent already, or its time lies in the future.
+            NotAllowed: it was sent already, or its time is in the future.
         """
         with self.store.changing():
             item = self._with_open_time(take_id, self.store.get(take_id).recorded_at)
             self._decide_time(take_id, replace(metadata_of(item), time_suggested=False), time_text(item.recorded_at))
-            self.store.note(Deed.TIME_KEPT, take_id)
+            self.store.note(AuditAction.TIME_KEPT, take_id)
 
     def _with_open_time(self, take_id: str, moment: datetime) -> RecordingItem:
-        """A recording whose time a person may set to `moment`."""
+        """Give a recording whose time may be set to `moment`, or raise NotAllowed."""
         item = self.store.get(take_id)
         resting = {OutboxState.CHECKED, OutboxState.WAITING, OutboxState.NEEDS_ATTENTION}
         if item.state not in resting or item.fault is not None:
@@ -326,9 +332,7 @@ class Library(Listing):
         service_time = self.times.service_time()
         if service_time is not None and moment > service_time + TOLERANCE:
             told, now = clock_words(moment, service_time)
-            raise NotAllowed(
-                f"By the service's clock it is {now} now, so {told} lies in the future. Enter another time."
-            )
+            raise NotAllowed(f"By the service's clock it is {now} now, so {told} is in the future. Enter another time.")
         return item
 
     def _with_correctable_time(self, take_id: str, moment: datetime) -> RecordingItem:
@@ -343,38 +347,38 @@ class Library(Listing):
 
     def _note_correction(self, item: RecordingItem, moment: datetime, how: str) -> None:
         moved_s = (moment - item.recorded_at).total_seconds()
-        self.store.note(Deed.TIME_CORRECTED, item.take_id, f"by {moved_s:.0f} s, {how}")
+        self.store.note(AuditAction.TIME_CORRECTED, item.take_id, f"by {moved_s:.0f} s, {how}")
 
-    def put_away(self, take_id: str) -> PutAway:
-        """Take a `checked` recording out of the library; it can be brought back until the library is closed.
+    def move_to_trash(self, take_id: str) -> TrashedRecording:
+        """Move a `checked` recording to the trash; it can be restored until the library is closed.
 
-        The key of its sound is in what is returned, and nowhere else any more.
+        The key of its sound is only in the returned object.
 
         Raises:
             NotAllowed: it is in any other state.
         """
-        with _or_else(lambda: self._sounds.undo_put_away(take_id)), self.store.changing():
+        with _or_else(lambda: self._sounds.undo_move_to_trash(take_id)), self.store.changing():
             if self.store.get(take_id).state is not OutboxState.CHECKED:
-                raise NotAllowed("Only a recording that waits here can be put away.")
-            put_away = PutAway(take_id, self.store.row(take_id))
-            if self.erasures is not None:  # an earlier attempt may have come to the service
-                self.erasures.owe(take_id, Erase.EVERYTHING, ready=False)
-            self._sounds.put_away(take_id)
+                raise NotAllowed("Only a recording that waits here can be moved to the trash.")
+            trashed = TrashedRecording(take_id, self.store.row(take_id))
+            if self.erasures is not None:  # an earlier attempt may have reached the service
+                self.erasures.add(take_id, ErasureScope.EVERYTHING, ready=False)
+            self._sounds.move_to_trash(take_id)
             self.store.forget(take_id)
-            self.store.note(Deed.PUT_AWAY, take_id)
-        return put_away
+            self.store.note(AuditAction.TRASHED, take_id)
+        return trashed
 
-    def bring_back(self, put_away: PutAway) -> None:
-        """Undo `put_away`. Raises OSError when its sound is gone, after the library was opened anew."""
-        with _or_else(lambda: self._sounds.undo_bring_back(put_away.take_id)), self.store.changing():
-            self.store.restore(put_away.row)
+    def restore_from_trash(self, trashed: TrashedRecording) -> None:
+        """Undo `move_to_trash`. Raises OSError if its sound is gone, because the library was opened again."""
+        with _or_else(lambda: self._sounds.undo_restore_from_trash(trashed.take_id)), self.store.changing():
+            self.store.restore(trashed.row)
             if self.erasures is not None:
-                self.erasures.withdraw(put_away.take_id)
-            self.store.note(Deed.BROUGHT_BACK, put_away.take_id)
-            self._sounds.bring_back(put_away.take_id)
+                self.erasures.withdraw(trashed.take_id)
+            self.store.note(AuditAction.RESTORED_FROM_TRASH, trashed.take_id)
+            self._sounds.restore_from_trash(trashed.take_id)
 
     def discard(self, take_id: str) -> None:
-        """Delete a recording and its sound from this computer; what the service has of it, see `erasures`.
+        """Delete a recording and its sound from this computer; for its data at the service, see `erasures`.
 
         Raises:
             NotAllowed: it is at the service, and its result has not come.
@@ -383,45 +387,45 @@ class Library(Listing):
             item = self.store.get(take_id)
             if item.state is OutboxState.HANDED_OVER:
                 raise NotAllowed("This recording was handed over to be sent elsewhere. Take it back, then delete it.")
-            if item.fault is None and (item.state in AT_THE_SERVICE or item.asked):  # of a fault, no result ever comes
+            if item.fault is None and (item.state in AT_THE_SERVICE or item.asked):  # a changed entry gets no result
                 raise NotAllowed("This recording is being analysed. Wait for the result, then delete it.")
             if self.erasures is not None:
-                self.erasures.owe(take_id, Erase.EVERYTHING)
+                self.erasures.add(take_id, ErasureScope.EVERYTHING)
             self._sounds.destroy_afterwards([take_id])
             self.store.forget(take_id)
-            self.store.note(Deed.DELETED, take_id)
+            self.store.note(AuditAction.DELETED, take_id)
 
-    def remove_sounds(self, take_ids: Collection[str], part: Part | None = Part.COURIER) -> None:
-        """Delete the sound of recordings that have their results, its key first; the rest of them stays.
+    def remove_sounds(self, take_ids: Collection[str], part: AuditPart | None = AuditPart.SYNC_WORKER) -> None:
+        """Delete the sound of recordings that have their results, its key first; their entries stay.
 
-        `part` says who does it, for the audit log; the one that has opened the library if None.
+        `part` is named in the audit log; the one that has opened the library if None.
 
         Raises:
-            NotAllowed: one has no result, or its entry is not as the desk wrote it; nothing was deleted.
+            NotAllowed: one has no result, or somebody else changed its entry; nothing was deleted.
         """
         with self.store.changing():
             self._sounds.destroy_afterwards(take_ids)
             for take_id in take_ids:
                 item = self.store.get(take_id)
-                if item.state is not OutboxState.DONE or item.sealed_result is None:
+                if item.state is not OutboxState.DONE or item.encrypted_result is None:
                     raise NotAllowed("Only the sound of a recording with a result can be removed.")
                 if self.erasures is not None:
-                    self.erasures.owe(take_id, Erase.SOUND)
+                    self.erasures.add(take_id, ErasureScope.SOUND)
                 self.store.update(take_id, {"take_key": None, "audio_gone_at": self.store.now()})
-                self.store.note(Deed.SOUND_REMOVED, take_id, part=part)
+                self.store.note(AuditAction.SOUND_REMOVED, take_id, part=part)
 
-    def note(self, what: Deed, take_id: str | None = None, detail: str = "") -> None:
-        """Tell the audit log of a deed that changes nothing here, such as an export; see `Store.note`."""
+    def note(self, what: AuditAction, take_id: str | None = None, detail: str = "") -> None:
+        """Add an action that changes nothing here, such as an export, to the audit log; see `Store.note`."""
         with self.store.changing():
             self.store.note(what, take_id, detail)
 
     def audio(self, take_id: str) -> TakeAudio:
-        """The sound of a recording, trimmed. Raises UnknownTake, SealedError, OSError."""
+        """The sound of a recording, trimmed. Raises UnknownTake, EncryptedFileError, OSError."""
         trim_s, audio = self.get(take_id).trim_s, self.whole_audio(take_id)
         return audio if trim_s is None else audio.part(*trim_s)
 
     def whole_audio(self, take_id: str) -> TakeAudio:
-        """The sound of a recording as it was made, with its manifest. Raises UnknownTake, SealedError, OSError."""
+        """The untrimmed sound of a recording, with its manifest. Raises UnknownTake, EncryptedFileError, OSError."""
         return self._sounds.audio(self.get(take_id))
 
     def take_audio(self, path: Path) -> TakeAudio:
@@ -432,12 +436,12 @@ class Library(Listing):
         """Takes in the recorder's folder that an earlier session left undecided."""
         return find_leftovers(self.recording_folder, self.store.key)
 
-    def verify_audit(self) -> Verification:
+    def verify_audit(self) -> AuditVerification:
         """Follow the audit log from its first entry to its last. Raises AuditUnreadable."""
         return AuditReader(self.store.folder, self.store.key).verify()
 
     def check_sound(self, take_id: str) -> None:
-        """Read a sound as it would be sent. Raises UnknownTake, SealedError, OSError: not all of it can be read."""
+        """Read a sound as it would be sent. Raises UnknownTake, EncryptedFileError, OSError if a part is unreadable."""
         item = self.get(take_id)
         if item.imported:
             self._sounds.original(item)
@@ -445,18 +449,18 @@ class Library(Listing):
             self._sounds.audio(item)
 
     def original(self, take_id: str) -> bytes:
-        """The bytes of an imported file, as they came in. Raises SealedError, OSError."""
+        """The bytes of an imported file, unchanged. Raises EncryptedFileError, OSError."""
         return self._sounds.original(self.get(take_id))
 
     def settings(self) -> LibrarySettings:
-        """What is set for this library; as at first if nothing is, or if it cannot be read."""
+        """The settings of this library; the defaults if there are none, or if they cannot be read."""
         content = self.store.setting(_SETTINGS)
         return LibrarySettings() if content is None else read_settings(content)
 
     def change_settings(
         self, *, send_rule: SendRule | None = None, retention: Retention | None = None, paused: bool | None = None
     ) -> LibrarySettings:
-        """Set what is given, leave the rest; returns what is set now. Subscribers hear of it."""
+        """Change the given settings only; returns all settings. Notifies subscribers."""
         with self.store.changing():
             known = self.settings()
             changed = LibrarySettings(
@@ -465,21 +469,21 @@ class Library(Listing):
                 paused=known.paused if paused is None else paused,
             )
             self.store.keep_setting(_SETTINGS, write_settings(changed))
-            self.store.note(Deed.SETTINGS_CHANGED, detail=changed.words)
+            self.store.note(AuditAction.SETTINGS_CHANGED, detail=changed.words)
         return changed
 
     def send_now(self, take_ids: Collection[str] | None = None) -> None:
-        """Where recordings are sent by hand: let these go, or all that wait now."""
+        """Release these recordings, or all that wait, where recordings are sent manually."""
         with self.store.changing():
             waiting = [row["take_id"] for row in self.store.rows("SELECT take_id FROM pending WHERE released = 0")]
             for take_id in set(waiting) if take_ids is None else set(waiting) & set(take_ids):
-                if not self.store.is_as_written(take_id):
+                if not self.store.is_intact(take_id):
                     continue
                 self.store.write_event_of(take_id, {"released": 1})
-                self.store.note(Deed.RELEASED, take_id)
+                self.store.note(AuditAction.RELEASED, take_id)
 
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Have `callback` called after every change, in the thread that made it; returns how to stop it."""
+        """Call `callback` after every change, in the thread that made it; returns a function that stops it."""
         return self.store.subscribe(callback)
 
     def _send(self, take_id: str, allowed: set[OutboxState], refusal: str) -> None:
@@ -487,18 +491,18 @@ class Library(Listing):
             item = self.store.get(take_id)
             if item.state not in allowed or item.fault is not None:
                 raise NotAllowed(item.fault or refusal)
-            if self.store.asked(take_id):  # the lost answer is looked for first
+            if self.store.asked(take_id):  # search for the lost answer first
                 self.store.restart_event(take_id)
             else:
                 self.store.add_event(take_id, SEND)
             self.store.update(take_id, {"job_id": None})
             self.store.move(take_id, OutboxState.WAITING)
-            self.store.note(Deed.QUEUED, take_id)
+            self.store.note(AuditAction.QUEUED, take_id)
 
 
 @contextmanager
 def _or_else(undo: Callable[[], None]) -> Iterator[None]:
-    """Undo on the disk what belongs to a change that failed; what fails of that is done at the next start."""
+    """Undo file operations of a failed change; the next start repairs what cannot be undone."""
     try:
         yield
     except BaseException:
@@ -508,7 +512,7 @@ def _or_else(undo: Callable[[], None]) -> Iterator[None]:
 
 
 def _reference(audio: TakeAudio, recorded_at: datetime) -> TimeReference | None:
-    """What the recorder knew of the time when it began; nothing where `recorded_at` comes from elsewhere."""
+    """What the recorder knew about the time at the start; None if `recorded_at` has another source."""
     boot = audio.about.get("boot")
     if not isinstance(boot, dict) or audio.about.get("recorded_at") != recorded_at.isoformat():
         return None
@@ -516,7 +520,7 @@ def _reference(audio: TakeAudio, recorded_at: datetime) -> TimeReference | None:
 
 
 def _counted_s(duration_s: float, metadata: TakeMetadata) -> float:
-    """Length of what counts, once the metadata is known to be in order."""
+    """Length of the part that counts; checks the metadata."""
     fault = group_id_fault(metadata.group_id)
     if fault is not None:
         raise ValueError(fault)

@@ -1,4 +1,4 @@
-"""What is in the library: lists, counts, changes, versions of a recording."""
+"""Read the library: lists, counts, changes, versions of a recording."""
 
 from collections.abc import Collection
 
@@ -7,7 +7,7 @@ from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import Store
 
 
-class Listing:
+class RecordingList:
     """Reads the recordings of one library.
 
     Attributes:
@@ -30,7 +30,7 @@ class Listing:
             conditions.append("group_id = ?")
             values.append(only.group_id)
         if only.states is not None:
-            faulty = self.store.faulty  # they need attention, whatever their rows say
+            faulty = self.store.faulty  # these need attention, even if their rows have another state
             conditions.append(f"(state IN ({_marks(only.states)}) OR take_id IN ({_marks(faulty)}))")
             values.extend([*only.states, *faulty])
         where = " AND ".join(conditions)
@@ -38,9 +38,9 @@ class Listing:
         return items if only.states is None else [item for item in items if item.state in only.states]
 
     def versions(self, take_id: str) -> "tuple[RecordingItem, ...]":
-        """Every version of a recording that is here: it, what it was made in place of, and what was made in its place.
+        """Every version of a recording, oldest first: those it replaces, itself, and those that replace it.
 
-        Oldest first. A version that was deleted leaves a gap, and what stood on both sides still belongs together.
+        A deleted version leaves a gap; the versions on both sides still belong together.
         """
         siblings = self.list(ItemFilter(group_id=self.get(take_id).group_id))
         together = {take_id}
@@ -53,16 +53,16 @@ class Listing:
         return tuple(sorted((item for item in siblings if item.take_id in together), key=lambda item: item.recorded_at))
 
     def known_sources(self) -> frozenset[str]:
-        """Digests of every file that was imported and is still here."""
+        """Digests of every imported file that is still here."""
         return frozenset(item.source_sha256 for item in self.list() if item.source_sha256)
 
     def groups(self) -> tuple[str, ...]:
-        """Every group id that has a recording here, for completion."""
+        """Every group id with a recording here, for completion."""
         rows = self.store.rows("SELECT DISTINCT group_id FROM recordings ORDER BY group_id")
         return tuple(row["group_id"] for row in rows)
 
     def counts(self) -> dict[OutboxState, int]:
-        """How many recordings are in each state; every state is there."""
+        """Number of recordings in each state; every state is present."""
         faulty = self.store.faulty
         rows = self.store.rows(
             f"SELECT state, COUNT(*) AS n FROM recordings WHERE take_id NOT IN ({_marks(faulty)}) GROUP BY state",  # noqa: S608
@@ -71,11 +71,11 @@ class Listing:
         found = {row["state"]: row["n"] for row in rows}
         counts = {state: found.get(state, 0) for state in OutboxState}
         everything: int = self.store.rows("SELECT COUNT(*) AS n FROM recordings")[0]["n"]
-        counts[OutboxState.NEEDS_ATTENTION] += everything - sum(counts.values())  # those that somebody else changed
+        counts[OutboxState.NEEDS_ATTENTION] += everything - sum(counts.values())  # rows that somebody else changed
         return counts
 
     def changes_since(self, version: int) -> Changes:
-        """What changed after `version`; 0 gives everything. Recordings being uploaded are always among it."""
+        """What changed after `version`; 0 gives everything. Recordings being uploaded are always included."""
         now = self.store.version()
         moving = self.store.in_progress()
         items = self.store.items(f"version > ? OR take_id IN ({_marks(moving)})", (version, *moving))

@@ -1,4 +1,4 @@
-"""Care of the database's file: whether it can be read through, and that what was deleted is not in it any more."""
+"""Maintenance of the database file: check that it is readable, and that deleted values are gone from it."""
 
 import sqlite3
 from collections.abc import Collection
@@ -10,34 +10,32 @@ _PIECE_BYTES = 8
 
 
 def check_structure(connection: sqlite3.Connection) -> None:
-    """See that the tables can be read through, and make indices anew that do not fit; 20 ms for 10,000 recordings.
+    """Check that the tables are readable, and rebuild damaged indexes; 20 ms for 10,000 recordings.
 
-    Values that somebody else changed are the fault of their rows, and found there; results are read one by one.
+    Values that somebody else changed are detected row by row; results are read one by one.
 
     Raises:
         sqlite3.DatabaseError: a table itself is damaged.
     """
     for table in _CHECKED:
         if _damage(connection, table):
-            with suppress(sqlite3.IntegrityError):  # rows made alike by hand
+            with suppress(sqlite3.IntegrityError):  # somebody else made duplicate rows
                 connection.execute(f"REINDEX {table}")
             if damage := _damage(connection, table):
                 raise sqlite3.DatabaseError(damage[0])
 
 
 def scrub(connection: sqlite3.Connection, gone: Collection[bytes] = (), *, whole: bool = False) -> None:
-    """Bring deletions to the database's file and empty its log, so that neither holds what was deleted.
+    """Write deletions to the database file and empty its log, so that neither holds deleted values.
 
-    SQLite overwrites what is deleted, but not what it leaves behind where it moves rows between pages (one key in a
-    thousand), and that may be half of a value: so pieces of what is `gone` are searched for, and the file is written
-    anew if any is found.
-
-    Where another process reads the log at this moment, it is emptied by the next call.
+    SQLite overwrites deleted values, but not copies that it leaves when it moves rows between pages (one key in a
+    thousand), which may be half of a value. So pieces of what is `gone` are searched for, and the file is rewritten if
+    any is found. If another process reads the log now, the next call empties it.
 
     Args:
-        connection: outside of a transaction.
+        connection: outside a transaction.
         gone: values that were deleted.
-        whole: write the file anew in any case.
+        whole: rewrite the file in any case.
     """
     _empty_log(connection)
     pages = connection.serialize() if gone else b""
@@ -47,7 +45,7 @@ def scrub(connection: sqlite3.Connection, gone: Collection[bytes] = (), *, whole
 
 
 def _pieces(value: bytes) -> list[bytes]:
-    """Pieces of a value, one of which is in any eleven bytes of it."""
+    """Pieces of a value; any eleven bytes of it contain one."""
     return [value[begin : begin + _PIECE_BYTES] for begin in range(0, len(value) - _PIECE_BYTES + 1, _PIECE_BYTES // 2)]
 
 

@@ -1,4 +1,4 @@
-"""Bring a library of an earlier version up to date: a copy first, then step by step, each whole or not at all."""
+"""Migrate a library of an earlier version: copy it first, then one transaction per step."""
 
 import os
 import sqlite3
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vbdesk.outbox.library.audit import Head, seal_head
-from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnSeal, InvalidTag
+from vbdesk.outbox.library.audit import AuditHead, seal_head
+from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnCipher, InvalidTag
 from vbdesk.outbox.library.rows import EVENT, event_mac_of, lenient, mac_of, result_nonce_of
-from vbdesk.outbox.library.structure import TableLost, check_columns, drops_of_what_acts, is_ours, rebuild
+from vbdesk.outbox.library.structure import TableMissing, check_columns, is_ours, rebuild, trigger_drop_statements
 from vbdesk.outbox.library.table_checksums import seal_sums, sums_of
 from vbdesk.privacy import FILE_MODE
 
 
-class MigrationFailed(Exception):
-    """The library is as it was before; `str(error)` is one sentence for a person."""
+class LibraryMigrationFailed(Exception):
+    """The library is unchanged; `str(error)` is one sentence for a person."""
 
 
 _PROVED_2 = (
@@ -43,24 +43,24 @@ _PROVED_2 = (
     "audio_gone_at",
     "bundle_id",
 )
-"""What the MAC of a recording spoke for in version 2."""
+"""Columns covered by the MAC of a recording in version 2."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """From one version to the next: what changes in the tables, then what is computed for the rows."""
+class MigrationStep:
+    """One version to the next: the changes of tables, then the values computed for their rows."""
 
     tables: str
-    fill: Callable[[sqlite3.Connection, ColumnSeal], None]
+    fill: Callable[[sqlite3.Connection, ColumnCipher], None]
 
 
-def migrate(connection: sqlite3.Connection, path: Path, seal: ColumnSeal, found: int, wanted: int) -> None:
-    """Bring the database at `path` from version `found` to `wanted`.
+def migrate(connection: sqlite3.Connection, path: Path, cipher: ColumnCipher, found: int, wanted: int) -> None:
+    """Migrate the database at `path` from version `found` to `wanted`.
 
-    Each step is one transaction, so that a kill at any moment leaves the version before it, or the version after it.
+    Each step is one transaction, so a kill at any moment leaves the version before it or after it.
 
     Raises:
-        MigrationFailed: a step did not succeed, or there is no room for the copy; the database works as before with the
+        LibraryMigrationFailed: a step failed, or there is no room for the copy. The database still works with the
             version of the desk that made it.
     """
     if found == wanted:
@@ -68,19 +68,19 @@ def migrate(connection: sqlite3.Connection, path: Path, seal: ColumnSeal, found:
     with _whole_or_not(connection, path, found):
         for version in range(found, wanted):
             step = _STEPS[version]
-            drops = "".join(f"{statement};" for statement in drops_of_what_acts(connection))
+            drops = "".join(f"{statement};" for statement in trigger_drop_statements(connection))
             connection.executescript(f"BEGIN IMMEDIATE; {drops} {step.tables}")
-            step.fill(connection, seal)
+            step.fill(connection, cipher)
             connection.execute("UPDATE library SET schema_version = ?", (version + 1,))
             connection.execute("COMMIT")
 
 
 def repair(connection: sqlite3.Connection, path: Path, version: int) -> bool:
-    """Give a database of the present version its form again; False if it has it, as a rule.
+    """Restore the structure of a database of the present version; False if it is intact already.
 
     Raises:
-        TableLost: a table or a column is missing.
-        MigrationFailed: there is no room for the copy, or a row does not fit; the database is as it was.
+        TableMissing: a table or a column is missing.
+        LibraryMigrationFailed: there is no room for the copy, or a row does not fit; the database is unchanged.
     """
     if is_ours(connection):
         return False
@@ -94,17 +94,17 @@ def repair(connection: sqlite3.Connection, path: Path, version: int) -> bool:
 
 @contextmanager
 def _whole_or_not(connection: sqlite3.Connection, path: Path, version: int) -> Iterator[None]:
-    """Copy the database first; a change that fails is undone."""
+    """Copy the database first; undo a change that fails."""
     try:
         back_up(connection, backup_path(path, version))
-        connection.execute("PRAGMA foreign_keys = OFF")  # a table that is dropped would take rows of others with it
-        connection.execute("PRAGMA legacy_alter_table = ON")  # a table that is renamed keeps its name in the others
+        connection.execute("PRAGMA foreign_keys = OFF")  # else dropping a table deletes rows of others
+        connection.execute("PRAGMA legacy_alter_table = ON")  # else renaming a table renames references to it
         connection.text_factory = lenient
         yield
-    except (sqlite3.Error, OSError, TableLost) as error:
+    except (sqlite3.Error, OSError, TableMissing) as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        raise MigrationFailed(
+        raise LibraryMigrationFailed(
             "The list of recordings could not be brought up to date, so it was left as it was. "
             "Make room on the disk and start again."
         ) from error
@@ -115,20 +115,20 @@ def _whole_or_not(connection: sqlite3.Connection, path: Path, version: int) -> I
 
 
 def backup_path(path: Path, version: int) -> Path:
-    """Where the copy of a database of `version` lies."""
+    """Path of the copy of a database of `version`."""
     return path.with_name(f"{path.name}.v{version}.bak")
 
 
 def backups(folder: Path) -> list[Path]:
-    """Every copy that a migration left, half ones too.
+    """Every copy that a migration left, unfinished ones too.
 
-    They hold what has been deleted since, so they go with the first deletion, or after some days (`Sounds`).
+    They hold what was deleted since, so they are deleted with the first deletion, or after some days (`SoundFiles`).
     """
     return sorted(folder.glob("*.sqlite.v*.bak*"))
 
 
 def back_up(connection: sqlite3.Connection, target: Path) -> None:
-    """Write a copy that is whole, whoever writes meanwhile, and on the disk, before it has its name."""
+    """Write a consistent copy to the disk before it gets its name, even during other writes."""
     unfinished = target.with_name(f"{target.name}.new")
     unfinished.unlink(missing_ok=True)
     unfinished.touch(mode=FILE_MODE)
@@ -142,66 +142,66 @@ def back_up(connection: sqlite3.Connection, target: Path) -> None:
     unfinished.replace(target)
 
 
-def _prove_rows(connection: sqlite3.Connection, seal: ColumnSeal) -> None:
-    """Give every recording its MAC, and the library the sum of them and an audit log to begin."""
+def _prove_rows(connection: sqlite3.Connection, cipher: ColumnCipher) -> None:
+    """Add MACs to every recording, their sum to the library, and an audit log."""
     rows = connection.execute("SELECT * FROM recordings").fetchall()
-    macs = [_mac_2(dict(row), seal) for row in rows]
+    macs = [_mac_2(dict(row), cipher) for row in rows]
     changes = [(mac, row["take_id"]) for mac, row in zip(macs, rows, strict=True)]
     connection.executemany("UPDATE recordings SET mac = ? WHERE take_id = ?", changes)
     version = connection.execute("SELECT version FROM library").fetchone()["version"]
-    proofs = (_sum_2(seal, macs, version), seal_head(seal, Head(), version))
+    proofs = (_sum_2(cipher, macs, version), seal_head(cipher, AuditHead(), version))
     connection.execute("UPDATE library SET rows_sum = ?, audit_head = ?", proofs)
 
 
-def _mac_2(row: Mapping[str, Any], seal: ColumnSeal) -> bytes:
+def _mac_2(row: Mapping[str, Any], cipher: ColumnCipher) -> bytes:
     """The MAC of a recording in version 2."""
-    return seal.mac(row[name] for name in _PROVED_2)
+    return cipher.mac(row[name] for name in _PROVED_2)
 
 
-def _sum_2(seal: ColumnSeal, macs: Iterable[object], version: int) -> bytes:
+def _sum_2(cipher: ColumnCipher, macs: Iterable[object], version: int) -> bytes:
     """The sum of all recordings in version 2."""
     numbers = (int.from_bytes(mac, "big") for mac in macs if isinstance(mac, bytes))
     total = sum(numbers) % (1 << (8 * MAC_BYTES))
-    return total.to_bytes(MAC_BYTES, "big") + seal.mac_of(f"rows/{version}/{total}")
+    return total.to_bytes(MAC_BYTES, "big") + cipher.mac_of(f"rows/{version}/{total}")
 
 
-def _prove_tables(connection: sqlite3.Connection, seal: ColumnSeal) -> None:
-    """Have the recordings speak for their events and results too, and sum up every table.
+def _prove_tables(connection: sqlite3.Connection, cipher: ColumnCipher) -> None:
+    """Extend the MACs of recordings to their events and results, and add a sum for every table.
 
-    A row that version 2 had not proved gets no proof here, and a list that version 2 found incomplete gets no sums.
+    A row that version 2 had not authenticated gets no MAC; a list that version 2 found incomplete gets no sums.
     """
     rows = [dict(row) for row in connection.execute("SELECT * FROM recordings").fetchall()]
     library = connection.execute("SELECT version, rows_sum FROM library").fetchone()
-    was_whole = library["rows_sum"] == _sum_2(seal, (row["mac"] for row in rows), library["version"])
-    proved = [row for row in rows if row["mac"] == _mac_2(row, seal)]
+    was_whole = library["rows_sum"] == _sum_2(cipher, (row["mac"] for row in rows), library["version"])
+    proved = [row for row in rows if row["mac"] == _mac_2(row, cipher)]
     rebuild(connection)
     events = {row["take_id"]: dict(row) for row in connection.execute(f"SELECT {', '.join(EVENT)} FROM pending")}  # noqa: S608
     nonces = dict(connection.execute("SELECT take_id, substr(sealed, 1, 12) FROM results").fetchall())
     changes = []
     for row in proved:
         event = events.get(row["take_id"])
-        row["event_mac"] = None if event is None else event_mac_of(event, seal)
+        row["event_mac"] = None if event is None else event_mac_of(event, cipher)
         row["result_nonce"] = result_nonce_of(nonces.get(row["take_id"]))
-        changes.append((row["event_mac"], row["result_nonce"], mac_of(row, seal), row["take_id"]))
+        changes.append((row["event_mac"], row["result_nonce"], mac_of(row, cipher), row["take_id"]))
     connection.executemany("UPDATE recordings SET event_mac = ?, result_nonce = ?, mac = ? WHERE take_id = ?", changes)
     for table, key in (("trajectories", "group_id"), ("reads", "name")):
-        _seal_with_time(connection, seal, table, key)
-    sums = sums_of(lambda query: connection.execute(query).fetchall(), seal)
-    kept = seal_sums(seal, sums, library["version"]) if was_whole else None
+        _seal_with_time(connection, cipher, table, key)
+    sums = sums_of(lambda query: connection.execute(query).fetchall(), cipher)
+    kept = seal_sums(cipher, sums, library["version"]) if was_whole else None
     connection.execute("UPDATE library SET sums = ?", (kept,))
 
 
-def _seal_with_time(connection: sqlite3.Connection, seal: ColumnSeal, table: str, key: str) -> None:
-    """Seal what was read of the service to the time of reading too."""
+def _seal_with_time(connection: sqlite3.Connection, cipher: ColumnCipher, table: str, key: str) -> None:
+    """Encrypt cached answers again, bound to their time of reading too."""
     for row in connection.execute(f"SELECT rowid, {key}, read_at, sealed FROM {table}").fetchall():  # noqa: S608
         place = f"{table}/{row[key]}"
-        with suppress(InvalidTag):  # it is read again
-            sealed = seal.seal(seal.open(row["sealed"], place), f"{place}/{row['read_at']}")
+        with suppress(InvalidTag):  # the sync worker reads it again
+            sealed = cipher.encrypt(cipher.decrypt(row["sealed"], place), f"{place}/{row['read_at']}")
             connection.execute(f"UPDATE {table} SET sealed = ? WHERE rowid = ?", (sealed, row["rowid"]))  # noqa: S608
 
 
 _STEPS = {
-    1: Step(
+    1: MigrationStep(
         """
         ALTER TABLE library ADD COLUMN rows_sum BLOB;
         ALTER TABLE library ADD COLUMN audit_head BLOB;
@@ -252,5 +252,5 @@ _STEPS = {
         """,
         _prove_rows,
     ),
-    2: Step("", _prove_tables),
+    2: MigrationStep("", _prove_tables),
 }

@@ -1,4 +1,4 @@
-"""Opening the recordings of a profile: one program at a time, with the key from the keyring."""
+"""Open the recordings of a profile: one program at a time, with the key from the keyring."""
 
 import logging
 import sqlite3
@@ -7,19 +7,19 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from vbdesk.capture.clock import Clock
-from vbdesk.outbox.library.audit import Actor, Deed, Part
+from vbdesk.clock import Clock
+from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart
 from vbdesk.outbox.library.integrity_check import (
     COPIED,
     KEYRING_REFUSED,
+    compare_with_keyring,
     is_from_elsewhere,
     keyring_was_written,
-    take_in_keyring,
 )
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.rollback_detection import KeyringMarkThread, KeyringReading, read_keyring
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, computer_mark, library_key
-from vbdesk.outbox.profiles.vault import PATIENCE_S, Vault, VaultError
+from vbdesk.outbox.profiles.vault import READ_TIMEOUT_S, Vault, VaultError
 from vbdesk.privacy import FILE_MODE, make_private, restrict_to_owner
 
 LOCK_NAME = "library.lock"
@@ -35,38 +35,38 @@ class ProfileUnknown(Exception):
     """There is no such profile on this computer; `str(error)` is one sentence for a person."""
 
 
-class HeldLibrary(Library):
+class LockedLibrary(Library):
     """A library that no other program can open before it is closed, or this program has ended.
 
-    Two couriers at one library would send twice, and an opening puts away what another program has half done.
+    Two sync workers at one library would send twice, and an opening removes what another program has half done.
     """
 
     def __init__(
-        self, profile: Profile, folder: Path, vault: Vault, clock: Clock | None = None, part: Part = Part.DESK
+        self, profile: Profile, folder: Path, vault: Vault, clock: Clock | None = None, part: AuditPart = AuditPart.DESK
     ) -> None:
         """Open the recordings of `profile` in `folder`, made on first use. Blocks on the keyring and the disk.
 
-        `part` says who opens it, for the audit log.
+        `part` is named in the audit log.
 
         Raises:
             LibraryInUse: another program has them open.
-            VaultError, LibraryKeyMissing: the key does not come from the vault.
-            LibraryLocked, LibraryUnreadable, OSError: as `Library` does.
+            VaultError, LibraryKeyMissing: the vault does not give the key.
+            LibraryKeyWrong, LibraryUnreadable, OSError: as `Library` does.
         """
         make_private(folder)
-        restrict_to_owner([folder])  # an earlier release left its rights to the umask
-        self._held = hold(folder)
+        restrict_to_owner([folder])  # an earlier release left its permissions to the umask
+        self._held = lock_library(folder)
         self._keyring_refused = False
         try:
             key = library_key(vault, profile, folder)
             keyring = None if profile.secrets == "session" else read_keyring(vault, profile.high_water_name)
             local = profile.kind == "local"
-            super().__init__(folder, key, clock, Actor(part, profile.account_id), keyring, erases_at_service=local)
+            super().__init__(folder, key, clock, AuditActor(part, profile.account_id), keyring, erases_at_service=local)
         except BaseException:
             self._held.release()
             raise
-        with suppress(sqlite3.Error):  # a full disk keeps nobody from the recordings
-            self.note(Deed.OPENED)
+        with suppress(sqlite3.Error):  # a full disk must not block the recordings
+            self.note(AuditAction.OPENED)
             computer = None if profile.secrets == "session" else computer_mark(vault)
             if computer is not None and is_from_elsewhere(self.store, computer):
                 self._warnings += (COPIED,)
@@ -84,12 +84,12 @@ class HeldLibrary(Library):
 
     @property
     def mark_thread(self) -> KeyringMarkThread | None:
-        """What writes the mark into the keyring; to be stopped before the library is closed. None without a keyring."""
+        """The thread that writes the mark into the keyring; stop it before closing. None without a keyring."""
         return self._mark_thread
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences on what was found amiss, for a banner; empty as a rule."""
+        """Sentences on faults, for a banner; usually empty."""
         return super().warnings + ((KEYRING_REFUSED,) if self._keyring_refused else ())
 
     def accept_copy(self) -> None:
@@ -99,40 +99,40 @@ class HeldLibrary(Library):
             self._mark_thread.write_now()
 
     def close(self) -> None:
-        """Let go of the database, and let others open it. Waits some seconds for the keyring, unless it was stopped."""
+        """Close the database and release the lock. Waits some seconds for the keyring, unless it was stopped."""
         if self._mark_thread is not None:
             self._mark_thread.ask_to_stop()
-            self._mark_thread.wait(PATIENCE_S + 1)
+            self._mark_thread.wait(READ_TIMEOUT_S + 1)
         try:
             super().close()
         finally:
             self._held.release()
 
-    # In the thread of the mark
+    # In the mark thread
 
     def _version_to_keep(self) -> int | None:
         try:
-            return None if self.store.held else self.store.version()
+            return None if self.store.sending_blocked else self.store.version()
         except sqlite3.Error:
             return None
 
     def _on_mark_written(self, version: int) -> None:
         self._keyring_refused = False
-        with suppress(sqlite3.Error):  # a full disk; the next one says it
+        with suppress(sqlite3.Error):  # disk full: the next write reports it
             keyring_was_written(self.store)
 
     def _on_mark_refused(self, error: VaultError) -> None:
-        log.warning("The keyring did not take the mark of the list: %s", error)
+        log.warning("The keyring refused the mark of the list: %s", error)
         self._keyring_refused = True
 
     def _on_mark_read(self, keyring: KeyringReading) -> None:
         with suppress(sqlite3.Error):
-            take_in_keyring(self.store, keyring)
-        self.store.tell()
+            compare_with_keyring(self.store, keyring)
+        self.store.notify()
 
 
-def hold(folder: Path) -> FileLock:
-    """Keep others from opening the library in `folder`; the system lets go of it when this program ends.
+def lock_library(folder: Path) -> FileLock:
+    """Lock the library in `folder` against other programs; the system releases the lock when this program ends.
 
     Raises:
         LibraryInUse: another program has it open.

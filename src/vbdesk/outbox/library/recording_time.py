@@ -1,9 +1,8 @@
 """Whether the time of a recording is right, as far as the service's clock can tell. Pure functions.
 
-The computer's clock gives the time of a recording, and somebody may have set it wrong. So each take also keeps how long
-the computer had been running when it began. One answer of the service during the same run of the computer then gives
-the right time, whatever the clock was set to before or after. A take of another run lies between the last time that the
-service had confirmed when it was made, and the first that it confirmed afterwards.
+`recorded_at` comes from the computer's clock, which may be set wrong. So each take also stores the computer's uptime at
+its start. One answer of the service during the same uptime then gives the right time, independent of the clock. A
+take of another uptime is between the last time that the service had confirmed before it, and the first one after it.
 """
 
 from collections.abc import Mapping
@@ -11,39 +10,39 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from vbdesk.capture.boot_clock import BootTime
+from vbdesk.boot_clock import BootTime
 from vbdesk.contract.timestamps import EARLIEST_NOW, in_zone, is_plausible_now
 
 RIGHT = timedelta(minutes=2)
-"""A clock that differs by less is right: no two clocks are the same."""
+"""A smaller difference between two clocks is normal."""
 
 TOLERANCE = timedelta(minutes=15)
-"""A clock that always differs by less does no harm: histories count days, and an upload may begin for as long."""
+"""A smaller constant difference is harmless: trajectories count days, and upload grants last longer."""
 
 AGREE = timedelta(minutes=1)
-"""By how much two answers of the service may differ from the time that passed between them."""
+"""How much two answers of the service may differ from the time that passed between them."""
 
-DRIFT = 1e-4  # a computer's count of seconds without correction; ten seconds a day
-KEPT_SPANS = 50  # starts of the computer, about two months of them
+DRIFT = 1e-4  # of an uncorrected monotonic clock: ten seconds a day
+KEPT_SPANS = 50  # starts of the computer, about two months
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceTime:
-    """A time of day by the service's clock, and the time since the start of the computer at that moment."""
+    """A time of day by the service's clock, and the computer's uptime at that moment."""
 
     boot: BootTime
     at: datetime
 
     def later(self, seconds: float) -> datetime:
-        """The service's time when the computer had been running for so long, before or after."""
+        """The service's time at an uptime of `seconds`, before or after."""
         return self.at + timedelta(seconds=seconds - self.boot.seconds)
 
     def drift(self, seconds: float) -> timedelta:
-        """By how much `later` may be wrong."""
+        """The possible error of `later`."""
         return timedelta(seconds=abs(seconds - self.boot.seconds) * DRIFT)
 
     def agrees_with(self, other: "ServiceTime") -> bool:
-        """Whether as much time passed between the two by the service's clock as by the computer's count."""
+        """Whether the same time passed between the two by the service's clock and by the uptime."""
         if self.boot.boot_id != other.boot.boot_id:
             return False
         return abs(self.later(other.boot.seconds) - other.at) <= AGREE + self.drift(other.boot.seconds)
@@ -51,10 +50,10 @@ class ServiceTime:
 
 @dataclass(frozen=True, slots=True)
 class TimeReference:
-    """What was known of the time when a recording began, apart from the computer's clock.
+    """What was known about the time when a recording began, apart from the computer's clock.
 
     Attributes:
-        boot: the time since the start of the computer.
+        boot: the uptime of the computer.
         confirmed: the newest time that the service had confirmed; None before the first.
     """
 
@@ -67,8 +66,8 @@ class TimeDoubt:
     """Why the time of a recording is doubtful.
 
     Attributes:
-        suggested: the right time, where it can be computed.
-        after, before: else the times between which the recording was made, as far as they are known.
+        suggested: the right time, if it can be computed.
+        after, before: else the known bounds of the time at which it was made.
     """
 
     suggested: datetime | None = None
@@ -77,11 +76,11 @@ class TimeDoubt:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """The first and the last time that the service confirmed while the two counts agreed, within one computer start.
+class ConfirmedSpan:
+    """The first and the last confirmed time of one uptime, between which the service's clock and the uptime agreed.
 
     Attributes:
-        clock: what the computer's clock said at `first`; None in libraries of an earlier release.
+        clock: what the computer's clock showed at `first`; None in libraries of an earlier release.
     """
 
     first: ServiceTime
@@ -98,9 +97,9 @@ class Span:
         return ahead > timedelta(0) or self._clock_contradicts(answer, -ahead)
 
     def _clock_contradicts(self, answer: ServiceTime, behind: timedelta) -> bool:
-        """Whether the computer's clock of then supports the answer, which is later than this span lets expect.
+        """Whether the computer's clock supports an answer that is later than this span predicts.
 
-        It does not where a virtual machine was suspended: time has passed that its count does not know of.
+        After a suspended virtual machine it does not: its uptime misses time that has passed.
         """
         if self.clock is None:
             return False
@@ -110,13 +109,12 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class KnownTimes:
-    """The times that the service has confirmed here, in the order in which it did.
+    """The times that the service has confirmed here, in that order.
 
-    A newer answer takes the place of what it refutes: the service's clock was wrong then, or something on the way
-    changed what it told.
+    A newer answer replaces those that it refutes: the service's clock was wrong, or something in between changed it.
     """
 
-    spans: tuple[Span, ...] = ()
+    spans: tuple[ConfirmedSpan, ...] = ()
 
     @property
     def newest(self) -> ServiceTime | None:
@@ -124,30 +122,30 @@ class KnownTimes:
         return self.spans[-1].last if self.spans else None
 
     def with_answer(self, answer: ServiceTime, clock: datetime | None = None) -> "KnownTimes":
-        """The same with one more confirmed time, at which the computer's clock said `clock`."""
+        """A copy with one more confirmed time, at which the computer's clock showed `clock`."""
         spans = [span for span in self.spans if not span.is_refuted_by(answer)]
         if spans and spans[-1].last.agrees_with(answer):
             return KnownTimes((*spans[:-1], replace(spans[-1], last=answer)))
-        return KnownTimes((*spans, Span(answer, answer, clock))[-KEPT_SPANS:])
+        return KnownTimes((*spans, ConfirmedSpan(answer, answer, clock))[-KEPT_SPANS:])
 
     def supports(self, confirmed: ServiceTime) -> bool:
-        """Whether a confirmed time that a recording keeps was not refuted since; where nothing is known, it was not."""
+        """Whether a recording's confirmed time was not refuted since; True if nothing is known."""
         return not self.spans or any(end.agrees_with(confirmed) for end in self.of_start(confirmed.boot.boot_id))
 
     def service_time(self, boot: BootTime) -> datetime | None:
-        """The service's time at `boot`; None where it confirmed none since that start of the computer."""
+        """The service's time at `boot`; None if it confirmed none during that uptime."""
         newest = self.newest
         if newest is None or newest.boot.boot_id != boot.boot_id:
             return None
         return newest.later(boot.seconds)
 
     def of_start(self, boot_id: str) -> list[ServiceTime]:
-        """The times that were confirmed during one run of the computer."""
+        """The confirmed times of one uptime."""
         ends = [end for span in self.spans for end in (span.first, span.last)]
         return [end for end in ends if end.boot.boot_id == boot_id]
 
     def first_since(self, confirmed: ServiceTime | None) -> datetime | None:
-        """The first time that was confirmed in a later run of the computer than `confirmed` was."""
+        """The first time that was confirmed during a later uptime than `confirmed`."""
         if confirmed is None:
             return self.spans[0].first.at if self.spans else None
         own = [place for place, span in enumerate(self.spans) if span.last.boot.boot_id == confirmed.boot.boot_id]
@@ -159,19 +157,19 @@ class KnownTimes:
 def doubt_of(
     recorded_at: datetime, reference: TimeReference | None, known: KnownTimes, boot: BootTime, clock: datetime
 ) -> TimeDoubt | None:
-    """Why the time of a recording is doubtful; None if nothing speaks against it.
+    """Why the time of a recording is doubtful; None if nothing contradicts it.
 
     Args:
-        recorded_at: the time that the computer's clock gave.
-        reference: kept with it when it began; None for a file, a bundle, or a take of an earlier release.
+        recorded_at: the time by the computer's clock.
+        reference: stored when it began; None for a file, a bundle, or a take of an earlier release.
         known: what the service has confirmed.
-        boot: the time since the start of the computer, now.
-        clock: what the computer's clock says now.
+        boot: the computer's uptime now.
+        clock: the computer's clock now.
     """
     service_time = known.service_time(boot)
     doubt = None if reference is None else _compared(recorded_at, reference, known, service_time, clock)
     if doubt is None and service_time is not None and recorded_at > service_time + TOLERANCE:
-        return TimeDoubt(before=service_time)  # whatever was confirmed before: nothing is recorded in the future
+        return TimeDoubt(before=service_time)  # nothing is recorded in the future
     return doubt
 
 
@@ -195,7 +193,7 @@ def _same_start(confirmed: ServiceTime, reference: TimeReference) -> bool:
 def _measured(
     recorded_at: datetime, seconds: float, anchors: list[ServiceTime], clock_error: timedelta | None
 ) -> TimeDoubt | None:
-    """The right time is known: by each anchor, should the computer have stood still in between."""
+    """The right time is known, by each anchor; several, since the uptime may miss a suspension."""
     for anchor in anchors:
         error = recorded_at - anchor.later(seconds)
         allowed = RIGHT + anchor.drift(seconds)
@@ -206,7 +204,7 @@ def _measured(
             return None
     newest, nearest = anchors[-1], min(anchors, key=lambda anchor: abs(anchor.boot.seconds - seconds))
     times = sorted(anchor.later(seconds) for anchor in (nearest, newest))
-    if times[1] - times[0] > RIGHT + newest.drift(seconds):  # nothing tells which of the two is right
+    if times[1] - times[0] > RIGHT + newest.drift(seconds):  # either may be right
         return TimeDoubt(after=times[0], before=times[1])
     return TimeDoubt(suggested=nearest.later(seconds))
 
@@ -221,79 +219,79 @@ def _bounded(
     return None
 
 
-# In words
+# Sentences
 
 _SUGGESTED = {
     True: (
-        "The clock here was ahead: it gave {told} for this recording, and by the service's clock it was {suggested}. "
+        "The clock here was ahead: it gave {noted} for this recording, and by the service's clock it was {suggested}. "
         "Decide which time is right. It is not sent before."
     ),
     False: (
-        "The clock here was behind: it gave {told} for this recording, and by the service's clock it was {suggested}. "
+        "The clock here was behind: it gave {noted} for this recording, and by the service's clock it was {suggested}. "
         "Decide which time is right. It is not sent before."
     ),
 }
 _BETWEEN = (
-    "The clock here was wrong: it gave {told} for this recording, and by the service's clock it was after {after} and "
+    "The clock here was wrong: it gave {noted} for this recording, and by the service's clock it was after {after} and "
     "not later than {before}. Decide which time is right. It is not sent before."
 )
 _AFTER = (
-    "The clock here was behind: it gave {told} for this recording, and by the service's clock it was after {after}. "
+    "The clock here was behind: it gave {noted} for this recording, and by the service's clock it was after {after}. "
     "Decide which time is right. It is not sent before."
 )
 _NOT_LATER = (
-    "The time of this recording is {told}, and by the service's clock it was made not later than {before}. Decide "
+    "The time of this recording is {noted}, and by the service's clock it was made not later than {before}. Decide "
     "which time is right. It is not sent before."
 )
 _TOO_OLD = (
-    "The clock here was wrong: it gave {told} for this recording, and this program did not exist then. Decide which "
+    "The clock here was wrong: it gave {noted} for this recording, and this program did not exist then. Decide which "
     "time is right. It is not sent before."
 )
 
 
 _CORRECTED = (
-    "The time of this recording was corrected from {original} to {told}. {known}Decide which time is right. It is not "
+    "The time of this recording was corrected from {original} to {noted}. {known}Decide which time is right. It is not "
     "sent before."
 )
 
 
 def doubt_sentence(recorded_at: datetime, doubt: TimeDoubt, original: datetime | None = None) -> str:
-    """What to say to a person of a recording whose time is doubtful: all times, as far as they are known.
+    """What to tell a person about a recording whose time is doubtful: all known times.
 
     Args:
-        recorded_at: the time that it has.
+        recorded_at: its time.
         doubt: why that is doubtful.
-        original: the time that it had before a person corrected it; None if nobody did.
+        original: its time before a person corrected it; None if nobody did.
     """
     if original is not None:
         return _corrected_sentence(recorded_at, doubt, original)
     if doubt.suggested is not None:
-        told, suggested = clock_words(recorded_at, doubt.suggested)
-        return _SUGGESTED[recorded_at > doubt.suggested].format(told=told, suggested=suggested)
+        noted, suggested = clock_words(recorded_at, doubt.suggested)
+        return _SUGGESTED[recorded_at > doubt.suggested].format(noted=noted, suggested=suggested)
     if doubt.after is not None and doubt.before is not None:
-        told, after, before = clock_words(recorded_at, doubt.after, doubt.before)
-        return _BETWEEN.format(told=told, after=after, before=before)
+        noted, after, before = clock_words(recorded_at, doubt.after, doubt.before)
+        return _BETWEEN.format(noted=noted, after=after, before=before)
     if doubt.after is not None:
-        told, after = clock_words(recorded_at, doubt.after)
-        return _AFTER.format(told=told, after=after)
+        noted, after = clock_words(recorded_at, doubt.after)
+        return _AFTER.format(noted=noted, after=after)
     if doubt.before is not None and recorded_at > doubt.before:
-        told, before = clock_words(recorded_at, doubt.before)
-        return _NOT_LATER.format(told=told, before=before)
-    (told,) = clock_words(recorded_at)
-    return _TOO_OLD.format(told=told)
+        noted, before = clock_words(recorded_at, doubt.before)
+        return _NOT_LATER.format(noted=noted, before=before)
+    (noted,) = clock_words(recorded_at)
+    return _TOO_OLD.format(noted=noted)
 
 
 def _corrected_sentence(recorded_at: datetime, doubt: TimeDoubt, original: datetime) -> str:
     bounds = {"after": doubt.after, "not later than": doubt.before}
     known = {"at": doubt.suggested} if doubt.suggested else {words: at for words, at in bounds.items() if at}
-    first, told, *others = clock_words(original, recorded_at, *known.values())
+    first, noted, *others = clock_words(original, recorded_at, *known.values())
     when = " and ".join(f"{words} {at}" for words, at in zip(known, others, strict=True))
     sentence = f"By the service's clock it was made {when}. " if when else ""
-    return _CORRECTED.format(original=first, told=told, known=sentence)
+    return _CORRECTED.format(original=first, noted=noted, known=sentence)
 
 
 def clock_words(*moments: datetime) -> list[str]:
-    """Moments as the clocks here show them, to the minute: the date once if it is the same, the zone if it is not."""
+    """Local times to the minute; equal dates only once, zones only if they differ."""
     local = [in_zone(moment) for moment in moments]
     form = "%Y-%m-%d %H:%M" if len({moment.utcoffset() for moment in local}) == 1 else "%Y-%m-%d %H:%M (UTC%z)"
     first, *others = local
@@ -304,14 +302,14 @@ def clock_words(*moments: datetime) -> list[str]:
 
 
 def read_entered(text: str) -> datetime:
-    """A time that a person entered, by the clocks here unless it names its zone. Raises ValueError."""
+    """Parse a time that a person entered, local unless it names its zone. Raises ValueError."""
     try:
         return datetime.fromisoformat(text.strip()).astimezone()
     except (ValueError, OverflowError):
         raise ValueError("Enter date and time, such as 2026-03-01 09:30.") from None
 
 
-# As it is kept
+# Storage
 
 
 def service_time_json(known: ServiceTime | None) -> dict[str, Any] | None:
@@ -362,7 +360,7 @@ def read_doubt(document: Mapping[str, Any] | None) -> TimeDoubt | None:
         if document is None:
             return None
         moments = {name: None if document[name] is None else _aware(document[name]) for name in _DOUBT}
-        # earlier releases believed a service that told 1970
+        # earlier releases accepted times such as 1970 from a service
         return TimeDoubt(**{name: at if at and is_plausible_now(at) else None for name, at in moments.items()})
     except (KeyError, TypeError, ValueError):
         return None

@@ -1,9 +1,8 @@
-"""Removes the sound of recordings that have their result, by the rule that a person has set; the rest of them stays.
+"""Delete the sound of recordings that have their result, by the rule that a person has set; their entries stay.
 
-The days are reckoned by the service's clock: a result came when the service says so, and it is so many days later when
-the service says so. The computer's clock may be set a year ahead and back without a sound going early; it has to agree,
-too, so that a service with a wrong clock does no harm either. Where the service has not been heard, nothing is removed,
-but sounds that go at once after their result.
+The days count by the service's clock, so that setting the computer's clock back and forth deletes nothing early. The
+computer's clock has to agree, so that a service with a wrong clock does no harm. Without an answer of the service only
+sounds that are deleted directly after their result are deleted.
 """
 
 from datetime import datetime, timedelta
@@ -13,19 +12,19 @@ from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.settings import RetentionRule
 from vbdesk.outbox.library.store import time_text
 
-AT_ONCE_MOST = 20  # recordings in one step: the database is searched once for what remains of their keys
+AT_ONCE_MOST = 20  # recordings per step, since each step scrubs the database once
 _WITH_SOUND = "SELECT take_id FROM recordings WHERE state = 'done' AND audio_gone_at IS NULL"
 
 
 class SoundRetention:
-    """Keeps the rule for one library."""
+    """Applies the retention rule of one library."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
         self._store = library.store
 
     def step(self, service_time: datetime | None) -> bool:
-        """Remove what is due, some of it at a time; True if there was anything. Cheap when there is not.
+        """Delete some of what is due; True if there was anything. Cheap if there is not.
 
         Args:
             service_time: the time of the service's last answer; None before the first.
@@ -38,7 +37,7 @@ class SoundRetention:
         return bool(due)
 
     def due(self, service_time: datetime | None) -> list[str]:
-        """Take ids of recordings whose sound is to go now, the oldest results first, at most `AT_ONCE_MOST`."""
+        """Take ids of recordings whose sound is due, the oldest results first, at most `AT_ONCE_MOST`."""
         rule = self._library.settings().retention
         if rule.rule is RetentionRule.FOR_EVER:
             return []
@@ -59,9 +58,9 @@ class SoundRetention:
         return found
 
     def _date_results(self, service_time: datetime) -> None:
-        """Let results whose time is not known count from now: from a service that does not tell, or of old."""
+        """Count from now for results without a time: from a service that sends none, or from an old library."""
         found = [row["take_id"] for row in self._store.rows(f"{_WITH_SOUND} AND result_at IS NULL")]
-        undated = [take_id for take_id in found if self._store.is_as_written(take_id)]
+        undated = [take_id for take_id in found if self._store.is_intact(take_id)]
         if undated:
             with self._store.changing():
                 for take_id in undated:
@@ -69,4 +68,4 @@ class SoundRetention:
 
 
 def _may_go(item: RecordingItem) -> bool:
-    return item.fault is None and item.sealed_result is not None
+    return item.fault is None and item.encrypted_result is not None

@@ -1,8 +1,8 @@
-"""How far the library has come: the highest version of its database, kept in a file beside it and in the keyring.
+"""Detect an older copy of the library: its highest version, the mark, is stored in a file and in the keyring.
 
-A database behind a mark is an older copy, put back in place of the newer one. A mark behind its database says nothing:
-a crash came between the two. The file is written with each change. It cannot tell of a whole folder that was put back;
-the keyring can. It is written once a minute at most, so it misses a folder of the last minute that is put back.
+A database behind a mark is an older copy that was put back. A mark behind its database only shows a crash.
+The file is written with each change, but an older folder brings its own file. The keyring detects that too; it is
+written at most once a minute, so it misses an older folder of the last minute.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vbdesk.capture.encrypted_take import sync_folder
-from vbdesk.outbox.library.column_encryption import ColumnSeal, InvalidTag
+from vbdesk.outbox.library.column_encryption import ColumnCipher, InvalidTag
 from vbdesk.outbox.profiles.vault import Vault, VaultError
 from vbdesk.privacy import owner_only_opener
 
@@ -27,16 +27,16 @@ _DIGITS = 20
 class MarkFile:
     """The mark in the folder of the library.
 
-    Its content always has the same size and is written in place, so a power cut leaves the old one or the new one.
+    Its content has a fixed size and is written in place, so a power cut leaves the old one or the new one.
     """
 
-    def __init__(self, folder: Path, seal: ColumnSeal) -> None:
+    def __init__(self, folder: Path, cipher: ColumnCipher) -> None:
         self._path = folder / FILE_NAME
-        self._seal = seal
+        self._cipher = cipher
         self._size = len(self._content(0))
 
     def write(self, version: int) -> None:
-        """Keep `version`; a disk that refuses costs the notice, not the change."""
+        """Store `version`; if the disk refuses, the change itself still succeeds."""
         with contextlib.suppress(OSError):
             if self._path.exists() and self._path.stat().st_size == self._size:
                 with self._path.open("rb+", buffering=0) as file:
@@ -45,9 +45,9 @@ class MarkFile:
                 self._make(version)
 
     def read(self) -> int | None:
-        """What was kept last; None if nothing was, or somebody else wrote it."""
+        """The stored version; None if there is none, or somebody else wrote it."""
         try:
-            return int(self._seal.open(self._path.read_bytes(), _PLACE))
+            return int(self._cipher.decrypt(self._path.read_bytes(), _PLACE))
         except (OSError, InvalidTag, ValueError):
             return None
 
@@ -61,16 +61,16 @@ class MarkFile:
         sync_folder(self._path.parent)
 
     def _content(self, version: int) -> bytes:
-        return self._seal.seal(str(version).zfill(_DIGITS).encode(), _PLACE)
+        return self._cipher.encrypt(str(version).zfill(_DIGITS).encode(), _PLACE)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyringReading:
-    """What the keyring says of the mark.
+    """What the keyring says about the mark.
 
     Attributes:
         version: the mark; None if there is none, or the keyring did not answer.
-        fault: why it is not known, as a sentence; None if the keyring has answered.
+        fault: why it is unknown, as a sentence; None if the keyring has answered.
     """
 
     version: int | None = None
@@ -78,25 +78,25 @@ class KeyringReading:
 
 
 def read_keyring(vault: Vault, name: str, *, may_ask: bool = True) -> KeyringReading:
-    """Ask the keyring for the mark. Takes as long as the vault does.
+    """Read the mark from the keyring. Takes as long as the vault does.
 
     Args:
-        vault: where it is kept.
+        vault: where it is stored.
         name: its name there.
-        may_ask: let a locked keyring open its dialog.
+        may_ask: whether a locked keyring may open its dialog.
     """
     try:
-        text = vault.get(name) if may_ask else vault.get_unasked(name)
+        text = vault.get(name) if may_ask else vault.get_without_prompt(name)
     except VaultError as error:
         return KeyringReading(fault=str(error))
     return KeyringReading(int(text) if text is not None and text.isascii() and text.isdigit() else None)
 
 
 class KeyringMarkThread:
-    """Writes the mark into the keyring: after the opening, once a minute at most, and at the end.
+    """Writes the mark into the keyring: after the opening, at most once a minute, and at the end.
 
-    The keyring may take seconds, so it is never asked by whoever changes the library. Where it did not answer at the
-    opening, it is asked again until it does.
+    A keyring may take seconds, so changes of the library never wait for it. If it did not answer at the opening, it is
+    asked again until it does.
     """
 
     def __init__(
@@ -112,12 +112,12 @@ class KeyringMarkThread:
         """Make the thread.
 
         Args:
-            vault: where the mark is kept.
+            vault: where the mark is stored.
             name: its name there.
-            due: the version to keep now; None for none.
-            written: called with the version that the keyring has now.
-            refused: called when the keyring did not take it.
-            read: called with what the keyring says; None if it has answered already.
+            due: the version to store now; None for none.
+            written: called with the version that was stored.
+            refused: called when the keyring refused it.
+            read: called with the keyring's reading; None if it has answered already.
         """
         self._vault, self._name = vault, name
         self._due, self._written, self._refused, self._read = due, written, refused, read
@@ -126,7 +126,7 @@ class KeyringMarkThread:
         self._thread = threading.Thread(target=self._run, name="high-water mark", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def write_now(self) -> None:
@@ -139,11 +139,11 @@ class KeyringMarkThread:
         self._now.set()
 
     def alive(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether the thread is running."""
         return self._thread.is_alive()
 
     def wait(self, seconds: float) -> None:
-        """Wait for its end."""
+        """Wait for the end of the thread."""
         if self.alive():
             self._thread.join(seconds)
 
@@ -168,7 +168,7 @@ class KeyringMarkThread:
         if version is None or version == self._kept:
             return
         try:
-            self._vault.set_unasked(self._name, str(version))
+            self._vault.set_without_prompt(self._name, str(version))
         except VaultError as error:
             self._refused(error)
         else:

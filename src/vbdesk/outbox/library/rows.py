@@ -1,7 +1,7 @@
-"""A row of the library as an item, once it is proved to be what the desk wrote.
+"""Convert a row of the library to an item, and check that the desk wrote it.
 
-A row that somebody else has changed is not hidden, and hides no other: it comes as an item that needs attention, with
-the fault as its reason, and nothing is sent of it.
+A row that somebody else has changed is shown as an item that needs attention, with the fault as its reason; it is
+never sent.
 """
 
 import hmac
@@ -13,8 +13,8 @@ from operator import itemgetter
 from typing import Any
 
 from vbdesk.contract.timestamps import add_clamped
-from vbdesk.outbox.library.column_encryption import NONCE_BYTES, ColumnSeal, InvalidTag
-from vbdesk.outbox.library.items import RecordingItem, SealedResult, Target
+from vbdesk.outbox.library.column_encryption import NONCE_BYTES, ColumnCipher, InvalidTag
+from vbdesk.outbox.library.items import EncryptedResult, RecordingItem, RecordingTarget
 from vbdesk.outbox.library.recording_time import TimeDoubt, read_doubt, read_reference
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.table_checksums import table_row_mac
@@ -44,7 +44,7 @@ PROVED = (
     "event_mac",
     "result_nonce",
 )
-"""The columns of `recordings` that its MAC speaks for: all but the MAC itself."""
+"""The columns of `recordings` that its MAC covers: all but the MAC itself."""
 EVENT = (
     "take_id",
     "event_id",
@@ -58,14 +58,14 @@ EVENT = (
     "asked_service_at",
     "key_kept_s",
 )
-"""The columns of `pending`; `recordings.event_mac` speaks for all of them."""
+"""The columns of `pending`; `recordings.event_mac` covers them."""
 ITEMS = (
     f"SELECT recordings.*, results.sealed AS result, {', '.join(f'pending.{name}' for name in EVENT[1:])} "  # noqa: S608
     "FROM recordings LEFT JOIN results USING (take_id) LEFT JOIN pending USING (take_id)"
 )
-"""What `item_of` takes."""
+"""The query for `item_of`."""
 WITHOUT_RESULTS = ITEMS.replace("results.sealed AS", "x'' AS").replace("LEFT JOIN results USING (take_id) ", "")
-"""The same where the pages with the results are damaged; an empty result does not open."""
+"""The same if pages with results are damaged; an empty result does not decrypt."""
 
 _proved_values = itemgetter(*PROVED)
 _event_values = itemgetter(*EVENT)
@@ -84,68 +84,68 @@ _NO_DETAILS: dict[str, Any] = {
 }
 
 
-def is_proved(row: Mapping[str, Any], seal: ColumnSeal) -> bool:
-    """Whether a row of `ITEMS` or of `recordings` is as the desk wrote it."""
-    return isinstance(row["mac"], bytes) and hmac.compare_digest(row["mac"], mac_of(row, seal))
+def row_is_authentic(row: Mapping[str, Any], cipher: ColumnCipher) -> bool:
+    """Whether the desk wrote a row of `ITEMS` or of `recordings`."""
+    return isinstance(row["mac"], bytes) and hmac.compare_digest(row["mac"], mac_of(row, cipher))
 
 
-def mac_of(row: Mapping[str, Any], seal: ColumnSeal) -> bytes:
-    """The MAC of a row as it is."""
-    return seal.mac(_proved_values(row))
+def mac_of(row: Mapping[str, Any], cipher: ColumnCipher) -> bytes:
+    """The MAC of a row."""
+    return cipher.mac(_proved_values(row))
 
 
-def event_is_proved(row: Mapping[str, Any] | sqlite3.Row, seal: ColumnSeal) -> bool:
-    """Whether the event in a row of `ITEMS` is the one that the recording names. One that is missing is no fault here.
+def event_is_authentic(row: Mapping[str, Any] | sqlite3.Row, cipher: ColumnCipher) -> bool:
+    """Whether the event in a row of `ITEMS` is the one that its recording names. A missing event counts as authentic.
 
-    It is restored at the next opening; until then nothing is sent.
+    The next opening restores it; until then nothing is sent.
     """
-    if row["kind"] is None:  # never so in a row of `pending`
+    if row["kind"] is None:  # never in a row of `pending`
         return True
     known = row["event_mac"]
-    return isinstance(known, str) and hmac.compare_digest(known.encode(), event_mac_of(row, seal).encode())
+    return isinstance(known, str) and hmac.compare_digest(known.encode(), event_mac_of(row, cipher).encode())
 
 
-def event_mac_of(row: Mapping[str, Any] | sqlite3.Row, seal: ColumnSeal) -> str:
-    """What the recording of a row of `pending` keeps of it."""
-    return table_row_mac(seal, "pending", _event_values(row)).hex()
+def event_mac_of(row: Mapping[str, Any] | sqlite3.Row, cipher: ColumnCipher) -> str:
+    """MAC of a row of `pending`, as its recording stores it."""
+    return table_row_mac(cipher, "pending", _event_values(row)).hex()
 
 
 def result_nonce_of(sealed: bytes | None) -> bytes | None:
-    """What a recording keeps of its result: the nonce of a sealed value, made at random, stands for all of it."""
+    """What a recording stores of its result: the random nonce of the encrypted value identifies it."""
     return None if sealed is None else sealed[:NONCE_BYTES]
 
 
-def item_of(found: sqlite3.Row, seal: ColumnSeal) -> RecordingItem:
-    """A row of `ITEMS` as an item; one that is not proved, or does not open, with its fault."""
+def item_of(found: sqlite3.Row, cipher: ColumnCipher) -> RecordingItem:
+    """A row of `ITEMS` as an item, with its fault if it is not authentic or does not decrypt."""
     row = dict(found)
     take_id: str = row["take_id"]
-    fault = None if is_proved(row, seal) and event_is_proved(row, seal) else ROW_CHANGED
+    fault = None if row_is_authentic(row, cipher) and event_is_authentic(row, cipher) else ROW_CHANGED
     details, result = _NO_DETAILS, None
     try:
-        details = json.loads(seal.open(row["details"], f"{take_id}/details"))
+        details = json.loads(cipher.decrypt(row["details"], f"{take_id}/details"))
     except (InvalidTag, TypeError, ValueError):
         fault = fault or DETAILS_CHANGED
     try:
         if result_nonce_of(row["result"]) != row["result_nonce"]:
             raise ValueError("another result than the one of this recording")
         if row["result"] is not None:
-            seal.open(row["result"], f"{take_id}/result")
-            result = SealedResult(row["result"], f"{take_id}/result", seal)
+            cipher.decrypt(row["result"], f"{take_id}/result")
+            result = EncryptedResult(row["result"], f"{take_id}/result", cipher)
     except (InvalidTag, TypeError, ValueError):
         fault = fault or RESULT_CHANGED
     try:
         return _item(row, details, result, fault)
-    except (ValueError, TypeError, AttributeError):  # changed so that it, or its event, cannot even be read
+    except (ValueError, TypeError, AttributeError):  # changed so that it cannot be parsed
         return _item(_readable(row), details, result, fault)
 
 
 def lenient(text: bytes) -> str:
-    """Text of the database; characters that somebody else spoilt are replaced, so that the proof fails, no reading."""
+    """Decode database text with replacement characters, so that a damaged row fails its MAC instead of the query."""
     return text.decode("utf-8", "replace")
 
 
 def _readable(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row in which every value that cannot be read gives way to one that says nothing."""
+    """A row in which defaults replace every value that cannot be parsed."""
     known = dict(row)
     for name, (read, instead) in _READS.items():
         try:
@@ -156,7 +156,7 @@ def _readable(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _item(
-    row: Mapping[str, Any], details: Mapping[str, Any], result: SealedResult | None, fault: str | None
+    row: Mapping[str, Any], details: Mapping[str, Any], result: EncryptedResult | None, fault: str | None
 ) -> RecordingItem:
     trim_s = details["trim_s"]
     return RecordingItem(
@@ -167,7 +167,7 @@ def _item(
         note=details["note"],
         tags=tuple(details["tags"]),
         consented_at=_moment(details["consented_at"]),
-        target=Target.parse(row["target"]),
+        target=RecordingTarget.parse(row["target"]),
         longitudinal=bool(row["longitudinal"]),
         duration_s=row["duration_s"],
         quality=details["quality"],
@@ -177,7 +177,7 @@ def _item(
         reason=fault or row["reason"],
         fix=None if row["fix"] is None or fault is not None else Fix(row["fix"]),
         job_id=row["job_id"],
-        sealed_result=result,
+        encrypted_result=result,
         bytes_sent=0,
         bytes_total=0,
         created_at=datetime.fromisoformat(row["created_at"]),
@@ -203,12 +203,12 @@ def _item(
 
 
 def _is_unique(noted: bool | None, *, imported: bool) -> bool:
-    """Whether a capture time proves a recording. That of a file from an earlier version was typed or read somewhere."""
+    """Whether a capture time identifies a recording. That of a file from an earlier version does not."""
     return not imported if noted is None else noted
 
 
 def _time_doubt(row: Mapping[str, Any], details: Mapping[str, Any]) -> TimeDoubt | None:
-    """Why the time is doubtful; earlier releases kept by how much the clock was ahead."""
+    """Why the time is doubtful; earlier releases stored by how much the clock was ahead."""
     ahead_s = details.get("clock_ahead_s")
     if ahead_s is None:
         return read_doubt(details.get("time_doubt"))
@@ -229,7 +229,7 @@ def _aware(text: str) -> datetime:
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC).isoformat()
 _READS: dict[str, tuple[Callable[[Any], object], Any]] = {
     "group_id": (str.strip, "?"),
-    "target": (Target.parse, "model:?"),
+    "target": (RecordingTarget.parse, "model:?"),
     "duration_s": (float, 0.0),
     "recorded_at": (_aware, _LONG_AGO),
     "created_at": (_aware, _LONG_AGO),
@@ -238,4 +238,4 @@ _READS: dict[str, tuple[Callable[[Any], object], Any]] = {
     "result_at": (_aware, None),
     "audio_gone_at": (_aware, None),
 }
-"""How each is read, and what stands for one that cannot be."""
+"""How to parse each column, and its default."""

@@ -1,8 +1,8 @@
-"""Opens the library's database, and sees first that its structure is ours.
+"""Open the library's database, after checking its structure.
 
-What a person wrote and what an analysis found is sealed with the library's key; what the outbox must sort and search by
-(the subject's caller-made id, times, states) is not, but nobody without the key can change it unnoticed: see `rows` and
-`table_sums` for the rows, `structure` for tables and triggers.
+What a person wrote and what an analysis found is encrypted with the library's key. What the outbox sorts and searches
+by (the subject's id, times, states) is not. But nobody without the key can change it unnoticed: see `rows` and
+`table_checksums` for rows, `structure` for tables and triggers.
 """
 
 import sqlite3
@@ -10,25 +10,25 @@ from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 
-from vbdesk.outbox.library.audit import Head, seal_head
-from vbdesk.outbox.library.column_encryption import ColumnSeal
-from vbdesk.outbox.library.migrations import MigrationFailed, migrate, repair
-from vbdesk.outbox.library.structure import TableLost
+from vbdesk.outbox.library.audit import AuditHead, seal_head
+from vbdesk.outbox.library.column_encryption import ColumnCipher
+from vbdesk.outbox.library.migrations import LibraryMigrationFailed, migrate, repair
+from vbdesk.outbox.library.structure import TableMissing
 from vbdesk.outbox.library.table_checksums import PROVED_TABLES, RECORDINGS, seal_sums
 from vbdesk.outbox.library.tables import TABLES
 from vbdesk.privacy import FILE_MODE
 
-__all__ = ["DAMAGE", "SCHEMA_VERSION", "ColumnSeal", "LibraryLocked", "LibraryUnreadable", "open_database"]
+__all__ = ["DAMAGE", "SCHEMA_VERSION", "ColumnCipher", "LibraryKeyWrong", "LibraryUnreadable", "open_database"]
 
 SCHEMA_VERSION = 3
 
 DAMAGE = (sqlite3.DatabaseError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What reading raises where bytes of the database are damaged: by SQLite, or since a value is not what it should be."""
+"""Exceptions on damaged database bytes: from SQLite, or from parsing a value."""
 
 _OF_THE_DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_BUSY", "SQLITE_PERM")
 
 
-class LibraryLocked(Exception):
+class LibraryKeyWrong(Exception):
     """The library was made with another key; it is left as it is."""
 
 
@@ -36,15 +36,15 @@ class LibraryUnreadable(Exception):
     """The library's database is damaged or made by a newer version; it is left as it is."""
 
 
-def open_database(path: Path, seal: ColumnSeal) -> tuple[sqlite3.Connection, bool]:
-    """Open the library's database, made on first use and brought up to date.
+def open_database(path: Path, cipher: ColumnCipher) -> tuple[sqlite3.Connection, bool]:
+    """Open the library's database; create or migrate it if needed.
 
     Returns:
-        The connection, and whether somebody else had changed a table, index, trigger or view. It has its form again.
+        The connection, and whether somebody else had changed a table, index, trigger or view, which is repaired.
 
     Raises:
-        LibraryLocked: another key made it.
-        LibraryUnreadable: damaged, from a newer version of the desk, or not to be brought up to date.
+        LibraryKeyWrong: another key made it.
+        LibraryUnreadable: it is damaged, from a newer version of the desk, or cannot be migrated.
     """
     try:
         path.touch(mode=FILE_MODE)  # SQLite gives its log files the same mode
@@ -60,14 +60,14 @@ def open_database(path: Path, seal: ColumnSeal) -> tuple[sqlite3.Connection, boo
         connection.execute("PRAGMA secure_delete = ON")
         with_tables = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'library'")
         if not with_tables.fetchone():
-            _create(connection, seal)
-        found = _check(connection, seal, path.parent)
-        migrate(connection, path, seal, found, SCHEMA_VERSION)
+            _create(connection, cipher)
+        found = _check(connection, cipher, path.parent)
+        migrate(connection, path, cipher, found, SCHEMA_VERSION)
         changed = repair(connection, path, SCHEMA_VERSION)
-    except TableLost as error:
+    except TableMissing as error:
         connection.close()
         raise unreadable(path.parent) from error
-    except MigrationFailed as error:
+    except LibraryMigrationFailed as error:
         connection.close()
         raise LibraryUnreadable(str(error)) from error
     except DAMAGE as error:
@@ -80,8 +80,8 @@ def open_database(path: Path, seal: ColumnSeal) -> tuple[sqlite3.Connection, boo
 
 
 def unreadable(folder: Path, error: Exception | None = None) -> LibraryUnreadable:
-    """What to say of a database that is damaged, or whose disk does not do its part."""
-    if isinstance(error, sqlite3.Error) and is_of_the_disk(error):
+    """The error for a database that is damaged, or whose disk fails."""
+    if isinstance(error, sqlite3.Error) and is_disk_error(error):
         return LibraryUnreadable(
             f"The recordings in {folder} cannot be opened: the disk is full, write-protected or gone, or another "
             "program holds the list. Nothing is lost and nothing was changed; make room and start again."
@@ -92,21 +92,21 @@ def unreadable(folder: Path, error: Exception | None = None) -> LibraryUnreadabl
     )
 
 
-def is_of_the_disk(error: sqlite3.Error) -> bool:
-    """Whether it is the disk that fails, and the database itself may well be whole."""
+def is_disk_error(error: sqlite3.Error) -> bool:
+    """Whether the disk fails, while the database itself may be intact."""
     return getattr(error, "sqlite_errorname", "").startswith(_OF_THE_DISK)
 
 
-def _create(connection: sqlite3.Connection, seal: ColumnSeal) -> None:
+def _create(connection: sqlite3.Connection, cipher: ColumnCipher) -> None:
     connection.executescript(f"BEGIN IMMEDIATE; {TABLES}")
-    sums = seal_sums(seal, dict.fromkeys((RECORDINGS, *PROVED_TABLES), 0), 0)
-    row = (SCHEMA_VERSION, 0, seal.seal(b"vbdesk", "library"), sums, seal_head(seal, Head(), 0))
+    sums = seal_sums(cipher, dict.fromkeys((RECORDINGS, *PROVED_TABLES), 0), 0)
+    row = (SCHEMA_VERSION, 0, cipher.encrypt(b"vbdesk", "library"), sums, seal_head(cipher, AuditHead(), 0))
     connection.execute("INSERT INTO library VALUES (?, ?, ?, ?, ?)", row)
     connection.execute("COMMIT")
 
 
-def _check(connection: sqlite3.Connection, seal: ColumnSeal, folder: Path) -> int:
-    """The version that it was made with, once it is known to be ours."""
+def _check(connection: sqlite3.Connection, cipher: ColumnCipher, folder: Path) -> int:
+    """Check the key and return the schema version."""
     rows = connection.execute("SELECT schema_version, key_check FROM library").fetchall()
     if len(rows) != 1 or not isinstance(rows[0]["schema_version"], int) or rows[0]["schema_version"] < 1:
         raise unreadable(folder)
@@ -114,7 +114,7 @@ def _check(connection: sqlite3.Connection, seal: ColumnSeal, folder: Path) -> in
     if found > SCHEMA_VERSION:
         raise LibraryUnreadable("The recordings here were made with a newer version of vbdesk. Install that version.")
     try:
-        seal.open(rows[0]["key_check"], "library")
+        cipher.decrypt(rows[0]["key_check"], "library")
     except InvalidTag as error:
-        raise LibraryLocked("The recordings here belong to another key. They are kept as they are.") from error
+        raise LibraryKeyWrong("The recordings here belong to another key. They are kept as they are.") from error
     return found

@@ -1,4 +1,4 @@
-"""What a person has set for the recordings of one profile: when to send, how long to keep the sound."""
+"""A person's settings for the recordings of one profile: when to send, how long to keep the sound."""
 
 import json
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class SendRule(StrEnum):
-    """When a recording in the line is sent."""
+    """When a recording in the queue is sent."""
 
     AT_ONCE = "at_once"
     UNMETERED = "unmetered"
@@ -23,7 +23,7 @@ class RetentionRule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """When the sound goes: never, or so many days after its result has come, 0 for at once."""
+    """When the sound is deleted: never, or so many days after its result; 0 means directly."""
 
     rule: RetentionRule = RetentionRule.FOR_EVER
     days: int = 0
@@ -36,12 +36,12 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class LibrarySettings:
-    """What is set for one library.
+    """The settings of one library.
 
     Attributes:
-        send_rule: when a recording in the line is sent.
+        send_rule: when a recording in the queue is sent.
         retention: how long its sound stays after its result.
-        paused: nothing is sent until a person says so.
+        paused: nothing is sent until a person resumes.
     """
 
     send_rule: SendRule = SendRule.AT_ONCE
@@ -50,20 +50,20 @@ class LibrarySettings:
 
     @property
     def words(self) -> str:
-        """All of it in one short line, for the audit log."""
+        """All settings in one short line, for the audit log."""
         kept = "for_ever" if self.retention.rule is RetentionRule.FOR_EVER else f"{self.retention.days} days"
         return f"send={self.send_rule}, sound={kept}, paused={'yes' if self.paused else 'no'}"
 
 
 def write_settings(settings: LibrarySettings) -> bytes:
-    """Settings as they are sealed."""
+    """Settings as bytes, before encryption."""
     retention = {"rule": settings.retention.rule, "days": settings.retention.days}
     document = {"send_rule": settings.send_rule, "retention": retention, "paused": settings.paused}
     return json.dumps(document).encode()
 
 
 def read_settings(content: bytes) -> LibrarySettings:
-    """Settings as `write_settings` wrote them."""
+    """Parse what `write_settings` wrote."""
     document: dict[str, Any] = json.loads(content)
     retention = document["retention"]
     return LibrarySettings(

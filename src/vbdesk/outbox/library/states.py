@@ -4,10 +4,10 @@ from enum import StrEnum
 
 
 class OutboxState(StrEnum):
-    """Where a recording is on its way to a result.
+    """How far a recording is on its way to a result.
 
-    `checked` rests until a person decides; `handed_over` is for another computer to send, from a bundle; `failed` and
-    `timed_out` are the service's last word on one job.
+    `checked` waits until a person decides; `handed_over` is in a bundle for another computer to send; `failed` and
+    `timed_out` are final states of a job.
     """
 
     CHECKED = "checked"
@@ -23,9 +23,9 @@ class OutboxState(StrEnum):
 
 
 class Fix(StrEnum):
-    """What a person can do about a recording, or a whole line, that does not move.
+    """What a person can do about a recording, or the whole queue, that does not continue.
 
-    `send_again` stands for a decision with a price: the service may have the recording, or has its key for another one.
+    `send_again` costs credits: the service may have the recording, or has its key for another one.
     """
 
     REVIEW_TAKE = "review_take"
@@ -53,21 +53,21 @@ EDGES: dict[OutboxState, frozenset[OutboxState]] = {
     _S.TIMED_OUT: frozenset({_S.WAITING}),
     _S.NEEDS_ATTENTION: frozenset({_S.WAITING, _S.CHECKED}),
 }
-"""`waiting` to `submitted` is a lost answer found again on the service, `handed_over` to `submitted` a recording that
-another computer sent; `handed_over` to `waiting` takes it back, and the service is searched before it is sent."""
+"""`waiting` to `submitted`: a lost answer was found. `handed_over` to `submitted`: another computer sent it.
+`handed_over` to `waiting`: it was taken back, and the service is searched before it is sent."""
 
 ON_THEIR_WAY = frozenset({_S.WAITING, _S.UPLOADING, _S.SUBMITTED, _S.RUNNING})
-"""States in which the courier has something to do."""
+"""States in which the sync worker has something to do."""
 
 AT_THE_SERVICE = frozenset({_S.UPLOADING, _S.SUBMITTED, _S.RUNNING})
 """States in which a recording must not be discarded."""
 
 
-class IllegalMove(Exception):
-    """A change of state that the table does not know; the recording stays as it was."""
+class IllegalStateChange(Exception):
+    """The table of states has no such edge; the recording is unchanged."""
 
 
 def check_move(before: OutboxState, after: OutboxState) -> None:
-    """Raise IllegalMove unless the table has the edge."""
+    """Raise IllegalStateChange unless the table has the edge."""
     if after not in EDGES[before]:
-        raise IllegalMove(f"A recording that is {before} cannot become {after}.")
+        raise IllegalStateChange(f"A recording that is {before} cannot become {after}.")

@@ -1,4 +1,4 @@
-"""The one database behind the library and the line: transactions, versions, and rows as items."""
+"""The database behind the library and the upload queue: transactions, versions, and rows as items."""
 
 import os
 import sqlite3
@@ -11,27 +11,27 @@ from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 
-from vbdesk.capture.clock import Clock
-from vbdesk.capture.encrypted_take import Damaged
+from vbdesk.capture.encrypted_take import FileDamaged
+from vbdesk.clock import Clock
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.library import maintenance
-from vbdesk.outbox.library.audit import Actor, AuditLog, Deed, Part
+from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditLog, AuditPart
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, details_json
-from vbdesk.outbox.library.recording_cache import Shelf
+from vbdesk.outbox.library.recording_cache import RecordingCache
 from vbdesk.outbox.library.rollback_detection import MarkFile
 from vbdesk.outbox.library.rows import (
     EVENT,
     ROW_CHANGED,
-    event_is_proved,
+    event_is_authentic,
     event_mac_of,
-    is_proved,
     lenient,
     mac_of,
     result_nonce_of,
+    row_is_authentic,
 )
-from vbdesk.outbox.library.schema import ColumnSeal, open_database
-from vbdesk.outbox.library.states import Fix, IllegalMove, OutboxState, check_move
-from vbdesk.outbox.library.structure import drop_foreign_acts, is_ours
+from vbdesk.outbox.library.schema import ColumnCipher, open_database
+from vbdesk.outbox.library.states import Fix, IllegalStateChange, OutboxState, check_move
+from vbdesk.outbox.library.structure import drop_foreign_triggers, is_ours
 from vbdesk.outbox.library.table_checksums import (
     PROVED_TABLES,
     RECORDINGS,
@@ -45,9 +45,9 @@ from vbdesk.outbox.library.table_checksums import (
 from vbdesk.privacy import make_private
 
 SEND, FOLLOW = "send", "follow"
-SEND_ANYWAY = "send anyway"  # a person decided it, though another computer may have sent the recording
+SEND_ANYWAY = "send anyway"  # a person decided so although another computer may have sent the recording
 NOT_ASKED: dict[str, object] = {"asked_at": None, "asked_service_at": None, "key_kept_s": None}
-"""What an event says of a service that was not asked, as columns of `pending`."""
+"""Columns of an event in `pending` before the analysis is requested."""
 ROWS_MISSING = (
     "Entries of the list of recordings were removed, or replaced by older ones, by something other than vbdesk. "
     "Compare the list with your notes."
@@ -57,7 +57,7 @@ STRUCTURE_CHANGED = (
     "of the changed list is kept beside it."
 )
 _EVENT_COLUMNS = f"{', '.join(f'pending.{name}' for name in EVENT)} FROM pending LEFT JOIN recordings USING (take_id)"
-ROOM_BYTES = 256 * 1024  # less room than this is used up again by the next few changes
+ROOM_BYTES = 256 * 1024  # with less, the next few changes would fail again
 
 
 class UnknownTake(Exception):
@@ -67,64 +67,65 @@ class UnknownTake(Exception):
 class Store:
     """Rows of one library.
 
-    Safe to use from several threads. Subscribers are called in the thread that made a change, after it is on the disk.
+    Thread-safe. Subscribers are called in the thread that made a change, after the commit.
 
     Attributes:
-        findings: what was found amiss with the list as a whole and no person has accepted, see `examine`.
-        unknown: why it is not known whether the list is the newest one, as a sentence; None if it is known.
-        highest_mark: the highest version that a mark told of at the opening, see `high_water`.
+        findings: damage to the list as a whole that no person has accepted, see `check_library`.
+        unknown: why it is unknown whether the list is the newest one, as a sentence; None if it is known.
+        highest_mark: the highest mark at the opening, see `rollback_detection`.
     """
 
-    def __init__(self, folder: Path, key: bytes, clock: Clock, actor: Actor | None = None) -> None:
+    def __init__(self, folder: Path, key: bytes, clock: Clock, actor: AuditActor | None = None) -> None:
         self.clock = clock
         self.key = key
-        self.seal = ColumnSeal(key)
+        self.cipher = ColumnCipher(key)
         self.folder = folder
         self.takes_folder = folder / "takes"
         make_private(self.takes_folder)
         self._lock = threading.RLock()
         self._depth = 0
-        self._sums: Sums | None = None  # of the transaction under way; None: not known
-        self._afterwards: list[Callable[[], None]] = []
-        self._database, self.structure_was_changed = open_database(folder / "library.sqlite", self.seal)
-        self._audit = AuditLog(self._database, self.seal, actor or Actor())
+        self._sums: Sums | None = None  # of the current transaction; None: not known
+        self._after_commit: list[Callable[[], None]] = []
+        self._database, self.structure_was_changed = open_database(folder / "library.sqlite", self.cipher)
+        self._audit = AuditLog(self._database, self.cipher, actor or AuditActor())
         self._subscribers: list[Callable[[], None]] = []
         self._progress: dict[str, tuple[int, int]] = {}
-        self._shelf = Shelf(self.rows, self.seal)
-        self.mark_file = MarkFile(folder, self.seal)
+        self._shelf = RecordingCache(self.rows, self.cipher)
+        self.mark_file = MarkFile(folder, self.cipher)
         self.findings: tuple[str, ...] = ()
         self.unknown: str | None = None
         self.highest_mark = 0
         self._seen_commit = self._last_foreign_commit()
 
     @property
-    def held(self) -> bool:
-        """Whether nothing may be sent."""
+    def sending_blocked(self) -> bool:
+        """Whether nothing may be sent until a person or the keyring has acted."""
         return bool(self.findings) or self.unknown is not None
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         with self._lock:
             self._database.close()
 
     def path(self, take_id: str) -> Path:
-        """Where the sealed sound of a recording lies."""
+        """Path of the encrypted sound of a recording."""
         return self.takes_folder / f"{take_id}.take"
 
     @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction, committed at the end, undone by an exception; may be nested. Subscribers hear of it.
+        """A transaction: committed at the end, rolled back by an exception; may be nested. Notifies subscribers.
 
-        Rows change through the methods of the store alone, since these keep the proofs: `recordings` through `insert`,
-        `update`, `move`, `forget` and `restore`; `pending` through `add_event`, `write_event` and `remove_event`; the
-        tables of `PROVED_TABLES` through `add`, `put` and `drop`.
+        Change rows only through the methods of the store, which maintain the MACs: `recordings` through `insert`,
+            `update`,
+        `move`, `forget` and `restore`; `pending` through `add_event`, `write_event` and `remove_event`; the tables of
+        `PROVED_TABLES` through `add`, `put` and `drop`.
         """
         with self._lock:
             if self._depth:
                 yield self._database
                 return
             self._database.execute("BEGIN IMMEDIATE")
-            self._depth = 1  # only now: after a refused beginning, a later change needs a transaction of its own
+            self._depth = 1  # only now: if BEGIN fails, a later change needs a transaction of its own
             try:
                 self._begin_change()
                 yield self._database
@@ -132,21 +133,21 @@ class Store:
                 self._database.execute("COMMIT")
             except BaseException:
                 self._shelf.clear()
-                self._afterwards.clear()
+                self._after_commit.clear()
                 self._undo()
                 raise
             finally:
                 self._depth = 0
-            if not self.held:  # the mark stays where it was until a person has accepted the copy
+            if not self.sending_blocked:  # the mark does not move until a person has accepted the copy
                 self.mark_file.write(self.version())
-            afterwards, self._afterwards = self._afterwards, []
+            afterwards, self._after_commit = self._after_commit, []
             for work in afterwards:
                 work()
-        self.tell()
+        self.notify()
 
     @contextmanager
-    def quietly(self) -> Iterator[sqlite3.Connection]:
-        """A transaction for what is no news of a recording: no version is counted, and nobody hears of it."""
+    def changing_silently(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that changes no recording: counts no version and notifies nobody."""
         with self._lock:
             if self._depth:
                 yield self._database
@@ -159,8 +160,8 @@ class Store:
                 self._undo()
                 raise
 
-    def try_disk(self) -> None:
-        """Prove that the disk takes changes again, and has room for some. Raises sqlite3.Error, OSError."""
+    def check_disk(self) -> None:
+        """Check that the disk accepts writes and has some room. Raises sqlite3.Error, OSError."""
         probe = self.folder / "room.probe"
         try:
             with probe.open("wb") as file:
@@ -169,37 +170,39 @@ class Store:
                 os.fsync(file.fileno())
         finally:
             probe.unlink(missing_ok=True)
-        with self.quietly() as database:
+        with self.changing_silently() as database:
             database.execute("UPDATE library SET version = version")
 
-    def afterwards(self, work: Callable[[], None]) -> None:
-        """Have `work` done once the present transaction is on the disk, before subscribers hear of it."""
-        self._afterwards.append(work)
+    def after_commit(self, work: Callable[[], None]) -> None:
+        """Call `work` after the present transaction is committed, before subscribers are notified."""
+        self._after_commit.append(work)
 
-    def note(self, what: Deed, take_id: str | None = None, detail: str = "", part: Part | None = None) -> None:
-        """Tell the audit log what is done. Within the transaction that does it.
+    def note(
+        self, what: AuditAction, take_id: str | None = None, detail: str = "", part: AuditPart | None = None
+    ) -> None:
+        """Add an action to the audit log. Within the transaction that does it.
 
         Args:
-            what: the deed.
-            take_id: of which recording; None where it is none in particular.
-            detail: a word or a number more, of ours: never what a person wrote.
-            part: which part acts; the one that has opened the library if None.
+            what: the action.
+            take_id: the recording; None if it concerns no single recording.
+            detail: one more word or number of ours, never what a person wrote.
+            part: the acting part; the one that has opened the library if None.
         """
         self._audit.note(self.now(), what, take_id, detail, part)
 
     def rows(self, query: str, values: tuple[object, ...] = ()) -> list[sqlite3.Row]:
-        """Read; characters that somebody else spoilt are replaced, so that a row's proof fails and not the reading."""
+        """Query rows; undecodable text is replaced, so that a damaged row fails its MAC instead of the query."""
         with self._lock:
             try:
                 return self._database.execute(query, values).fetchall()
             except (sqlite3.OperationalError, UnicodeDecodeError) as error:
                 if "decode" not in str(error):
                     raise
-                self._database.text_factory = lenient  # slower, so not before it is needed
+                self._database.text_factory = lenient  # slower, so only on demand
                 return self._database.execute(query, values).fetchall()
 
     def version(self) -> int:
-        """Counts the changes."""
+        """The number of changes so far."""
         version: int = self.rows("SELECT version FROM library")[0]["version"]
         return version
 
@@ -211,30 +214,30 @@ class Store:
         return items[0]
 
     def items(self, condition: str, values: tuple[object, ...] = (), order: str = "take_id") -> list[RecordingItem]:
-        """Recordings that meet a condition of ours; each row is read and opened once for each version of it."""
+        """Recordings that match an SQL condition; each version of a row is read and decrypted once."""
         with self._lock:
             return [self._with_progress(item) for item in self._shelf.items(condition, values, order)]
 
     @property
     def faulty(self) -> frozenset[str]:
-        """Recordings whose entry is not as the desk wrote it, as far as they were read: nothing is done with them."""
+        """Recordings read so far whose entry somebody else changed: they are left alone."""
         return frozenset(self._shelf.faulty)
 
-    def is_as_written(self, take_id: str) -> bool:
-        """Whether a recording's entry is as the desk wrote it: what is done to many leaves out those that are not."""
+    def is_intact(self, take_id: str) -> bool:
+        """Whether the desk wrote a recording's entry; operations on many recordings skip the others."""
         try:
             return self.get(take_id).fault is None
-        except UnknownTake:  # its very id is spoilt
+        except UnknownTake:  # its take id is damaged
             return False
 
-    def look_again(self, take_id: str) -> None:
-        """Read and prove a recording anew, since something of it is not as the desk wrote it."""
+    def reread(self, take_id: str) -> None:
+        """Read and authenticate a recording again, since a part of it was changed."""
         with suppress(UnknownTake):
             self._shelf.drop(take_id)
             self.get(take_id)
 
     def insert(self, take_id: str, metadata: TakeMetadata, duration_s: float, *, imported: bool) -> None:
-        """A new `checked` recording. Within a transaction."""
+        """Insert a new `checked` recording. Within a transaction."""
         now = self.now()
         columns: dict[str, object] = {
             "take_id": take_id,
@@ -244,7 +247,7 @@ class Store:
             "longitudinal": metadata.longitudinal,
             "duration_s": duration_s,
             "imported": imported,
-            "details": self.seal.seal(details_json(metadata), f"{take_id}/details"),
+            "details": self.cipher.encrypt(details_json(metadata), f"{take_id}/details"),
             "state": OutboxState.CHECKED,
             "created_at": now,
             "updated_at": now,
@@ -253,44 +256,44 @@ class Store:
         self._insert(columns)
 
     def free_moment(self, recorded_at: datetime) -> str:
-        """This moment as the database keeps it, moved on by microseconds until no other recording here has it."""
+        """This moment as stored, increased by microseconds until no other recording here has it."""
         while self.rows("SELECT 1 FROM recordings WHERE recorded_at = ?", (time_text(recorded_at),)):
             recorded_at += timedelta(microseconds=1)
         return time_text(recorded_at)
 
     def keep_details(self, take_id: str, metadata: TakeMetadata) -> None:
-        """Keep the sealed part of what is said of a recording, in place of the one before. Within a transaction."""
-        self.update(take_id, {"details": self.seal.seal(details_json(metadata), f"{take_id}/details")})
+        """Replace the encrypted metadata of a recording. Within a transaction."""
+        self.update(take_id, {"details": self.cipher.encrypt(details_json(metadata), f"{take_id}/details")})
 
     def take_key(self, take_id: str) -> bytes | None:
-        """The key of a recording's sound; None if it is sealed with the library's.
+        """The key of a recording's sound; None if it is encrypted with the library's.
 
         Raises:
             UnknownTake: there is no such recording.
-            Damaged: somebody else wrote what stands there.
+            FileDamaged: somebody else changed the stored key.
         """
         rows = self.rows("SELECT take_key FROM recordings WHERE take_id = ?", (take_id,))
         if not rows:
             raise UnknownTake("This recording is no longer on this computer.")
         sealed: bytes | None = rows[0]["take_key"]
         try:
-            return None if sealed is None else self.seal.open(sealed, f"{take_id}/key")
+            return None if sealed is None else self.cipher.decrypt(sealed, f"{take_id}/key")
         except InvalidTag as error:
-            raise Damaged(
+            raise FileDamaged(
                 "The key to the sound of this recording was changed, so the sound cannot be opened."
             ) from error
 
     def keep_take_key(self, take_id: str, take_key: bytes) -> None:
-        """Keep the key of a recording's sound, in place of any other. Within a transaction."""
-        self.update(take_id, {"take_key": self.seal.seal(take_key, f"{take_id}/key")})
+        """Store the key of a recording's sound. Within a transaction."""
+        self.update(take_id, {"take_key": self.cipher.encrypt(take_key, f"{take_id}/key")})
 
     def move(self, take_id: str, state: OutboxState, reason: str | None = None, fix: Fix | None = None) -> None:
         """Change a recording's state along the table of edges. Within a transaction.
 
-        A doubt about its time of recording stays with it unless there is something else to say.
+        A doubt about its time stays, unless there is another reason.
 
         Raises:
-            IllegalMove: the table has no such edge.
+            IllegalStateChange: the table has no such edge.
         """
         item = self.get(take_id)
         check_move(item.state, state)
@@ -304,13 +307,13 @@ class Store:
 
         Raises:
             UnknownTake: there is no such recording.
-            IllegalMove: its entry was changed by somebody else, and is left as it is.
+            IllegalStateChange: somebody else changed its entry, which is left as it is.
         """
         before = self._row(take_id)
         self._shelf.drop(take_id)
-        if not is_proved(dict(before), self.seal):
+        if not row_is_authentic(dict(before), self.cipher):
             self._shelf.faulty.add(take_id)
-            raise IllegalMove(ROW_CHANGED)
+            raise IllegalStateChange(ROW_CHANGED)
         changed = {**columns, "version": self.version()}
         assignments = ", ".join(f"{name} = ?" for name in changed)
         self._database.execute(
@@ -320,72 +323,67 @@ class Store:
         self._prove(take_id)
 
     def touch(self, take_id: str) -> None:
-        """Count a recording as changed, so that whoever shows it reads it anew. Within a transaction."""
+        """Count a recording as changed, so that views read it again. Within a transaction."""
         self.update(take_id, {})
 
     def keep_result(self, take_id: str, result: bytes, result_at: datetime | None) -> None:
-        """Keep what the service found, and when by its own clock. Within a transaction."""
-        sealed = self.seal.seal(result, f"{take_id}/result")
+        """Store a result, and when the service completed it. Within a transaction."""
+        sealed = self.cipher.encrypt(result, f"{take_id}/result")
         self._database.execute("INSERT OR REPLACE INTO results VALUES (?, ?)", (take_id, sealed))
         when = None if result_at is None else time_text(result_at)
         self.update(take_id, {"result_at": when, "result_nonce": result_nonce_of(sealed)})
 
     def setting(self, name: str) -> bytes | None:
-        """What is kept as `name`; None if nothing is, or somebody else wrote it."""
+        """The setting `name`; None if there is none, or somebody else wrote it."""
         rows = self.rows("SELECT sealed FROM settings WHERE name = ?", (name,))
         try:
-            return self.seal.open(rows[0]["sealed"], f"settings/{name}") if rows else None
+            return self.cipher.decrypt(rows[0]["sealed"], f"settings/{name}") if rows else None
         except InvalidTag:
             return None
 
     def keep_setting(self, name: str, content: bytes) -> None:
-        """Keep `content` as `name`. Within a transaction."""
-        sealed = self.seal.seal(content, f"settings/{name}")
+        """Store `content` as the setting `name`. Within a transaction."""
+        sealed = self.cipher.encrypt(content, f"settings/{name}")
         self.put("settings", name, sealed)
 
     def put(self, table: str, *row: object) -> None:
-        """Write a row of one of `PROVED_TABLES`, in place of the one with its key. Within a transaction."""
+        """Insert or replace a row of one of `PROVED_TABLES`. Within a transaction."""
         marks = ", ".join("?" * len(row))
         before = self._table_row_mac(table, row[0])
         self._database.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)  # noqa: S608 - names are ours
         self._count(table, before, self._table_row_mac(table, row[0]))
 
     def add(self, table: str, *row: object) -> None:
-        """Write a row of one of `PROVED_TABLES` whose key is new. Within a transaction.
-
-        Raises:
-            sqlite3.IntegrityError: it is there already.
-        """
-        """Write a row of one of `PROVED_TABLES` with a new key. Within a transaction. Raises sqlite3.IntegrityError."""
+        """Insert a row of one of `PROVED_TABLES`. Within a transaction. Raises sqlite3.IntegrityError."""
         marks = ", ".join("?" * len(row))
         self._database.execute(f"INSERT INTO {table} VALUES ({marks})", row)  # noqa: S608 - names are ours
         self._count(table, None, self._table_row_mac(table, row[0]))
 
     def drop(self, table: str, key: object) -> None:
-        """Delete a row of one of `PROVED_TABLES`, if there is one. Within a transaction."""
+        """Delete a row of one of `PROVED_TABLES`, if it exists. Within a transaction."""
         before = self._table_row_mac(table, key)
         self._database.execute(f"DELETE FROM {table} WHERE {PROVED_TABLES[table][0]} = ?", (key,))  # noqa: S608
         self._count(table, before, None)
 
     def trajectory(self, group_id: str) -> tuple[bytes, datetime] | None:
-        """The last read of a subject's history, and when it was read; None if there is none."""
+        """A subject's last trajectory, and when it was read; None if there is none."""
         rows = self.rows("SELECT read_at, sealed FROM trajectories WHERE group_id = ?", (group_id,))
         if not rows:
             return None
         try:
-            body = self.seal.open(rows[0]["sealed"], f"trajectories/{group_id}/{rows[0]['read_at']}")
+            body = self.cipher.decrypt(rows[0]["sealed"], f"trajectories/{group_id}/{rows[0]['read_at']}")
             return body, datetime.fromisoformat(rows[0]["read_at"])
-        except (InvalidTag, TypeError, ValueError):  # it will be read again
+        except (InvalidTag, TypeError, ValueError):  # the sync worker reads it again
             return None
 
     def keep_trajectory(self, group_id: str, body: bytes) -> None:
-        """Keep a read of a subject's history. Within a transaction."""
+        """Store a subject's trajectory. Within a transaction."""
         read_at = self.now()
-        sealed = self.seal.seal(body, f"trajectories/{group_id}/{read_at}")
+        sealed = self.cipher.encrypt(body, f"trajectories/{group_id}/{read_at}")
         self._database.execute("INSERT OR REPLACE INTO trajectories VALUES (?, ?, ?)", (group_id, read_at, sealed))
 
     def forget_trajectory(self, group_id: str) -> None:
-        """Forget the last read of a subject's history. Within a transaction."""
+        """Delete a subject's trajectory. Within a transaction."""
         self._database.execute("DELETE FROM trajectories WHERE group_id = ?", (group_id,))
 
     def event(self, event_id: str) -> sqlite3.Row | None:
@@ -394,12 +392,12 @@ class Store:
         return rows[0] if rows else None
 
     def add_event(self, take_id: str, kind: str, columns: Mapping[str, object] | None = None) -> None:
-        """Something to be done, in place of what was to be done. Within a transaction.
+        """Add an event for a recording, in place of its present one. Within a transaction.
 
         Args:
-            take_id: of which recording.
+            take_id: the recording.
             kind: SEND or FOLLOW.
-            columns: values of `pending`, by name; an `event_id` made here if none is given.
+            columns: values of `pending`, by name; without an `event_id` a new one is made.
         """
         self._database.execute("DELETE FROM pending WHERE take_id = ?", (take_id,))
         row = {"event_id": new_id(), "take_id": take_id, "kind": kind, **(columns or {})}
@@ -408,18 +406,18 @@ class Store:
         self._prove_event(take_id)
 
     def write_event(self, event_id: str, columns: Mapping[str, object]) -> bool:
-        """Write columns of an event; False if it is there no more. Within a transaction.
+        """Write columns of an event; False if it no longer exists. Within a transaction.
 
         Raises:
-            IllegalMove: the event, or its recording, was changed by somebody else, and is left as it is.
+            IllegalStateChange: somebody else changed the event or its recording, which are left as they are.
         """
         rows = self.rows(f"SELECT event_mac, {_EVENT_COLUMNS} WHERE event_id = ?", (event_id,))
         if not rows:
             return False
         take_id: str = rows[0]["take_id"]
-        if not event_is_proved(rows[0], self.seal):
-            self.look_again(take_id)
-            raise IllegalMove(ROW_CHANGED)
+        if not event_is_authentic(rows[0], self.cipher):
+            self.reread(take_id)
+            raise IllegalStateChange(ROW_CHANGED)
         assignments = ", ".join(f"{name} = ?" for name in columns)
         self._database.execute(
             f"UPDATE pending SET {assignments} WHERE event_id = ?",  # noqa: S608 - names are ours
@@ -429,21 +427,21 @@ class Store:
         return True
 
     def restart_event(self, take_id: str) -> None:
-        """The same thing to be done, as if it had never gone wrong. Within a transaction."""
+        """Reset the retries of a recording's event. Within a transaction."""
         self.write_event_of(take_id, {"attempts": 0, "not_before": None})
 
     def write_event_of(self, take_id: str, columns: Mapping[str, object]) -> bool:
-        """Write columns of what is to be done for a recording; see `write_event`. Within a transaction."""
+        """Write columns of a recording's event; see `write_event`. Within a transaction."""
         rows = self.rows("SELECT event_id FROM pending WHERE take_id = ?", (take_id,))
         return bool(rows) and self.write_event(rows[0]["event_id"], columns)
 
     def remove_event(self, take_id: str) -> None:
-        """Nothing more to be done. Within a transaction."""
+        """Delete a recording's event. Within a transaction."""
         self._database.execute("DELETE FROM pending WHERE take_id = ?", (take_id,))
         self._prove_event(take_id)
 
     def asked(self, take_id: str) -> bool:
-        """Whether the service was asked for an analysis that it has not answered."""
+        """Whether the analysis was requested without an answer yet."""
         return bool(self.rows("SELECT 1 FROM pending WHERE take_id = ? AND asked_at IS NOT NULL", (take_id,)))
 
     def forget(self, take_id: str) -> None:
@@ -457,80 +455,80 @@ class Store:
         self._shelf.faulty.discard(take_id)
 
     def scrub(self, gone: Collection[bytes] = (), *, whole: bool = False) -> None:
-        """See that what was deleted is not in the database's files any more; see `upkeep`. Outside of a transaction."""
+        """Remove deleted values from the database's files; see `maintenance`. Outside a transaction."""
         with self._lock:
             maintenance.scrub(self._database, gone, whole=whole)
 
     def row(self, take_id: str) -> dict[str, object]:
-        """A recording's row as it is in the database, for `restore`. Raises UnknownTake."""
+        """A recording's row as stored, for `restore`. Raises UnknownTake."""
         return dict(self._row(take_id))
 
     def restore(self, row: Mapping[str, object]) -> None:
-        """Put back a row that `forget` took away. Within a transaction."""
-        gone = dict.fromkeys(("mac", "event_mac", "result_nonce"))  # what is put away waits for nothing
+        """Insert a row again that `forget` deleted. Within a transaction."""
+        gone = dict.fromkeys(("mac", "event_mac", "result_nonce"))  # a trashed recording has no event and no result
         self._insert({**row, **gone, "version": self.version()})
         self.drop("removed", row["take_id"])
 
     def check_structure(self) -> None:
-        """See that the database can be read through; see `upkeep`. Raises sqlite3.DatabaseError."""
+        """Check that the database is readable; see `maintenance`. Raises sqlite3.DatabaseError."""
         with self._lock:
             maintenance.check_structure(self._database)
 
     def is_whole(self) -> bool:
-        """Whether every table has the rows that it had after the last change."""
+        """Whether every table has the same rows as after the last change."""
         library = self.rows("SELECT version, sums FROM library")[0]
-        return open_sums(self.seal, library["sums"], library["version"]) == sums_of(self.rows, self.seal)
+        return open_sums(self.cipher, library["sums"], library["version"]) == sums_of(self.rows, self.cipher)
 
-    def count_rows_anew(self) -> None:
-        """Take the rows as they are now for all of them, once it was said that they were changed."""
+    def recount_rows(self) -> None:
+        """Accept the present rows as complete, once the change was reported."""
         with self.changing():
-            self._sums = sums_of(self.rows, self.seal)
+            self._sums = sums_of(self.rows, self.cipher)
 
     def skip_versions(self, version: int) -> None:
-        """Count on from `version` if that is higher. Within a transaction."""
+        """Continue counting from `version` if that is higher. Within a transaction."""
         self._database.execute("UPDATE library SET version = max(version, ? + 1)", (version,))
 
     def report_progress(self, take_id: str, sent: int, total: int) -> None:
-        """Bytes of an upload; kept in memory only."""
+        """Store the progress of an upload, in memory only."""
         self._progress[take_id] = (sent, total)
-        self.tell()
+        self.notify()
 
     def in_progress(self) -> list[str]:
         """Recordings whose progress may have changed."""
         return list(self._progress)
 
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Have `callback` called after every change; returns how to stop it."""
+        """Call `callback` after every change; returns a function that stops it."""
         self._subscribers.append(callback)
         return lambda: self._subscribers.remove(callback)
 
     def now(self) -> str:
-        """The time as the database keeps it: ISO 8601 in UTC, sortable as text."""
+        """The time as stored: ISO 8601 in UTC, sortable as text."""
         return time_text(self.clock.now())
 
-    def tell(self) -> None:
-        """Have subscribers look again, after a change that is not in the database."""
+    def notify(self) -> None:
+        """Notify subscribers of a change that is not in the database."""
         for callback in list(self._subscribers):
             callback()
 
     def _undo(self) -> None:
-        if self._database.in_transaction:  # SQLite may have undone it by itself, on a full disk
+        if self._database.in_transaction:  # SQLite may have rolled back itself, on a full disk
             self._database.execute("ROLLBACK")
 
     def _last_foreign_commit(self) -> int:
-        """Another number once another connection has written to the database."""
+        """A number that changes when another connection writes to the database."""
         number: int = self._database.execute("PRAGMA data_version").fetchone()[0]
         return number
 
     def _look_for_foreign_writes(self) -> None:
-        """Before a change: if somebody else wrote to the open database, nothing of theirs acts and nothing is sent."""
+        """Before a change: if somebody else wrote to the open database, drop foreign triggers and block sending."""
         commit = self._last_foreign_commit()
         if commit == self._seen_commit:
             return
         self._shelf.clear()
         found = []
         if not is_ours(self._database):
-            drop_foreign_acts(self._database)
+            drop_foreign_triggers(self._database)
             found.append(STRUCTURE_CHANGED)
         if not self.is_whole():
             found.append(ROWS_MISSING)
@@ -540,7 +538,7 @@ class Store:
     def _begin_change(self) -> None:
         self._look_for_foreign_writes()
         library = self._database.execute("SELECT version, sums, audit_head FROM library").fetchone()
-        self._sums = open_sums(self.seal, library["sums"], library["version"])
+        self._sums = open_sums(self.cipher, library["sums"], library["version"])
         self._audit.begin_change(library["audit_head"], library["version"])
         self._database.execute("UPDATE library SET version = version + 1")
 
@@ -548,18 +546,18 @@ class Store:
         version = self.version()
         head = self._audit.end_change(version)
         self._database.execute("UPDATE library SET audit_head = ?", (head,))
-        if self._sums is not None:  # sums that were not ours stay, so that it is found out
-            self._database.execute("UPDATE library SET sums = ?", (seal_sums(self.seal, self._sums, version),))
+        if self._sums is not None:  # foreign sums stay, so that they are detected
+            self._database.execute("UPDATE library SET sums = ?", (seal_sums(self.cipher, self._sums, version),))
 
     def _count(self, table: str, before: object, after: object) -> None:
-        """Bring the sum of a table up to date."""
+        """Update the sum of a table."""
         if self._sums is not None:
             move(self._sums, table, before, after)
 
     def _table_row_mac(self, table: str, key: object) -> bytes | None:
         columns = PROVED_TABLES[table]
         rows = self.rows(f"SELECT {', '.join(columns)} FROM {table} WHERE {columns[0]} = ?", (key,))  # noqa: S608
-        return table_row_mac(self.seal, table, tuple(rows[0])) if rows else None
+        return table_row_mac(self.cipher, table, tuple(rows[0])) if rows else None
 
     def _with_progress(self, item: RecordingItem) -> RecordingItem:
         sent, total = self._progress.get(item.take_id, (0, 0))
@@ -580,18 +578,18 @@ class Store:
         self._prove(str(columns["take_id"]))
 
     def _prove(self, take_id: str) -> None:
-        """Give a row that has changed its new MAC."""
+        """Update the MAC of a changed row."""
         row = self._row(take_id)
-        mac = mac_of(dict(row), self.seal)
+        mac = mac_of(dict(row), self.cipher)
         self._count(RECORDINGS, row["mac"], mac)
         self._database.execute("UPDATE recordings SET mac = ? WHERE take_id = ?", (mac, take_id))
 
     def _prove_event(self, take_id: str) -> None:
-        """Have a recording speak for what is to be done for it now."""
+        """Update a recording's MAC of its event."""
         rows = self.rows("SELECT * FROM pending WHERE take_id = ?", (take_id,))
-        self.update(take_id, {"event_mac": event_mac_of(rows[0], self.seal) if rows else None})
+        self.update(take_id, {"event_mac": event_mac_of(rows[0], self.cipher) if rows else None})
 
 
 def time_text(moment: datetime) -> str:
-    """A moment as the database keeps it."""
+    """A moment as stored."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")

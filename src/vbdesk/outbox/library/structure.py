@@ -1,8 +1,8 @@
-"""The structure of the database: whether it is the one that vbdesk made, and how it is given back its form.
+"""The structure of the database: compare it with the one that vbdesk makes, and restore it.
 
 Tables, indexes, triggers and views are compared with `TABLES` by their whole text. An added trigger or a changed
-default acts at the first write, so this comes before every write. A rebuild copies every row into a table of the right
-form and drops the rest: rows prove themselves, so none is trusted more for it.
+default acts at the first write, so this check comes before every write. A rebuild copies every row into a table of the
+right structure and drops everything else. Each row is authenticated by its MAC, before and after.
 """
 
 import re
@@ -19,48 +19,48 @@ Objects = Mapping[tuple[str, str], str]
 """SQL of every table, index, trigger and view, by its type and name."""
 
 
-class TableLost(Exception):
+class TableMissing(Exception):
     """A table or a column is missing, and its values with it."""
 
 
 def is_ours(connection: sqlite3.Connection) -> bool:
-    """Whether the database has the objects of `TABLES`, and no others."""
+    """Whether the database has exactly the objects of `TABLES`."""
     return _objects(connection) == _expected_objects()
 
 
 def check_columns(connection: sqlite3.Connection) -> None:
-    """See that a rebuild would lose nothing. Raises TableLost."""
+    """Check that a rebuild would lose nothing. Raises TableMissing."""
     for kind, name in _statements():
         if kind == "table" and not set(_columns(connection, name)) >= _expected_columns(name):
-            raise TableLost(name)
+            raise TableMissing(name)
 
 
-def drops_of_what_acts(connection: sqlite3.Connection) -> list[str]:
-    """Statements that drop every trigger and view, so that nothing but vbdesk acts in what follows."""
+def trigger_drop_statements(connection: sqlite3.Connection) -> list[str]:
+    """Statements that drop every trigger and view, so that no foreign code runs."""
     return [f"DROP {kind} {_quoted(name)}" for kind, name in _objects(connection) if kind in ("trigger", "view")]
 
 
-def drop_foreign_acts(connection: sqlite3.Connection) -> None:
-    """Drop triggers and views that are not ours. Within a transaction that has written nothing yet."""
+def drop_foreign_triggers(connection: sqlite3.Connection) -> None:
+    """Drop foreign triggers and views. Within a transaction that has written nothing yet."""
     for (kind, name), sql in _objects(connection).items():
         if kind in ("trigger", "view") and _expected_objects().get((kind, name)) != sql:
             connection.execute(f"DROP {kind} {_quoted(name)}")
 
 
 def rebuild(connection: sqlite3.Connection) -> None:
-    """Give the database the form of `TABLES`. Within a transaction, with foreign keys and table renaming set for it.
+    """Restore the structure of `TABLES`. Within a transaction, with foreign keys and table renaming prepared.
 
-    Every row stays as it is. Columns that a table did not have are NULL, or their default.
+    Every row stays unchanged. Columns that a table did not have are NULL, or their default.
 
     Raises:
         sqlite3.Error: a row does not fit.
-        TableLost: a table is missing.
+        TableMissing: a table is missing.
     """
-    for statement in drops_of_what_acts(connection):
+    for statement in trigger_drop_statements(connection):
         connection.execute(statement)
     found, expected = _objects(connection), _expected_objects()
     if any(key[0] == "table" and key not in found for key in expected):
-        raise TableLost
+        raise TableMissing
     for kind, name in found:
         if kind == "index" and not name.startswith("sqlite_"):
             connection.execute(f"DROP INDEX {_quoted(name)}")
@@ -76,7 +76,7 @@ def rebuild(connection: sqlite3.Connection) -> None:
 
 @cache
 def _expected_objects() -> Objects:
-    """What `TABLES` makes."""
+    """The objects that `TABLES` makes."""
     connection = sqlite3.connect(":memory:")
     try:
         connection.executescript(TABLES)
@@ -123,7 +123,7 @@ def _expected_columns(table: str) -> frozenset[str]:
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
-    """Columns of a table; none of what is no table."""
+    """Columns of a table; empty for anything else."""
     rows = connection.execute(
         "SELECT i.name FROM sqlite_master AS m, pragma_table_info(m.name) AS i WHERE m.type = 'table' AND m.name = ?",
         (table,),
@@ -132,7 +132,7 @@ def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
 
 
 def _normal(sql: str) -> str:
-    """SQL without its comments, each gap as one space or none. No literal of ours holds two hyphens."""
+    """SQL without comments, with single spaces. No literal of ours holds two hyphens."""
     return _GAP.sub(lambda gap: gap[1].strip() or " ", _COMMENT.sub("", sql)).strip()
 
 

@@ -1,4 +1,4 @@
-"""What this computer knows of a subject beside its recordings: notes, tags, and which results were opened."""
+"""Notes on subjects, their tags, and which results were opened; all local to this computer."""
 
 import json
 from dataclasses import dataclass
@@ -9,42 +9,42 @@ from vbdesk.outbox.library.store import Store
 
 @dataclass(frozen=True, slots=True)
 class SubjectNote:
-    """A note on a subject and its tags. Neither is ever sent anywhere."""
+    """A note on a subject and its tags. Neither is ever sent."""
 
     text: str = ""
     tags: tuple[str, ...] = ()
 
 
 class SubjectNotes:
-    """Notes, tags and opened results of one library. Every method touches the disk."""
+    """Notes, tags and opened results of one library. Every method reads or writes the disk."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def all(self) -> dict[str, SubjectNote]:
-        """Every subject with a note or a tag; one that somebody else wrote to is left out."""
+        """Every subject with a note or a tag; those that somebody else changed are left out."""
         found = {}
         for row in self._store.rows("SELECT group_id, sealed FROM subjects"):
             try:
-                content = json.loads(self._store.seal.open(row["sealed"], _place(row["group_id"])))
+                content = json.loads(self._store.cipher.decrypt(row["sealed"], _place(row["group_id"])))
             except InvalidTag:
                 continue
             found[row["group_id"]] = SubjectNote(content["text"], tuple(content["tags"]))
         return found
 
     def keep(self, group_id: str, note: SubjectNote) -> None:
-        """Keep a subject's note and tags in place of those before; an empty one is deleted. Subscribers hear of it."""
+        """Store a subject's note and tags; an empty note is deleted. Notifies subscribers."""
         text, tags = note.text.strip(), tuple(dict.fromkeys(tag.strip() for tag in note.tags if tag.strip()))
         with self._store.changing():
             if not text and not tags:
                 self._store.drop("subjects", group_id)
                 return
             content = json.dumps({"text": text, "tags": tags}).encode()
-            sealed = self._store.seal.seal(content, _place(group_id))
+            sealed = self._store.cipher.encrypt(content, _place(group_id))
             self._store.put("subjects", group_id, sealed)
 
     def unread(self) -> dict[str, int]:
-        """How many results of each subject were not opened here; subjects without any are left out."""
+        """Number of unopened results of each subject; subjects without any are left out."""
         rows = self._store.rows(
             "SELECT group_id, COUNT(*) AS n FROM recordings WHERE state = 'done' "
             "AND take_id NOT IN (SELECT take_id FROM opened) GROUP BY group_id"
@@ -52,11 +52,11 @@ class SubjectNotes:
         return {row["group_id"]: row["n"] for row in rows}
 
     def open_subject(self, group_id: str) -> None:
-        """Every result that the subject has here counts as read."""
+        """Mark all results of the subject as opened."""
         self._open("group_id", group_id)
 
     def open_result(self, *, take_id: str | None, job_id: str | None) -> None:
-        """The result of one recording counts as read, named by its take or its job."""
+        """Mark the result of one recording as opened, by its take id or job id."""
         if take_id is not None:
             self._open("take_id", take_id)
         elif job_id is not None:

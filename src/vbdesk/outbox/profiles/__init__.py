@@ -1,1 +1,1 @@
-"""Which services and accounts, and where their keys are kept."""
+"""Profiles: services and accounts, and where their keys are stored."""

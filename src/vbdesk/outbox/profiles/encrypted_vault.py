@@ -1,7 +1,7 @@
 """Secrets in a file, each encrypted with the key of the service on this computer.
 
-They are the vault of profiles on a computer without a keyring. Where there is a keyring they are a copy of what it
-holds, so that the recovery key opens the recordings too when the keyring is lost.
+They are the vault of profiles on a computer without a keyring. With a keyring they are a copy, so that the recovery key
+restores access to the recordings if the keyring is lost.
 """
 
 import json
@@ -22,8 +22,8 @@ SECRETS_FILE = "desk-secrets.json"
 _NONCE_BYTES = 12
 
 
-class SealedVault:
-    """Secrets of the desk in the folder of the service on this computer. Every method touches the disk.
+class EncryptedVault:
+    """Secrets of the desk in the folder of the service on this computer. Every method reads or writes the disk.
 
     Attributes:
         service_key: the key of that service, which encrypts them.
@@ -35,11 +35,11 @@ class SealedVault:
         self._cipher = AESGCM(HKDF(SHA256(), 32, None, b"vbdesk secrets of the desk").derive(key))
 
     def names(self) -> list[str]:
-        """What is kept. Raises VaultFailed."""
+        """Names of the stored secrets. Raises VaultFailed."""
         return list(self._load())
 
     def get(self, name: str) -> str | None:
-        """The secret called `name`, None if there is none. Raises VaultFailed."""
+        """The secret called `name`; None if there is none. Raises VaultFailed."""
         sealed = self._load().get(name)
         if sealed is None:
             return None
@@ -49,30 +49,30 @@ class SealedVault:
         except (ValueError, InvalidTag):
             raise _damaged() from None
 
-    def get_unasked(self, name: str) -> str | None:
-        """As `get`: nobody is asked."""
+    def get_without_prompt(self, name: str) -> str | None:
+        """As `get`; there is never a prompt."""
         return self.get(name)
 
     def set(self, name: str, secret: str) -> None:
-        """Keep `secret` as `name`, in place of an earlier one. Raises VaultFailed, OSError."""
+        """Store `secret` as `name`. Raises VaultFailed, OSError."""
         nonce = os.urandom(_NONCE_BYTES)
         with self._changing():
             sealed = nonce + self._cipher.encrypt(nonce, secret.encode(), name.encode())
             self._save({**self._load(), name: sealed.hex()})
 
-    def set_unasked(self, name: str, secret: str) -> None:
-        """As `set`: nobody is asked."""
+    def set_without_prompt(self, name: str, secret: str) -> None:
+        """As `set`; there is never a prompt."""
         self.set(name, secret)
 
     def delete(self, name: str) -> None:
-        """Forget `name`; nothing happens if there is none. Raises VaultFailed, OSError."""
+        """Delete `name` if it exists. Raises VaultFailed, OSError."""
         with self._changing():
             known = self._load()
             if known.pop(name, None) is not None:
                 self._save(known)
 
-    def ask_again(self) -> None:
-        """Nobody is asked."""
+    def allow_prompt(self) -> None:
+        """Do nothing: there is never a prompt."""
 
     def _changing(self) -> FileLock:
         make_private(self._path.parent)
@@ -88,55 +88,55 @@ class SealedVault:
             raise _damaged() from None
 
     def _save(self, sealed: dict[str, str]) -> None:
-        write_whole(self._path, {"format": 1, "sealed": sealed})
+        write_json_atomically(self._path, {"format": 1, "sealed": sealed})
 
 
 class UnlockableVault:
-    """A `SealedVault` that opens with a passphrase, or with the keyring, while the desk runs."""
+    """An `EncryptedVault` that opens with a passphrase, or with the keyring, while the desk runs."""
 
     def __init__(self) -> None:
-        self._sealed: SealedVault | None = None
+        self._sealed: EncryptedVault | None = None
 
     @property
     def service_key(self) -> bytes | None:
         """The key of the service on this computer; None before `unlock`."""
         return None if self._sealed is None else self._sealed.service_key
 
-    def unlock(self, sealed: SealedVault) -> None:
-        """Open it until the program ends."""
+    def unlock(self, sealed: EncryptedVault) -> None:
+        """Unlock it until the program ends."""
         self._sealed = sealed
 
     def get(self, name: str) -> str | None:
-        """The secret called `name`, None if there is none. Raises VaultLocked, VaultFailed."""
+        """The secret called `name`; None if there is none. Raises VaultLocked, VaultFailed."""
         return self._opened().get(name)
 
-    def get_unasked(self, name: str) -> str | None:
-        """As `get`: nobody is asked here."""
+    def get_without_prompt(self, name: str) -> str | None:
+        """As `get`; there is no prompt here."""
         return self._opened().get(name)
 
     def set(self, name: str, secret: str) -> None:
-        """Keep `secret` as `name`. Raises VaultLocked, VaultFailed, OSError."""
+        """Store `secret` as `name`. Raises VaultLocked, VaultFailed, OSError."""
         self._opened().set(name, secret)
 
-    def set_unasked(self, name: str, secret: str) -> None:
-        """As `set`: nobody is asked here."""
+    def set_without_prompt(self, name: str, secret: str) -> None:
+        """As `set`; there is no prompt here."""
         self._opened().set(name, secret)
 
     def delete(self, name: str) -> None:
-        """Forget `name`. Raises VaultLocked, VaultFailed, OSError."""
+        """Delete `name`. Raises VaultLocked, VaultFailed, OSError."""
         self._opened().delete(name)
 
-    def ask_again(self) -> None:
-        """Nobody is asked here."""
+    def allow_prompt(self) -> None:
+        """Do nothing: there is no prompt here."""
 
-    def _opened(self) -> SealedVault:
+    def _opened(self) -> EncryptedVault:
         if self._sealed is None:
             raise VaultLocked("The keys of this computer are locked. Open the desk and enter your passphrase.")
         return self._sealed
 
 
-def write_whole(path: Path, document: dict[str, object]) -> None:
-    """Write JSON for its owner alone, so that a crash leaves the file as before or as after."""
+def write_json_atomically(path: Path, document: dict[str, object]) -> None:
+    """Write JSON readable only for its owner; a crash leaves the old or the new file."""
     unfinished = path.with_suffix(".new")
     with open(unfinished, "w", encoding="utf-8", opener=owner_only_opener) as file:
         json.dump(document, file, indent=2)

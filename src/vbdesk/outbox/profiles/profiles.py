@@ -1,4 +1,4 @@
-"""Profiles: which service, which account; kept as JSON without any secret."""
+"""Profiles: a service and an account each; stored as JSON without any secret."""
 
 import base64
 import json
@@ -26,8 +26,8 @@ class Profile:
     Attributes:
         kind: `local` is the service that this computer runs itself.
         base_url: None for `local`, whose address is known once it runs.
-        secrets: in the keyring, for this session only, or encrypted with a passphrase (`local` alone).
-        plan: how many requests a minute the account may make; the interface does not tell.
+        secrets: in the keyring, for this session only, or encrypted with a passphrase (`local` only).
+        plan: gives the request limits of the account; the interface does not report them.
     """
 
     profile_id: str
@@ -45,12 +45,12 @@ class Profile:
 
     @property
     def library_key_name(self) -> str:
-        """Name of the key in the vault that the recordings are sealed with."""
+        """Name of the library key in the vault."""
         return f"profile/{self.profile_id}/library-key"
 
     @property
     def high_water_name(self) -> str:
-        """Name of the mark in the vault that tells how far the list of recordings has come."""
+        """Name of the mark in the vault, which detects an older copy of the list of recordings."""
         return f"profile/{self.profile_id}/high-water"
 
 
@@ -59,7 +59,7 @@ class ProfilesUnreadable(Exception):
 
 
 class LibraryKeyMissing(Exception):
-    """There are recordings, and the key that opens them is not in the vault."""
+    """There are recordings, but their key is not in the vault."""
 
 
 class ProfileStore:
@@ -69,7 +69,7 @@ class ProfileStore:
         self._path = config_dir / "profiles.json"
 
     def all(self) -> list[Profile]:
-        """Every profile, in the order they were added.
+        """Every profile, in the order in which they were added.
 
         Raises:
             ProfilesUnreadable: the file is damaged; it is left as it is.
@@ -77,11 +77,11 @@ class ProfileStore:
         return self._load()[0]
 
     def get(self, profile_id: str) -> Profile | None:
-        """One profile, None if it is unknown."""
+        """One profile; None if it is unknown."""
         return next((profile for profile in self.all() if profile.profile_id == profile_id), None)
 
     def current(self) -> Profile | None:
-        """The profile in use, None before the first start is done."""
+        """The profile in use; None before the first start is done."""
         profiles, current_id = self._load()
         return next((profile for profile in profiles if profile.profile_id == current_id), None)
 
@@ -103,7 +103,7 @@ class ProfileStore:
             self._save(profiles, current_id or profile.profile_id)
 
     def remove(self, profile_id: str, vault: Vault) -> None:
-        """Forget a profile and its API key. Its recordings and the key that opens them stay."""
+        """Delete a profile and its API key. Its recordings and their key stay."""
         known = self.get(profile_id)
         if known is not None:
             vault.delete(known.api_key_name)
@@ -115,7 +115,7 @@ class ProfileStore:
             self._save(remaining, current_id)
 
     def _changing(self) -> FileLock:
-        """Keep other programs from changing the list between our reading and our writing of it."""
+        """Lock the list against other programs between reading and writing."""
         make_private(self._path.parent)
         return FileLock(self._path.with_suffix(".lock"), mode=FILE_MODE, is_singleton=False)
 
@@ -144,23 +144,23 @@ class ProfileStore:
 
 
 def new_profile_id() -> str:
-    """An id for a profile that does not exist yet."""
+    """A new profile id."""
     return new_id()
 
 
 def library_folder(data_dir: Path, profile_id: str) -> Path:
-    """Where the recordings of a profile are."""
+    """The folder of a profile's recordings."""
     return data_dir / "profiles" / profile_id
 
 
 def library_key(vault: Vault, profile: Profile, folder: Path) -> bytes:
-    """The key of the profile's recordings, 32 bytes; made at random on first use. Takes as long as the vault does.
+    """The key of the profile's recordings, 32 bytes; random on first use. Takes as long as the vault does.
 
-    Two programs that make the first one at once would make two: hold the library's folder, see `opening`.
+    Lock the library's folder first (see `opening`): two programs at once would make two keys.
 
     Raises:
-        LibraryKeyMissing: recordings exist already, so that a new key would not open them.
-        VaultError: the vault did not answer, or does not keep what it is given.
+        LibraryKeyMissing: recordings exist already, so that a new key would not decrypt them.
+        VaultError: the vault did not answer, or does not store what it is given.
     """
     known = known_library_key(vault, profile)
     if known is not None:
@@ -172,15 +172,15 @@ def library_key(vault: Vault, profile: Profile, folder: Path) -> bytes:
         )
     key = random.token_bytes(KEY_BYTES)
     vault.set(profile.library_key_name, base64.b64encode(key).decode("ascii"))
-    if known_library_key(vault, profile) != key:  # before anything is sealed with it
+    if known_library_key(vault, profile) != key:  # before anything is encrypted with it
         raise _not_kept()
     return key
 
 
 def computer_mark(vault: Vault) -> str | None:
-    """What tells this computer from another one: made at random on first use. Takes as long as the vault does.
+    """A random id of this computer, made on first use. Takes as long as the vault does.
 
-    None where the vault does not keep it: whoever asks cannot tell then.
+    None if the vault does not store it.
     """
     try:
         known = vault.get(COMPUTER_NAME)
@@ -193,10 +193,10 @@ def computer_mark(vault: Vault) -> str | None:
 
 
 def known_library_key(vault: Vault, profile: Profile) -> bytes | None:
-    """The key of the profile's recordings, None if there is none yet. Takes as long as the vault does.
+    """The key of the profile's recordings; None if there is none yet. Takes as long as the vault does.
 
     Raises:
-        VaultError: the vault did not answer, or does not keep what it is given.
+        VaultError: the vault did not answer, or does not store what it is given.
     """
     text = vault.get(profile.library_key_name)
     if text is None:

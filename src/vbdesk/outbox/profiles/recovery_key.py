@@ -1,11 +1,11 @@
-"""The recovery key: the key of the service on this computer as a person can write it down and type it again."""
+"""The recovery key: the key of the service on this computer in a form that a person can write down."""
 
 import hashlib
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""Crockford's base 32: no I, L, O or U, which are misread."""
+"""Crockford's base 32: without I, L, O and U, which are misread."""
 GROUP = 7
-CHARACTERS = 56  # 32 bytes of key and 3 of checksum, 5 bits a character
+CHARACTERS = 56  # 32 bytes of key and 3 of checksum, 5 bits per character
 
 _KEY_BYTES, _CHECK_BYTES = 32, 3
 _READ_AS = str.maketrans({"O": "0", "I": "1", "L": "1"})
@@ -13,18 +13,18 @@ _BETWEEN = " -\N{EN DASH}\t\r\n"
 
 
 class RecoveryKeyMistyped(Exception):
-    """What was typed is no recovery key; `str(error)` is for a person and holds nothing of what was typed."""
+    """The input is not a recovery key; `str(error)` is for a person and contains no part of the input."""
 
 
 def recovery_key_of(key: bytes) -> str:
-    """Write `key`, 32 bytes, as groups of characters with a checksum at the end."""
+    """Encode `key`, 32 bytes, as groups of characters with a checksum at the end."""
     number = int.from_bytes(key + _checksum(key), "big")
     characters = "".join(ALPHABET[number >> 5 * place & 31] for place in reversed(range(CHARACTERS)))
     return "-".join(characters[start : start + GROUP] for start in range(0, CHARACTERS, GROUP))
 
 
 def key_of_recovery(typed: str) -> bytes:
-    """Read what a person typed; upper and lower case, spaces and dashes make no difference.
+    """Decode what a person typed; ignores case, spaces and dashes.
 
     Raises:
         RecoveryKeyMistyped: a character is missing, wrong or too many.

@@ -1,12 +1,12 @@
-"""The key that the service on this computer encrypts its data with: made once for each data folder, and kept.
+"""The key that the service on this computer encrypts its data with: made once per data folder, then stored.
 
-It is kept in the keyring, or encrypted with a person's passphrase where there is no keyring. A file in the folder of
-the data says which, and holds no key: an id by which the keyring knows it, a value by which a wrong key is noticed, and
-the key encrypted with the passphrase. The key is never replaced once data may be encrypted with it.
+It is stored in the keyring or, without a keyring, encrypted with a person's passphrase. A file in the data folder says
+which. It does not hold the plain key, but an id for the keyring, a check value that detects a wrong key, and the key
+encrypted with the passphrase. The key is never replaced once data may be encrypted with it.
 
-The passphrase becomes a key by Argon2id with the second recommended parameters of RFC 9106, section 4 (3 passes, 4
-lanes, 64 MiB, a salt of 128 bits); the OWASP Password Storage Cheat Sheet asks for less (19 MiB, 2 passes). They are in
-the file, so that a later release can raise them.
+Argon2id derives a key from the passphrase, with the second recommended parameters of RFC 9106, section 4 (3 passes, 4
+lanes, 64 MiB, a salt of 128 bits). The OWASP Password Storage Cheat Sheet asks for less (19 MiB, 2 passes). The
+parameters are in the file, so that a later release can raise them.
 """
 
 import base64
@@ -28,7 +28,7 @@ from filelock import FileLock, Timeout
 
 from vbdesk.client.local_service import is_encrypted, key_fits
 from vbdesk.contract.ids import new_id
-from vbdesk.outbox.profiles.encrypted_vault import SECRETS_FILE, SealedVault, write_whole
+from vbdesk.outbox.profiles.encrypted_vault import SECRETS_FILE, EncryptedVault, write_json_atomically
 from vbdesk.outbox.profiles.recovery_key import key_of_recovery, recovery_key_of
 from vbdesk.outbox.profiles.vault import Vault, VaultFailed, VaultWaiting
 from vbdesk.privacy import FILE_MODE, make_private
@@ -36,27 +36,27 @@ from vbdesk.privacy import FILE_MODE, make_private
 KEY_BYTES = 32
 KEY_FILE = "desk-key.json"
 PASSPHRASE_LEAST = 12
-"""Characters that a new passphrase has at least, as for a bundle."""
+"""Minimum length of a new passphrase, as for a bundle."""
 PASSES, LANES, MEMORY_KIB, SALT_BYTES = 3, 4, 64 * 1024, 16
-_MOST_PASSES, _MOST_LANES, _MOST_MEMORY_KIB = 64, 64, 2 * 1024 * 1024  # a damaged file must not take all the memory
+_MOST_PASSES, _MOST_LANES, _MOST_MEMORY_KIB = 64, 64, 2 * 1024 * 1024  # bounds for a damaged file
 _NONCE_BYTES = 12
-_OTHER_PROGRAM_S = 130.0  # a little longer than a person may take in front of the keyring's dialog
+_OTHER_PROGRAM_S = 130.0  # a little longer than the timeout of the keyring's dialog
 
 
 class ServiceKeyMissing(Exception):
-    """There is a key of this data folder, and it is not where it was kept; `str(error)` is for a person."""
+    """This data folder has a key that is no longer where it was stored; `str(error)` is for a person."""
 
 
 class PassphraseNeeded(Exception):
-    """The key opens with a passphrase; `str(error)` is for a person."""
+    """A passphrase is needed to get the key; `str(error)` is for a person."""
 
 
 class PassphraseWrong(Exception):
-    """The passphrase does not open the key; `str(error)` is for a person."""
+    """The passphrase is wrong; `str(error)` is for a person."""
 
 
 class PassphraseTooShort(ValueError):
-    """A new passphrase has too few characters; `str(error)` is for a person."""
+    """A new passphrase is too short; `str(error)` is for a person."""
 
 
 class RecoveryKeyWrong(Exception):
@@ -68,9 +68,9 @@ class ServiceKey:
     """The key, in memory.
 
     Attributes:
-        key: 32 bytes; does not show itself.
-        kept: where it is kept.
-        recovery_due: nobody was offered the recovery key yet.
+        key: 32 bytes; hidden from the repr.
+        kept: where it is stored.
+        recovery_due: whether nobody was offered the recovery key yet.
     """
 
     key: bytes = field(repr=False)
@@ -79,7 +79,7 @@ class ServiceKey:
 
     @property
     def recovery_key(self) -> str:
-        """The key as a person writes it down."""
+        """The key in the form to write down."""
         return recovery_key_of(self.key)
 
 
@@ -94,7 +94,7 @@ class _Wrapped:
     sealed: bytes = field(repr=False)
 
     def derived(self, passphrase: str) -> bytes:
-        text = unicodedata.normalize("NFC", passphrase)  # keyboards differ in how they make an accented letter
+        text = unicodedata.normalize("NFC", passphrase)  # keyboards compose accented letters differently
         argon2 = Argon2id(
             salt=self.salt, length=32, iterations=self.passes, lanes=self.lanes, memory_cost=self.memory_kib
         )
@@ -103,7 +103,7 @@ class _Wrapped:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """What the file says."""
+    """Content of the key file."""
 
     key_id: str
     check: str
@@ -116,7 +116,7 @@ class _Record:
         return f"local-service/{self.key_id}/key"
 
     def fits(self, key: bytes) -> bool:
-        """Whether this is the key."""
+        """Whether `key` is this key."""
         return len(key) == KEY_BYTES and hmac.compare_digest(self.check, _check_of(key))
 
 
@@ -128,14 +128,14 @@ class ServiceKeyStore:
         self._path = folder / KEY_FILE
 
     def open(self, vault: Vault) -> ServiceKey:
-        """The key from the keyring; made at random on first use.
+        """The key from the keyring; random on first use.
 
-        Two programs that ask at once get the same key: a lock on the folder is held until the file is written.
+        A lock on the folder is held until the file is written, so that two programs get the same key.
 
         Raises:
-            PassphraseNeeded: it opens with a passphrase, see `unlock`.
-            ServiceKeyMissing: the keyring does not have it any more, see `recover`.
-            VaultError: the keyring did not answer, or does not keep what it is given; VaultMissing: there is none.
+            PassphraseNeeded: a passphrase is needed, see `unlock`.
+            ServiceKeyMissing: the keyring has lost it, see `recover`.
+            VaultError: the keyring did not answer, or does not store what it is given; VaultMissing: there is none.
         """
         with self._locked():
             record = self._read()
@@ -147,10 +147,10 @@ class ServiceKeyStore:
             return _opened(record, self._from_keyring(record, vault))
 
     def create(self, passphrase: str) -> ServiceKey:
-        """Make the key where there is no keyring, and keep it encrypted with `passphrase`.
+        """Make the key without a keyring, and store it encrypted with `passphrase`.
 
         Raises:
-            PassphraseTooShort: it is.
+            PassphraseTooShort: the passphrase is too short.
             PassphraseNeeded, ServiceKeyMissing: there is a key already.
         """
         _refuse_short(passphrase)
@@ -168,11 +168,11 @@ class ServiceKeyStore:
             return _opened(record, key)
 
     def unlock(self, passphrase: str) -> ServiceKey:
-        """The key that `passphrase` opens. Takes a tenth of a second of one core, and 64 MiB.
+        """Decrypt the key with `passphrase`. Takes a tenth of a second of one core, and 64 MiB.
 
         Raises:
-            PassphraseWrong: it does not open; nothing is changed.
-            ServiceKeyMissing: the file that holds the encrypted key is gone or damaged.
+            PassphraseWrong: the passphrase is wrong; nothing is changed.
+            ServiceKeyMissing: the file with the encrypted key is gone or damaged.
         """
         record = self._read()
         if record is None or record.wrapped is None:
@@ -194,9 +194,9 @@ class ServiceKeyStore:
             self._write(replace(record, wrapped=_wrap(key, record.key_id, new)))
 
     def recover(self, typed: str, vault: Vault, passphrase: str | None = None) -> ServiceKey:
-        """Take the key from a recovery key, and keep it again: in the keyring, or encrypted with a new passphrase.
+        """Restore the key from a recovery key, and store it: in the keyring, or encrypted with a new passphrase.
 
-        What the folder keeps of the keyring's other secrets is put back into the keyring where it lacks them.
+        Copies of the keyring's other secrets in the folder are put back into the keyring where they are missing.
 
         Raises:
             RecoveryKeyMistyped, RecoveryKeyWrong, PassphraseTooShort: nothing is changed.
@@ -225,31 +225,31 @@ class ServiceKeyStore:
             return _opened(replace(record, recovery_offered=True), key)
 
     def recovery_was_offered(self) -> None:
-        """Never offer the recovery key again."""
+        """Stop offering the recovery key."""
         with self._locked():
             record = self._read()
             if record is not None:
                 self._write(replace(record, recovery_offered=True))
 
     def recovery_is_due(self) -> bool:
-        """Whether nobody was offered the recovery key yet."""
+        """Whether the recovery key was never offered."""
         record = self._read()
         return record is not None and not record.recovery_offered
 
     def is_there(self) -> bool:
-        """Whether a key was made for this folder."""
+        """Whether this folder has a key."""
         return self._path.exists() or (self._folder / SECRETS_FILE).exists()
 
     def copy_secrets(self, vault: Vault, key: bytes, names: Iterable[str]) -> None:
-        """Keep these secrets of the keyring encrypted beside the data too, for a recovery. Raises VaultError."""
-        copies = SealedVault(self._folder, key)
+        """Copy these secrets of the keyring, encrypted, next to the data, for a recovery. Raises VaultError."""
+        copies = EncryptedVault(self._folder, key)
         for name in names:
             secret = vault.get(name)
             if secret is not None and copies.get(name) != secret:
                 copies.set(name, secret)
 
     def _put_back(self, vault: Vault, key: bytes) -> None:
-        copies = SealedVault(self._folder, key)
+        copies = EncryptedVault(self._folder, key)
         for name in copies.names():
             secret = copies.get(name)
             if secret is not None and vault.get(name) is None:
@@ -272,13 +272,13 @@ class ServiceKeyStore:
         return key
 
     def _refuse_new_key_for_old_data(self) -> None:
-        """Data that another key has encrypted would never open again, once this one was taken for its key."""
+        """Refuse a new key if another key has encrypted data, which would be lost."""
         if (self._folder / SECRETS_FILE).exists() or is_encrypted(self._folder):
             raise _missing()
 
     def _refuse_key_that_opens_nothing(self, key: bytes) -> None:
-        """Without the file that tells, what the key does not open tells that it is another one."""
-        copies = SealedVault(self._folder, key)
+        """Refuse a recovery key that does not decrypt the existing data, if the file is missing."""
+        copies = EncryptedVault(self._folder, key)
         names = copies.names()
         fits = key_fits(self._folder, key)
         with suppress(VaultFailed):
@@ -307,7 +307,7 @@ class ServiceKeyStore:
             lock.release()
 
     def _read(self) -> _Record | None:
-        """What the file says; None if there is none. Raises ServiceKeyMissing if it is damaged."""
+        """Read the key file; None if there is none. Raises ServiceKeyMissing if it is damaged."""
         try:
             text = self._path.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -320,7 +320,7 @@ class ServiceKeyStore:
             raise _missing() from None
 
     def _read_or_set_aside(self) -> _Record | None:
-        """As `_read`; a damaged file is kept under another name."""
+        """As `_read`; renames a damaged file."""
         try:
             return self._read()
         except ServiceKeyMissing:
@@ -345,7 +345,7 @@ class ServiceKeyStore:
                 "sealed": wrapped.sealed.hex(),
             },
         }
-        write_whole(self._path, document)
+        write_json_atomically(self._path, document)
 
 
 def _opened(record: _Record, key: bytes) -> ServiceKey:
@@ -354,7 +354,7 @@ def _opened(record: _Record, key: bytes) -> ServiceKey:
 
 
 def _read_record(document: dict[str, Any]) -> _Record:
-    """The file's content. Raises ValueError, KeyError, TypeError."""
+    """Parse the key file. Raises ValueError, KeyError, TypeError."""
     said = document["passphrase"]
     wrapped = None
     if said is not None:
@@ -389,12 +389,12 @@ def _unwrapped(record: _Record, wrapped: _Wrapped, passphrase: str) -> bytes:
         raise PassphraseWrong(
             "The passphrase is not right. Nothing is lost. Try again, or use the recovery key."
         ) from None
-    except ValueError:  # the file was changed: parameters that Argon2id does not take
+    except ValueError:  # the file was changed: Argon2id refuses its parameters
         raise _missing() from None
 
 
 def _keep(vault: Vault, name: str, key: bytes) -> None:
-    """Give the keyring the key, and see that it gives it back before anything is encrypted with it."""
+    """Store the key in the keyring, and check that it reads back, before anything is encrypted with it."""
     vault.set(name, base64.b64encode(key).decode("ascii"))
     if _decoded(vault.get(name) or "") != key:
         raise VaultFailed(

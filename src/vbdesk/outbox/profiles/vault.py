@@ -1,8 +1,8 @@
-"""Where secrets live: the keyring of the operating system, or memory for one session; never a file.
+"""Storage of secrets: the keyring of the operating system, or memory for one session; never a file.
 
-A locked keyring opens the system's own dialog and keeps its caller waiting until a person has answered that, for ever
-if nobody does. So the keyring is asked in a thread of its own; whoever wants a secret is told after a while that the
-dialog waits, and asks again later. Even so a vault takes seconds: never call one on the thread of a window.
+A locked keyring opens the system's own dialog and blocks its caller until a person answers, perhaps forever. So the
+keyring is called in a separate thread. After a timeout the caller gets VaultWaiting and asks again later. Even so a
+vault takes seconds: never call one on the GUI thread.
 """
 
 import threading
@@ -13,10 +13,10 @@ from enum import Enum, auto
 from typing import Any, Protocol, TypeVar
 
 SERVICE_NAME = "vbdesk"
-PATIENCE_S = 3.0
-"""How long a reader waits for a keyring that does not answer; an open keyring takes 5 to 500 ms."""
-PERSONS_PATIENCE_S = 120.0
-"""How long a writer does: a person has just asked for it and has the dialog in front."""
+READ_TIMEOUT_S = 3.0
+"""Timeout of a reader; an unlocked keyring takes 5 to 500 ms."""
+PROMPT_TIMEOUT_S = 120.0
+"""Timeout of a writer: a person has just started it and sees the dialog."""
 ASK_EVERY_S = 1.0
 
 T = TypeVar("T")
@@ -27,11 +27,11 @@ class VaultError(Exception):
 
 
 class VaultMissing(VaultError):
-    """There is no keyring on this computer that keeps a secret to itself."""
+    """This computer has no keyring that protects secrets."""
 
 
 class VaultLocked(VaultError):
-    """The keyring is locked, and was not unlocked when the system asked."""
+    """The keyring is locked, and nobody unlocked it in the system's dialog."""
 
 
 class VaultWaiting(VaultError):
@@ -39,72 +39,74 @@ class VaultWaiting(VaultError):
 
 
 class VaultFailed(VaultError):
-    """The keyring does not answer as it should."""
+    """The keyring fails."""
 
 
 class Vault(Protocol):
-    """A place for secrets. Every method may take seconds and may raise VaultError."""
+    """A store for secrets. Every method may take seconds and may raise VaultError."""
 
     def get(self, name: str) -> str | None:
-        """The secret called `name`, None if there is none."""
+        """The secret called `name`; None if there is none."""
 
-    def get_unasked(self, name: str) -> str | None:
-        """As `get`, for what nobody has asked for: a locked keyring refuses, and no dialog opens."""
+    def get_without_prompt(self, name: str) -> str | None:
+        """As `get`, for work that no person started: a locked keyring raises, and no dialog opens."""
 
     def set(self, name: str, secret: str) -> None:
-        """Keep `secret` as `name`, in place of an earlier one."""
+        """Store `secret` as `name`."""
 
-    def set_unasked(self, name: str, secret: str) -> None:
-        """As `set`, for what nobody has asked for: a locked keyring refuses, and no dialog opens."""
+    def set_without_prompt(self, name: str, secret: str) -> None:
+        """As `set`, for work that no person started: a locked keyring raises, and no dialog opens."""
 
     def delete(self, name: str) -> None:
-        """Forget `name`; nothing happens if there is none."""
+        """Delete `name` if it exists."""
 
-    def ask_again(self) -> None:
-        """A person wants to be asked for the keyring's password again. Quick."""
+    def allow_prompt(self) -> None:
+        """Allow the keyring's dialog again, as a person wants. Quick."""
 
 
 class KeyringVault:
     """The keyring of the operating system.
 
-    Once a person has dismissed the system's dialog, `get` does not open it again: it refuses until the keyring was
-    unlocked in some other way, or `ask_again` was called. `set` and `delete` are what a person has just asked for, and
-    always ask.
+    After a person has dismissed the system's dialog, `get` does not open it again: it raises until the keyring was
+    unlocked in another way, or `allow_prompt` was called. `set` and `delete` always open it, since a person has just
+    started them.
     """
 
-    def __init__(self, patience_s: float = PATIENCE_S, persons_patience_s: float = PERSONS_PATIENCE_S) -> None:
-        self._patience_s, self._persons_patience_s = patience_s, persons_patience_s
+    def __init__(self, read_timeout_s: float = READ_TIMEOUT_S, prompt_timeout_s: float = PROMPT_TIMEOUT_S) -> None:
+        self._read_timeout_s, self._prompt_timeout_s = read_timeout_s, prompt_timeout_s
         self._turn = threading.Lock()
         self._call: _Call | None = None
         self._dismissed = False
 
     def get(self, name: str) -> str | None:
-        """The secret called `name`, None if there is none."""
-        return self._ask(lambda keyring: self._read(keyring, name), self._patience_s)
+        """The secret called `name`; None if there is none."""
+        return self._ask(lambda keyring: self._read(keyring, name), self._read_timeout_s)
 
-    def get_unasked(self, name: str) -> str | None:
-        """As `get`, for what nobody has asked for: a locked keyring refuses, and no dialog opens."""
+    def get_without_prompt(self, name: str) -> str | None:
+        """As `get`, for work that no person started: a locked keyring raises, and no dialog opens."""
         return self._ask(
-            lambda keyring: self._read(keyring, name, may_ask=False), self._patience_s, note=lambda error: None
+            lambda keyring: self._read(keyring, name, may_ask=False), self._read_timeout_s, note=lambda error: None
         )
 
     def set(self, name: str, secret: str) -> None:
-        """Keep `secret` as `name`, in place of an earlier one."""
-        self._ask(lambda keyring: keyring.set_password(SERVICE_NAME, name, secret), self._persons_patience_s)
+        """Store `secret` as `name`."""
+        self._ask(lambda keyring: keyring.set_password(SERVICE_NAME, name, secret), self._prompt_timeout_s)
 
-    def set_unasked(self, name: str, secret: str) -> None:
-        """As `set`, for what nobody has asked for: a locked keyring refuses, and no dialog opens."""
+    def set_without_prompt(self, name: str, secret: str) -> None:
+        """As `set`, for work that no person started: a locked keyring raises, and no dialog opens."""
 
         def question(keyring: Any) -> None:
-            door = _door(keyring)
-            if door in (_Door.LOCKED, _Door.MISSING) or (self._dismissed and door is not _Door.OPEN):
+            door = _keyring_state(keyring)
+            if door in (_KeyringState.LOCKED, _KeyringState.MISSING) or (
+                self._dismissed and door is not _KeyringState.OPEN
+            ):
                 raise _locked()
             keyring.set_password(SERVICE_NAME, name, secret)
 
-        self._ask(question, self._patience_s, note=lambda error: None)
+        self._ask(question, self._read_timeout_s, note=lambda error: None)
 
     def delete(self, name: str) -> None:
-        """Forget `name`; nothing happens if there is none."""
+        """Delete `name` if it exists."""
 
         def question(keyring: Any) -> None:
             from keyring.errors import PasswordDeleteError
@@ -117,17 +119,17 @@ class KeyringVault:
                         "The keyring did not delete the key. Delete it in the system's password manager."
                     ) from None
 
-        self._ask(question, self._persons_patience_s)
+        self._ask(question, self._prompt_timeout_s)
 
-    def ask_again(self) -> None:
-        """A person wants to be asked for the keyring's password again. Quick."""
+    def allow_prompt(self) -> None:
+        """Allow the keyring's dialog again, as a person wants. Quick."""
         self._dismissed = False
 
     def _read(self, keyring: Any, name: str, *, may_ask: bool = True) -> str | None:
-        door = _door(keyring)
-        if door is _Door.MISSING:  # a question would open the dialog that makes one
+        door = _keyring_state(keyring)
+        if door is _KeyringState.MISSING:  # a call would open the dialog that creates one
             return None
-        if (door is _Door.LOCKED and not may_ask) or (self._dismissed and door is not _Door.OPEN):
+        if (door is _KeyringState.LOCKED and not may_ask) or (self._dismissed and door is not _KeyringState.OPEN):
             raise _locked()
         secret: str | None = keyring.get_password(SERVICE_NAME, name)
         return secret
@@ -135,19 +137,19 @@ class KeyringVault:
     def _ask(
         self,
         question: Callable[[Any], T],
-        patience_s: float,
+        timeout_s: float,
         note: Callable[[VaultError | None], None] | None = None,
     ) -> T:
-        """Put a question to the keyring, one at a time: a dialog that is open already is waited for first."""
-        if not self._turn.acquire(timeout=patience_s):
+        """Call the keyring, one call at a time: an open dialog is awaited first."""
+        if not self._turn.acquire(timeout=timeout_s):
             raise _waiting()
         try:
-            if self._call is not None and not self._call.ended.wait(patience_s):
+            if self._call is not None and not self._call.ended.wait(timeout_s):
                 raise _waiting()
             self._call = call = _Call(question, note or self._note_answer)
-            if not call.ended.wait(patience_s):
+            if not call.ended.wait(timeout_s):
                 raise _waiting()
-            self._call = None  # nor is the secret kept any longer
+            self._call = None  # also drops the secret
         finally:
             self._turn.release()
         if call.error is not None:
@@ -160,41 +162,41 @@ class KeyringVault:
 
 
 class MemoryVault:
-    """Secrets for one session: gone when the program ends."""
+    """Secrets for one session: lost when the program ends."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._secrets: dict[str, str] = {}
 
     def get(self, name: str) -> str | None:
-        """The secret called `name`, None if there is none."""
+        """The secret called `name`; None if there is none."""
         with self._lock:
             return self._secrets.get(name)
 
-    def get_unasked(self, name: str) -> str | None:
-        """As `get`: nobody is ever asked."""
+    def get_without_prompt(self, name: str) -> str | None:
+        """As `get`; there is never a prompt."""
         return self.get(name)
 
     def set(self, name: str, secret: str) -> None:
-        """Keep `secret` as `name`, in place of an earlier one."""
+        """Store `secret` as `name`."""
         with self._lock:
             self._secrets[name] = secret
 
-    def set_unasked(self, name: str, secret: str) -> None:
-        """As `set`: nobody is ever asked."""
+    def set_without_prompt(self, name: str, secret: str) -> None:
+        """As `set`; there is never a prompt."""
         self.set(name, secret)
 
     def delete(self, name: str) -> None:
-        """Forget `name`; nothing happens if there is none."""
+        """Delete `name` if it exists."""
         with self._lock:
             self._secrets.pop(name, None)
 
-    def ask_again(self) -> None:
-        """Nobody is ever asked."""
+    def allow_prompt(self) -> None:
+        """Do nothing: there is never a prompt."""
 
 
 class _Call:
-    """One question to the keyring, in a thread that cannot keep the program from ending."""
+    """One call of the keyring, in a daemon thread that does not keep the program alive."""
 
     def __init__(self, question: Callable[[Any], Any], note: Callable[[VaultError | None], None]) -> None:
         self.answer: Any = None
@@ -215,10 +217,12 @@ class _Call:
         self.ended.set()
 
 
-def patiently(ask: Callable[[], T], say: Callable[[str], None], pause: Callable[[float], object] = time.sleep) -> T:
-    """What `ask` returns, asked again for as long as the keyring waits for a person; `say` hears so, once.
+def retry_while_waiting(
+    ask: Callable[[], T], say: Callable[[str], None], pause: Callable[[float], object] = time.sleep
+) -> T:
+    """Call `ask` again while the keyring waits for a person; reports that once with `say`.
 
-    For commands, where the one who waits can press Ctrl-C.
+    For commands, where a person can press Ctrl-C.
 
     Raises:
         VaultError: any other than VaultWaiting.
@@ -235,7 +239,7 @@ def patiently(ask: Callable[[], T], say: Callable[[str], None], pause: Callable[
 
 
 def keyring_name() -> str:
-    """What kind of keyring this computer has, such as `SecretService`. Raises VaultMissing when it cannot be used."""
+    """The kind of keyring, such as `SecretService`. Raises VaultMissing if it cannot be used."""
     return type(_usable_keyring()).__module__.rpartition(".")[2]
 
 
@@ -243,20 +247,20 @@ def _usable_keyring() -> Any:
     """The system's keyring.
 
     Raises:
-        VaultMissing: there is none, or one that forgets what it is given or keeps it in a file.
+        VaultMissing: there is none, or one that forgets secrets or stores them in a file.
     """
-    import keyring  # 0.2 to 0.5 s, so not at start-up
+    import keyring  # takes 0.2 to 0.5 s, so not at start-up
     from keyring.backends import fail, null
 
     found = keyring.get_keyring()
-    if isinstance(found, fail.Keyring):  # one that came after the first look would not be seen
-        with suppress(KeyError):  # it never looked: the keyring was named by hand
+    if isinstance(found, fail.Keyring):  # look again: a keyring may have started since
+        with suppress(KeyError):  # no cached choice: the keyring was configured by name
             keyring.backend.get_all_keyring.reset()
         keyring.core.init_backend()
         found = keyring.get_keyring()
         if isinstance(found, fail.Keyring):
             raise _missing()
-    first = getattr(found, "backends", [found])[0]  # the chain of several writes to its first
+    first = getattr(found, "backends", [found])[0]  # a chain writes to its first back end
     if isinstance(first, null.Keyring) or type(first).__module__.startswith("keyrings.alt."):
         raise VaultMissing(
             "The keyring set up on this computer does not keep keys safe. "
@@ -265,27 +269,27 @@ def _usable_keyring() -> Any:
     return found
 
 
-class _Door(Enum):
-    """What a question to the keyring would meet."""
+class _KeyringState(Enum):
+    """State of the keyring before a call."""
 
     OPEN = auto()
     LOCKED = auto()
-    MISSING = auto()  # nothing was ever kept in it
-    UNKNOWN = auto()  # it does not tell without asking for the password
+    MISSING = auto()  # never created
+    UNKNOWN = auto()  # cannot be read without a prompt
 
 
-def _door(keyring: Any) -> _Door:
-    """Look at the keyring without opening the system's dialog."""
+def _keyring_state(keyring: Any) -> _KeyringState:
+    """The keyring's state, without opening the system's dialog."""
     first = getattr(keyring, "backends", [keyring])[0]
     if type(first).__module__ != "keyring.backends.SecretService":
-        return _Door.UNKNOWN
+        return _KeyringState.UNKNOWN
     import secretstorage
 
     with closing(secretstorage.dbus_init()) as bus:
         try:
-            return _Door.LOCKED if secretstorage.Collection(bus).is_locked() else _Door.OPEN
+            return _KeyringState.LOCKED if secretstorage.Collection(bus).is_locked() else _KeyringState.OPEN
         except secretstorage.exceptions.ItemNotFoundException:
-            return _Door.MISSING
+            return _KeyringState.MISSING
 
 
 def _waiting() -> VaultWaiting:
@@ -303,7 +307,7 @@ def _locked() -> VaultLocked:
 
 
 def _explained(error: Exception) -> VaultError:
-    """The keyring's error as ours; back ends raise errors of their own libraries too."""
+    """Convert the keyring's error to ours; back ends also raise errors of their own libraries."""
     from keyring.errors import KeyringLocked, NoKeyringError
 
     if isinstance(error, NoKeyringError):

@@ -1,1 +1,1 @@
-"""The one loop that brings recordings to the service and results back."""
+"""The loop that sends recordings to the service and reads the results back."""

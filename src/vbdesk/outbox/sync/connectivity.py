@@ -1,21 +1,21 @@
-"""How far the way to the service reaches, and in which words it is said."""
+"""Whether the service is reachable, and the sentence that says so."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from vbdesk.client.errors import CaptivePortal, Cause, ClientError, ConnectionFailed, UnexpectedAnswer
+from vbdesk.client.errors import CaptivePortal, ClientError, ConnectionFailed, FailureCause, UnexpectedAnswer
 from vbdesk.outbox.library.states import Fix
 
 
-class Reach(StrEnum):
-    """Where the way to the service ends."""
+class ConnectivityState(StrEnum):
+    """Why the service is reachable or not."""
 
     UNKNOWN = "unknown"  # not tried yet
     CONNECTED = "connected"
     OFFLINE = "offline"  # this computer has no network
-    PORTAL = "portal"  # a login page of the network is in between
+    PORTAL = "portal"  # a login page of the network answers instead
     NAME = "name"  # the service's name is not found
-    SERVICE_DOWN = "service_down"  # its computer refuses, or it says itself that it cannot
+    SERVICE_DOWN = "service_down"  # the host refuses, or the service reports an outage
     SILENT = "silent"  # connected, and no answer in time
     BROKEN_OFF = "broken_off"  # the connection ended in the middle
     TLS = "tls"  # no secure connection
@@ -25,68 +25,69 @@ class Reach(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class CourierStatus:
-    """How the line as a whole is.
+class SyncStatus:
+    """State of the upload queue as a whole.
 
     Attributes:
         connected: whether the service answered last; None before the first try.
         sentence: for the status bar.
-        on_hold: what a person must do before anything moves; None when nothing.
-        credits: the account's balance as last heard; None if never.
-        reach: where the way to the service ends.
+        on_hold: what a person must do before sending continues; None if nothing.
+        credits: the account's last known balance; None if never read.
+        connectivity: whether the service is reachable, and if not, why.
     """
 
     connected: bool | None
     sentence: str
     on_hold: Fix | None
     credits: int | None
-    reach: Reach = Reach.UNKNOWN
+    connectivity: ConnectivityState = ConnectivityState.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """The way to the service as it was found last, with its sentence for a person."""
+class Connectivity:
+    """The last known connectivity, with a sentence for a person."""
 
-    reach: Reach
+    state: ConnectivityState
     sentence: str
 
     @property
     def connected(self) -> bool | None:
         """Whether the service answers; None before the first try."""
-        return None if self.reach is Reach.UNKNOWN else self.reach is Reach.CONNECTED
+        return None if self.state is ConnectivityState.UNKNOWN else self.state is ConnectivityState.CONNECTED
 
 
-UNTRIED = Way(Reach.UNKNOWN, "Not connected yet.")
-CONNECTED = Way(Reach.CONNECTED, "Connected.")
-NO_NETWORK = Way(
-    Reach.OFFLINE, "This computer has no network. Recordings wait here and go on by themselves when it is back."
+UNTRIED = Connectivity(ConnectivityState.UNKNOWN, "Not connected yet.")
+CONNECTED = Connectivity(ConnectivityState.CONNECTED, "Connected.")
+NO_NETWORK = Connectivity(
+    ConnectivityState.OFFLINE,
+    "This computer has no network. Recordings wait here and continue automatically when it is back.",
 )
-PORTAL = Way(
-    Reach.PORTAL,
-    "The network asks you to log in first. Open a web page and log in; recordings wait and go on by themselves.",
+PORTAL = Connectivity(
+    ConnectivityState.PORTAL,
+    "The network asks you to log in first. Open a web page and log in; recordings wait and continue automatically.",
 )
 
-_REACHES = {
-    Cause.OFFLINE: Reach.OFFLINE,
-    Cause.NAME: Reach.NAME,
-    Cause.REFUSED: Reach.SERVICE_DOWN,
-    Cause.TIMED_OUT: Reach.SILENT,
-    Cause.BROKEN_OFF: Reach.BROKEN_OFF,
-    Cause.TLS: Reach.TLS,
-    Cause.TLS_CLOCK: Reach.CLOCK,
-    Cause.PROXY: Reach.PROXY,
+_STATES = {
+    FailureCause.OFFLINE: ConnectivityState.OFFLINE,
+    FailureCause.NAME: ConnectivityState.NAME,
+    FailureCause.REFUSED: ConnectivityState.SERVICE_DOWN,
+    FailureCause.TIMED_OUT: ConnectivityState.SILENT,
+    FailureCause.BROKEN_OFF: ConnectivityState.BROKEN_OFF,
+    FailureCause.TLS: ConnectivityState.TLS,
+    FailureCause.TLS_CLOCK: ConnectivityState.CLOCK,
+    FailureCause.PROXY: ConnectivityState.PROXY,
 }
 
 
-def way_of(error: ClientError) -> Way:
-    """Where the way to the service ended when a request met `error`."""
+def connectivity_after(error: ClientError) -> Connectivity:
+    """Connectivity after a request failed with `error`."""
     match error:
         case CaptivePortal():
             return PORTAL
         case ConnectionFailed():
-            reach = _REACHES[error.cause]
+            state = _STATES[error.cause]
         case UnexpectedAnswer():
-            reach = Reach.FOREIGN
+            state = ConnectivityState.FOREIGN
         case _:
-            reach = Reach.SERVICE_DOWN
-    return Way(reach, f"{error.sentence} Recordings wait and go on by themselves.")
+            state = ConnectivityState.SERVICE_DOWN
+    return Connectivity(state, f"{error.sentence} Recordings wait and continue automatically.")

@@ -1,7 +1,7 @@
-"""What is uploaded: FLAC, without loss, at the highest rate that fits the service's limit.
+"""Encode a take for upload: lossless FLAC, at the highest rate that fits the service's limit.
 
-Worked through in blocks, and a try that grows over the limit is only counted on: beside the take itself, memory holds
-one encoded recording at most. Each is decoded again before it is used.
+Works in blocks. Output beyond the limit is only counted, so memory holds at most the take and one encoded recording.
+Each encoded recording is decoded and compared before it is used.
 """
 
 import hashlib
@@ -16,16 +16,16 @@ from vbdesk.capture.encrypted_take import Frames, TakeAudio
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 
 RATES = (48_000, 44_100, 32_000, 24_000, 16_000)  # Hz; the analysis itself works at 16 kHz
-GUESS_MARGIN = 1.05  # lower rates lose the emptiest part of the spectrum, so they shrink less than in proportion
+GUESS_MARGIN = 1.05  # the highest frequencies compress best, so the size shrinks less than the rate
 BLOCK_FRAMES = 1 << 18
 
 
 class EncodingFailed(ValueError):
-    """What came out of the encoder is not what went in."""
+    """The encoded recording does not decode to its source."""
 
 
 def encode_flac(audio: TakeAudio, max_bytes: int = MAX_AUDIO_BYTES) -> bytes:
-    """Encode a take: at its own rate up to 48 kHz if that fits, else at the next lower ones.
+    """Encode a take at its own rate up to 48 kHz if that fits, else at the next lower rate that fits.
 
     Raises:
         ValueError: it does not fit even at 16 kHz.
@@ -36,7 +36,7 @@ def encode_flac(audio: TakeAudio, max_bytes: int = MAX_AUDIO_BYTES) -> bytes:
         rates.insert(0, audio.sample_rate)
     largest_fitting = float(rates[0])
     for rate in rates:
-        if rate > largest_fitting and rate != rates[-1]:  # the guess may be too careful for the lowest rate
+        if rate > largest_fitting and rate != rates[-1]:  # always try the lowest: the guess is conservative
             continue
         encoded = _encode(audio, rate, max_bytes)
         if encoded.fits:
@@ -46,7 +46,7 @@ def encode_flac(audio: TakeAudio, max_bytes: int = MAX_AUDIO_BYTES) -> bytes:
 
 
 class _Encoded(io.BytesIO):
-    """Takes what the encoder writes, up to `max_bytes`, and counts the rest."""
+    """Keeps the encoder's output up to `max_bytes` and counts the rest."""
 
     def __init__(self, max_bytes: int) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class _Encoded(io.BytesIO):
 
     @property
     def fits(self) -> bool:
-        """Whether all of it is here."""
+        """Whether all of the output was kept."""
         return self.size_bytes <= self._max_bytes
 
 

@@ -1,4 +1,4 @@
-"""How long the line will take: an estimate from what limits it, by playing it through in thought. Pure."""
+"""Estimate when the upload queue is done, by simulating it. Pure functions."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -9,8 +9,8 @@ from vbdesk.client.request_budget import MARGIN_S
 from vbdesk.contract.limits import POLL_INTERVAL_S, RATE_WINDOW_S
 from vbdesk.contract.timestamps import bounded
 
-REMEMBERED = 30  # measurements of each kind; a busy service's results are found several at a time
-USUAL_ANALYSIS_S = 8.0  # until one was seen
+REMEMBERED = 30  # measurements of each kind; results of a busy service arrive in batches
+USUAL_ANALYSIS_S = 8.0  # before the first measurement
 USUAL_UPLOAD_BYTES_PER_S = 1_000_000.0
 USUAL_BYTES_PER_S_OF_SOUND = 55_000.0  # FLAC of 48 kHz speech
 USUAL_REQUEST_S = 0.1
@@ -19,13 +19,13 @@ WINDOW_S = RATE_WINDOW_S + MARGIN_S
 
 
 @dataclass(frozen=True, slots=True)
-class InLine:
+class QueuedRecording:
     """A recording on its way.
 
     Attributes:
         duration_s: length of the sound.
-        uploaded: its bytes are at the storage.
-        since_s: seconds since the service took it; None before.
+        uploaded: whether its bytes are at the storage.
+        since_s: seconds since the service accepted it; None before.
     """
 
     take_id: str
@@ -36,12 +36,12 @@ class InLine:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """When the line should be done; seconds are None where nobody can know: offline, on hold, paused.
+    """When the queue should be done; seconds are None while that is unknown: offline, on hold, paused.
 
     Attributes:
         recordings: how many are on their way.
         whole_s: seconds until all of them are done.
-        done_in_s: seconds until each of them is, by take id.
+        done_in_s: seconds until each of them is done, by take id.
     """
 
     recordings: int
@@ -49,18 +49,18 @@ class Forecast:
     done_in_s: Mapping[str, float] = field(default_factory=dict)
 
     def seconds_to(self, take_id: str) -> float | None:
-        """Seconds until this recording should be done; None where nobody can know."""
+        """Seconds until this recording should be done; None if unknown."""
         return self.done_in_s.get(take_id)
 
     @property
     def sentence(self) -> str:
         """As on the Outbox page: "12 recordings, about 6 minutes"."""
         them = "1 recording" if self.recordings == 1 else f"{self.recordings} recordings"
-        return them if self.whole_s is None else f"{them}, {about(self.whole_s)}"
+        return them if self.whole_s is None else f"{them}, {approximate_duration(self.whole_s)}"
 
 
-class Measured:
-    """What uploads and analyses have taken lately."""
+class MeasuredDurations:
+    """Durations of recent uploads, requests and analyses."""
 
     def __init__(self) -> None:
         self._uploads: deque[tuple[float, int, float]] = deque(maxlen=REMEMBERED)  # seconds of sound, bytes, seconds
@@ -70,23 +70,23 @@ class Measured:
         self._last_done = float("-inf")
 
     def upload(self, sound_s: float, size_bytes: int, took_s: float) -> None:
-        """An upload, encoding included, took so long."""
+        """Record the duration of an upload, encoding included."""
         self._uploads.append((sound_s, size_bytes, took_s))
 
     def request(self, took_s: float) -> None:
-        """A request took so long."""
+        """Record the duration of a request."""
         self._requests.append(took_s)
 
     def analysis(self, taken_at: float, done_at: float) -> None:
-        """A job was taken by the service and found done, in seconds of one clock."""
-        if taken_at < self._last_done:  # it was at the service together with another, so the service's speed shows
+        """Record when a job was accepted and found done, in seconds of one clock."""
+        if taken_at < self._last_done:  # two jobs overlapped, so the gap shows the service's throughput
             self._gaps.append(done_at - self._last_done)
         self._analyses.append(done_at - max(taken_at, self._last_done))
         self._last_done = done_at
 
     @property
     def upload_s_per_s(self) -> float:
-        """Seconds of upload for a second of sound."""
+        """Seconds of upload per second of sound."""
         sound_s = sum(upload[0] for upload in self._uploads)
         if not sound_s:
             return USUAL_BYTES_PER_S_OF_SOUND / USUAL_UPLOAD_BYTES_PER_S
@@ -94,27 +94,27 @@ class Measured:
 
     @property
     def request_s(self) -> float:
-        """A usual request."""
+        """Median duration of a request."""
         return median(self._requests) if self._requests else USUAL_REQUEST_S
 
     @property
     def analysis_s(self) -> float:
-        """A usual analysis, from when the service can begin with it until it is seen to be done."""
+        """Median duration of an analysis, from acceptance until it is found done."""
         return median(self._analyses) if self._analyses else USUAL_ANALYSIS_S
 
     @property
     def done_every_s(self) -> float:
-        """The time between two results of a busy service."""
+        """Mean time between two results of a busy service."""
         return mean(self._gaps) if self._gaps else 0.0
 
 
-def forecast(line: Sequence[InLine], opens_in_s: Sequence[float], measured: Measured) -> Forecast:
-    """Play the line through, in the order it is sent.
+def forecast(line: Sequence[QueuedRecording], opens_in_s: Sequence[float], measured: MeasuredDurations) -> Forecast:
+    """Simulate the queue in sending order.
 
     Args:
         line: recordings on their way.
         opens_in_s: for each request of the analyse bucket's limit, in how many seconds it may leave, ascending.
-        measured: how fast things went lately.
+        measured: recent durations.
     """
     leaves, now, last_done = list(opens_in_s), 0.0, 0.0
     done_in_s: dict[str, float] = {}
@@ -129,14 +129,14 @@ def forecast(line: Sequence[InLine], opens_in_s: Sequence[float], measured: Meas
             now = max(now, turn) + measured.request_s
             leaves.append(now + WINDOW_S)
         now += 0.0 if each.uploaded else each.duration_s * measured.upload_s_per_s
-        now += measured.request_s * measured.analysis_s / POLL_S  # the polls of one job, in the same line of requests
+        now += measured.request_s * measured.analysis_s / POLL_S  # the polls of one job take their share
         last_done = max(now + measured.analysis_s, last_done + measured.done_every_s)
         done_in_s[each.take_id] = last_done
     return Forecast(len(line), max(done_in_s.values(), default=0.0), done_in_s)
 
 
-def about(seconds: float) -> str:
-    """A stretch of time in words, no finer than anybody can know it."""
+def approximate_duration(seconds: float) -> str:
+    """A duration in words, rounded to what an estimate supports."""
     seconds = bounded(seconds)
     minutes = round(seconds / 60)
     if minutes < 1:

@@ -1,4 +1,4 @@
-"""What the operating system knows of the network, so that nothing is tried where nothing can come of it."""
+"""What the operating system knows about the network, so that hopeless requests are not tried."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,9 +9,9 @@ class NetworkState:
     """The network as the operating system sees it; None where it does not know.
 
     Attributes:
-        reachable: whether there is any way out of this computer.
-        behind_portal: a login page stands before everything else.
-        metered: whether the way out costs by volume.
+        reachable: whether this computer has any network.
+        behind_portal: whether a login page blocks the network.
+        metered: whether traffic costs by volume.
     """
 
     reachable: bool | None = None
@@ -20,27 +20,27 @@ class NetworkState:
 
 
 class Network(Protocol):
-    """The network of this computer; asked from any thread, at every step of the courier."""
+    """The network of this computer; read from any thread at every step of the sync worker."""
 
     def state(self) -> NetworkState:
-        """As it is now. Cheap; never blocks."""
+        """The present state. Cheap; never blocks."""
         ...
 
 
 class UnknownNetwork:
-    """A system that tells nothing, or a service on this computer, which needs no network: everything is tried."""
+    """Knows nothing, so everything is tried: an unsupported system, or a service on this computer."""
 
     def state(self) -> NetworkState:
-        """Nothing is known."""
+        """All unknown."""
         return NetworkState()
 
 
 class ManualNetwork:
-    """A network that is as it was told to be."""
+    """A network for tests: `now` sets its state."""
 
     def __init__(self, state: NetworkState | None = None) -> None:
         self.now = state or NetworkState(reachable=True, metered=False)
 
     def state(self) -> NetworkState:
-        """As told."""
+        """The state in `now`."""
         return self.now

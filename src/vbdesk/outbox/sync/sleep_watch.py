@@ -1,25 +1,25 @@
-"""Whether the computer slept, or its clock was set, since the last look."""
+"""Whether the computer slept, or its clock was set, since the last step."""
 
-from vbdesk.capture.clock import Clock
+from vbdesk.clock import Clock
 
-CLOCKS_PART_S = 10.0  # one of the two clocks stands still during sleep; both run alike otherwise
-TOO_LATE_S = 30.0  # where both go on during sleep, only our own lateness tells
+CLOCKS_PART_S = 10.0  # on some systems the monotonic clock stops during sleep
+TOO_LATE_S = 30.0  # on the others, only a late step shows the sleep
 
 
 class SleepWatch:
-    """Compares the clock of the day with the steady one, and both with when the next look was meant to be."""
+    """Compares the wall clock with the monotonic one, and both with the planned time of the next step."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self.look_again_in(0.0)
+        self.expect_step_within(0.0)
 
-    def look_again_in(self, seconds: float) -> None:
-        """The next look is meant to be within `seconds`."""
+    def expect_step_within(self, seconds: float) -> None:
+        """Plan the next step within `seconds`."""
         self._wall, self._steady = self._clock.now(), self._clock.monotonic()
         self._due_s = seconds
 
     def has_slept(self) -> bool:
-        """Whether much more time has passed than was meant to, or time made a leap."""
+        """Whether much more time than planned has passed, or a clock jumped."""
         steady_s = self._clock.monotonic() - self._steady
         wall_s = (self._clock.now() - self._wall).total_seconds()
         return abs(wall_s - steady_s) > CLOCKS_PART_S or steady_s > self._due_s + TOO_LATE_S

@@ -1,18 +1,14 @@
-"""What the courier does: each task of its agenda as one step that may be broken off anywhere and done again."""
+"""What the sync worker does: each task is one step that may be interrupted and repeated."""
 
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
-from vbdesk.capture.clock import Clock
 from vbdesk.client import AudioSource
 from vbdesk.client.errors import (
-    AudioRefused,
     ClientError,
-    Conflict,
     ConnectionFailed,
-    InsufficientCredits,
     NotFound,
     ServiceUnavailable,
     UnexpectedAnswer,
@@ -20,15 +16,18 @@ from vbdesk.client.errors import (
 )
 from vbdesk.client.submission_recovery import (
     CLOCK_TOLERANCE,
-    OwnJob,
-    Unproven,
+    ProvenJob,
+    UnprovenJob,
     find_own_job,
     is_answer_to,
     key_is_kept,
+    may_have_been_accepted,
+    may_still_arrive,
+    proves_not_accepted,
     resembles,
     search_span,
 )
-from vbdesk.client.submission_recovery import may_have_been_taken as may_still_arrive
+from vbdesk.clock import Clock
 from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S, Bucket
@@ -41,36 +40,31 @@ from vbdesk.outbox.library.store import UnknownTake
 from vbdesk.outbox.profiles.vault import VaultError
 from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.clock_check import FUTURE
-from vbdesk.outbox.sync.connection import Connection, NoRoom
-from vbdesk.outbox.sync.error_policy import may_have_been_taken
-from vbdesk.outbox.sync.forecast import Measured
-from vbdesk.outbox.sync.planning import Agenda
+from vbdesk.outbox.sync.connection import RequestBudgetUsedUp, ServiceConnection
+from vbdesk.outbox.sync.forecast import MeasuredDurations
+from vbdesk.outbox.sync.planning import Planner
 from vbdesk.outbox.sync.upload import Upload, upload_of
-from vbdesk.outbox.sync.upload_queue import Event, Line
+from vbdesk.outbox.sync.upload_queue import PendingEvent, UploadQueue
 
 SUBJECT_AGAIN_S = 60.0
-CONFIRMING = 3  # answers that are asked for until one agrees with another
-PAGES_SEARCHED = 20  # of the account's jobs, 50 each, for one that is in no group any more
+CONFIRMING = 3  # answers to request until two agree
+PAGES_SEARCHED = 20  # of the account's jobs, 50 each, for a job that is in no group
 UNPROVEN = "The service may have this recording, but nothing proves it. Look again, or send it again at its price."
 MAY_BE_SENT = (
     "Another computer may have sent this recording, but nothing proves it. Look again, or send it again at its price."
 )
 
 
-_NOTHING_BY_THIS_KEY = (InsufficientCredits, AudioRefused, Conflict)
-"""Errors that a service which keeps keys gives only after it has looked for the key."""
-
-
 class ClockWrong(Exception):
-    """What the service grants has ended by the clock of this computer before it began."""
+    """By this computer's clock, the upload address expired before it was granted."""
 
 
 @dataclass(slots=True)
 class _Granted:
-    """An address for certain bytes, kept while the program runs: a broken upload may be repeated there.
+    """An upload address for certain bytes, kept in memory: an interrupted upload may be repeated there.
 
     Attributes:
-        unanswered: all of the bytes were sent there once, and no answer came.
+        unanswered: all bytes were sent there once, and no answer came.
     """
 
     grant: UploadGrant
@@ -78,178 +72,178 @@ class _Granted:
     unanswered: bool = False
 
 
-class Steps:
-    """One method a task. All raise ClientError, NoRoom and VaultError as the connection does."""
+class TaskHandlers:
+    """One method per task. All raise ClientError, RequestBudgetUsedUp and VaultError."""
 
     def __init__(
         self,
         library: Library,
         results: ResultRepository,
-        line: Line,
-        connection: Connection,
-        agenda: Agenda,
+        line: UploadQueue,
+        connection: ServiceConnection,
+        agenda: Planner,
         clock: Clock,
-        measured: Measured,
+        measured: MeasuredDurations,
     ) -> None:
         self._library = library
         self._results = results
-        self._line = line
+        self._queue = line
         self._connection = connection
-        self._agenda = agenda
+        self._planner = agenda
         self._clock = clock
         self._measured = measured
         self._granted: dict[str, _Granted] = {}  # by event id
         self._taken_at: dict[str, float] = {}  # by take id
-        self._of_others: dict[str, Job] = {}  # jobs that no recording here is known to have, as they were found
+        self._of_others: dict[str, Job] = {}  # jobs that belong to no recording here
         self.stop = threading.Event()
 
-    def send(self, event: Event) -> bool:
-        """Mint, upload and submit, from wherever an earlier try came to; True if the service has it now.
+    def send(self, event: PendingEvent) -> bool:
+        """Upload and submit a recording, from where an earlier attempt ended; True if the service has it now.
 
         Raises:
             ClockWrong: the upload cannot begin.
-            SealedError, AudioError, ValueError: the sound cannot be read or made small enough.
+            EncryptedFileError, AudioError, ValueError: the sound cannot be read or made small enough.
         """
-        item = self._line.item(event)
+        item = self._queue.item(event)
         if not MIN_DURATION_S <= item.duration_s <= MAX_DURATION_S:
-            self._line.need_attention(event, _length_fault(item), Fix.REVIEW_TAKE)
+            self._queue.need_attention(event, _length_fault(item), Fix.REVIEW_TAKE)
             return False
-        if self._is_doubtful(event) or not self._line.begin_upload(event):
+        if self._is_doubtful(event) or not self._queue.begin_upload(event):
             return False
         upload_ref = event.upload_ref or self._upload(event, item)
         self._confirm_time()
-        if self._is_doubtful(event):  # only now the service's time is known for certain
+        if self._is_doubtful(event):  # the service's time is confirmed only now
             return False
         if event.shared:
             found = self._found_in_group(event, item)
-            if isinstance(found, OwnJob):
+            if isinstance(found, ProvenJob):
                 self._begin_following(event, found.job_id)
                 return True
             if found is not None:
-                self._line.need_attention(event, MAY_BE_SENT, Fix.SEND_AGAIN)
+                self._queue.need_attention(event, MAY_BE_SENT, Fix.SEND_AGAIN)
                 return False
         return self._submit(event, item, upload_ref)
 
-    def search(self, event: Event) -> None:
+    def find_lost_job(self, event: PendingEvent) -> None:
         """Find out whether the service has a recording whose answer was lost.
 
-        A service that keeps keys is asked again with the same key. At another one the recording's own job is searched
-        for; after the last look it is sent again if there is none even like it, else a person decides.
+        A service that keeps keys gets the same request again. Otherwise the recording's own job is searched for. After
+        the last search the recording is sent again if no job resembles it, else a person decides.
         """
-        item = self._line.item(event)
-        self._hear()
+        item = self._queue.item(event)
+        self._read_service_time()
         if key_is_kept(event.asked_service_at, event.key_kept_s, self._confirmed_time()):
-            if self._line.begin_upload(event):
+            if self._queue.begin_upload(event):
                 self._submit(event, item, event.upload_ref or self._upload(event, item))
             return
         found = self._found_in_group(event, item)
-        if isinstance(found, OwnJob):
+        if isinstance(found, ProvenJob):
             self._begin_following(event, found.job_id)
-        elif not self._agenda.searched(event):
+        elif not self._planner.searched(event):
             return
-        elif found is not None or self._is_perhaps_outside(event, item):
+        elif found is not None or self._may_be_outside_group(event, item):
             by_another = event.shared and event.asked_service_at is None
-            self._line.need_attention(event, MAY_BE_SENT if by_another else UNPROVEN, Fix.SEND_AGAIN)
+            self._queue.need_attention(event, MAY_BE_SENT if by_another else UNPROVEN, Fix.SEND_AGAIN)
         else:
-            self._line.not_asked(event)
+            self._queue.mark_not_asked(event)
 
-    def look_for(self, event: Event) -> None:
-        """Look whether another computer has sent a recording that was handed over."""
-        self._agenda.looked_for(event)
-        found = self._found_in_group(event, self._line.item(event))
-        if isinstance(found, OwnJob):
+    def find_handed_over(self, event: PendingEvent) -> None:
+        """Search for a recording that was handed over: another computer may have sent it."""
+        self._planner.searched_for_handed_over(event)
+        found = self._found_in_group(event, self._queue.item(event))
+        if isinstance(found, ProvenJob):
             self._begin_following(event, found.job_id)
-        self._agenda.looked_for(event, answered=True)
+        self._planner.searched_for_handed_over(event, answered=True)
 
-    def follow(self, event: Event) -> None:
-        """Ask how far an analysis is, and take in its result."""
-        self._agenda.followed(event)
+    def poll_job(self, event: PendingEvent) -> None:
+        """Read the state of a job, and store its result."""
+        self._planner.polled(event)
         try:
-            with self._connection.asking(Bucket.POLLING) as client:
-                job = self._results.reader_of(client).get(self._line.item(event).job_id or "")
+            with self._connection.requesting(Bucket.POLLING) as client:
+                job = self._results.reader_of(client).get(self._queue.item(event).job_id or "")
         except NotFound:
             reason = "The service does not know this analysis any more. The recording is kept and can be sent again."
-            self._line.need_attention(event, reason, Fix.TRY_AGAIN)
+            self._queue.need_attention(event, reason, Fix.TRY_AGAIN)
             return
         except UnexpectedAnswer:
-            self._agenda.followed(event, odd=True)
+            self._planner.polled(event, odd=True)
             raise
-        if self._line.report(event, job):
-            self._agenda.ended(event)
+        if self._queue.apply_job(event, job):
+            self._planner.ended(event)
             taken_at = self._taken_at.pop(event.take_id, None)
             if taken_at is not None and job.status is JobStatus.DONE:
                 self._measured.analysis(taken_at, self._clock.monotonic())
 
     def read_subject(self, group_id: str) -> None:
-        """Read and keep a subject's history."""
-        self._agenda.read_subject(group_id, SUBJECT_AGAIN_S)
+        """Read and store a subject's trajectory."""
+        self._planner.read_subject(group_id, SUBJECT_AGAIN_S)
         try:
-            with self._connection.asking(Bucket.GENERAL) as client:
+            with self._connection.requesting(Bucket.GENERAL) as client:
                 read = self._results.reader_of(client).trajectory(group_id)
-        except NotFound:  # somebody has deleted the group
-            self._agenda.subject_was_read(group_id)
+        except NotFound:  # the group was deleted
+            self._planner.subject_was_read(group_id)
             return
         if isinstance(read, TrajectoryRunning):
-            self._agenda.read_subject(group_id, read.retry_after_seconds)
+            self._planner.read_subject(group_id, read.retry_after_seconds)
             return
-        self._agenda.subject_was_read(group_id)
+        self._planner.subject_was_read(group_id)
 
     def read_credits(self) -> int:
         """Read the balance."""
-        self._agenda.credits_were_read()
-        with self._connection.asking(Bucket.GENERAL) as client:
+        self._planner.credits_were_read()
+        with self._connection.requesting(Bucket.GENERAL) as client:
             return client.account.credits()
 
-    def taken_since_s(self, event: Event) -> float:
-        """Seconds since the service took a recording, as far as this run knows."""
+    def taken_since_s(self, event: PendingEvent) -> float:
+        """Seconds since the service accepted a recording, as far as this run knows."""
         now = self._clock.monotonic()
         return now - self._taken_at.get(event.take_id, now)
 
     # Sending
 
     def _confirm_time(self) -> None:
-        """Ask once more, or twice, where the service's time is not confirmed: a single answer may be wrong."""
+        """Read the service's time again until two answers agree: a single one may be wrong."""
         for _ in range(CONFIRMING):
             answer = self._connection.answer
             if self._connection.answered and (answer is None or self._library.times.agrees(answer)):
                 return
             self.read_credits()
 
-    def _is_doubtful(self, event: Event) -> bool:
-        """Keep back a recording whose time is not certain: the histories of the service go by that time.
+    def _is_doubtful(self, event: PendingEvent) -> bool:
+        """Whether to keep a recording back because its time is uncertain: trajectories depend on it.
 
-        A time that is a few minutes ahead comes without help; of another one a person decides.
+        A time a few minutes in the future resolves itself by waiting; any other doubt needs a person.
         """
         times = self._library.times
-        item, service_time = self._line.item(event), times.service_time()
+        item, service_time = self._queue.item(event), times.service_time()
         doubt = times.doubt(item)
         if doubt is not None or item.fix is Fix.SET_CLOCK:
             with self._library.store.changing():
                 if doubt is not None:
                     times.mark(item, doubt)
-                self._line.need_attention(event, self._line.item(event).reason or "", Fix.SET_CLOCK)
+                self._queue.need_attention(event, self._queue.item(event).reason or "", Fix.SET_CLOCK)
             return True
         if service_time is None or item.recorded_at <= service_time + FUTURE:
             return False
-        self._line.wait(event, self._clock.now() + (item.recorded_at - service_time) - FUTURE)
+        self._queue.requeue(event, self._clock.now() + (item.recorded_at - service_time) - FUTURE)
         return True
 
-    def _upload(self, event: Event, item: RecordingItem) -> str:
-        """Bring the bytes to the storage; at an address that was granted before, if these bytes were to go there."""
+    def _upload(self, event: PendingEvent, item: RecordingItem) -> str:
+        """Upload the bytes; reuse an address that was granted for the same bytes before."""
         began = self._clock.monotonic()
         upload = upload_of(self._library, item)
-        cancel = _NotWanted(self._line, event, self.stop)
+        cancel = _NotWanted(self._queue, event, self.stop)
         granted = self._granted.get(event.event_id)
         if granted is None or granted.sha256 != upload.sha256 or granted.grant.expires_at <= self._now():
-            granted = self._granted[event.event_id] = self._mint(upload, cancel)
-        self._line.keep_digest(event, upload.sha256)
+            granted = self._granted[event.event_id] = self._request_grant(upload, cancel)
+        self._queue.keep_digest(event, upload.sha256)
         source = AudioSource.from_bytes(upload.content, upload.content_type)
         whole = False
 
         def advance(sent: int, total: int) -> None:
             nonlocal whole
             whole = sent >= total
-            self._go_on(event, sent, total)
+            self._poll_during_upload(event, sent, total)
 
         try:
             self._connection.client.uploads.put(
@@ -262,21 +256,23 @@ class Steps:
             granted.unanswered = granted.unanswered or whole
             raise
         self._granted.pop(event.event_id, None)
-        self._line.keep_upload(event, granted.grant.upload_ref)
+        self._queue.keep_upload(event, granted.grant.upload_ref)
         self._measured.upload(item.duration_s, len(upload.content), self._clock.monotonic() - began)
         return granted.grant.upload_ref
 
-    def _go_on(self, event: Event, sent: int, total: int) -> None:
-        """Bytes of an upload are sent; on a slow line that takes minutes, in which the results of others still come."""
-        self._line.progress(event, sent, total)
-        due = self._agenda.poll_meanwhile(self._line.following)
+    def _poll_during_upload(self, event: PendingEvent, sent: int, total: int) -> None:
+        """Report progress, and poll other jobs: on a slow connection an upload takes minutes."""
+        self._queue.progress(event, sent, total)
+        due = self._planner.poll_meanwhile(self._queue.following)
         if due is not None:
-            with suppress(ClientError, NoRoom, UnknownTake):  # it is asked after again in its turn, which tells more
-                self.follow(due)
+            with suppress(
+                ClientError, RequestBudgetUsedUp, UnknownTake
+            ):  # the regular poll repeats it and handles the error
+                self.poll_job(due)
 
-    def _mint(self, upload: Upload, cancel: "_NotWanted") -> _Granted:
+    def _request_grant(self, upload: Upload, cancel: "_NotWanted") -> _Granted:
         began = self._clock.monotonic()
-        with self._connection.asking(Bucket.ANALYZE) as client:
+        with self._connection.requesting(Bucket.ANALYZE) as client:
             grant = client.uploads.mint(upload.content_type, None, cancel, size_bytes=len(upload.content))
         self._measured.request(self._clock.monotonic() - began)
         if self._connection.clock_is_wrong:
@@ -285,20 +281,20 @@ class Steps:
             raise ClockWrong
         return _Granted(grant, upload.sha256)
 
-    def _hear(self) -> None:
-        """Have the service's time and its promise to keep keys, before it is asked for an analysis."""
+    def _read_service_time(self) -> None:
+        """Read the service's time and its promise to keep keys, before an analysis is requested."""
         if not self._connection.answered:
             self.read_credits()
 
-    def _submit(self, event: Event, item: RecordingItem, upload_ref: str) -> bool:
-        """Ask for the analysis, or ask again with the same key where an earlier answer was lost."""
-        self._hear()
+    def _submit(self, event: PendingEvent, item: RecordingItem, upload_ref: str) -> bool:
+        """Request the analysis; with the same key again if an earlier answer was lost."""
+        self._read_service_time()
         asked_before = event.asked_at is not None
-        if not self._line.ask(event, self._confirmed_time(), self._connection.key_kept_s):
+        if not self._queue.mark_asked(event, self._confirmed_time(), self._connection.key_kept_s):
             return False
         began = self._clock.monotonic()
         try:
-            with self._connection.asking(Bucket.ANALYZE) as client:
+            with self._connection.requesting(Bucket.ANALYZE) as client:
                 job = client.analyze(
                     item.target,
                     upload_ref,
@@ -307,67 +303,67 @@ class Steps:
                     recorded_at=item.recorded_at,
                     idempotency_key=event.event_id,
                 )
-        except (NoRoom, VaultError):
+        except (RequestBudgetUsedUp, VaultError):
             if not asked_before:
-                self._line.not_asked(event)
+                self._queue.mark_not_asked(event)
             raise
         except ClientError as error:
-            if may_have_been_taken(error):
-                self._agenda.answer_lost(event, may_still_arrive=may_still_arrive(error))
-            elif not asked_before or isinstance(error, _NOTHING_BY_THIS_KEY):
-                self._line.not_asked(event)
+            if may_have_been_accepted(error):
+                self._planner.answer_lost(event, may_still_arrive=may_still_arrive(error))
+            elif proves_not_accepted(error, asked_before=asked_before):
+                self._queue.mark_not_asked(event)
             raise
         self._measured.request(self._clock.monotonic() - began)
-        if self._line.is_known_job(job.job_id) or not is_answer_to(job, item.group_id):  # another recording's
-            self._agenda.answer_lost(event, may_still_arrive=False)
+        if self._queue.is_known_job(job.job_id) or not is_answer_to(job, item.group_id):  # job of another recording
+            self._planner.answer_lost(event, may_still_arrive=False)
             raise UnexpectedAnswer
         self._begin_following(event, job.job_id)
         return True
 
-    def _begin_following(self, event: Event, job_id: str) -> None:
-        self._line.taken(event, job_id)
-        self._agenda.followed(event, taken=True)
+    def _begin_following(self, event: PendingEvent, job_id: str) -> None:
+        self._queue.mark_taken(event, job_id)
+        self._planner.polled(event, taken=True)
         self._taken_at[event.take_id] = self._clock.monotonic()
 
     def _confirmed_time(self) -> datetime | None:
-        """The time of day by the service's clock; None where it has told none since the computer started."""
-        return self._connection.heard_time() or self._library.times.service_time()
+        """The time of day by the service's clock; None if unknown since the computer started."""
+        return self._connection.last_answer_time() or self._library.times.service_time()
 
     def _now(self) -> datetime:
         return self._connection.service_time()
 
     # Searching
 
-    def _found_in_group(self, event: Event, item: RecordingItem) -> OwnJob | Unproven | None:
+    def _found_in_group(self, event: PendingEvent, item: RecordingItem) -> ProvenJob | UnprovenJob | None:
         first, last = search_span(item)
         found: list[GroupJobItem] = []
         page, pages = 0, 1
         while page < pages:
             try:
-                with self._connection.asking(Bucket.GENERAL) as client:
+                with self._connection.requesting(Bucket.GENERAL) as client:
                     answer = client.groups.jobs(item.group_id, page=page, from_=first, to=last)
             except NotFound:
                 return None
             found += answer.jobs
             page, pages = page + 1, answer.total_pages
-        return find_own_job(item, found, self._line.is_known_job, event.asked_service_at)
+        return find_own_job(item, found, self._queue.is_known_job, event.asked_service_at)
 
-    def _is_perhaps_outside(self, event: Event, item: RecordingItem) -> bool:
-        """Whether the account has a job like it that may have been in a group which somebody has deleted since."""
+    def _may_be_outside_group(self, event: PendingEvent, item: RecordingItem) -> bool:
+        """Whether a similar job is outside the group: somebody may have deleted the group."""
         asked_at = event.asked_service_at
         if asked_at is None and not event.shared and self._confirmed_time() is None:
-            asked_at = event.asked_at  # of a service that never tells its time
-        if asked_at is None:  # not asked by this computer, as far as is known
+            asked_at = event.asked_at  # for a service that never sends its time
+        if asked_at is None:  # this computer did not submit it
             return False
         size_bytes = len(upload_of(self._library, item).content)
         page, pages = 0, 1
         while page < min(pages, PAGES_SEARCHED):
-            with self._connection.asking(Bucket.GENERAL) as client:
+            with self._connection.requesting(Bucket.GENERAL) as client:
                 answer = client.jobs.list(page)
             for listed in answer.jobs:
                 if listed.created_at < asked_at - CLOCK_TOLERANCE:
                     return False
-                if self._line.is_known_job(listed.job_id):
+                if self._queue.is_known_job(listed.job_id):
                     continue
                 if resembles(item, self._job_of_another(listed.job_id), size_bytes, asked_at):
                     return True
@@ -375,25 +371,25 @@ class Steps:
         return False
 
     def _job_of_another(self, job_id: str) -> Job:
-        """A job without its result; kept, so that a search that is broken off does not read it again."""
+        """A job without its result; cached, so that an interrupted search does not read it again."""
         if job_id not in self._of_others:
-            with self._connection.asking(Bucket.POLLING) as client:
+            with self._connection.requesting(Bucket.POLLING) as client:
                 job = self._results.reader_of(client).get(job_id)
             self._of_others[job_id] = job.model_copy(update={"result": None})
         return self._of_others[job_id]
 
 
 class _NotWanted:
-    """Ends an upload when a person has cancelled it, or the courier is to stop."""
+    """Cancels an upload when a person has cancelled the recording, or the worker is to stop."""
 
-    def __init__(self, line: Line, event: Event, stop: threading.Event) -> None:
-        self._line = line
+    def __init__(self, line: UploadQueue, event: PendingEvent, stop: threading.Event) -> None:
+        self._queue = line
         self._event = event
         self._stop = stop
 
     def is_set(self) -> bool:
-        """Whether to end."""
-        return self._stop.is_set() or not self._line.is_wanted(self._event)
+        """Whether to cancel."""
+        return self._stop.is_set() or not self._queue.is_wanted(self._event)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the stop."""

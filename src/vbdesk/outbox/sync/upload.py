@@ -1,11 +1,11 @@
-"""The bytes that go to the service for a recording: FLAC of a take, an imported file as it is where that fits."""
+"""The bytes to upload for a recording: FLAC of a take; an imported file unchanged if it is small enough."""
 
 import hashlib
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from vbdesk.capture.encrypted_take import Damaged
+from vbdesk.capture.encrypted_take import FileDamaged
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.contract.uploads import AudioContentType
 from vbdesk.outbox.library.items import RecordingItem
@@ -24,7 +24,7 @@ _CONTENT_TYPES: dict[Container, AudioContentType] = {
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What is sent for a recording, and the digest of it."""
+    """The content to upload, and its digest."""
 
     content_type: AudioContentType
     content: bytes = field(repr=False)
@@ -36,10 +36,10 @@ class Upload:
 
 
 def upload_of(library: Library, item: RecordingItem) -> Upload:
-    """The upload of a recording; the same bytes each time. Encoding takes seconds for a long take.
+    """The upload of a recording; the same bytes each time. Encoding a long take takes seconds.
 
     Raises:
-        SealedError: the sound cannot be read from the disk.
+        EncryptedFileError: the sound cannot be read from the disk.
         ValueError: it is too large even at the lowest rate.
     """
     if item.imported and item.trim_s is None:
@@ -53,4 +53,4 @@ def _readable(read: Callable[[], bytes]) -> bytes:
     try:
         return read()
     except OSError as error:
-        raise Damaged("The sound of this recording cannot be read from the disk, so it was not sent.") from error
+        raise FileDamaged("The sound of this recording cannot be read from the disk, so it was not sent.") from error

@@ -1,4 +1,4 @@
-"""The courier's side of the library: what is to be done, and each step on the way as one transaction."""
+"""The sync worker's view of the library: pending events, and each step as one transaction."""
 
 import sqlite3
 from collections.abc import Collection, Mapping
@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 
 from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.limits import MAX_RETRIES
-from vbdesk.outbox.library.audit import Deed, Part
+from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.items import RecordingItem, write_result
-from vbdesk.outbox.library.rows import event_is_proved
-from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, IllegalMove, OutboxState
+from vbdesk.outbox.library.rows import event_is_authentic
+from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, IllegalStateChange, OutboxState
 from vbdesk.outbox.library.store import FOLLOW, NOT_ASKED, SEND_ANYWAY, Store, UnknownTake, time_text
 
 _REPORTED = {
@@ -19,8 +19,8 @@ _REPORTED = {
     JobStatus.FAILED: OutboxState.FAILED,
     JobStatus.TIMED_OUT: OutboxState.TIMED_OUT,
 }
-UPLOAD_KEPT = timedelta(hours=24)  # how long services keep an upload that nothing was asked of
-JUST_DONE = timedelta(days=1)  # subjects whose last result is older were read by an earlier run, or nobody waits
+UPLOAD_KEPT = timedelta(hours=24)  # how long a service keeps an unused upload
+JUST_DONE = timedelta(days=1)  # an earlier run has read subjects with older results
 _FOLLOWING = frozenset({OutboxState.SUBMITTED, OutboxState.RUNNING})
 _ENDED_BADLY = {
     OutboxState.FAILED: "The service could not analyse this recording. It is kept and can be sent again.",
@@ -29,23 +29,23 @@ _ENDED_BADLY = {
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class PendingEvent:
     """Something to be done for one recording.
 
     Attributes:
-        event_id: stays the same while the same request is repeated.
-        follows: the service has the job, and its end is waited for; else the recording is still to be sent.
-        attempts: how often it went wrong.
-        not_before: when it may be tried again.
-        upload_ref: the bytes are at the storage already.
-        asked_at: the service was asked for the analysis, and no answer has come; by the clock of this computer.
-        asked_service_at: when it was asked first, by the service's clock; None if that is not known.
-        key_kept_s: for how many seconds the service had promised then to keep the key; None: no promise.
+        event_id: idempotency key: stays the same while the same request is repeated.
+        follows: the service has the job and its end is awaited; else the recording is still to be sent.
+        attempts: how often it failed.
+        not_before: when it may be retried.
+        upload_ref: set once the bytes are at the storage.
+        asked_at: when the analysis was requested, without an answer yet; by this computer's clock.
+        asked_service_at: when it was requested first, by the service's clock; None if unknown.
+        key_kept_s: for how many seconds the service had promised to keep the key; None: no promise.
         group_id: the subject.
         duration_s: length of the recording.
-        released: a person said to send it now, where recordings are sent by hand.
-        shared: it was handed over in a bundle once, so another computer may send it too, and the service is searched
-            first; unless a person said to send it all the same.
+        released: a person said to send it now, where recordings are sent manually.
+        shared: it was handed over in a bundle, so another computer may send it too, and the service is searched first;
+            unless a person said to send it anyway.
     """
 
     event_id: str
@@ -63,73 +63,75 @@ class Event:
     shared: bool
 
 
-class Line:
+class UploadQueue:
     """The recordings that are on their way."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def recover(self) -> None:
-        """After a start: an upload that was under way is not any more."""
+        """Put interrupted uploads back into the queue, after a start."""
         with self._store.changing():
             for take_id in self._take_ids("SELECT take_id FROM recordings WHERE state = ?", OutboxState.UPLOADING):
                 self._store.move(take_id, OutboxState.WAITING)
 
-    def events(self) -> list[Event]:
-        """What is to be done, by the time of recording; while nothing may be sent, what is waited for alone."""
-        return self._events(_FOLLOWING if self._store.held else ON_THEIR_WAY)
+    def events(self) -> list[PendingEvent]:
+        """Events by recording time; while sending is blocked, only those of jobs at the service."""
+        return self._events(_FOLLOWING if self._store.sending_blocked else ON_THEIR_WAY)
 
-    def following(self) -> list[Event]:
-        """Which analyses are waited for."""
+    def following(self) -> list[PendingEvent]:
+        """Events of jobs at the service."""
         return self._events(_FOLLOWING)
 
-    def handed_over(self) -> list[Event]:
-        """What another computer is to send, by the time of recording; none while nothing may be sent."""
-        return [] if self._store.held else self._events({OutboxState.HANDED_OVER})
+    def handed_over(self) -> list[PendingEvent]:
+        """Events that another computer is to send, by recording time; none while sending is blocked."""
+        return [] if self._store.sending_blocked else self._events({OutboxState.HANDED_OVER})
 
-    def item(self, event: Event) -> RecordingItem:
-        """The recording of an event. Raises UnknownTake once it is discarded."""
+    def item(self, event: PendingEvent) -> RecordingItem:
+        """The recording of an event. Raises UnknownTake if it was deleted."""
         return self._store.get(event.take_id)
 
-    def begin_upload(self, event: Event) -> bool:
-        """From waiting to uploading; False if a person has changed their mind, or nothing may be sent."""
+    def begin_upload(self, event: PendingEvent) -> bool:
+        """Move from waiting to uploading; False if it was cancelled or sending is blocked."""
         with self._store.changing():
-            return not self._store.held and self._try_move(event, OutboxState.UPLOADING)
+            return not self._store.sending_blocked and self._try_move(event, OutboxState.UPLOADING)
 
-    def is_wanted(self, event: Event) -> bool:
-        """Whether an upload under way is still wanted."""
+    def is_wanted(self, event: PendingEvent) -> bool:
+        """Whether a running upload is still wanted."""
         try:
             return self._store.get(event.take_id).state is OutboxState.UPLOADING
         except UnknownTake:
             return False
 
-    def keep_upload(self, event: Event, upload_ref: str) -> None:
-        """Remember that the bytes are at the storage."""
+    def keep_upload(self, event: PendingEvent, upload_ref: str) -> None:
+        """Record that the bytes are at the storage."""
         with self._store.changing():
             self._write(event, {"upload_ref": upload_ref, "uploaded_at": self._store.now()})
-            self._note(Deed.UPLOADED, event)
+            self._note(AuditAction.UPLOADED, event)
 
-    def forget_upload(self, event: Event) -> None:
-        """The bytes are not at the storage any more."""
+    def forget_upload(self, event: PendingEvent) -> None:
+        """Record that the bytes are no longer at the storage."""
         self._write(event, {"upload_ref": None, "uploaded_at": None})
 
-    def keep_digest(self, event: Event, sha256: str) -> None:
-        """Remember which bytes are sent."""
+    def keep_digest(self, event: PendingEvent, sha256: str) -> None:
+        """Record which bytes are sent."""
         with self._store.changing():
             self._store.update(event.take_id, {"sent_sha256": sha256})
 
-    def ask(self, event: Event, service_time: datetime | None = None, key_kept_s: int | None = None) -> bool:
-        """Note, before the request leaves, that the service is asked; False if it is not wanted any more.
+    def mark_asked(
+        self, event: PendingEvent, service_time: datetime | None = None, key_kept_s: int | None = None
+    ) -> bool:
+        """Record, before the request leaves, that the analysis is requested; False if it is no longer wanted.
 
-        Where an earlier request was not answered, its note stays: from then on the service may have kept the key.
+        The note of an earlier unanswered request stays, since the service may have kept its key.
 
         Args:
             event: of the recording.
-            service_time: the service's time now; None if it is not known.
+            service_time: the service's time now; None if unknown.
             key_kept_s: for how many seconds it promises to keep the key; None: no promise.
         """
         with self._store.changing():
-            if self._store.held or not self.is_wanted(event):
+            if self._store.sending_blocked or not self.is_wanted(event):
                 return False
             if event.asked_at is None:
                 when = None if service_time is None else time_text(service_time)
@@ -137,38 +139,38 @@ class Line:
                 self._write(event, columns)
             return True
 
-    def not_asked(self, event: Event) -> None:
-        """The service has certainly not taken the recording."""
+    def mark_not_asked(self, event: PendingEvent) -> None:
+        """Record that the service has certainly not accepted the recording."""
         self._write(event, NOT_ASKED)
 
-    def taken(self, event: Event, job_id: str) -> None:
-        """The service has the recording as `job_id`."""
+    def mark_taken(self, event: PendingEvent, job_id: str) -> None:
+        """Record that the service has the recording as `job_id`."""
         with self._store.changing():
             self._store.add("jobs", job_id, event.take_id)
             self._store.update(event.take_id, {"job_id": job_id})
-            self._note(Deed.SENT, event, "" if self.is_wanted(event) else "found at the service")
+            self._note(AuditAction.SENT, event, "" if self.is_wanted(event) else "found at the service")
             self._store.move(event.take_id, OutboxState.SUBMITTED)
             self._store.add_event(event.take_id, FOLLOW)
 
-    def wait(self, event: Event, not_before: datetime | None = None, *, failed: bool = False) -> None:
-        """Back into the line, to be tried again at `not_before`; `failed` counts it as an attempt."""
+    def requeue(self, event: PendingEvent, not_before: datetime | None = None, *, failed: bool = False) -> None:
+        """Put it back into the queue, to be retried at `not_before`; `failed` counts it as an attempt."""
         with self._store.changing():
             when = None if not_before is None else time_text(not_before)
             kept = self._store.event(event.event_id)
             attempts = event.attempts if kept is None else kept["attempts"]
             self._write(event, {"not_before": when, "attempts": attempts + int(failed)})
-            if self.is_wanted(event):  # else it waits already, or a person has taken it out
+            if self.is_wanted(event):  # else it already waits, or was cancelled
                 self._store.move(event.take_id, OutboxState.WAITING)
 
-    def give_up_for_now(self, event: Event, not_before: datetime, reason: str) -> None:
-        """Back into the line after its last retry, with the reason; to be tried at `not_before`, or by `try_again`."""
+    def postpone(self, event: PendingEvent, not_before: datetime, reason: str) -> None:
+        """Put it back after its last retry, with the reason; retried at `not_before`, or by `retry_postponed`."""
         with self._store.changing():
-            self.wait(event, not_before, failed=True)
+            self.requeue(event, not_before, failed=True)
             if self._store.get(event.take_id).state is OutboxState.WAITING:
                 self._store.update(event.take_id, {"reason": reason})
 
-    def try_again(self) -> None:
-        """The service is back: let those that have had their retries go once more."""
+    def retry_postponed(self) -> None:
+        """Retry those that have used their retries: the service is back."""
         query = "SELECT take_id FROM pending WHERE attempts > ? AND not_before IS NOT NULL"
         take_ids = self._take_ids(query, MAX_RETRIES)
         if take_ids:
@@ -176,12 +178,12 @@ class Line:
                 for take_id in take_ids:
                     self._store.write_event_of(take_id, {"not_before": None})
 
-    def need_attention(self, event: Event, reason: str, fix: Fix) -> None:
-        """Out of the line, until a person decides."""
+    def need_attention(self, event: PendingEvent, reason: str, fix: Fix) -> None:
+        """Take it out of the queue until a person decides."""
         self._try_move(event, OutboxState.NEEDS_ATTENTION, reason, fix)
 
-    def report(self, event: Event, job: Job) -> bool:
-        """Take in what the service says of the job; True when it has ended."""
+    def apply_job(self, event: PendingEvent, job: Job) -> bool:
+        """Store the state and result of a job; True if it has ended."""
         state = _REPORTED.get(job.status)
         if state is None or state is self._store.get(event.take_id).state:
             return False
@@ -192,15 +194,15 @@ class Line:
             self._store.move(event.take_id, state, reason, Fix.TRY_AGAIN if reason else None)
             if job.status.terminal:
                 self._store.remove_event(event.take_id)
-                self._note(Deed.RESULT_RECEIVED, event, str(state))
+                self._note(AuditAction.RESULT_RECEIVED, event, str(state))
         return job.status.terminal
 
     def is_known_job(self, job_id: str) -> bool:
-        """Whether an answer has named this job before."""
+        """Whether an earlier answer named this job."""
         return bool(self._store.rows("SELECT 1 FROM jobs WHERE job_id = ?", (job_id,)))
 
     def subjects_to_read(self) -> list[str]:
-        """Subjects that got a result lately and whose history was not read since."""
+        """Subjects with a recent result whose trajectory was not read since."""
         rows = self._store.rows(
             "SELECT group_id, max(updated_at) AS done_at, read_at "
             "FROM recordings LEFT JOIN trajectories USING (group_id) "
@@ -209,19 +211,19 @@ class Line:
         )
         return [row["group_id"] for row in rows]
 
-    def progress(self, event: Event, sent: int, total: int) -> None:
-        """Bytes of the upload under way."""
+    def progress(self, event: PendingEvent, sent: int, total: int) -> None:
+        """Report the progress of an upload."""
         self._store.report_progress(event.take_id, sent, total)
 
-    def _note(self, what: Deed, event: Event, detail: str = "") -> None:
-        self._store.note(what, event.take_id, detail, Part.COURIER)
+    def _note(self, what: AuditAction, event: PendingEvent, detail: str = "") -> None:
+        self._store.note(what, event.take_id, detail, AuditPart.SYNC_WORKER)
 
     def _take_ids(self, query: str, *values: object) -> list[str]:
-        """Those that a query of ours finds; one that somebody else has changed must not be in the way of the others."""
+        """Take ids that a query finds, without changed rows: they must not block the others."""
         rows = self._store.rows(query, values)
-        return [row["take_id"] for row in rows if self._store.is_as_written(row["take_id"])]
+        return [row["take_id"] for row in rows if self._store.is_intact(row["take_id"])]
 
-    def _events(self, states: Collection[OutboxState]) -> list[Event]:
+    def _events(self, states: Collection[OutboxState]) -> list[PendingEvent]:
         marks = ", ".join("?" * len(states))
         rows = self._store.rows(
             "SELECT pending.*, state, group_id, duration_s, bundle_id, event_mac "  # noqa: S608
@@ -229,30 +231,32 @@ class Line:
             tuple(states),
         )
         for row in rows:
-            if not event_is_proved(row, self._store.seal):
-                self._store.look_again(row["take_id"])
+            if not event_is_authentic(row, self._store.cipher):
+                self._store.reread(row["take_id"])
         now, faulty = self._store.clock.now(), self._store.faulty
         return [_event(row, now) for row in rows if row["take_id"] not in faulty]
 
-    def _try_move(self, event: Event, state: OutboxState, reason: str | None = None, fix: Fix | None = None) -> bool:
-        """Move along the table; False where a person was faster."""
+    def _try_move(
+        self, event: PendingEvent, state: OutboxState, reason: str | None = None, fix: Fix | None = None
+    ) -> bool:
+        """Change the state; False if a person was faster."""
         with self._store.changing():
             try:
                 if self._store.get(event.take_id).state is not state:
                     self._store.move(event.take_id, state, reason, fix)
-            except (IllegalMove, UnknownTake):
+            except (IllegalStateChange, UnknownTake):
                 return False
         return True
 
-    def _write(self, event: Event, columns: Mapping[str, object]) -> None:
+    def _write(self, event: PendingEvent, columns: Mapping[str, object]) -> None:
         with self._store.changing():
             self._store.write_event(event.event_id, columns)
 
 
-def _event(row: sqlite3.Row, now: datetime) -> Event:
+def _event(row: sqlite3.Row, now: datetime) -> PendingEvent:
     uploaded_at = _moment(row["uploaded_at"])
     still_there = uploaded_at is not None and timedelta(0) <= now - uploaded_at < UPLOAD_KEPT
-    return Event(
+    return PendingEvent(
         event_id=row["event_id"],
         take_id=row["take_id"],
         follows=row["state"] in _FOLLOWING,
@@ -270,7 +274,7 @@ def _event(row: sqlite3.Row, now: datetime) -> Event:
 
 
 def _moment(text: object) -> datetime | None:
-    """A time of an event; None for none, and for one that somebody else has spoilt: no event stops the others."""
+    """A time of an event; None if missing or damaged: no event may block the others."""
     try:
         moment = datetime.fromisoformat(text)  # type: ignore[arg-type]
     except (TypeError, ValueError):

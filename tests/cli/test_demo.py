@@ -1,0 +1,75 @@
+"""`vbdesk demo`, run as a person runs it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+DEMO = [sys.executable, "-m", "vbdesk", "demo"]
+
+
+def surroundings(folder: Path) -> dict[str, str]:
+    """No display, and a temporary folder of the test's own."""
+    hidden = {"DISPLAY", "WAYLAND_DISPLAY"}
+    return {**{name: value for name, value in os.environ.items() if name not in hidden}, "TMPDIR": str(folder)}
+
+
+def processes_in(folder: Path) -> list[str]:
+    """Command lines of running processes that use `folder`."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if str(folder) in command:
+            found.append(command)
+    return found
+
+
+def test_the_demo_shows_a_result_for_every_sample_and_draws_the_chart(tmp_path):
+    scratch, here = tmp_path / "scratch", tmp_path / "here"
+    scratch.mkdir()
+    here.mkdir()
+    done = subprocess.run(DEMO, cwd=here, env=surroundings(scratch), capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("  done  ") + done.stdout.count(" done ") >= 5
+    assert "demonstration dates" in done.stdout
+    assert "Mood Disruption" in done.stdout
+    assert "There is no display here" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    chart = here / "vbdesk-demo-trajectory.png"
+    assert chart.read_bytes().startswith(b"\x89PNG")
+    assert chart.stat().st_size > 50_000
+    assert list(scratch.glob("vbdesk-demo-*")) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="reads the process list from /proc")
+def test_ctrl_c_leaves_nothing_running(tmp_path):
+    demo = subprocess.Popen(
+        DEMO, cwd=tmp_path, env=surroundings(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not any(" serve " in command for command in processes_in(tmp_path)):
+            assert time.monotonic() < deadline, "the service was never started"
+            assert demo.poll() is None
+            time.sleep(0.1)
+        time.sleep(1.0)
+        demo.send_signal(signal.SIGINT)
+        _, errors = demo.communicate(timeout=300)
+    finally:
+        demo.kill()
+        demo.wait()
+    assert demo.returncode == 130
+    assert errors.strip().splitlines()[-1] == "Stopped; nothing is left running."
+    assert "Traceback" not in errors
+    deadline = time.monotonic() + 60
+    while processes_in(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert processes_in(tmp_path) == []
+    assert list(tmp_path.glob("vbdesk-demo-*")) == []

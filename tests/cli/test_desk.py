@@ -1,0 +1,26 @@
+"""`vbdesk desk` without a display."""
+
+import pytest
+from typer.testing import CliRunner
+
+from vbdesk.cli.main import app
+
+
+@pytest.fixture
+def nowhere(monkeypatch):
+    """A session without a display."""
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+
+
+def test_without_a_display_the_desk_says_so_in_one_line(nowhere):
+    done = CliRunner().invoke(app, ["desk"])
+    assert done.exit_code == 1
+    assert done.stderr == "There is no display here. Start the desk in a graphical session.\n"
+
+
+def test_light_and_dark_exclude_each_other():
+    done = CliRunner().invoke(app, ["desk", "--light", "--dark"])
+    assert done.exit_code == 2
+    assert done.stderr == "Choose --light or --dark, not both.\n"

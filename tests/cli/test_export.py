@@ -1,0 +1,170 @@
+"""`vbdesk export`, on a real service."""
+
+import csv
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import typer
+from failing_disk import FailingDisk, fill
+
+from vbdesk.cli.export import note_export
+from vbdesk.client import AudioSource, Target
+from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.opening import LockedLibrary
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder, library_key
+from vbdesk.outbox.profiles.vault import MemoryVault
+
+DAYS = [datetime.now(UTC).replace(microsecond=0) - timedelta(days=ago) for ago in (14, 7)]
+
+
+@pytest.fixture
+def subject(near_service, speech_file):
+    """A subject with two recordings; gives the ids of their jobs."""
+    audio, stress = AudioSource.from_path(speech_file), Target("sign", "stress")
+    with near_service.client() as client:
+        return [
+            client.analyze(stress, audio, group_id="subj:7", recorded_at=day, longitudinal=True).job_id for day in DAYS
+        ]
+
+
+def export(vbdesk, folder, *arguments):
+    return vbdesk("export", "--group", "subj:7", "--out", str(folder), *arguments)
+
+
+def test_tables_hold_every_recording(vbdesk, subject, tmp_path):
+    done = export(vbdesk, tmp_path / "tables", "--format", "csv")
+    assert (done.exit_code, done.stdout) == (0, f"{tmp_path / 'tables'}\n")
+    with (tmp_path / "tables" / "signs.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["job_id"] for row in rows] == subject
+    assert float(rows[1]["score"]) >= 0
+
+
+def test_a_bundle_and_a_report_are_named_by_the_subject(vbdesk, subject, tmp_path):
+    done = export(vbdesk, tmp_path, "--format", "fhir")
+    [written] = tmp_path.glob("subj_7-*.fhir.json")
+    assert done.stdout == f"{written}\n"
+    first = written.read_bytes()
+    assert export(vbdesk, tmp_path, "--format", "fhir", "--force").exit_code == 0
+    assert written.read_bytes() == first
+    assert json.loads(first)["type"] == "collection"
+    printed = export(vbdesk, tmp_path, "--format", "pdf", "--sign-off", "王小明", "--paper", "letter")
+    assert printed.exit_code == 0
+    assert "fonts lack these letters" in printed.stderr
+    [report] = tmp_path.glob("*.pdf")
+    assert report.read_bytes().startswith(b"%PDF-1.7")
+
+
+def test_a_file_that_is_there_stays(vbdesk, near_service, subject, tmp_path):
+    export(vbdesk, tmp_path, "--format", "json")
+    near_service.requests.clear()
+    again = export(vbdesk, tmp_path, "--format", "json")
+    assert again.exit_code == 1
+    assert near_service.requests == [], "it is seen before anything is read"
+    assert "would be overwritten" in again.stderr
+    assert "--force" in again.stderr
+
+
+def test_sound_is_copied_from_a_folder(vbdesk, subject, tmp_path, speech_file):
+    sounds = tmp_path / "sounds"
+    sounds.mkdir()
+    (sounds / f"{subject[0]}.flac").write_bytes(speech_file.read_bytes())
+    assert export(vbdesk, tmp_path / "bids", "--format", "bids", "--audio", str(sounds)).exit_code == 0
+    [copied] = (tmp_path / "bids").glob("sub-*/ses-*/voice/*.flac")
+    assert copied.read_bytes() == speech_file.read_bytes()
+
+
+def test_what_a_folder_of_results_has_is_not_asked_for(vbdesk, near_service, subject, tmp_path):
+    assert vbdesk("sync", "--results", tmp_path / "results").exit_code == 0
+    near_service.requests.clear()
+    done = export(vbdesk, tmp_path / "kept", "--format", "json", "--results", tmp_path / "results")
+    assert done.exit_code == 0
+    assert not any(f"/v2/jobs/{job_id}" in request for request in near_service.requests for job_id in subject)
+    assert export(vbdesk, tmp_path / "asked", "--format", "json").exit_code == 0
+    [kept], [asked] = (tmp_path / "kept").iterdir(), (tmp_path / "asked").iterdir()
+    assert json.loads(kept.read_bytes())["recordings"] == json.loads(asked.read_bytes())["recordings"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--format", "xml"), "no format 'xml'"),
+        (("--format", "pdf", "--paper", "a3"), "no paper 'a3'"),
+        (("--format", "json", "--no-scores"), "JSON holds"),
+        (("--format", "csv", "--job", "x"), "--job goes with"),
+        (("--format", "bids", "--audio", "/nowhere"), "--audio names"),
+        (("--format", "csv", "--language", "no language"), "no BCP 47 tag"),
+        (("--format", "csv", "--results", "/nowhere"), "vbdesk sync --results /nowhere"),
+        (("--format", "pdf", "--sign-off", " "), "name of the person"),
+    ],
+)
+def test_a_wrong_command_line_is_refused_before_anything_is_asked(vbdesk, near_service, tmp_path, arguments, sentence):
+    refused = export(vbdesk, tmp_path, *arguments)
+    assert refused.exit_code == 2
+    assert sentence in refused.stderr
+    assert near_service.requests == []
+
+
+def test_what_cannot_be_exported_is_said(vbdesk, near_service, tmp_path):
+    nobody = export(vbdesk, tmp_path, "--format", "csv")
+    assert nobody.exit_code == 1
+    near_service.ends_as = "failed"
+    with near_service.client() as client:
+        client.groups.create("subj:7")
+    empty = export(vbdesk, tmp_path, "--format", "pdf")
+    assert empty.exit_code == 1
+    assert "nothing to print" in empty.stderr
+
+
+@pytest.fixture
+def profile(tmp_path):
+    """A profile without recordings here."""
+    profile = Profile("p-1", "St. Anne", "service", "https://voice.example", "acc-1")
+    ProfileStore(tmp_path).save(profile)
+    return profile
+
+
+def test_the_audit_log_of_the_laptop_is_told(profile, tmp_path, capsys):
+    vault, folder = MemoryVault(), library_folder(tmp_path, profile.profile_id)
+    note_export(None, tmp_path, "pdf, subjects=1", vault)
+    assert not folder.exists(), "without recordings no library is made"
+    LockedLibrary(profile, folder, vault).close()
+    note_export("St. Anne", tmp_path, "pdf, subjects=1", vault)
+    entries = AuditReader(folder, library_key(vault, profile, folder)).entries()
+    [noted] = [entry for entry in entries if entry.what == AuditAction.EXPORTED]
+    assert noted.detail == "pdf, subjects=1"
+    assert "command line" in noted.who
+    assert capsys.readouterr().err == ""
+
+
+def test_an_export_while_the_desk_is_open_says_that_it_was_not_noted(profile, tmp_path, capsys):
+    vault = MemoryVault()
+    held = LockedLibrary(profile, library_folder(tmp_path, profile.profile_id), vault)
+    note_export(None, tmp_path, "csv, subjects=1", vault)
+    held.close()
+    assert "not in the audit log" in capsys.readouterr().err
+
+
+def test_an_export_to_a_full_disk_is_said_in_a_sentence_and_room_lets_it_be_written(vbdesk, subject, disk_of):
+    folder = disk_of("1m")
+    filler = fill(folder)
+    done = export(vbdesk, folder, "--format", "json")
+    assert done.exit_code == 3
+    assert done.stderr == (
+        f"The export could not be written to {folder}. The disk is full. Nothing is lost. "
+        "Make room, then run the command again.\n"
+    )
+    filler.unlink()
+    assert export(vbdesk, folder, "--format", "json").exit_code == 0
+
+
+def test_an_export_that_the_audit_log_cannot_take_is_said(profile, tmp_path, monkeypatch, capsys):
+    vault = MemoryVault()
+    LockedLibrary(profile, library_folder(tmp_path, profile.profile_id), vault).close()
+    disk = FailingDisk().under_databases(monkeypatch)
+    disk.full = True
+    with pytest.raises(typer.Exit) as ended:
+        note_export(None, tmp_path, "csv, subjects=1", vault)
+    assert ended.value.exit_code == 3
+    assert "not in the audit log: The disk is full." in capsys.readouterr().err

@@ -1,0 +1,78 @@
+import base64
+import multiprocessing
+
+import pytest
+
+from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, Profile, ProfileStore, ProfilesUnreadable, library_key
+from vbdesk.outbox.profiles.vault import MemoryVault, VaultFailed
+
+PROFILE = Profile("p-1", "St. Anne clinic", "service", "https://voice.example", "acc-1")
+
+
+def test_profiles_survive_and_hold_no_secret(tmp_path):
+    store, vault = ProfileStore(tmp_path), MemoryVault()
+    local = Profile("p-0", "This computer", "local", None, "acc-0")
+    store.save(local)
+    store.save(PROFILE)
+    vault.set(PROFILE.api_key_name, "s3cret")
+    assert ProfileStore(tmp_path).all() == [local, PROFILE]
+    assert store.current() == local
+    store.use("p-1")
+    assert ProfileStore(tmp_path).current() == PROFILE
+    assert "s3cret" not in (tmp_path / "profiles.json").read_text()
+    store.remove("p-1", vault)
+    assert store.current() == local
+    assert vault.get(PROFILE.api_key_name) is None
+
+
+def test_a_damaged_profile_file_is_said_and_left(tmp_path):
+    (tmp_path / "profiles.json").write_text("{half")
+    with pytest.raises(ProfilesUnreadable, match="left as it is"):
+        ProfileStore(tmp_path).all()
+    assert (tmp_path / "profiles.json").read_text() == "{half"
+
+
+def test_the_library_key_is_made_once(tmp_path):
+    vault = MemoryVault()
+    key = library_key(vault, PROFILE, tmp_path)
+    assert len(key) == 32
+    assert library_key(vault, PROFILE, tmp_path) == key
+
+
+def test_a_lost_key_is_never_replaced_where_recordings_are(library):
+    with pytest.raises(LibraryKeyMissing, match="are kept"):
+        library_key(MemoryVault(), PROFILE, library.store.takes_folder.parent)
+
+
+class Forgetful(MemoryVault):
+    """A keyring that stores another secret than the given one."""
+
+    def set(self, name, secret):
+        super().set(name, secret[:-4])
+
+
+def test_no_recording_is_sealed_with_a_key_that_the_keyring_does_not_keep(tmp_path):
+    with pytest.raises(VaultFailed, match="as it was given"):
+        library_key(Forgetful(), PROFILE, tmp_path)
+
+
+@pytest.mark.parametrize("damaged", ["", "no base64!", base64.b64encode(b"short").decode()])
+def test_a_damaged_key_is_said(tmp_path, damaged):
+    vault = MemoryVault()
+    vault.set(PROFILE.library_key_name, damaged)
+    with pytest.raises(VaultFailed, match="are kept"):
+        library_key(vault, PROFILE, tmp_path)
+
+
+def add_profiles(folder, first):
+    for number in range(first, first + 10):
+        ProfileStore(folder).save(Profile(f"p-{number}", f"Ward {number}", "local", None, "acc-0"))
+
+
+def test_two_programs_that_add_profiles_at_once_lose_none(tmp_path):
+    others = [multiprocessing.get_context("fork").Process(target=add_profiles, args=(tmp_path, n)) for n in (0, 10)]
+    for other in others:
+        other.start()
+    for other in others:
+        other.join()
+    assert len(ProfileStore(tmp_path).all()) == 20
