@@ -10,7 +10,7 @@ import yaml
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "vbdesk"
 DOCUMENTS = ("CONTRIBUTING.md", "SECURITY.md", "docs/architecture.md")
-NAMED_FILE = re.compile(r"`([\w./*-]+\.(?:py|md|toml|bib|yml))`")
+NAMED_FILE = re.compile(r"`([\w./*-]+\.(?:py|md|toml|bib|yml|json))`")
 WITHOUT_FOLDER = {"routes.py", "service.py", "repository.py", "view_model.py", "page.py", "bibliography.bib"}
 
 
