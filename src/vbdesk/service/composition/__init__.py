@@ -1,1 +1,1 @@
-"""The parts of the service put together: the app, `vbdesk serve`, `vbdesk worker`."""
+"""Composition of the service: the app, `vbdesk serve` and `vbdesk worker`."""

@@ -35,12 +35,12 @@ _EVERYWHERE = (
     ErrorCode.RATE_LIMIT_EXCEEDED,
     ErrorCode.PROCESSING_ERROR,
 )
-"""Refusals that any route may give; the others are named at the routes."""
+"""Errors that any route may return; others are declared at the routes."""
 
 _health = APIRouter(include_in_schema=False)
 
 ROUTERS: tuple[APIRouter, ...] = (
-    *jobs_routes.ROUTERS,  # first, for they are asked most and routers are asked in turn
+    *jobs_routes.ROUTERS,  # first: routers are tried in order, and these get most requests
     analyze_routes.router,
     _health,
     catalog_router,
@@ -59,21 +59,21 @@ def _api_routes() -> Iterator[APIRoute]:
 
 
 class Api(FastAPI):
-    """The application with a whole description of itself.
+    """FastAPI application with a complete OpenAPI description.
 
     Attributes:
-        cors_origins: whose pages may use it.
+        cors_origins: origins whose pages may call the API.
     """
 
     cors_origins: tuple[str, ...] = ()
 
     def build_middleware_stack(self) -> ASGIApp:
-        """The stack; cross-origin rules stand around FastAPI's own handler of crashes."""
+        """Build the middleware stack; CORS wraps FastAPI's handler of unexpected errors."""
         stack = super().build_middleware_stack()
         return api_with_cors(stack, self.cors_origins) if self.cors_origins else stack
 
     def openapi(self) -> dict[str, Any]:
-        """The description, made once."""
+        """Return the description; it is built once."""
         if self.openapi_schema is None:
             self.openapi_schema = complete(super().openapi(), _api_routes())
         return self.openapi_schema
@@ -84,7 +84,7 @@ def _operation_id(route: APIRoute) -> str:
 
 
 def described_app() -> Api:
-    """The API's routes without anything behind them, enough for their description."""
+    """Create the API's routes without a backend, for their description only."""
     app = Api(
         title="Voice Biomarker Analysis Service",
         version=INTERFACE_VERSION,
@@ -101,7 +101,7 @@ def described_app() -> Api:
 
 
 def create_app(context: Context) -> Api:
-    """The API over `context`."""
+    """Create the API application."""
     app = described_app()
     app.cors_origins = context.settings.cors_origins
     app.state.context = context

@@ -1,4 +1,4 @@
-"""The eraser over a data folder."""
+"""Eraser for a data folder."""
 
 from functools import partial
 
@@ -19,15 +19,15 @@ from vbdesk.service.storage.opening import open_store
 
 
 def open_eraser(settings: Settings, database: Database, clock: Clock) -> Eraser:
-    """What erases jobs and groups, beside a service or without one. Raises StoreMismatch."""
+    """Open the eraser of jobs and groups, with or without a running service. Raises StoreMismatch."""
     storage = open_store(settings, data_keys_of(database.engine))
     if settings.storage_location is None and settings.database_url.startswith("postgresql"):
-        require_shared_folder(database, storage)  # from another folder nothing would be removed
+        require_shared_folder(database, storage)  # with another folder nothing would be removed
     else:
         require_match_at_start(database, storage)
     guard = AddressGuard(allow_private=settings.allow_private_addresses)
     secrets = open_secrets(settings, partial(any_sealed, database))
-    parameters = shipped_parameters().with_signs(offered_signs(settings))  # for jobs that waited for an erased one
+    parameters = shipped_parameters().with_signs(offered_signs(settings))  # for jobs that waited for an erased job
     histories = subscribe(
         JobEvents(), settings=settings, clock=clock, secrets=secrets, guard=guard, parameters=parameters
     )

@@ -1,4 +1,4 @@
-"""Who subscribes to the events of jobs."""
+"""Subscribers to job events."""
 
 from vbdesk.longitudinal.parameters import Parameters
 from vbdesk.service.credits.service import CreditsService
@@ -21,7 +21,7 @@ def subscribe(
     guard: AddressGuard,
     parameters: Parameters,
 ) -> GroupHistories:
-    """Let credits, webhooks and groups follow every job, in this order; the histories of groups."""
+    """Subscribe credits, webhooks and groups to job events, in this order; also groups' histories."""
     histories = GroupHistories(JobLifecycle(clock, job_events), settings.narrative_language, parameters)
     for subscriber in (CreditsService(clock), WebhookService(secrets, clock, guard), histories):
         job_events.subscribe(subscriber)

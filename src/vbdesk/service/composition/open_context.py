@@ -1,4 +1,4 @@
-"""The service put together from its settings."""
+"""Construction of the service context from settings."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -33,9 +33,9 @@ from vbdesk.service.storage.opening import open_addresses, open_store
 
 
 def open_rates(settings: Settings, clock: Clock) -> RateWindows:
-    """The rate counters: in memory beside SQLite, which one process serves; in the same database on a server.
+    """Open the rate counters: in memory with SQLite (one process), in the database with a server.
 
-    There the server's clock counts, unless `clock` is one that is set by hand.
+    On a server the server's clock counts, unless `clock` is a test clock.
     """
     if settings.resolved_database_url.startswith("sqlite"):
         return MemoryRateWindows()
@@ -57,12 +57,12 @@ def open_context(
     *,
     is_api: bool = True,
 ) -> Context:
-    """Everything the app and the engine lean on; with `keys`, or keys that the settings name, data is encrypted.
+    """Open the dependencies of the app and the engine; with `keys`, or keys from the settings, data is encrypted.
 
-    `is_api` where callers bring recordings to this process.
+    `is_api`: callers submit recordings to this process.
 
     Raises:
-        KeyUnusable: the data is encrypted and no key fits, or the key cannot be had.
+        KeyUnusable: the data is encrypted and no key fits, or the key is not available.
         SecretsDamaged: the service's own keys cannot be read.
         StoreMismatch: the object store belongs to another database.
         StoreUnusable: a library or the credentials for the store are missing.

@@ -1,4 +1,4 @@
-"""What every process of the service needs, whatever it does: lock, signals, an open context, a ready file."""
+"""Parts that every service process needs: lock, signals, context, ready file."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ from vbdesk.service.storage.store import StoreUnusable
 log = logging.getLogger(__name__)
 
 NOTICE_S = 5.0
-"""For how long a process that was told to stop goes on answering, so that balancers learn of it first."""
+"""How long a stopping process still answers, so that load balancers can remove it first."""
 
 _LOCK_FILE = "serve.lock"
 OWN_FILES = (
@@ -57,33 +57,33 @@ OWN_FILES = (
     "vbdesk.toml",
     "desk-*",
 )
-"""In the data folder."""
+"""Files of the service in the data folder."""
 _LOOK_EVERY_S = 0.1
 
 
 class StartRefused(Exception):
-    """The process cannot start here; one sentence for the operator."""
+    """The process cannot start; the message is one sentence for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperationsPort:
-    """Where metrics and health are told."""
+    """Port for metrics and health."""
 
     app: ASGIApp
     socket: socket.socket
 
     @property
     def url(self) -> str:
-        """Its address on this computer."""
+        """URL on this machine."""
         return origin_of(self.socket)
 
 
 @contextmanager
 def bound(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket to listen on, closed after the block.
+    """Bind a socket to listen on; it is closed after the block.
 
     Raises:
-        StartRefused: the port cannot be had.
+        StartRefused: the port is not available.
     """
     try:
         listening = bind(host, port)
@@ -97,7 +97,7 @@ def bound(host: str, port: int) -> Iterator[socket.socket]:
 
 @contextmanager
 def bound_for_operations(settings: Settings) -> Iterator[socket.socket | None]:
-    """The socket of the operations port; None without one. Raises StartRefused."""
+    """Bind the socket of the operations port; None without one. Raises StartRefused."""
     if settings.ops_port is None:
         yield None
         return
@@ -114,14 +114,14 @@ def opened(
     *,
     is_api: bool = True,
 ) -> Iterator[tuple[Context, DbosQueue]]:
-    """What a process leans on, over a database brought up to date; closed after the block.
+    """Migrate the database and open the process's context; it is closed after the block.
 
     Args:
-        settings: What the process runs.
-        inspector: Looks at recordings.
-        storage_origin: Where callers put recordings into the embedded store.
-        keys: Key-encryption keys that came with the command.
-        is_api: Whether callers bring recordings to this process.
+        settings: settings of the process.
+        inspector: inspects recordings.
+        storage_origin: where callers upload recordings to the embedded store.
+        keys: key-encryption keys given with the command.
+        is_api: whether callers submit recordings to this process.
 
     Raises:
         StartRefused: the stored data cannot be opened.
@@ -150,7 +150,7 @@ def opened(
 
 
 def start_work(runtime: RuntimeSupervisor, settings: Settings) -> None:
-    """Start what works in the background. Raises StartRefused when the disk is full."""
+    """Start the background work. Raises StartRefused when the disk is full."""
     try:
         runtime.start()
     except (SQLAlchemyError, OSError) as error:
@@ -169,7 +169,7 @@ def _migrated_database(settings: Settings) -> Database:
         database = open_database(settings)
     except OSError as error:
         raise StartRefused(f"The folder {settings.data_dir} cannot be used: {error.strerror}.") from None
-    restrict_to_owner(own_files(settings.data_dir))  # an earlier release left their rights to the umask
+    restrict_to_owner(own_files(settings.data_dir))  # an earlier release left the permissions to the umask
     try:
         upgrade(database, settings.data_dir)
     except MigrationFailed as error:
@@ -179,7 +179,7 @@ def _migrated_database(settings: Settings) -> Database:
         database.close()
         if is_disk_full(error):
             raise _disk_full(settings) from None
-        kind = type(error).__name__  # the message itself may show the database's address and password
+        kind = type(error).__name__  # the message may contain the database address and password
         raise StartRefused(
             f"The database cannot be opened or brought up to date ({kind}). See that it runs, and that database_url "
             "and the password are right; what is damaged is restored from a backup."
@@ -188,17 +188,17 @@ def _migrated_database(settings: Settings) -> Database:
 
 
 def own_files(data_dir: Path) -> list[Path]:
-    """What the service writes into its folder; the folder itself, unless an operator keeps other things there."""
+    """List the service's files in its folder, and the folder itself unless it contains other files."""
     own = {path for pattern in OWN_FILES for path in data_dir.glob(pattern)}
     return [data_dir] if own == set(data_dir.iterdir()) else sorted(own)
 
 
 @contextmanager
 def locked(data_dir: Path) -> Iterator[None]:
-    """The folder's lock: two engines with one identity would take each other's jobs.
+    """Lock the folder: two engines with one identity would take each other's jobs.
 
     Raises:
-        StartRefused: another process has it, or the folder cannot be used.
+        StartRefused: another process holds the lock, or the folder is unusable.
     """
     try:
         make_private(data_dir)
@@ -214,7 +214,7 @@ def locked(data_dir: Path) -> Iterator[None]:
 
 @contextmanager
 def signals_raise() -> Iterator[None]:
-    """While starting and stopping, SIGTERM unwinds the stack as Ctrl-C does."""
+    """Make SIGTERM unwind the stack like Ctrl-C during start and stop."""
     before = signal.signal(signal.SIGTERM, _raise_exit)
     try:
         yield
@@ -234,19 +234,19 @@ async def live(
     attend: Callable[[asyncio.Event], Awaitable[None]],
     operations: OperationsPort | None = None,
 ) -> None:
-    """Run `attend(leave)` until the order to stop, then let the jobs under way end while it does.
+    """Run `attend(leave)` until the process is asked to stop; then drain while it continues.
 
-    The order is a signal or the end of the process `parent_pid`; a second signal makes haste. Where there is an
-    operations port it tells at once that the process is not ready any more; `attend` is asked to leave a moment later,
-    when balancers have had time to read that, and the port itself is the last to close.
+    A signal or the end of the process `parent_pid` starts the drain; a second signal ends it early. The operations
+    port reports "not ready" immediately. `leave` is set a moment later, when load balancers have seen that. The
+    operations port closes last.
 
     Args:
-        context: Is told that the process drains.
-        runtime: Has been started.
-        drain_s: How long jobs under way may go on after the order.
-        parent_pid: Process whose end is ours.
-        attend: What else the process does until its argument is set.
-        operations: Port for those who run the service.
+        context: marked as draining.
+        runtime: already started.
+        drain_s: how long running jobs may continue.
+        parent_pid: stop when this process ends.
+        attend: the process's main work; it returns when its argument is set.
+        operations: port for operators.
     """
     stop, haste, leave, drained = asyncio.Event(), threading.Event(), asyncio.Event(), asyncio.Event()
     _heed_signals(stop, haste)
@@ -297,7 +297,7 @@ def _heed_signals(stop: asyncio.Event, haste: threading.Event) -> None:
 
 @contextmanager
 def announced(ready_file: Path | None, facts: dict[str, Any]) -> Iterator[None]:
-    """The ready file, written whole, there for the length of the block."""
+    """Write the ready file atomically; it is removed after the block."""
     if ready_file is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""`vbdesk serve`: API, object store and job engine in one process, from lock to clean end."""
+"""`vbdesk serve`: API, object store and job engine in one process."""
 
 import asyncio
 import gc
@@ -58,13 +58,13 @@ def serve(
     """Run until SIGTERM, SIGINT or the end of the process `parent_pid`.
 
     Args:
-        settings: What to run.
-        ready_file: Written whole once both ports answer, removed at the end.
-        parent_pid: Process whose end is ours.
-        keys: Key-encryption keys that came with the command.
+        settings: settings to run with.
+        ready_file: written atomically once both ports answer, removed at the end.
+        parent_pid: stop when this process ends.
+        keys: key-encryption keys given with the command.
 
     Raises:
-        StartRefused: the folder is being served already, a port cannot be had, two ports are one, or the stored data
+        StartRefused: the folder is already served, a port is not available, two ports are equal, or the stored data
             cannot be opened.
     """
     _require_different_ports(settings)
@@ -73,7 +73,7 @@ def serve(
         stack.enter_context(locked(settings.data_dir))
         api_socket = stack.enter_context(bound(settings.host, settings.port))
         storage_socket = None
-        if settings.storage_location is None:  # else callers put recordings into a cloud
+        if settings.storage_location is None:  # otherwise callers upload recordings to a cloud store
             storage_socket = stack.enter_context(bound(settings.host, settings.storage_port))
         ops_socket = stack.enter_context(bound_for_operations(settings))
         inspector = SandboxedInspector()
@@ -103,7 +103,7 @@ def serve(
 
 
 def _require_different_ports(settings: Settings) -> None:
-    """Refuse one port for two purposes: the system lets both sockets have it and fails only when they listen."""
+    """Refuse one port for two purposes: the system would only fail at listen."""
     ports = [("port", settings.host, settings.port)]
     if settings.storage_location is None:
         ports.append(("storage_port", settings.host, settings.storage_port))
@@ -133,7 +133,7 @@ async def _answer_requests(
 
         def begin() -> None:
             gc.collect()
-            gc.freeze()  # what start-up made stays; looking through it again, and again, would hold up requests
+            gc.freeze()  # keep start-up objects out of garbage collection, which would delay requests
             log.info("The service answers, at %s.", " and ".join(origin_of(listening) for _, listening in apps))
             stack.enter_context(announce())
 
@@ -145,7 +145,7 @@ async def _answer_requests(
 
 
 async def _keep_house(context: Context) -> None:
-    """Remove what is past, now and every hour."""
+    """Remove expired data now and every hour."""
     while True:
         try:
             await run_in_threadpool(_remove_past, context)
@@ -155,7 +155,7 @@ async def _keep_house(context: Context) -> None:
 
 
 async def _encrypt_existing(context: Context, leave: asyncio.Event) -> None:
-    """Encrypt what was stored before there was a key, until nothing is left or the process ends."""
+    """Encrypt data stored before there was a key, until none is left or the process ends."""
     if context.encryption.keys is None:
         return
     ending = threading.Event()

@@ -1,4 +1,4 @@
-"""The API and the object store's origin on two ports of one event loop."""
+"""API and object store on two ports of one event loop."""
 
 import asyncio
 import contextlib
@@ -23,13 +23,13 @@ LOOPBACK = (IPv4Network("127.0.0.1"), IPv6Network("::1"))
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening-ready socket; port 0 picks a free one.
+    """Bind a socket that is ready to listen; port 0 picks a free port.
 
     Raises:
-        OSError: the port is taken or the address is not this computer's.
+        OSError: the port is taken, or the address is not on this machine.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Naming TCP matters: asyncio sends small answers at once (TCP_NODELAY) only on sockets that say they are TCP.
+    # Name TCP: asyncio sets TCP_NODELAY, which sends small answers at once, only on sockets with IPPROTO_TCP.
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):  # Windows, where reuse would share the port
@@ -44,14 +44,14 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def origin_of(bound: socket.socket) -> str:
-    """The address at which this computer reaches the socket."""
+    """Return the URL of the socket on this machine."""
     host, port = bound.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  (compared, not bound)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to whoever runs it."""
+    """Uvicorn server that does not handle signals."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -65,10 +65,10 @@ async def run_servers(
     patience: ClientTimeouts = ClientTimeouts(),
     trusted_proxies: Sequence[IPvAnyNetwork] = LOOPBACK,
 ) -> None:
-    """Serve every app on its socket until `stop` is set; `on_ready` is called once all of them answer.
+    """Serve every app on its socket until `stop` is set; call `on_ready` once all answer.
 
-    What `X-Forwarded-For` and `-Proto` say counts from `trusted_proxies` alone: refused credentials are counted by the
-    caller's address. No access log: paths carry group ids, and signed addresses are secrets.
+    `X-Forwarded-For` and `-Proto` are accepted from `trusted_proxies` only: failed credentials are counted by caller
+    address. There is no access log: paths contain group ids, and signed addresses are secrets.
     """
     servers = [_Server(_configuration(app, patience, trusted_proxies)) for app, _ in apps]
     running = [asyncio.ensure_future(server.serve([bound])) for server, (_, bound) in zip(servers, apps, strict=True)]

@@ -1,4 +1,4 @@
-"""`vbdesk worker`: runs jobs and delivers webhooks for a service on PostgreSQL, on any number of machines; no API."""
+"""`vbdesk worker`: runs jobs and delivers webhooks on PostgreSQL, on any number of machines; no API."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class _NoInspector:
-    """Recordings are looked at where they are submitted, which is not here."""
+    """Refuses: the API process inspects recordings at submission."""
 
     async def inspect(self, recording: Recording, sender: str) -> AudioFacts:
         """Refuse."""
@@ -44,19 +44,19 @@ def work(
     parent_pid: int | None = None,
     keys: EncryptionKeys = (),
 ) -> None:
-    """Run until SIGTERM, SIGINT or the end of the process `parent_pid`; then finish or hand back the jobs under way.
+    """Run until SIGTERM, SIGINT or the end of `parent_pid`; then finish or hand back the running jobs.
 
-    Several workers may share a folder: on a database server no two processes have one name.
+    Several workers may share a folder: on a database server every process has its own name.
 
     Args:
-        settings: What to run.
-        ready_file: Written whole once jobs are taken, removed at the end.
-        parent_pid: Process whose end is ours.
-        keys: Key-encryption keys that came with the command.
+        settings: settings to run with.
+        ready_file: written atomically once jobs are taken, removed at the end.
+        parent_pid: stop when this process ends.
+        keys: key-encryption keys given with the command.
 
     Raises:
-        StartRefused: the database is SQLite, there is nothing to work with, the folder of the recordings is not that of
-            the API, or the stored data cannot be opened.
+        StartRefused: the database is SQLite, `workers` is 0, the folder of the recordings
+            differs from the API's, or the stored data cannot be opened.
     """
     if not settings.database_url.startswith("postgresql"):
         raise StartRefused("Workers need PostgreSQL: set database_url, or let vbdesk serve alone do the work.")

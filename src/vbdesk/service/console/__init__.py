@@ -1,1 +1,1 @@
-"""The console: where an account holder sees credits and use, and looks after keys and the webhook."""
+"""Console: account holders see credits and use, and manage keys and the webhook."""

@@ -1,4 +1,4 @@
-"""The console as an application within the API's: its pages, its refusals as pages, its headers on all of them."""
+"""Console application, mounted in the API: pages, error pages and security headers."""
 
 import http
 from typing import cast
@@ -24,13 +24,13 @@ _FILES = {"style.css": "text/css", "mark.svg": "image/svg+xml"}
 
 
 def console_routes(context: Context) -> list[BaseRoute]:
-    """The routes by which the API's application hands requests to the console."""
+    """Return the routes that pass requests from the API application to the console."""
     console = Protected(create_console(context))
     return [Route("/console", console), Route("/console/{path:path}", console)]
 
 
 def create_console(context: Context) -> FastAPI:
-    """The console over `context`."""
+    """Create the console application."""
     console = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     console.state.context = context
     for handled, handler in _HANDLERS.items():
@@ -57,7 +57,7 @@ def _refusal(status: int, sentence: str) -> Response:
 def _sign_in_needed(request: Request, error: Exception) -> Response:
     if not cast(
         SignInNeeded, error
-    ).ended:  # there may be a session all the same: links from other sites hide its cookie
+    ).ended:  # a session may exist: requests from links on other sites carry no session cookie
         return go_to("/sign-in")
     response = go_to("/sign-in", "ended")
     SESSION_COOKIE.remove(request, response)
@@ -106,6 +106,6 @@ _HANDLERS = {
     OSError: _disk_full_or_crash,
     DBAPIError: _disk_full_or_crash,
     HTTPException: _framework_error,
-    RequestValidationError: _no_such_page,  # only ids in addresses are validated
+    RequestValidationError: _no_such_page,  # only ids in paths are validated
     Exception: _crash,
 }

@@ -1,4 +1,4 @@
-"""Forms that only our own pages can send: each carries a token made from a cookie of the same browser."""
+"""CSRF protection: each form carries a token derived from a cookie of the same browser."""
 
 import hmac
 import secrets
@@ -17,50 +17,50 @@ _PURPOSE = "console forms"
 
 
 class FormRefused(Exception):
-    """The form was not sent by a page that this browser has from us, or that page is too old."""
+    """The form token does not match this browser's cookie, or it has expired."""
 
 
 class Cookie:
-    """A cookie that neither scripts nor other sites can use."""
+    """Cookie that scripts and other sites cannot use."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def read(self, request: Request) -> str:
-        """Its value; empty when there is none."""
+        """Return the cookie's value; empty when it is not set."""
         return request.cookies.get(self._name_for(request), "")
 
     def write(self, request: Request, response: Response, value: str) -> None:
-        """Set it until the browser is closed."""
+        """Set the cookie until the browser is closed."""
         secure = _is_https(request)
         response.set_cookie(self._name_for(request), value, path="/", secure=secure, httponly=True, samesite="strict")
 
     def remove(self, request: Request, response: Response) -> None:
-        """Forget it."""
+        """Delete the cookie."""
         response.delete_cookie(
             self._name_for(request), path="/", secure=_is_https(request), httponly=True, samesite="strict"
         )
 
     def _name_for(self, request: Request) -> str:
-        """Over HTTPS the name itself keeps other hosts of the domain from setting it."""
+        """Prefix the name over HTTPS, so that other hosts of the domain cannot set the cookie."""
         return f"__Host-{self._name}" if _is_https(request) else self._name
 
 
 def new_visit() -> str:
-    """The value of a cookie that ties a form to a browser before anyone is signed in."""
+    """Create a cookie value that ties a form to a browser before sign-in."""
     return secrets.token_urlsafe(32)
 
 
 def form_token(box: SecretBox, cookie: str) -> str:
-    """The token of forms on pages for the browser that has this cookie."""
+    """Return the form token for the browser that has this cookie."""
     return _tokens(box, cookie)[0]
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """The fields of a small form.
+    """Read the fields of a small form.
 
     Raises:
-        InvalidRequest: not a form, too long, or not text.
+        InvalidRequest: the body is not a form, too long, or not text.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
         raise InvalidRequest("Send the fields as a form does.")
@@ -79,14 +79,14 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 def check_token(box: SecretBox, cookie: str, fields: dict[str, str]) -> None:
-    """Make sure that the form came from a page for the browser with this cookie. Raises FormRefused."""
+    """Check that the form's token matches this cookie. Raises FormRefused."""
     given = fields.get(TOKEN_FIELD, "").encode("utf-8", "surrogatepass")
     if not cookie or not any(hmac.compare_digest(given, token.encode()) for token in _tokens(box, cookie)):
         raise FormRefused
 
 
 def _tokens(box: SecretBox, cookie: str) -> list[str]:
-    """The token that forms get now, then those of keys before, whose pages may still be open."""
+    """Return the current token first, then those of earlier keys, for pages that are still open."""
     content = cookie.encode("utf-8", "surrogateescape")
     return [hmac.digest(key, content, "sha256").hex() for key in box.keys_for(_PURPOSE)]
 

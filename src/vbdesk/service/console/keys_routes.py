@@ -1,4 +1,4 @@
-"""API keys: made with a name, shown once, revoked after a question."""
+"""API key pages: create a key with a name, show it once, revoke it after confirmation."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ router = APIRouter()
 
 @router.get("/console/keys")
 def show_keys(visit: CurrentVisit, context: CurrentContext, notice: str = "") -> Response:
-    """The account's keys, and the form for another."""
+    """Show the account's keys and the form that creates a key."""
     return _keys_page(visit, context, notice=notice)
 
 
 @router.post("/console/keys")
 def create_key(visit: CurrentVisit, context: CurrentContext, fields: OwnForm) -> Response:
-    """Make a key and show it, this once."""
+    """Create a key and show it once."""
     name = fields.get("name", "").strip()
     if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
         error = f"Give the key a name of 1 to {MAX_NAME_LENGTH} characters."
@@ -36,13 +36,13 @@ def create_key(visit: CurrentVisit, context: CurrentContext, fields: OwnForm) ->
 
 @router.get("/console/keys/{key_id}/revoke")
 def ask_before_revoking(key_id: str, visit: CurrentVisit, context: CurrentContext) -> Response:
-    """Ask whether the key is to be revoked."""
+    """Ask for confirmation before a key is revoked."""
     return page("key_revoke.html", visit=visit, here="keys", key=_live_key(visit, context, key_id))
 
 
 @router.post("/console/keys/{key_id}/revoke")
 def revoke_key(key_id: str, visit: CurrentVisit, context: CurrentContext, _fields: OwnForm) -> Response:
-    """End the key at once."""
+    """Revoke the key immediately."""
     key = _live_key(visit, context, key_id)
     with context.database.writing() as connection:
         AccountService(context.clock).revoke_key(connection, visit.account.account_id, key.key_id)

@@ -1,4 +1,4 @@
-"""The overview: credits, use, and how much of the plan's limits is used up."""
+"""Overview page: credits, use, and the used share of the plan's limits."""
 
 from fastapi import APIRouter, Response
 
@@ -13,7 +13,7 @@ router = APIRouter()
 
 @router.get("/console")
 def show_overview(visit: CurrentVisit, context: CurrentContext) -> Response:
-    """Credits, use and limits of the account."""
+    """Show the account's credits, use and limits."""
     account = visit.account
     with context.database.reading() as connection:
         credits = CreditsService(context.clock).balance(connection, account.account_id)
@@ -31,5 +31,5 @@ def show_overview(visit: CurrentVisit, context: CurrentContext) -> Response:
 
 @router.get("/console/")
 def show_overview_without_slash() -> Response:
-    """The same page has one address."""
+    """Redirect to the overview's only address."""
     return go_to()

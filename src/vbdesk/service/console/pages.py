@@ -1,4 +1,4 @@
-"""Answers of the console: HTML from templates, and ways on to another page."""
+"""Console responses: HTML pages from templates, and redirects."""
 
 from datetime import datetime
 from functools import cache
@@ -21,13 +21,13 @@ def _templates() -> Environment:
 
 
 def page(template: str, status: int = 200, headers: dict[str, str] | None = None, **values: Any) -> HTMLResponse:
-    """The page `template` with these values in it, all of them escaped."""
+    """Render the template with these values; all values are escaped."""
     text = _templates().get_template(template).render(values)
     return HTMLResponse(text, status, headers)
 
 
 def go_to(path: str = "", notice: str | None = None) -> RedirectResponse:
-    """Send the browser to another page of the console, which shows the notice of that name."""
+    """Redirect to a console page, which shows the notice of that name."""
     return RedirectResponse(f"{HOME}{path}" + (f"?notice={notice}" if notice else ""), 303)
 
 

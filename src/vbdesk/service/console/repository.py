@@ -14,9 +14,9 @@ from vbdesk.service.kernel.db.jobs import jobs
 def list_use(
     connection: Connection, account_id: str, since: datetime
 ) -> Sequence[Row[date, str | None, str | None, int, int]]:
-    """`(day, job_type, name, analyses, credits)` of what was charged since that moment; days are in UTC.
+    """List `(day, job_type, name, analyses, credits)` charged since `since`; days are in UTC.
 
-    Type and name are None for jobs that were erased: their amounts stay in the ledger.
+    Type and name are None for erased jobs: their amounts stay in the ledger.
     """
     charged_at = credit_entries.c.created_at
     local = charged_at if connection.dialect.name == "sqlite" else sa.func.timezone("UTC", charged_at)

@@ -14,7 +14,7 @@ from vbdesk.service.ports.context import Context
 from vbdesk.service.ports.identity import Credential
 
 _VISITOR_COOKIE = Cookie("vbdesk-visitor")
-"""Ties the sign-in form to the browser. Another cookie than the session's, which a page may be asked for without."""
+"""Ties the sign-in form to the browser. It is separate from the session cookie."""
 
 _WRONG = "The account id or the secret key is not right. Check both."
 
@@ -27,7 +27,7 @@ async def _visitors_form(request: Request) -> dict[str, str]:
 
 @router.get("/console/sign-in")
 def show_sign_in(request: Request, context: CurrentContext, notice: str = "") -> Response:
-    """The form to sign in with."""
+    """Show the sign-in form."""
     return _form(request, context, notice=notice)
 
 
@@ -35,7 +35,7 @@ def show_sign_in(request: Request, context: CurrentContext, notice: str = "") ->
 def sign_in(
     request: Request, context: CurrentContext, fields: Annotated[dict[str, str], Depends(_visitors_form)]
 ) -> Response:
-    """Begin a session for who knows the account's secret key."""
+    """Start a session for the holder of the account's secret key."""
     try:
         check_token(context.secrets, _VISITOR_COOKIE.read(request), fields)
     except FormRefused:

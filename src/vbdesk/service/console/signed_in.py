@@ -1,4 +1,4 @@
-"""What the console's routes ask for: who is signed in, and a form of theirs."""
+"""Dependencies of the console's routes: the signed-in account and its form."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -11,13 +11,13 @@ from vbdesk.service.kernel.errors import RateLimited
 from vbdesk.service.ports.identity import Account
 
 MAX_REQUESTS_PER_WINDOW = 120
-"""What one account may ask of the console within the window; the plan's own limits are for its programs."""
+"""Console requests that one account may make per window. The plan's limits apply to API calls only."""
 
 SESSION_COOKIE = Cookie("vbdesk-console")
 
 
 class SignInNeeded(Exception):
-    """Nobody is signed in; `ended` when somebody was."""
+    """Nobody is signed in; `ended` when a session has ended."""
 
     def __init__(self, *, ended: bool) -> None:
         super().__init__()
@@ -26,12 +26,12 @@ class SignInNeeded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A request of someone who is signed in.
+    """Request of a signed-in account.
 
     Attributes:
-        account: whose console it is.
-        session_token: of the session.
-        form_token: for the forms on the answer.
+        account: the signed-in account.
+        session_token: token of the session.
+        form_token: token for the forms on the response.
     """
 
     account: Account
@@ -61,4 +61,4 @@ async def _own_form(request: Request, context: CurrentContext, visit: CurrentVis
 
 
 OwnForm = Annotated[dict[str, str], Depends(_own_form)]
-"""The fields of a form that a page of this visit has sent."""
+"""Fields of a submitted form; its token has been checked."""

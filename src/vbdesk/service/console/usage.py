@@ -1,4 +1,4 @@
-"""What an account used, day by day and kind by kind, as the ledger charged it."""
+"""Use of an account by day and by kind, as charged in the ledger."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ DAYS = 30
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """Finished analyses and the credits they took."""
+    """Finished analyses and the credits they cost."""
 
     analyses: int
     credits: int
@@ -25,7 +25,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What was analysed for; both None when the jobs were erased since."""
+    """What the analyses were for; both fields are None for erased jobs."""
 
     job_type: JobType | None
     name: str | None
@@ -33,12 +33,12 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The last days.
+    """Use over the last days.
 
     Attributes:
-        by_day: every day, oldest first, also days without use.
+        by_day: every day, oldest first, including days without use.
         by_kind: most credits first.
-        total: all of it.
+        total: sum over all days.
     """
 
     by_day: dict[date, Amount]
@@ -48,7 +48,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Requests of one kind in the last minute, and how many the plan allows."""
+    """Requests of one kind in the last minute, and the plan's limit."""
 
     bucket: Bucket
     used: int
@@ -56,7 +56,7 @@ class Allowance:
 
 
 def read_usage(connection: Connection, account_id: str, now: datetime) -> Usage:
-    """What was charged today and on the days before; days are in UTC."""
+    """Read what was charged today and on the days before; days are in UTC."""
     days = [now.astimezone(UTC).date() - timedelta(days=back) for back in reversed(range(DAYS))]
     since = datetime.combine(days[0], time(), UTC)
     analyses: Counter[date | Kind] = Counter()
@@ -75,7 +75,7 @@ def read_usage(connection: Connection, account_id: str, now: datetime) -> Usage:
 
 
 def read_allowances(context: Context, account: Account) -> list[Allowance]:
-    """How much of the plan's limits is used up in the minute that ends now."""
+    """Read how much of the plan's limits the account used in the last minute."""
     now = context.clock.now()
     return [
         Allowance(bucket, context.rates.counted(account.account_id, bucket.value, now), limit)

@@ -1,4 +1,4 @@
-"""The account's webhook and its deliveries."""
+"""Webhook pages: the account's webhook and its deliveries."""
 
 from typing import Annotated, Any
 from uuid import UUID
@@ -32,13 +32,13 @@ def show_webhook(
     before: Annotated[UUID | None, Query()] = None,
     notice: str = "",
 ) -> Response:
-    """Where finished jobs are reported, and how the reports fared; `before` leads to older ones."""
+    """Show the webhook and its deliveries, older than `before` if given."""
     return _webhook_page(visit, context, before=str(before) if before else None, notice=notice)
 
 
 @router.post("/console/webhook")
 async def set_webhook(visit: CurrentVisit, context: CurrentContext, fields: OwnForm) -> Response:
-    """Set or change the webhook, by the rules of the API."""
+    """Set or change the webhook, by the API's rules."""
     url, secret_key = fields.get("url", "").strip(), fields.get("secret_key", "")
 
     def refuse(**reason: str) -> Response:
@@ -58,7 +58,7 @@ async def set_webhook(visit: CurrentVisit, context: CurrentContext, fields: OwnF
 
 @router.get("/console/webhook/remove")
 def ask_before_removing(visit: CurrentVisit, context: CurrentContext) -> Response:
-    """Ask whether the webhook is to be removed."""
+    """Ask for confirmation before the webhook is removed."""
     with context.database.reading() as connection:
         webhook = WebhookService.of(context).current(connection, visit.account.account_id)
     if webhook is None:
@@ -68,7 +68,7 @@ def ask_before_removing(visit: CurrentVisit, context: CurrentContext) -> Respons
 
 @router.post("/console/webhook/remove")
 def remove_webhook(visit: CurrentVisit, context: CurrentContext, _fields: OwnForm) -> Response:
-    """Report nothing more."""
+    """Remove the webhook."""
     with context.database.writing() as connection:
         WebhookService.of(context).remove(connection, visit.account.account_id)
     return go_to("/webhook", "webhook-removed")
@@ -76,7 +76,7 @@ def remove_webhook(visit: CurrentVisit, context: CurrentContext, _fields: OwnFor
 
 @router.post("/console/webhook/deliveries/{delivery_id}/redeliver")
 def redeliver(delivery_id: UUID, visit: CurrentVisit, context: CurrentContext, _fields: OwnForm) -> Response:
-    """Begin a delivery anew."""
+    """Retry a delivery."""
     try:
         with context.database.writing() as connection:
             WebhookService.of(context).redeliver(connection, visit.account.account_id, str(delivery_id))

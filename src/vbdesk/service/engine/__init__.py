@@ -1,1 +1,1 @@
-"""Running jobs: killable children, the durable engine, time-outs and recovery."""
+"""Job execution: child processes that can be killed, the durable engine, timeouts, recovery."""

@@ -1,4 +1,4 @@
-"""The analysis as a child process runs it: a recording in, a result as JSON out."""
+"""Analysis task of a child process: a recording in, a JSON result out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from vbdesk.signs.stage_timing import Lap, Stopwatch
 
 @dataclass(frozen=True, slots=True)
 class AnalysisRequest:
-    """What goes to the child.
+    """Request sent to the child.
 
     Attributes:
-        plugins: where signs of the lab's own lie.
-        language: of the summary, which a model's result has.
-        norms_file: norms of the site's own; None for those that ship.
+        plugins: location of the site's sign plugins.
+        language: language of the summary in model results.
+        norms_file: the site's norms; None for the built-in ones.
     """
 
     kind: Literal["model", "sign"]
@@ -30,24 +30,24 @@ class AnalysisRequest:
 
 @dataclass(frozen=True, slots=True)
 class Analysed:
-    """What comes back from the child: the result as JSON, and how long each stage of its making took."""
+    """Response of the child: the JSON result and the duration of each stage."""
 
     result: str
     laps: Sequence[Lap] = ()
 
 
 class Analysis(Protocol):
-    """A function at the top level of a module, so that a child can import it by name."""
+    """Top-level function, so that a child can import it by name."""
 
     def __call__(self, recording: BinaryIO, request: AnalysisRequest) -> Analysed:
-        """The result. Raises what it likes: then the job fails."""
+        """Return the result. Any exception fails the job."""
         ...
 
 
 def prepare() -> None:
-    """Import what an analysis needs, and load its tables; its model sessions load with the first recording.
+    """Import what an analysis needs and load its tables; model sessions load with the first recording.
 
-    Imports stand inside functions: the parent passes these by name and must not load any of it itself.
+    The imports are inside functions because the parent passes these by name and must not load them itself.
     """
     import vbdesk.signs.engine
     import vbdesk.voice.decode  # noqa: F401
@@ -55,7 +55,7 @@ def prepare() -> None:
     from vbdesk.voice.blas_threads import one_blas_thread
 
     load_reference_data()
-    with one_blas_thread():  # it looks for the libraries once, where the sandbox lets nobody look
+    with one_blas_thread():  # threadpoolctl searches for libraries once, which the sandbox would forbid
         pass
 
 

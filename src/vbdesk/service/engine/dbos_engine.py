@@ -1,8 +1,8 @@
-"""The durable engine on DBOS, in the same database as the jobs: a job and its place in the queue commit together.
+"""Durable engine on DBOS, in the jobs' database: a job and its queue entry commit together.
 
-A workflow here is one idempotent function of the job id, without DBOS steps: the job's row holds the truth, DBOS only
-sees to it that the function is called until it returns. The application version is a constant, for DBOS leaves
-workflows of other versions alone for ever.
+A workflow is one idempotent function of the job id, without DBOS steps. The job's row is authoritative; DBOS only calls
+the function until it returns. The application version is a constant, because DBOS never runs workflows of other
+versions.
 """
 
 import copy
@@ -24,13 +24,13 @@ APPLICATION_VERSION = "1"
 WORKFLOW = "vbdesk_run_job"
 QUEUE = "vbdesk_jobs"
 POLL_EVERY_S = 0.1
-MAX_RECOVERIES = 1_000_000  # the job's own count of starts decides, not DBOS's
+MAX_RECOVERIES = 1_000_000  # the job's own start counter sets the limit
 STOP_WAIT_S = 2
 PURGE_AT_ONCE = 500
 QUEUE_CONNECTIONS = 3
-ENGINE_CONNECTIONS = 4  # beside one for each job
+ENGINE_CONNECTIONS = 4  # in addition to one for each job
 
-_run: RunJob | None = None  # DBOS finds workflow functions by name in the process; these are what ours calls
+_run: RunJob | None = None  # DBOS finds workflow functions by name in the process; these call it
 _hand_back: RunJob | None = None
 _last_end = -math.inf
 
@@ -54,10 +54,10 @@ def _workflow(job_id: str) -> None:
 
 
 class DbosQueue:
-    """The enqueuing half: enough for a process that only serves the API."""
+    """Enqueues jobs; sufficient for a process that only serves the API."""
 
     def __init__(self, database_url: str) -> None:
-        """Connect, making DBOS's tables first if they are not there."""
+        """Connect, creating DBOS's tables if they are missing."""
         _log_through_ours()
         DBOS.migrate(database_url)
         self._client = DBOSClient(
@@ -65,12 +65,12 @@ class DbosQueue:
             serializer=JSON,
             application_name=APPLICATION,
             system_database_pool_size=QUEUE_CONNECTIONS,
-            retry_connection_errors=False,  # it would hold its caller for as long as the database is away
+            retry_connection_errors=False,  # retries would block the caller until the database is back
         )
 
     @property
     def client(self) -> DBOSClient:
-        """DBOS seen from outside."""
+        """DBOS client."""
         return self._client
 
     def enqueue(self, connection: Connection, job_id: str, queue_tag: int) -> None:
@@ -89,7 +89,7 @@ class DbosQueue:
 
 
 class DbosEngine:
-    """The running half. DBOS allows one of them in a process at a time."""
+    """Runs jobs. DBOS allows one instance per process."""
 
     def __init__(self, database_url: str, queue: DbosQueue, executor_id: str) -> None:
         self._database_url = database_url
@@ -102,7 +102,7 @@ class DbosEngine:
         self._queue.enqueue(connection, job_id, queue_tag)
 
     def start(self, run: RunJob, *, at_once: int) -> None:
-        """Begin to run jobs in this process; first those that this executor left behind."""
+        """Start running jobs, first those that this executor left unfinished."""
         global _run, _hand_back, _last_end
         _run, _hand_back, _last_end = run, self._put_back, -math.inf
         self._at_once = at_once
@@ -127,23 +127,23 @@ class DbosEngine:
         self._limit_claims(dbos)
 
     def pause(self) -> None:
-        """Take no more jobs; those under way go on."""
+        """Stop taking jobs; running jobs continue."""
         self._at_once = 0
 
     def stop(self) -> None:
-        """Run no more jobs; those under way have ended or been handed back before."""
+        """Stop the engine, after running jobs have ended or were handed back."""
         global _run, _hand_back
         nothing_to_note = time.monotonic() - _last_end > STOP_WAIT_S
-        # To wait takes DBOS a second at least; what ended just now is still being noted in the database.
+        # Waiting takes DBOS at least one second. Wait only while a job that just ended is being recorded.
         DBOS.destroy(workflow_completion_timeout_sec=0 if nothing_to_note else STOP_WAIT_S)
         _run = _hand_back = None
 
     def recover(
         self, list_live: Callable[[], Collection[str]], find_forgotten: Callable[[Collection[str]], Collection[str]]
     ) -> int:
-        """Queue again what executors that are not alive left unfinished, and what living ones forgot.
+        """Requeue jobs that dead executors left unfinished and that living executors lost.
 
-        A connection that is lost in the middle of a claim may leave it made: then nobody begins what was claimed.
+        A connection lost during a claim can leave the claim in place without a run.
         """
         client = self._queue.client
         unfinished = client.list_workflows(status="PENDING", queue_name=QUEUE, load_input=False, load_output=False)
@@ -158,7 +158,7 @@ class DbosEngine:
         return len(requeued)
 
     def purge(self, keep: timedelta) -> int:
-        """Forget runs that ended longer ago than `keep`."""
+        """Delete runs that ended longer ago than `keep`."""
         client = self._queue.client
         before = (datetime.now(UTC) - keep).isoformat()
         purged = 0
@@ -178,14 +178,14 @@ class DbosEngine:
                 return purged
 
     def _put_back(self, job_id: str) -> None:
-        """Queue a job again that a run of this process left, at its old place."""
+        """Requeue a job of this process at its old position."""
         try:
             self._queue.client.resume_workflow(job_id, queue_name=QUEUE)
-        except Exception as error:  # whatever it was: once this executor is gone, a sweeper finds the job
+        except Exception as error:  # a sweeper finds the job after this executor is gone
             log.warning("A job could not be handed back (%s); others take it later.", type(error).__name__)
 
     def _check_rows(self, dbos: DBOS) -> None:
-        """Let DBOS run no row that differs from what this service writes. Call it before `_limit_claims`."""
+        """Make DBOS run only rows that match what this service writes. Call it before `_limit_claims`."""
         database = dbos._sys_db
         guard = RowGuard(database, WORKFLOW, self._queue.enqueue)
         claim = database.start_queued_workflows
@@ -197,11 +197,11 @@ class DbosEngine:
         database.start_queued_workflows = claim_sound  # type: ignore[method-assign]
 
     def _limit_claims(self, dbos: DBOS) -> None:
-        """Let this process claim as many jobs as it has slots.
+        """Let this process claim only as many jobs as it has slots.
 
-        WORKAROUND: DBOS 3.4 keeps the limit in the database, one for all executors, and reads it again before every
-        poll (`dbos._queue.queue_worker_thread`), where a lost connection would hold the poll up for a minute. There it
-        is 0, so that nothing is claimed without a limit of the process's own; here it is what this process can take.
+        WORKAROUND: DBOS 3.4 keeps one limit for all executors in the database. It reads the limit before every poll
+        (`dbos._queue.queue_worker_thread`), where a lost connection would delay the poll by a minute. The limit in the
+        database is 0, so a process without its own limit claims nothing; here it is replaced by this process's limit.
         """
         database = dbos._sys_db
         shared = database.get_queue(QUEUE)
@@ -218,10 +218,10 @@ class DbosEngine:
 
 
 def _log_through_ours() -> None:
-    """Let DBOS speak through this process's logging, errors only; by itself it writes to the console."""
+    """Send DBOS errors to this process's log; by default DBOS writes to the console."""
     log = logging.getLogger("dbos")
     for handler in log.handlers[:]:
         log.removeHandler(handler)
-    log.addHandler(logging.NullHandler())  # DBOS adds its own only where there is none
+    log.addHandler(logging.NullHandler())  # DBOS adds its own handler only if there is none
     log.propagate = True
     log.setLevel(logging.ERROR)

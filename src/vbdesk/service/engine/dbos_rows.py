@@ -1,8 +1,8 @@
-"""The rows of DBOS in the database: data, never code.
+"""Protection from malicious DBOS rows: they are data, never code.
 
-DBOS stores values with a label that names their serializer, and obeys the label of the row. Its default serializer is
-pickle, so whoever can write a row could run code in the process that reads it. Here pickle is disabled in the process,
-and a claimed row that this service did not write as it is gets written again from the job table, before DBOS reads it.
+DBOS labels stored values with their serializer and follows the label in the row. Its default serializer is pickle, so
+write access to a row would allow running code in the process that reads it. This module disables pickle in the process.
+A claimed row that differs from what this service wrote is rewritten from the job table before DBOS reads it.
 """
 
 import logging
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class PickleRefused(Exception):
-    """Somebody asked DBOS to read or write a pickle."""
+    """DBOS was asked to read or write a pickle."""
 
 
 def _refuse_pickle(*_: object) -> NoReturn:
@@ -34,9 +34,9 @@ def _refuse_pickle(*_: object) -> NoReturn:
 
 
 def treat_rows_as_data() -> None:
-    """Disable the pickle serializer of DBOS in this process, and the schedules that DBOS reads from the database.
+    """Disable DBOS's pickle serializer and database schedules in this process.
 
-    WORKAROUND: DBOS 3.4 has no settings for these. A serializer of one's own is not enough: DBOS obeys a row's label.
+    WORKAROUND: DBOS 3.4 has no settings for these. A custom serializer is not enough: DBOS follows the row's label.
     """
     for method in ("deserialize", "serialize"):
         setattr(DefaultSerializer, method, _refuse_pickle)
@@ -44,26 +44,26 @@ def treat_rows_as_data() -> None:
 
 
 def _run_no_schedules(*_: object) -> None:
-    """Take the place of the thread that starts workflows by schedules; this service has none."""
+    """Replace the thread that starts scheduled workflows; this service has none."""
 
 
 class RowGuard:
-    """Checks claimed rows, and replaces those that differ from what this service writes."""
+    """Checks claimed rows and replaces those that this service did not write."""
 
     def __init__(self, rows: SystemDatabase, workflow: str, enqueue: Enqueue) -> None:
-        """Prepare.
+        """Create the guard.
 
         Args:
             rows: DBOS's access to its tables.
             workflow: the only workflow that a row may name.
-            enqueue: writes the row of a job anew, in the transaction that it is given.
+            enqueue: writes a new row for a job in the given transaction.
         """
         self._rows = rows
         self._workflow = workflow
         self._enqueue = enqueue
 
     def keep_sound(self, claimed: Sequence[str]) -> list[str]:
-        """The claimed rows that may run, in order. The others are replaced by new rows from the job table."""
+        """Return the claimed rows that may run, in order. Replace the others by new rows from the job table."""
         statuses = self._rows.get_workflow_statuses(list(claimed))
         sound = {status["workflow_uuid"] for status in statuses if self._is_sound(status)}
         unsound = [job_id for job_id in claimed if job_id not in sound]
@@ -72,18 +72,18 @@ class RowGuard:
         return [job_id for job_id in claimed if job_id in sound]
 
     def _is_sound(self, status: WorkflowStatusInternal) -> bool:
-        """Whether the row is exactly what this service writes for its job; nothing of it is deserialized here."""
+        """Return whether the row is exactly what this service writes for its job, without deserializing it."""
         inputs, label = serialize_args((status["workflow_uuid"],), {}, None, JSON)
         found = (status["serialization"], status["inputs"], status["name"], status["class_name"], status["config_name"])
         return found == (label, inputs, self._workflow, None, None) and status["authenticated_roles"] is None
 
     def _replace(self, job_ids: Sequence[str]) -> None:
-        """Delete all that DBOS has about these jobs, and enqueue those that are unfinished at their old places."""
+        """Delete all DBOS rows of these jobs, and enqueue the unfinished ones at their old positions."""
         rows = self._rows
         with rows.engine.begin() as connection:
             rows._apply_caller_schema(connection)
             tables = rows.tables
-            # The first statement writes, so that SQLite never has to turn a reader into a writer.
+            # Write first, so that SQLite never has to upgrade a read transaction.
             for column in (
                 tables.workflow_input.c.workflow_uuid,
                 tables.workflow_output.c.workflow_uuid,

@@ -1,6 +1,6 @@
-"""Places for work that is done before anybody pays for it: shared fairly, and bounded for everyone.
+"""Fair slots for work done before anybody pays: shared between senders, limited for each.
 
-What counts is time, not the number of recordings: a file of some kilobytes may take as long as a thousand others.
+Shares are measured in time, not in recordings: a file of a few kilobytes may take as long as a thousand others.
 """
 
 import asyncio
@@ -14,13 +14,13 @@ from vbdesk.service.kernel.errors import TooMuchRefused
 
 WINDOW_S = 60.0
 REFUSED_S = 30.0
-"""Time that recordings of one sender may take in a window and be refused all the same. A refused recording of usual
-size takes a tenth of a second; three that stall until they are given up use the time up."""
+"""Time in a window that a sender's refused recordings may take. Refusing a recording of usual size takes a tenth of a
+second; three recordings that run into the timeout use up the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """Time that one recording took."""
+    """Time used by one recording."""
 
     ended_at: float
     seconds: float
@@ -29,20 +29,20 @@ class _Use:
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """Somebody who waits for a place."""
+    """A caller that waits for a slot."""
 
     sender: str
     granted: asyncio.Future[None]
 
 
 class FairSlots:
-    """Hands places out: next to the sender who used the least time lately, and to nobody more than a part of them.
+    """Gives the next slot to the sender with the least recent use, up to a limit per sender.
 
-    All methods are called in the event loop.
+    Call all methods in the event loop.
     """
 
     def __init__(self, places: int, of_one_sender: int, monotonic: Callable[[], float] = time.monotonic) -> None:
-        """Prepare; of `places` at most `of_one_sender` are one sender's at any time."""
+        """Create `places` slots, of which one sender gets at most `of_one_sender` at a time."""
         self._free = places
         self._of_one_sender = of_one_sender
         self._monotonic = monotonic
@@ -51,10 +51,10 @@ class FairSlots:
         self._waiting: list[_Waiting] = []
 
     async def take(self, sender: str) -> None:
-        """Wait for a place, to be given back.
+        """Wait for a slot. The caller returns it with `give_back`.
 
         Raises:
-            TooMuchRefused: the sender's time for refused recordings is used up; no place was taken.
+            TooMuchRefused: the sender's time for refused recordings is used up; no slot was taken.
         """
         self._require_time(sender)
         waiting = _Waiting(sender, asyncio.get_running_loop().create_future())
@@ -69,16 +69,16 @@ class FairSlots:
                 self._release(sender)
             raise
         try:
-            self._require_time(sender)  # others of the same sender were refused meanwhile
+            self._require_time(sender)  # other recordings of the sender may have been refused while this one waited
         except TooMuchRefused:
             self._release(sender)
             raise
 
     def give_back(self, sender: str, seconds: float, *, refused: bool) -> None:
-        """Give a place back that was used for so long, for a recording that was refused or not."""
+        """Return a slot that was used for `seconds`, and record whether the recording was refused."""
         self._uses[sender].append(_Use(self._monotonic(), seconds, refused))
         for known in list(self._uses):
-            self._recent(known)  # forgets who used nothing lately
+            self._recent(known)  # removes senders without recent use
         self._release(sender)
 
     def _release(self, sender: str) -> None:
@@ -108,14 +108,14 @@ class FairSlots:
         excess_s = sum(use.seconds for use in refused) - REFUSED_S
         if excess_s < 0:
             return
-        for use in refused:  # oldest first: with which of them does enough leave the window?
+        for use in refused:  # oldest first: find the use whose expiry frees enough time
             excess_s -= use.seconds
             if excess_s < 0:
                 break
         raise TooMuchRefused(max(1, math.ceil(use.ended_at + WINDOW_S - self._monotonic())))
 
     def _recent(self, sender: str) -> deque[_Use] | tuple[()]:
-        """What the sender used in the window that ends now."""
+        """Return the sender's uses in the current window."""
         uses = self._uses.get(sender)
         if uses is None:
             return ()

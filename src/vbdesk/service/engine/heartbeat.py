@@ -1,4 +1,4 @@
-"""The sign of life of a process that runs jobs; a thread of its own, which nothing else may hold up."""
+"""Heartbeat of a process that runs jobs, in its own thread so that nothing blocks it."""
 
 import logging
 import threading
@@ -10,16 +10,16 @@ from vbdesk.service.engine import executors
 from vbdesk.service.engine.shared_clock import SharedTime
 from vbdesk.service.kernel.db.session import Database
 
-BEAT_EVERY_S = 5.0  # each is a write to the disk
+BEAT_EVERY_S = 5.0  # each heartbeat is a write to the disk
 
 log = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """Signs an executor on, says again and again that it lives, and signs it off.
+    """Registers an executor, records its heartbeats and unregisters it.
 
     Attributes:
-        last_beat: when the last heartbeat was written, by `time.monotonic`.
+        last_beat: time of the last heartbeat, by `time.monotonic`.
     """
 
     def __init__(self, database: Database, executor_id: str, slots: int, shared_time: SharedTime) -> None:
@@ -34,26 +34,26 @@ class Heartbeat:
 
     @property
     def taken_for_dead(self) -> bool:
-        """Whether another process has struck this executor out."""
+        """Whether another process has removed this executor as dead."""
         return self._taken_for_dead.is_set()
 
     def start(self) -> None:
-        """Sign on; from now on the executor may take jobs."""
+        """Register; from now on the executor may take jobs."""
         with self._database.writing() as connection:
             executors.sign_on(connection, self._executor_id, self._slots, self._time.now(connection))
         self.last_beat = time.monotonic()
         self._thread.start()
 
     def set_draining(self) -> None:
-        """Let the others know that this executor takes no more jobs."""
+        """Tell other processes that this executor takes no more jobs."""
         try:
             with self._database.writing() as connection:
                 executors.set_draining(connection, self._executor_id)
-        except SQLAlchemyError as error:  # nobody could read it either
+        except SQLAlchemyError as error:  # others cannot read the flag either
             log.warning("That this executor drains cannot be written down (%s).", type(error).__name__)
 
     def beat(self) -> None:
-        """Say once that the executor lives, or learn that it was taken for dead."""
+        """Record one heartbeat, or learn that the executor was removed as dead."""
         with self._database.writing() as connection:
             alive = executors.beat(connection, self._executor_id, self._time.now(connection))
         if alive:
@@ -62,7 +62,7 @@ class Heartbeat:
             self._taken_for_dead.set()
 
     def stop(self) -> None:
-        """Sign off, when nothing of the executor runs any more."""
+        """Unregister, when no job of the executor is running."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -78,5 +78,5 @@ class Heartbeat:
                 self.beat()
             except SQLAlchemyError as error:
                 log.warning("A heartbeat could not be written (%s).", type(error).__name__)
-            except Exception:  # whatever it was, the next must come
+            except Exception:  # the loop must continue after any error
                 log.exception("A heartbeat could not be written.")

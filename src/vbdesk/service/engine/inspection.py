@@ -1,4 +1,4 @@
-"""Looking at submitted recordings in fenced children: whatever a file does to a decoder, the service goes on."""
+"""Inspection of submitted recordings in sandboxed children, so that no file can stop the service."""
 
 import asyncio
 import logging
@@ -14,20 +14,20 @@ from vbdesk.service.ports.audio_inspector import AudioFacts, Refusal, load_decod
 
 AT_ONCE = 4
 AT_ONCE_OF_ONE_SENDER = 2
-"""Recordings of one account looked at together. Its others wait, so that files which stall their children until these
-are ended hold up nobody else. Of all accounts that wait, the one goes on that used the least time lately."""
+"""Recordings of one account inspected at the same time. Its other recordings wait, so files that stall their children
+delay only this account. The waiting account with the least recent use goes next."""
 
-MEMORY_BYTES = 1024**3  # beyond what a child holds when ready; 20 minutes take a quarter of it
-TIMEOUT_S = 10.0  # 20 minutes of AAC take 1.5 s on an idle computer
+MEMORY_BYTES = 1024**3  # in addition to a ready child's memory; 20 minutes take a quarter of it
+TIMEOUT_S = 10.0  # 20 minutes of AAC take 1.5 s on an idle machine
 MAX_TASKS = 100  # a large recording leaves a large heap behind
 
 log = logging.getLogger(__name__)
 
 
 class SandboxedInspector:
-    """Looks at recordings in children with bounded memory and time.
+    """Inspects recordings in children with limited memory and time.
 
-    A file that crashes, bloats or stalls its child counts as unreadable, which to its sender it is.
+    A file that crashes or stalls its child, or exhausts its memory, is reported as unreadable.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class SandboxedInspector:
         self._places = FairSlots(AT_ONCE, AT_ONCE_OF_ONE_SENDER)
 
     async def inspect(self, recording: Recording, sender: str) -> AudioFacts:
-        """Decode the recording as the analysis will. Raises AudioRejected, ProcessingFailed, TooMuchRefused."""
+        """Decode the recording like the analysis. Raises AudioRejected, ProcessingFailed, TooMuchRefused."""
         await self._places.take(sender)
         began = time.monotonic()
 
@@ -54,7 +54,7 @@ class SandboxedInspector:
 
         looking = asyncio.get_running_loop().run_in_executor(self._threads, self._inspect, recording)
         looking.add_done_callback(give_back)
-        return await asyncio.shield(looking)  # a caller that leaves ends no child: its place is taken until then
+        return await asyncio.shield(looking)  # a cancelled caller does not end the child, and its slot stays taken
 
     def close(self) -> None:
         """End the children."""
@@ -66,7 +66,7 @@ class SandboxedInspector:
             with self._slots.borrow() as slot:
                 try:
                     slot.wait_ready()
-                except ChildCrashed as crash:  # before it saw the file
+                except ChildCrashed as crash:  # before it read the file
                     log.error("The process that looks at recordings does not start. %s", crash)
                     raise ProcessingFailed from None
                 seen: AudioFacts | Refusal = slot.run(look_at, timeout_s=self._timeout_s, recording=recording)
@@ -97,4 +97,4 @@ _OUR_FAULTS = frozenset(
         "ModuleNotFoundError",
     }
 )
-"""What a decoder never raises for the sake of a file's content."""
+"""Exceptions that a decoder never raises because of a file's content."""

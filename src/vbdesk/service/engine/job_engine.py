@@ -1,4 +1,4 @@
-"""The port of the durable engine that runs jobs, so that another can take its place."""
+"""Interface of the durable engine that runs jobs, so that it can be replaced."""
 
 from collections.abc import Callable, Collection
 from datetime import timedelta
@@ -7,52 +7,52 @@ from typing import Protocol
 from sqlalchemy import Connection
 
 RunJob = Callable[[str], None]
-"""Runs the job of this id to its end. Safe to call again for the same job, also while another process still does.
+"""Runs the job with this id to its end. Safe to repeat, even while another process runs the same job.
 
 Raises:
-    HandedBack: the process stops; the job is left to whoever comes next.
+    HandedBack: the process stops; another executor continues the job.
 """
 
 
 class HandedBack(BaseException):
-    """A run that ends without an end of its job, because the process stops.
+    """A run ended before its job, because the process stops.
 
-    Not an `Exception`: an engine records exceptions as outcomes, and this is none.
+    Not an `Exception`: an engine would record an exception as the outcome.
     """
 
 
 class JobEngine(Protocol):
-    """Keeps what was enqueued until it was run, whatever process dies."""
+    """Keeps enqueued jobs until they have run, even if processes die."""
 
     def enqueue(self, connection: Connection, job_id: str, queue_tag: int) -> None:
-        """Enqueue the job in the caller's transaction: it is queued exactly when the caller commits.
+        """Enqueue the job in the caller's transaction, so that it is queued exactly when the caller commits.
 
-        Of waiting jobs the one with the lowest `queue_tag` is run next.
+        The waiting job with the lowest `queue_tag` runs next.
         """
         ...
 
     def start(self, run: RunJob, *, at_once: int) -> None:
-        """Begin to run jobs in this process, `at_once` at a time; first those that this executor left behind."""
+        """Start running jobs, `at_once` in parallel; first those that this executor left unfinished."""
         ...
 
     def pause(self) -> None:
-        """Take no more jobs; those under way go on."""
+        """Stop taking jobs; running jobs continue."""
         ...
 
     def stop(self) -> None:
-        """Run no more jobs; those under way have ended or been handed back before."""
+        """Stop the engine, after running jobs have ended or were handed back."""
         ...
 
     def recover(
         self, list_live: Callable[[], Collection[str]], find_forgotten: Callable[[Collection[str]], Collection[str]]
     ) -> int:
-        """Queue again what executors that are not alive left unfinished, and what living ones forgot; how many.
+        """Requeue jobs that dead executors left unfinished and that living executors lost; return the number.
 
-        Who is alive is asked after what is unfinished: an executor lives before it takes a job. `find_forgotten` is
-        told which jobs living executors took, and tells which of them nobody is at.
+        Living executors are listed after the unfinished jobs, because an executor signs on before it takes a job.
+        `find_forgotten` receives the jobs that living executors took and returns those that nobody runs.
         """
         ...
 
     def purge(self, keep: timedelta) -> int:
-        """Forget runs that ended longer ago than `keep`; how many."""
+        """Delete runs that ended longer ago than `keep`; return the number."""
         ...

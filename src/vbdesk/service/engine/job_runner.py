@@ -1,4 +1,4 @@
-"""Running one job: take a slot, analyse, write the end down."""
+"""Job runner: take a slot, analyse, record the outcome."""
 
 import logging
 import threading
@@ -30,10 +30,11 @@ LOOK_EVERY_S = 0.2
 FIRST_RETRY_S = 0.5
 LONGEST_RETRY_S = 30.0
 STORE_PATIENCE = timedelta(hours=24)
-"""Age of a job that fails, because its recording cannot be had, for all that it may be there."""
+"""Maximum age of a job whose recording cannot be fetched, even if it may exist; then the job fails."""
 
 CHILD_PATIENCE_S = 600.0
-"""How long a job waits, uncounted, for a computer on which no child gets ready: others have time to take it over."""
+"""How long a job waits for a child when none becomes ready; the wait is not counted as a start. In this time another
+machine can take the job."""
 
 DATABASE_AWAY = (OperationalError, InterfaceError, TimeoutError)
 
@@ -43,20 +44,20 @@ log = logging.getLogger(__name__)
 
 
 class HeldElsewhere(Exception):
-    """Another executor, alive as far as anyone knows, is at the job."""
+    """Another executor, which is believed to be alive, holds the job."""
 
 
 class NoChildStarts(Exception):
-    """The computer cannot start what analyses; that is no fault of the job."""
+    """This machine cannot start an analysis process; the job is not at fault."""
 
 
 WAITED_FOR = (SQLAlchemyError, StoreUnavailable, HeldElsewhere, NoChildStarts)
-"""Faults that end by themselves or by somebody's hand; a full disk is one more."""
+"""Temporary faults, or faults that an operator fixes; a full disk is another."""
 
 
 @dataclass
 class _Attempt:
-    """A job being tried, since when, and the hold on it that the latest start gave."""
+    """Current attempt at a job: its start time and its latest hold."""
 
     job_id: str
     began: float = field(default_factory=time.monotonic)
@@ -64,10 +65,10 @@ class _Attempt:
 
 
 class JobRunner:
-    """Runs jobs in the slots of this process; `run` is what the engine calls, from as many threads as it likes.
+    """Runs jobs in the slots of this process; the engine calls `run` from any number of threads.
 
     Attributes:
-        children_start: whether the newest child became ready, as far as one was wanted.
+        children_start: whether the newest child process became ready, if one was needed.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class JobRunner:
         self._idle = threading.Condition()
 
     def run(self, job_id: str) -> None:
-        """Run the job to its end, through crashes of the child and outages of the database and the store.
+        """Run the job to its end; retry after child crashes and outages of the database or the store.
 
         Raises:
             HandedBack: this process stops first.
@@ -107,7 +108,7 @@ class JobRunner:
                 self._idle.notify_all()
 
     def drain(self, grace_s: float, haste: threading.Event) -> None:
-        """Take no new job, and wait for those under way, until the grace or `haste` ends that."""
+        """Stop taking jobs and wait for running ones, until the grace period ends or `haste` is set."""
         self._stopping.set()
         ends_at = time.monotonic() + grace_s
         with self._idle:
@@ -115,7 +116,7 @@ class JobRunner:
                 self._idle.wait(LOOK_EVERY_S)
 
     def stop(self) -> None:
-        """Take no new job; end the children of those under way and hand them back."""
+        """Stop taking jobs, end the children of running jobs and hand the jobs back."""
         self._stopping.set()
         self._closing.set()
         self._slots.close()
@@ -144,7 +145,7 @@ class JobRunner:
                 return
 
     def _try(self, attempt: _Attempt) -> bool:
-        """One start of the job; whether that ended it."""
+        """Start the job once; return whether that ended it."""
         job_id = attempt.job_id
         with self._slots.borrow() as slot:
             try:
@@ -155,7 +156,7 @@ class JobRunner:
                 log.error("The analysis process ends before it is ready. %s", crash)
                 if time.monotonic() - attempt.began < self._child_patience_s:
                     raise NoChildStarts from None
-                # Counts, lest it be tried for ever.
+                # Count this start, so that retries are limited.
                 return self._start(attempt) is None and self._conclude(job_id)
             run = self._start(attempt)
             if run is None:
@@ -164,7 +165,7 @@ class JobRunner:
                 return self._try_to_end(attempt, run, slot, stages)
 
     def _try_to_end(self, attempt: _Attempt, run: Run, slot: Slot, stages: RunStages) -> bool:
-        """Analyse and write the end down; whether that ended the job."""
+        """Analyse and record the outcome; return whether that ended the job."""
         job_id = attempt.job_id
         try:
             analysed = self._analyse(slot, run, stages)
@@ -194,11 +195,11 @@ class JobRunner:
         return True
 
     def _is_too_old(self, run: Run, fault: StoreUnavailable) -> bool:
-        """Whether the job has waited for its recording for too long; for disk space it waits as long as it takes."""
+        """Return whether the job has waited too long for its recording; waits for disk space have no limit."""
         return not isinstance(fault, StoreFull) and self._context.clock.now() - run.created_at > STORE_PATIENCE
 
     def _record(self, change: Callable[Concatenate[Connection, P], None], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Write down how a run ended, as soon as the database lets us: it should not have run in vain."""
+        """Record how a run ended; retry while the database is away, so that the run is not lost."""
         pauses = _growing_pauses()
         while True:
             try:
@@ -238,18 +239,18 @@ class JobRunner:
         return analysed
 
     def _conclude(self, job_id: str) -> bool:
-        """Nothing is left to analyse; an analysis that was set aside may have its turn now. Raises HeldElsewhere."""
+        """Conclude a job without further analysis; settle it if its analysis was set aside. Raises HeldElsewhere."""
         row = self._require_over(job_id)
         if row is not None and row.analysis is not None:
             self._record(self._histories.settle, [row.history_key])
         return True
 
     def _require_over(self, job_id: str) -> Row[Any] | None:
-        """The job, if there still is one, as its analysis ended.
+        """Return the job if it exists and its analysis has ended.
 
         Raises:
-            HeldElsewhere: it has not ended. What this run found did not count then; and whoever has the job may yet
-                hand it back, so that this call, by which the engine knows of it, must not end before.
+            HeldElsewhere: the analysis has not ended, so this run's result was not counted. The holder may still hand
+                the job back, and the engine knows it through this call only. So this call must not end before the job.
         """
         with self._context.database.reading() as connection:
             row = repository.find(connection, job_id)

@@ -1,4 +1,4 @@
-"""Leases: which of several processes does a task that one must do for all."""
+"""Leases: one of several processes runs a task for all."""
 
 from datetime import datetime, timedelta
 
@@ -9,7 +9,7 @@ from vbdesk.service.kernel.db.jobs import leases
 from vbdesk.service.kernel.db.upsert import insert_into
 
 DURATION = timedelta(seconds=30)
-"""Longer than the holder takes between two renewals; how long the task may rest when the holder dies."""
+"""Longer than the time between two renewals; if the holder dies, the task pauses for this long."""
 
 
 def take(connection: Connection, task: str, holder: str, now: datetime) -> bool:
@@ -22,5 +22,5 @@ def take(connection: Connection, task: str, holder: str, now: datetime) -> bool:
 
 
 def give_up(connection: Connection, task: str, holder: str) -> None:
-    """Let another take the task at once."""
+    """Release the lease, so that another process can take it at once."""
     connection.execute(sa.delete(leases).where(leases.c.task == task, leases.c.holder == holder))

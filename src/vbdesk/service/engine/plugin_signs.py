@@ -1,4 +1,4 @@
-"""Which signs of a lab's own this service offers: found once, as it starts, in a child that may come to grief."""
+"""Sign plugins that this service offers, discovered once at start in a child that may crash."""
 
 import logging
 from importlib.metadata import entry_points
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 def offered_signs(settings: Settings) -> dict[str, TimeScale]:
-    """Time scale of each sign of a lab's own that can be read, by name. What cannot is told to the log."""
+    """Return the time scale of each readable sign plugin, by name; log the others."""
     source = settings.plugin_source
     if not _anything_to_load(source):
         return {}
@@ -42,11 +42,11 @@ def offered_signs(settings: Settings) -> dict[str, TimeScale]:
 
 
 def prepare() -> None:
-    """Nothing to import ahead: the one task imports what it needs."""
+    """Do nothing: the only task does its own imports."""
 
 
 def find(source: PluginSource) -> Found:
-    """Time scale of those that work, by name, and place and reason of those that do not."""
+    """Return the time scales of working plugins by name, and the location and error of the others."""
     from vbdesk.signs.plugins.discovery import load_plugins
 
     signs = load_plugins(source)

@@ -1,4 +1,4 @@
-"""How long the queue is, and who works on it: what autoscaling and operators look at."""
+"""Queue length and executors, for autoscaling and operators."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,17 +13,17 @@ from vbdesk.service.kernel.db.jobs import executors, jobs
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """The queue at one moment.
+    """Snapshot of the queue.
 
     Attributes:
-        waiting: jobs that no process is at.
-        waiting_audio_s: how much was recorded for them.
-        oldest_wait_s: how long the oldest of them has waited; 0 when none waits.
-        running: jobs that a process is at.
-        set_aside: jobs that are analysed and wait for earlier ones of their group.
-        executors: processes that run jobs and are alive.
-        draining: those of them that take no new job.
-        slots: analyses that they can run at once, those that drain left out.
+        waiting: jobs that no process runs.
+        waiting_audio_s: length of their recordings.
+        oldest_wait_s: waiting time of the oldest; 0 when none waits.
+        running: jobs that a process runs.
+        set_aside: analysed jobs that wait for earlier jobs of their group.
+        executors: living processes that run jobs.
+        draining: executors that take no new jobs.
+        slots: analyses that executors can run in parallel, without draining ones.
     """
 
     waiting: int
@@ -37,10 +37,10 @@ class QueueState:
 
 
 def read_queue_state(connection: Connection, now: datetime) -> QueueState:
-    """Look at the queue; every query keeps to unfinished jobs and living executors."""
+    """Read the queue; each query covers unfinished jobs and living executors only."""
     set_aside = jobs.c.analysis.is_not(None)
     running = jobs.c.executor_id.is_not(None)
-    waiting = ~set_aside & ~running  # those that were handed back too
+    waiting = ~set_aside & ~running  # includes jobs that were handed back
     found = connection.execute(
         sa.select(
             sa.func.count().filter(waiting).label("waiting"),

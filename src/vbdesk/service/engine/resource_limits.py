@@ -1,4 +1,4 @@
-"""What a child process may take of this computer."""
+"""Resource limits of a child process."""
 
 import sys
 from pathlib import Path
@@ -9,16 +9,16 @@ MEMORY_SIZE = Path("/proc/self/statm")
 
 
 def limit_resources(memory_bytes: int | None) -> bool:
-    """Bound this process's memory, and let no crash write what is in it to the disk.
+    """Limit this process's memory, and disable core dumps, which would write its memory to the disk.
 
-    Past the limit an allocation fails, which Python code sees as `MemoryError` and native code rarely survives. Windows
-    has no such limit and macOS does not keep it: there only time bounds a task.
+    Past the limit an allocation fails: Python code sees `MemoryError`, native code usually crashes. Windows has no such
+    limit and macOS does not enforce it: there only a timeout limits a task.
 
     Args:
-        memory_bytes: how much more it may take than it has now; None does not bound it.
+        memory_bytes: memory in addition to current use; None sets no limit.
 
     Returns:
-        Whether the memory is bounded from now on.
+        Whether the memory is limited from now on.
     """
     if sys.platform == "win32":
         return False
@@ -31,6 +31,6 @@ def limit_resources(memory_bytes: int | None) -> bool:
     limit = pages * resource.getpagesize() + memory_bytes
     _, hard_limit = resource.getrlimit(resource.RLIMIT_AS)
     if hard_limit != resource.RLIM_INFINITY and hard_limit < limit:
-        return True  # somebody has set a lower one
+        return True  # a lower limit is already set
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     return True

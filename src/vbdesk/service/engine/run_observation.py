@@ -1,4 +1,4 @@
-"""What one run of a job tells: its stages as metrics and as spans of the trace that its submit began."""
+"""Observation of one run of a job: stages as metrics and as spans of the submit's trace."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -24,12 +24,12 @@ class RunStages:
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
-        """Time the block."""
+        """Time the block as a stage."""
         with self._seconds.labels(stage).time(), traced(self._tracer, stage):
             yield
 
     def add(self, laps: Iterable[Lap], began_ns: int) -> None:
-        """Take over what a child timed, whose stopwatch began at that moment, in nanoseconds since 1970."""
+        """Add stages timed by a child that started at this moment, in nanoseconds since 1970."""
         for lap in laps:
             self._seconds.labels(lap.stage).observe(lap.seconds)
             starts_ns = began_ns + int(lap.began_s * _NS)
@@ -39,7 +39,7 @@ class RunStages:
 
 @contextmanager
 def observed_run(context: Context, run: Run) -> Iterator[RunStages]:
-    """Around one start of a job, from the moment it is ours to the moment it is not."""
+    """Observe one start of a job, while this process holds it."""
     metrics = context.metrics
     metrics.job_starts.inc()
     waited_s = max(0.0, (context.clock.now() - run.created_at).total_seconds())

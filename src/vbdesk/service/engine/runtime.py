@@ -1,4 +1,4 @@
-"""Everything of a serving process that works in the background, started and stopped as one."""
+"""All background work of a serving process, started and stopped together."""
 
 import threading
 
@@ -15,14 +15,14 @@ from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
 
 EMBEDDED_EXECUTOR = "local-0"
-"""Always the same for the one process that owns a data folder: at its next start it takes up what it left."""
+"""Constant for the only process that owns a data folder: after a restart it continues its own jobs."""
 
 MEMORY_BYTES = 3 * 1024**3
-"""What one analysis may take beyond the loaded models; the longest recording takes a seventh of it."""
+"""Memory of one analysis in addition to the loaded models; the longest recording takes a seventh of it."""
 
 
 class Runtime:
-    """Slots, engine, heartbeat, sweeper and delivery worker."""
+    """Slots, engine, heartbeat, sweeper and delivery worker of a process."""
 
     def __init__(
         self,
@@ -34,15 +34,15 @@ class Runtime:
         analysis: Analysis = analyse_file,
         prepare_child: Prepare = prepare,
     ) -> None:
-        """Nothing runs before `start`.
+        """Create without starting anything.
 
         Args:
-            context: what the service leans on.
-            queue: the context's queue, which its owner closes.
-            workers: analyses at once; 0 leaves them to other processes.
-            executor_id: name of this process among those that run jobs.
-            analysis: what a child does with a recording.
-            prepare_child: what a child does once, before its first recording.
+            context: dependencies of the service.
+            queue: the context's queue; its owner closes it.
+            workers: parallel analyses; 0 leaves them to other processes.
+            executor_id: name of this executor.
+            analysis: task of a child, applied to each recording.
+            prepare_child: runs once in each child, before its first recording.
         """
         self._context = context
         self._workers = workers
@@ -63,27 +63,27 @@ class Runtime:
 
     @property
     def executor_id(self) -> str:
-        """Name of this process among those that run jobs."""
+        """Name of this executor."""
         return self._executor_id
 
     @property
     def taken_for_dead(self) -> bool:
-        """Whether others have given its jobs away; it should be stopped, and another started."""
+        """Whether this executor was removed as dead; stop it and start another."""
         return self._heartbeat.taken_for_dead
 
     @property
     def engine_launched(self) -> bool:
-        """Whether jobs are taken."""
+        """Whether the engine takes jobs."""
         return self._launched
 
     @property
     def last_beat(self) -> float | None:
-        """When the last heartbeat was written, by `time.monotonic`."""
+        """Time of the last heartbeat, by `time.monotonic`."""
         return self._heartbeat.last_beat
 
     @property
     def children_start(self) -> bool:
-        """Whether the newest child became ready, as far as one was wanted."""
+        """Whether the newest child process became ready, if one was needed."""
         return self._runner is not None and self._runner.children_start
 
     def start(self) -> None:
@@ -101,7 +101,7 @@ class Runtime:
             self._launched = True
 
     def drain(self, grace_s: float, haste: threading.Event) -> None:
-        """Take no new job and wait for those under way, until the grace or `haste` ends that; then `stop`."""
+        """Stop taking jobs, wait for running ones until the grace period ends or `haste` is set; then call `stop`."""
         if self._runner is None:
             return
         self._launched = False
@@ -110,7 +110,7 @@ class Runtime:
         self._runner.drain(grace_s, haste)
 
     def stop(self) -> None:
-        """Hand back the jobs under way, then stop everything."""
+        """Hand back the running jobs, then stop everything."""
         if self._runner is not None:
             self._runner.stop()
             self._engine.stop()

@@ -1,8 +1,8 @@
-"""The sandbox of a child that decodes or analyses: a decoder that a file has taken over finds nothing in it.
+"""Sandbox of a child that decodes or analyses, so that a compromised decoder can do no harm.
 
-On Linux, without root: Landlock limits which files the child may read, and a seccomp filter refuses sockets, programs,
-writes to files and reaching for other processes. Where the kernel lacks one of them the child has the other alone;
-`offered` says which there are. Other systems offer nothing of the kind to an ordinary process.
+Works on Linux without root. Landlock limits which files the child may read. A seccomp filter refuses sockets, programs,
+file writes and access to other processes. If the kernel lacks one of them, the child gets only the other; `offered`
+says which exist. Other systems offer no such sandbox to an ordinary process.
 """
 
 import ctypes
@@ -30,20 +30,20 @@ LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 4
 LANDLOCK_CREATE_RULESET_VERSION = 1
 LANDLOCK_RULE_PATH_BENEATH = 1
 LANDLOCK_READ_FILE, LANDLOCK_READ_DIR = 1 << 2, 1 << 3
-LANDLOCK_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}  # how many there are since this version
+LANDLOCK_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}  # number of rights, by first version
 LANDLOCK_TCP = 0b11  # bind and connect, since version 4
-LANDLOCK_SCOPES = 0b11  # abstract sockets and signals of others, since version 6
+LANDLOCK_SCOPES = 0b11  # abstract sockets and signals to other processes, since version 6
 
 SECCOMP_SET_MODE_FILTER = 1
 SECCOMP_FILTER_FLAG_TSYNC = 1
 KILL_PROCESS, REFUSE, ALLOW = 0x8000_0000, 0x0005_0000, 0x7FFF_0000
-LOAD, EQUAL, ANY_BIT, RETURN = 0x20, 0x15, 0x45, 0x06  # BPF instructions on 32 bits
-NUMBER_AT, ARCHITECTURE_AT, ARGUMENTS_AT = 0, 4, 16  # in struct seccomp_data
-OTHER_ABI = 0x4000_0000  # numbers of x32, which would get around the filter
+LOAD, EQUAL, ANY_BIT, RETURN = 0x20, 0x15, 0x45, 0x06  # 32-bit BPF instructions
+NUMBER_AT, ARCHITECTURE_AT, ARGUMENTS_AT = 0, 4, 16  # offsets in struct seccomp_data
+OTHER_ABI = 0x4000_0000  # x32 system call numbers, which would bypass the filter
 CLONE_THREAD = 0x0001_0000
-TIOCSTI = 0x5412  # puts characters into a terminal, as if they were typed
+TIOCSTI = 0x5412  # inserts characters into a terminal as if typed
 
-KEPT_ON_WINDOWS = ("SYSTEMROOT", "WINDIR")  # Windows looks there for the libraries that an import needs
+KEPT_ON_WINDOWS = ("SYSTEMROOT", "WINDIR")  # Windows needs these to find libraries on import
 
 SYSTEM_FILES = (
     "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/localtime",
@@ -55,10 +55,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """What this computer offers for a sandbox.
+    """Sandbox features of this machine.
 
     Attributes:
-        landlock: version of Landlock; 0 where there is none.
+        landlock: Landlock version; 0 if there is none.
         seccomp: whether system calls can be filtered.
     """
 
@@ -67,12 +67,12 @@ class Offered:
 
     @property
     def complete(self) -> bool:
-        """Whether a child can be kept from files, the network and other programs."""
+        """Whether all of files, network and other programs can be denied to a child."""
         return self.landlock > 0 and self.seccomp
 
     @property
     def sentence(self) -> str:
-        """What a child that reads recordings can be kept from, for people."""
+        """Describe for people what can be denied to a child that reads recordings."""
         if self.complete:
             return "The processes that read recordings are kept from files, the network and other programs."
         if self.seccomp:
@@ -92,7 +92,7 @@ class Offered:
 
 
 def offered() -> Offered:
-    """Ask the system what it offers."""
+    """Query the sandbox features of the system."""
     if sys.platform != "linux":
         return Offered(0, seccomp=False)
     libc = ctypes.CDLL(None, use_errno=True)
@@ -103,20 +103,20 @@ def offered() -> Offered:
 
 @cache
 def warn_once() -> None:
-    """Tell the log what is missing on this computer, if anything is."""
+    """Log once which sandbox features this machine lacks."""
     has = offered()
     if not has.complete:
         log.warning("%s", has.sentence)
 
 
 def enter(readable: Sequence[Path]) -> None:
-    """Put this process into the sandbox for good. Call it while the process has one thread.
+    """Put this process into the sandbox permanently. Call it while the process has one thread.
 
     Args:
-        readable: files and folders that it may read, beside the program itself.
+        readable: files and folders that it may read, in addition to the program itself.
 
     Raises:
-        OSError: the system refuses something that it offers.
+        OSError: the system refuses a feature that it offers.
     """
     has = offered()
     _empty_environment()
@@ -131,7 +131,7 @@ def enter(readable: Sequence[Path]) -> None:
 
 
 def _empty_environment() -> None:
-    """Forget every variable, also in the memory that the system shows as /proc/self/environ."""
+    """Clear all environment variables, also in the memory shown as /proc/self/environ."""
     for name in [name for name in os.environ if name not in KEPT_ON_WINDOWS]:
         del os.environ[name]
     if sys.platform != "linux":
@@ -143,9 +143,9 @@ def _empty_environment() -> None:
 
 
 def _program_files() -> list[Path]:
-    """What imports need: the interpreter, the installed packages and the libraries of the system.
+    """List what imports need: the interpreter, the installed packages and the system libraries.
 
-    The current directory is not part of it, though Python searches it: it may be the data folder of the service.
+    The current directory is excluded, though Python searches it: it may be the service's data folder.
     """
     places = [sys.executable, sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), *site.getsitepackages()]
     here = Path.cwd()
@@ -169,7 +169,7 @@ def _restrict_files(libc: ctypes.CDLL, version: int, readable: Iterable[Path]) -
 def _let_read(libc: ctypes.CDLL, rules: int, path: Path) -> None:
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except OSError:  # what is not there needs no right
+    except OSError:  # a missing file needs no right
         return
     try:
         right = LANDLOCK_READ_FILE | (LANDLOCK_READ_DIR if path.is_dir() else 0)
@@ -191,7 +191,7 @@ def _filter_system_calls(libc: ctypes.CDLL, architecture: Architecture) -> None:
 
 
 def _instructions(architecture: Architecture, own_pid: int) -> Iterable[bytes]:
-    """The filter: refuse what is listed, allow the rest. A test that fails jumps over what stands behind it."""
+    """Build the filter: refuse listed calls, allow the rest. A failed comparison skips its own instructions."""
     writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
     conditions = {  # argument, test, value, whether to refuse the call if the test is true
         "clone": (0, ANY_BIT, CLONE_THREAD, False),

@@ -1,4 +1,4 @@
-"""The time that the processes of one database agree upon."""
+"""Clock shared by the processes of one database."""
 
 from datetime import UTC, datetime
 from typing import Protocol
@@ -10,28 +10,28 @@ from vbdesk.service.kernel.clock import Clock
 
 
 class SharedTime(Protocol):
-    """What heartbeats and leases are measured by."""
+    """Clock for heartbeats and leases."""
 
     def now(self, connection: Connection) -> datetime:
-        """The present as an aware datetime in UTC."""
+        """Return the current time as an aware datetime in UTC."""
         ...
 
 
 class DatabaseTime:
-    """The clock of a PostgreSQL server: those of the machines around it differ, and who is late must not look dead."""
+    """PostgreSQL server's clock: machine clocks differ, and a slow clock must not make an executor look dead."""
 
     def now(self, connection: Connection) -> datetime:
-        """The present, also in the middle of a transaction."""
+        """Return the current time, not the transaction's start."""
         now: datetime = connection.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
         return now.astimezone(UTC)
 
 
 class ProcessTime:
-    """This process's own clock, where one process serves a folder."""
+    """This process's clock, for a folder that one process serves."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     def now(self, connection: Connection) -> datetime:
-        """The present."""
+        """Return the current time."""
         return self._clock.now()

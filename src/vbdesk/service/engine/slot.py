@@ -1,18 +1,17 @@
-"""A slot: one child process that runs one task at a time and can be ended at any moment.
+"""Slot: one child process that runs one task at a time and can be killed at any moment.
 
-Time-outs must hold even for native code that never gives the interpreter back, and a crash of native code must take
-nothing else down. Both need a process of its own behind a pipe of its own; a shared pool can lose more than the guilty
-task when one child dies.
+Timeouts must work even for native code that never releases the interpreter. A crash of native code must not affect
+anything else. Both need a separate process with its own pipe: in a shared pool, one crash can lose other tasks too.
 
-On Linux children are forked from a warm process that has imported what tasks need (see `warm`): a child is there within
-milliseconds, so none waits idle, and what was imported is in memory once. Elsewhere forking is not safe: there every
-slot keeps a child that has imported all of it by itself.
+On Linux, children are forked from a warm process that has imported what tasks need (see `warm_imports`). A child starts
+within milliseconds, so none waits idle, and imported modules are in memory once. On other systems forking is not safe:
+every slot keeps a child with its own imports.
 
-A child gets a recording as an open descriptor, or as bytes where descriptors cannot be handed over. One that lies
-encrypted on the disk is decrypted here, into memory: the child has neither the key nor a file.
+A child gets a recording as an open descriptor, or as bytes where descriptors cannot be passed. A recording encrypted on
+the disk is decrypted here, into memory: the child has neither the key nor a file.
 
-A child answers in JSON, which is checked against the return type of its task. A file that takes a child over can make
-it answer anything, and to unpickle the answer would run code here. What goes to a child is pickled: it comes from here.
+A child answers in JSON, which is checked against the return type of its task. A malicious file could control the
+answer, and unpickling it would run code here. Requests to a child are trusted and pickled.
 """
 
 import ctypes
@@ -42,7 +41,7 @@ from pydantic import TypeAdapter, ValidationError
 from vbdesk.service.engine.resource_limits import limit_resources
 from vbdesk.service.engine.sandbox import enter
 
-if TYPE_CHECKING:  # children import this module, and need nothing of encryption
+if TYPE_CHECKING:  # children import this module and do not need encryption
     from vbdesk.service.encryption.recording_files import Recording
 
 FORKS = sys.platform == "linux"
@@ -54,14 +53,14 @@ START_PAUSE_S = 0.5
 END_LIMIT_S = 5.0
 MAX_TASKS = 200
 IDLE_S = 20.0
-LEAVES_AFTER_S = IDLE_S + 10.0  # by itself; much later than it is still given a task, so that none is lost with it
+LEAVES_AFTER_S = IDLE_S + 10.0  # automatically; well after its last possible task, so that no task is lost
 PR_SET_PDEATHSIG = 1
 ORPHANED = 99
-READY, SUCCEEDED, FAILED = b"r", b"+", b"-"  # the first byte of what a child says
+READY, SUCCEEDED, FAILED = b"r", b"+", b"-"  # first byte of a child's message
 LARGEST_ANSWER_BYTES = 64 * 1024**2
 FAILURE: TypeAdapter[tuple[str, str]] = TypeAdapter(tuple[str, str])
 CLASS_NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
-LONGEST_TEMPORARY_FOLDER = 70  # bytes, so that a socket below it keeps to the 107 that Linux allows
+LONGEST_TEMPORARY_FOLDER = 70  # bytes, so that a socket path below it stays within Linux's limit of 107
 
 _COPY_BYTES = 1024 * 1024
 
@@ -76,15 +75,15 @@ Prepare = Callable[[], None]
 
 
 class SlotError(Exception):
-    """A task that gave no result."""
+    """Task without a result."""
 
 
 class TaskTimedOut(SlotError):
-    """The task was ended because its time was over."""
+    """The task was killed after its timeout."""
 
 
 class ChildCrashed(SlotError):
-    """The child died under the task, or before it."""
+    """The child died during the task or before it."""
 
     def __init__(self, exit_code: int | None) -> None:
         super().__init__(f"The analysis process ended with code {exit_code}.")
@@ -100,7 +99,7 @@ class TaskFailed(SlotError):
 
 
 class SlotClosed(SlotError):
-    """The slot was closed while the task ran, or before it."""
+    """The slot was closed during the task or before it."""
 
 
 @dataclass(slots=True)
@@ -129,7 +128,7 @@ class _Child:
 
 
 class Slot:
-    """One supervised child at a time, replaced whenever it was ended, has crashed or is worn out."""
+    """One supervised child at a time, replaced after a kill, a crash or its last task."""
 
     def __init__(
         self,
@@ -140,14 +139,14 @@ class Slot:
         idle_s: float = IDLE_S,
         readable: Sequence[Path] = (),
     ) -> None:
-        """Get ready for the first task.
+        """Create without starting a child.
 
         Args:
-            prepare: run once in every new child: imports, which a warm process may have done already.
-            memory_bytes: what a task may take beyond what the prepared child holds, where the system can bound it.
-            max_tasks: after so many tasks a child is replaced, lest memory creep.
-            idle_s: for how long a forked child waits for its next task, `IDLE_S` at most.
-            readable: files and folders that tasks may read, beside the program itself.
+            prepare: runs once in every new child: imports, which a warm process may have done already.
+            memory_bytes: memory of a task in addition to the prepared child's, where the system can limit it.
+            max_tasks: tasks after which a child is replaced, to limit memory growth.
+            idle_s: how long a forked child waits for its next task, `IDLE_S` at most.
+            readable: files and folders that tasks may read, in addition to the program itself.
         """
         self._readable = readable
         self._prepare = prepare
@@ -163,10 +162,10 @@ class Slot:
             self._child = self._start()
 
     def wait_ready(self) -> None:
-        """Wait until there is a prepared child, so that this does not count as a task's time.
+        """Wait for a prepared child, so that its start does not count towards a task's timeout.
 
         Raises:
-            ChildCrashed: it died on the way.
+            ChildCrashed: it died during its start.
             SlotClosed: the slot was closed.
         """
         with self._busy:
@@ -176,13 +175,13 @@ class Slot:
         """Run `task(*args)` in the child; all of them must pickle.
 
         Args:
-            task: says what it returns: that is what its answer must be.
-            args: for the task.
-            timeout_s: for how long it may run.
-            recording: what the task gets, open to read, before the other arguments. The child may open no file.
+            task: function whose return annotation the answer must match.
+            args: arguments of the task.
+            timeout_s: how long it may run.
+            recording: passed to the task, open for reading, as first argument. The child may open no file.
 
         Raises:
-            TaskTimedOut: not finished within `timeout_s`; the child is gone.
+            TaskTimedOut: not finished within `timeout_s`; the child was killed.
             ChildCrashed: the child died.
             TaskFailed: the task raised.
             SlotClosed: `close` was called.
@@ -201,18 +200,18 @@ class Slot:
                 raise self._lost(child) from None
 
     def close(self) -> None:
-        """End the child at once, whatever it does. Call it once."""
+        """Kill the child at once. Call it once."""
         self._closing.set()
-        child = self._child  # one that starts after this line finds the slot closing
+        child = self._child  # a child that starts after this line finds the slot closing
         if child is not None:
-            child.kill()  # a running task sees its child die and lets go of the lock
+            child.kill()  # a running task sees its child die and releases the lock
         with self._busy:
             if self._child is not None:
                 self._child.end()
 
     def _ready_child(self) -> _Child:
         child = None if self._closing.is_set() else self._live_child()
-        if child is None or self._closing.is_set():  # again: `close` looks for a child before it waits
+        if child is None or self._closing.is_set():  # check again: `close` looks for a child before it waits
             raise SlotClosed("The service is stopping.")
         if not child.ready:
             try:
@@ -254,7 +253,7 @@ class Slot:
         return answer
 
     def _read(self, child: _Child) -> tuple[bytes, bytes]:
-        """Read what a child says: the kind and the content. It may begin an answer and never finish it."""
+        """Read a message of the child: kind and content. The child may never finish its message."""
         watchdog = threading.Timer(END_LIMIT_S, child.kill)
         watchdog.start()
         try:
@@ -264,7 +263,7 @@ class Slot:
         return said[:1], said[1:]
 
     def _lost(self, child: _Child) -> SlotError:
-        """What to raise for a child that is gone."""
+        """Return the exception for a child that is gone."""
         if self._closing.is_set():
             return SlotClosed("The service is stopping.")
         return ChildCrashed(self._discard(child))
@@ -281,7 +280,7 @@ class Slot:
             process = CONTEXT.Process(target=_serve, args=arguments, name="vbdesk-slot", daemon=True)
             try:
                 process.start()
-            except (OSError, EOFError):  # the warm process is dying; once it is dead, another is started
+            except (OSError, EOFError):  # the warm process is dying; another is started when it is dead
                 ours.close()
                 self._closing.wait(START_PAUSE_S)
             else:
@@ -292,14 +291,14 @@ class Slot:
 
 
 def tame_libraries() -> None:
-    """Settings that numerical libraries read when they are imported, which must happen after this."""
+    """Set variables that numerical libraries read on import. Call it before importing them."""
     for library in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(library, "1")  # parallel across slots, not inside one
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # onnxruntime would report to its maker, from a thread of its own
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # onnxruntime would send telemetry from its own thread
 
 
 def _serve(pipe: Connection, prepare: Prepare, memory_bytes: int | None, readable: Sequence[Path]) -> None:
-    """The child: announce readiness, then answer one task after the other until the pipe closes."""
+    """Run in the child: report readiness, then run tasks until the pipe closes."""
     _die_with_the_service()
     for interrupt in (signal.SIGINT, signal.SIGTERM):  # the parent decides when this ends
         signal.signal(interrupt, signal.SIG_IGN)
@@ -326,13 +325,13 @@ def _serve(pipe: Connection, prepare: Prepare, memory_bytes: int | None, readabl
 
 
 def _take_over(pipe: Connection) -> BinaryIO:
-    """The recording, as the service opened it; where children are not forked its bytes."""
+    """Receive the recording as a descriptor, or as bytes where children are not forked."""
     return os.fdopen(reduction.recv_handle(pipe), "rb") if FORKS else io.BytesIO(pipe.recv_bytes())
 
 
 @contextmanager
 def _opened(recording: "Recording | None") -> Iterator[BinaryIO | None]:
-    """Open the recording for a child. Raises TaskFailed, as a task does that cannot open it."""
+    """Open the recording for a child. Raises TaskFailed, like a task that cannot open it."""
     if recording is None:
         yield None
         return
@@ -348,7 +347,7 @@ def _opened(recording: "Recording | None") -> Iterator[BinaryIO | None]:
 
 
 def _has_descriptor(file: BinaryIO) -> bool:
-    """Whether the system itself can read the file, since it lies on the disk as it is."""
+    """Return whether the recording is stored unencrypted, so that the system can read it by descriptor."""
     try:
         file.fileno()
     except io.UnsupportedOperation:
@@ -357,7 +356,7 @@ def _has_descriptor(file: BinaryIO) -> bool:
 
 
 def _in_memory(file: BinaryIO) -> BinaryIO:
-    """The content as a file in memory that has a descriptor, and that nobody can write to any more. Raises OSError."""
+    """Copy the content to a read-only file in memory that has a descriptor. Raises OSError."""
     descriptor = os.memfd_create("recording", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     with os.fdopen(descriptor, "w+b", buffering=0) as copy:
         shutil.copyfileobj(file, copy, _COPY_BYTES)
@@ -368,29 +367,29 @@ def _in_memory(file: BinaryIO) -> BinaryIO:
 
 @lru_cache(maxsize=64)
 def _answer_type(task: Task) -> TypeAdapter[Any]:
-    """What the task says that it returns."""
+    """Return the return type of the task."""
     said = task if inspect.isroutine(task) else type(task).__call__
     return TypeAdapter(get_type_hints(said)["return"])
 
 
 def _close_all_but(pipe: Connection) -> None:
-    """Close what this process inherited, such as the pipes by which its siblings are kept in order."""
+    """Close inherited descriptors, such as the pipes of sibling processes."""
     kept = {0, 1, 2, pipe.fileno()}
     for number in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
         if number not in kept:
-            with suppress(OSError):  # the listing's own
+            with suppress(OSError):  # the descriptor of the listing itself
                 os.close(number)
 
 
 def _die_with_the_service() -> None:
-    """Tie this process to the service, so that a killed one leaves no analysis behind."""
+    """End this process with the service, so that a killed service leaves no analysis behind."""
     guardian = multiprocessing.parent_process()
     if guardian is None:
         return
     if FORKS:
-        # The warm process ends with the service, and the kernel ends its children with it, also while native code
-        # keeps the interpreter. WORKAROUND: each child inherits the very pipe whose closing tells the warm process that
-        # nobody needs it any more, so that it could use that process too (multiprocessing.forkserver of Python 3.11).
+        # The warm process ends with the service. The kernel then ends its children, even while native code holds the
+        # interpreter. WORKAROUND: each child inherits the pipe that makes the warm process exit when it is closed, and
+        # could use that process too (multiprocessing.forkserver of Python 3.11).
         os.close(forkserver._forkserver._forkserver_alive_fd)  # type: ignore[attr-defined]
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if not guardian.is_alive():
@@ -400,7 +399,7 @@ def _die_with_the_service() -> None:
 
 
 def _ensure_warm_process() -> None:
-    """Start the one warm process, unless it runs. Its socket lies in /tmp if the temporary folder has a long name."""
+    """Start the warm process if it is not running. Its socket is in /tmp if the temporary folder's name is long."""
     usual = tempfile.gettempdir()
     if len(os.fsencode(usual)) > LONGEST_TEMPORARY_FOLDER:
         tempfile.tempdir = "/tmp"  # noqa: S108 - a private folder is made in it

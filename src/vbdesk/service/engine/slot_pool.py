@@ -1,4 +1,4 @@
-"""The slots of one worker, handed out one at a time."""
+"""Slots of one worker, lent one at a time."""
 
 import queue
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 from vbdesk.service.engine.sandbox import warn_once
 from vbdesk.service.engine.slot import MAX_TASKS, Prepare, Slot, SlotClosed
 
-LOOK_EVERY_S = 0.2  # how soon a waiting caller notices that the pool has closed
+LOOK_EVERY_S = 0.2  # how soon a waiting caller notices that the pool was closed
 
 
 class SlotPool:
@@ -23,7 +23,7 @@ class SlotPool:
         max_tasks: int = MAX_TASKS,
         readable: Sequence[Path] = (),
     ) -> None:
-        """Make the slots. The arguments are those of `Slot`."""
+        """Create the slots. The arguments are those of `Slot`."""
         warn_once()
         self._slots = [
             Slot(prepare, memory_bytes=memory_bytes, max_tasks=max_tasks, readable=readable) for _ in range(count)
@@ -35,7 +35,7 @@ class SlotPool:
 
     @contextmanager
     def borrow(self) -> Iterator[Slot]:
-        """A slot for the length of the block.
+        """Lend a slot for the block.
 
         Raises:
             SlotClosed: the pool closes.

@@ -1,7 +1,7 @@
-"""Keeping the work of a process running, also when the others have taken the process for dead.
+"""Supervision of a process's runtime, including recovery after it was removed as dead.
 
-A process that was cut off from the database, or stopped, for longer than others wait comes back to find its jobs given
-away. What it still holds of them is worth nothing: it ends their children and begins anew under another name.
+A process that was suspended or cut off from the database for too long finds its jobs given to others. Its own results
+for them no longer count: it ends their children and restarts under another name.
 """
 
 import logging
@@ -22,10 +22,10 @@ log = logging.getLogger(__name__)
 
 
 class RuntimeSupervisor:
-    """Runs one runtime after another; never two at a time."""
+    """Runs one runtime at a time, and replaces it when needed."""
 
     def __init__(self, make: Callable[[], Runtime], pause_s: float = RESTART_PAUSE_S) -> None:
-        """Prepare the first; `make` gives each a name of its own. A start that fails is tried again after a pause."""
+        """Create the first runtime; `make` gives each a new name. A failed start is retried after a pause."""
         self._make = make
         self._pause_s = pause_s
         self._runtime = make()
@@ -35,37 +35,37 @@ class RuntimeSupervisor:
 
     @property
     def executor_id(self) -> str:
-        """The present name of this process among those that run jobs."""
+        """Current name of this executor."""
         return self._runtime.executor_id
 
     @property
     def engine_launched(self) -> bool:
-        """Whether jobs are taken."""
+        """Whether the engine takes jobs."""
         return self._runtime.engine_launched
 
     @property
     def last_beat(self) -> float | None:
-        """When the last heartbeat was written, by `time.monotonic`."""
+        """Time of the last heartbeat, by `time.monotonic`."""
         return self._runtime.last_beat
 
     @property
     def children_start(self) -> bool:
-        """Whether the newest child became ready, as far as one was wanted."""
+        """Whether the newest child process became ready, if one was needed."""
         return self._runtime.children_start
 
     def start(self) -> None:
-        """Start the runtime, and watch it."""
+        """Start and watch the runtime."""
         self._runtime.start()
         self._thread.start()
 
     def drain(self, grace_s: float, haste: threading.Event) -> None:
-        """Take no new job and wait for those under way, until the grace or `haste` ends that; then `stop`."""
+        """Stop taking jobs, wait for running ones until the grace period ends or `haste` is set; then call `stop`."""
         self._stopping.set()
         with self._turn:
             self._runtime.drain(grace_s, haste)
 
     def stop(self) -> None:
-        """Hand back what is still under way, and stop everything."""
+        """Hand back the running jobs and stop everything."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -94,12 +94,12 @@ class RuntimeSupervisor:
     def _stop_whatever(self) -> None:
         try:
             self._runtime.stop()
-        except Exception:  # the others have its jobs, or will
+        except Exception:  # other executors have its jobs or will take them
             log.exception("Work that is given up did not end cleanly.")
 
 
 def supervise_runtime(context: Context, queue: DbosQueue, *, workers: int) -> RuntimeSupervisor:
-    """The kept runtime of a serving process."""
+    """Create the supervised runtime of a serving process."""
 
     def make() -> Runtime:
         return Runtime(context, queue, workers=workers, executor_id=_executor_name(context))
@@ -108,7 +108,7 @@ def supervise_runtime(context: Context, queue: DbosQueue, *, workers: int) -> Ru
 
 
 def _executor_name(context: Context) -> str:
-    """A new name at every start where several processes share a database."""
+    """Create a new name at every start if several processes share a database."""
     if context.database.engine.dialect.name == "sqlite":
         return EMBEDDED_EXECUTOR
     return f"{socket.gethostname()[:LONGEST_HOST]}-{new_id()}"

@@ -1,4 +1,4 @@
-"""The sweeper: what no single job can see to. One process at a time does it for all, by a lease."""
+"""Sweeper: work across all jobs, done by one process at a time under a lease."""
 
 import logging
 import math
@@ -24,11 +24,11 @@ from vbdesk.service.maintenance.store_identity import may_remove
 from vbdesk.service.ports.context import Context
 from vbdesk.service.storage.store import StoreUnavailable
 
-SWEEP_EVERY_S = 5.0  # each is a write to the disk, also when nothing happens
-LONGEST_PAUSE_S = 2 * SWEEP_EVERY_S  # between two rounds of a process that sees how the others are
+SWEEP_EVERY_S = 5.0  # each is a write to the disk, even when nothing happens
+LONGEST_PAUSE_S = 2 * SWEEP_EVERY_S  # between two rounds, for a process that may judge the other executors
 TIDY_EVERY_S = 600.0
-SEARCH_EVERY_S = 86_400.0  # to look for what belongs to nothing lists the whole store
-FORGOTTEN_AFTER_S = 300.0  # who took a job begins it within seconds, unless the store or a child keeps it waiting
+SEARCH_EVERY_S = 86_400.0  # a search for orphans lists the whole store
+FORGOTTEN_AFTER_S = 300.0  # a taken job starts within seconds, unless the store or a child delays it
 KEEP_RUNS = timedelta(days=1)
 KEEP_IDEMPOTENCY_KEYS = timedelta(days=1)
 TASK = "sweep"
@@ -37,10 +37,10 @@ log = logging.getLogger(__name__)
 
 
 class Sweeper:
-    """Recovery of dead executors' jobs, overdue runs, and tidying up; one thread.
+    """Recovers dead executors' jobs, ends overdue runs and deletes expired data; one thread.
 
-    Every process has one; the one that holds the lease does it all. Processes that run jobs come first, lest answers of
-    the others be slow meanwhile.
+    Every process has one; the lease holder does the work. Processes that run jobs get the lease first, so that the API
+    processes stay fast.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Sweeper:
         *,
         runs_jobs: bool = True,
     ) -> None:
-        """Prepare; leases are measured by the context's clock where no other time is given."""
+        """Create the sweeper; leases use the context's clock unless `time` is given."""
         self._runs_jobs = runs_jobs
         self._monotonic = monotonic
         self._context = context
@@ -72,11 +72,11 @@ class Sweeper:
         self._thread = threading.Thread(target=self._work, name="vbdesk-sweeper", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, and leave the rest to another."""
+        """Stop the thread and release the lease."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -87,13 +87,13 @@ class Sweeper:
             log.warning("The database is away (%s); another will sweep once it is back.", type(error).__name__)
 
     def sweep(self) -> bool:
-        """One round of what must happen within seconds; False when another process sees to it."""
+        """Do the work that is due within seconds; False when another process does it."""
         ours = self._claim()
         self._context.metrics.sweep_held.set(ours)
         if not ours:
             self._overdue_since.clear()
             self._unheld_since.clear()
-            self._context.metrics.ledger = None  # the one who holds the sweep does
+            self._context.metrics.ledger = None  # the lease holder reports it
             return False
         if self._monotonic() - self._steady_since >= executors.DEAD_AFTER.total_seconds():
             self._strike_out_dead()
@@ -112,7 +112,7 @@ class Sweeper:
         return True
 
     def tidy(self) -> None:
-        """One round of what may happen within the hour: deletions, old audio, keys, runs, snapshots; daily, orphans."""
+        """Do the hourly work: deletions, old audio, keys, runs, snapshots; daily, orphans."""
         context, now = self._context, self._context.clock.now()
         with context.database.writing() as connection:
             repository.forget_idempotency_keys(connection, now - KEEP_IDEMPOTENCY_KEYS)
@@ -146,16 +146,16 @@ class Sweeper:
             log.warning("%d objects were removed after 14 days in quarantine.", swept.removed)
 
     def _audit_ledger(self) -> None:
-        """Tell what the ledger adds up to, and whether balances agree with it."""
+        """Publish the ledger's totals and whether balances match it."""
         with self._context.database.reading() as connection:
             self._context.metrics.ledger = read_ledger(connection)
 
     def _end_overdue(self, job_ids: Collection[str]) -> None:
         """End runs that their slots did not end in time.
 
-        A computer that slept finds every run overdue when it wakes, while the slots count only the time awake. So a
-        run is left alone until it was seen overdue for as long as a run may take. While disk space is short none is
-        ended: the outcome of a run may be waiting for room.
+        After a computer's sleep every run looks overdue, while the slots count only the time awake. A run is ended
+        only after it was seen as overdue for a full timeout. While disk space is short no run is ended: its outcome
+        may be waiting for space.
         """
         if self._context.disk.is_reached():
             self._overdue_since.clear()
@@ -168,9 +168,9 @@ class Sweeper:
                     self._lifecycle.time_out(connection, job_id)
 
     def _find_forgotten(self, taken: Collection[str]) -> Collection[str]:
-        """Which of the jobs that living executors took have been held by none of them for long.
+        """Return jobs that living executors took, but none of them has held for a long time.
 
-        Whoever only waits with one may go on: a job that another has meanwhile is left to that one.
+        A requeued copy does no harm: an executor that only waits continues, and a job held by another stays with it.
         """
         now = self._monotonic()
         with self._context.database.reading() as connection:
@@ -186,10 +186,10 @@ class Sweeper:
             return executors.list_signed_on(connection)
 
     def _strike_out_dead(self) -> None:
-        """Take the jobs of silent executors from them, so that nothing they still do changes any.
+        """Take the jobs of dead executors away, so that their late results do not count.
 
-        Who has not seen the others for as long as that must not judge them: after an outage of the database, or of
-        this process, all look silent.
+        A process that could not read heartbeats for that long must not judge others: after an outage of the database or
+        of this process, all executors look dead.
         """
         with self._context.database.writing() as connection:
             dead = executors.remove_dead(connection, self._time.now(connection))
@@ -199,7 +199,7 @@ class Sweeper:
             log.warning("Executor %s gave no sign of life; its jobs are run again.", executor_id)
 
     def _claim(self) -> bool:
-        """Whether the sweep is ours; note how steadily these rounds come."""
+        """Return whether this process holds the lease, and record the regularity of rounds."""
         with self._context.database.writing() as connection:
             now = self._time.now(connection)
             if self._runs_jobs or not executors.any_alive(connection, now):
@@ -209,7 +209,7 @@ class Sweeper:
                 ours = False
         before, self._last_round = self._last_round, self._monotonic()
         time_before, self._last_time = self._last_time or now, now
-        # A computer that slept counts only the time awake, while heartbeats grew old.
+        # The monotonic clock stops while a computer sleeps, but heartbeats grow old.
         pause_s = max(self._last_round - before, (now - time_before).total_seconds())
         if pause_s > LONGEST_PAUSE_S:
             self._steady_since = self._last_round
@@ -219,10 +219,10 @@ class Sweeper:
         while not self._stopping.is_set():
             try:
                 if self.sweep() and self._monotonic() >= self._next_tidy:
-                    self._next_tidy = self._monotonic() + TIDY_EVERY_S  # also after one that a store holds up
+                    self._next_tidy = self._monotonic() + TIDY_EVERY_S  # also after a round that the store interrupted
                     self.tidy()
             except SQLAlchemyError as error:
                 log.warning("A sweep was interrupted (%s); the next one goes on.", type(error).__name__)
-            except Exception:  # whatever it was, the next round must come
+            except Exception:  # the loop must continue after any error
                 log.exception("A sweep was interrupted; the next one goes on.")
             self._stopping.wait(SWEEP_EVERY_S)

@@ -1,11 +1,11 @@
-"""System calls that a sandboxed child may not make, and their numbers on the processors that the filter knows."""
+"""System calls denied in the sandbox, and their numbers on the supported processors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 ABSENT = ("clone3", "openat2", "io_uring_setup")
-"""They get around the filter, or their arguments lie where it cannot look. They seem not to exist: libraries then use
-older calls."""
+"""Calls that bypass the filter, or whose arguments it cannot read. They appear not to exist, so libraries use older
+calls."""
 
 REFUSED = (
     "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendto", "sendmsg", "sendmmsg",
@@ -22,20 +22,20 @@ REFUSED = (
     "chown", "lchown", "fchown", "fchownat", "setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr",
     "fremovexattr", "utime", "utimes", "utimensat", "futimesat",
 )  # fmt: skip
-"""The network, other programs and processes, what the kernel is configured by, and every change to files."""
+"""Network, other programs and processes, kernel configuration, and every change to files."""
 
 CONDITIONAL = ("clone", "ioctl", "open", "openat", "prlimit64", "tgkill")
-"""Refused by their arguments."""
+"""Calls refused depending on their arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """A processor as the kernel names it.
+    """Processor as the kernel names it.
 
     Attributes:
-        audit: its number in what a filter sees.
+        audit: its architecture number in the filter's data.
         seccomp: number of the call that installs a filter.
-        numbers: of the calls above, as far as it has them.
+        numbers: numbers of the calls above that it has.
     """
 
     audit: int

@@ -1,6 +1,7 @@
-"""What the process imports from which the children of slots are forked.
+"""Imports of the warm process from which slot children are forked.
 
-Imported there and nowhere else. Modules and tables only: threads, open files and model sessions do not survive a fork.
+Import this module only there. Import modules and tables only: threads, open files and model sessions do not survive a
+fork.
 """
 
 import gc
@@ -10,7 +11,7 @@ from vbdesk.service.engine.analysis import prepare
 from vbdesk.service.engine.slot import tame_libraries
 
 tame_libraries()
-with suppress(Exception):  # every child prepares itself again: the one that needs what is broken says so
+with suppress(Exception):  # every child prepares again and reports its own import errors
     prepare()
 gc.collect()
-gc.freeze()  # lest a collection in a child touch, and so copy, all of it
+gc.freeze()  # a garbage collection in a child would touch, and so copy, all of it

@@ -1,1 +1,1 @@
-"""Groups of jobs, and what is read from a group over time."""
+"""Groups of jobs, and analyses of a group over time."""

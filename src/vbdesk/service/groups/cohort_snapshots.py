@@ -1,4 +1,4 @@
-"""The account's groups as each other's population: one snapshot a day, never across accounts."""
+"""Cohort snapshots: the account's groups as a population, once a day, never across accounts."""
 
 import json
 from collections import Counter, defaultdict
@@ -18,10 +18,10 @@ SNAPSHOT_EVERY = timedelta(days=1)
 
 
 def references(connection: Connection, account_id: str, group_key: str) -> dict[str, CohortReference]:
-    """Population reference by sign, from the account's other groups; signs with too few groups are left out.
+    """Return the population reference by sign, from the account's other groups; omit signs with too few groups.
 
-    A deleted group stays in the snapshot until the next, so that comparing the days tells nothing of it; but as soon as
-    too few of the snapshot's groups exist, nothing is said.
+    A deleted group stays in the snapshot until the next one, so that comparing days reveals nothing about it. When too
+    few of the snapshot's groups still exist, the sign is omitted.
     """
     query = sa.select(cohort_snapshots).where(cohort_snapshots.c.account_id == account_id)
     row = connection.execute(query).one_or_none()
@@ -41,7 +41,7 @@ def references(connection: Connection, account_id: str, group_key: str) -> dict[
 
 
 class CohortSnapshots:
-    """Takes the snapshots that are due; the work of a background thread."""
+    """Takes due snapshots; called by a background thread."""
 
     def __init__(self, database: Database, clock: Clock, parameters: Parameters) -> None:
         self._database = database
@@ -49,7 +49,7 @@ class CohortSnapshots:
         self._parameters = parameters
 
     def take_due(self) -> int:
-        """Take a snapshot of every account that has enough groups and none of today; how many."""
+        """Take a snapshot for every account with enough groups and none today; return the number."""
         due_before = self._clock.now() - SNAPSHOT_EVERY
         with self._database.reading() as connection:
             account_ids = _accounts_due(connection, due_before)
@@ -58,7 +58,7 @@ class CohortSnapshots:
         return len(account_ids)
 
     def _take(self, account_id: str) -> None:
-        """One group at a time: a large account must not hold up the database."""
+        """Take a snapshot, one group at a time, so that a large account does not block the database."""
         now = self._clock.now()
         with self._database.reading() as connection:
             group_keys = _group_keys(connection, account_id)

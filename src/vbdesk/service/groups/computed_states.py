@@ -1,4 +1,4 @@
-"""What is computed from a group and kept until the group changes: its trajectory and its aggregate."""
+"""Cached results computed from a group until it changes: its trajectory and its aggregate."""
 
 import logging
 import time
@@ -25,13 +25,13 @@ from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.disk_space import is_disk_full
 
 MAX_AGE = timedelta(minutes=1)
-"""A cached state is as of its moment: after this it is computed anew though the group did not change."""
+"""Maximum age of a cached state: after this it is recomputed even if the group did not change."""
 
 KEEP_WAIT_S = 0.1
-"""How long an answer waits for its state to be stored, so that the group shows it at the next read; not for longer."""
+"""How long an answer waits until its state is stored, so that the next read of the group shows it."""
 
 MOST_UNKEPT = 100
-"""States that wait to be stored. Beyond that they are answered only: the database takes no writes."""
+"""Maximum number of states waiting to be stored. Further states are only returned: the database accepts no writes."""
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ LABELS = {sign.value: sign.label for sign in SignName}
 
 
 class StateKind(StrEnum):
-    """What can be computed from a group."""
+    """Kind of state computed from a group."""
 
     TRAJECTORY = "trajectory"
     AGGREGATE = "aggregate"
@@ -53,13 +53,13 @@ class _Key:
 
 @dataclass(slots=True)
 class _Computation:
-    """A state that is being computed and stored, from the group as it was at `revision` or later.
+    """State being computed and stored, from the group at `revision` or later.
 
     Attributes:
-        answer: what was computed.
-        kept: done once the state was stored, or could not be.
-        computed_at: as of when; None before the answer.
-        answered_at: by the monotonic clock, in seconds.
+        answer: the computed state.
+        kept: done once the state was stored, or storing failed.
+        computed_at: reference time of the state; None before the answer.
+        answered_at: on the monotonic clock, in seconds.
     """
 
     revision: int
@@ -69,12 +69,12 @@ class _Computation:
     answered_at: float = 0.0
 
     def is_past(self, now: datetime) -> bool:
-        """Whether the state is too old to be answered."""
+        """Return whether the state is too old to be used."""
         return self.computed_at is not None and now - self.computed_at >= MAX_AGE
 
 
 class GroupStates:
-    """Computes states in the background and hands out the cached ones. An answer waits for no write to the database."""
+    """Computes states in the background and returns cached ones. A slow write delays an answer only briefly."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -84,10 +84,10 @@ class GroupStates:
         self._lock = Lock()
 
     def read(self, group: Row[Any], kind: StateKind, clock: Clock, parameters: Parameters, wait_s: float | None) -> str:
-        """The state as JSON, of the group as it is in `group` or later: the cached one if it still holds, or a new one.
+        """Return the state as JSON, at the revision of `group` or later: from the cache if still valid, else new.
 
         Raises:
-            TimeoutError: it is still being computed after `wait_s`; ask again.
+            TimeoutError: it is still being computed after `wait_s`; try again.
         """
         with self._database.reading() as connection:
             state = repository.find_state(connection, group.group_key, kind)
@@ -100,9 +100,9 @@ class GroupStates:
         return answer
 
     def _computing(self, group: Row[Any], kind: StateKind, clock: Clock, parameters: Parameters) -> _Computation:
-        """One computation serves all who ask, except those who know of a later change than it may have seen.
+        """Return the running computation, or start one if there is none, it is too old, or the group is newer.
 
-        It does so until it is stored, unless that takes so long that its state is too old.
+        A computation is shared until its state is stored or too old.
         """
         key = _Key(group.group_key, kind)
         with self._lock:
@@ -117,11 +117,11 @@ class GroupStates:
     def _run(
         self, account_id: str, group_id: str, key: _Key, computation: _Computation, clock: Clock, parameters: Parameters
     ) -> None:
-        """Compute and answer, and have the state stored; one that cannot be stored is answered all the same."""
+        """Compute, answer and queue the state for storage; answer even if it cannot be stored."""
         try:
             now = clock.now()
             with self._database.reading() as connection:
-                group = repository.find(connection, account_id, group_id)  # first: what follows is no older than it
+                group = repository.find(connection, account_id, group_id)  # first: all later reads are at least as new
                 body = _COMPUTE[key.kind](connection, account_id, group_id, key.group_key, now, parameters)
         except BaseException as error:
             self._forget(key, computation)
@@ -147,7 +147,7 @@ class GroupStates:
         computation.kept.set_result(None)
 
     def _keep(self, group: Row[Any], key: _Key, now: datetime, body: str) -> None:
-        """Store the state unless the group changed meanwhile: what was erased must not come back."""
+        """Store the state unless the group changed in the meantime: erased data must not come back."""
         try:
             with self._database.writing() as connection:
                 present = repository.find(connection, group.account_id, group.group_id, to_edit=True)
@@ -158,14 +158,14 @@ class GroupStates:
                 )
                 repository.touch(connection, key.group_key, now)
         except SQLAlchemyError as error:
-            full = is_disk_full(error)  # then every read comes here, and a log with tracebacks would fill the disk more
+            full = is_disk_full(error)  # every read fails then, and logging tracebacks would fill the disk further
             text = "A %s was computed and could not be stored (%s); the next read computes it again."
             log.warning(text, key.kind, type(error).__name__, exc_info=None if full else error)
 
 
 @lru_cache(maxsize=4)
 def states_of(database: Database) -> GroupStates:
-    """The states over this database: one object, so that one recompute serves all who ask."""
+    """Return the shared states of this database, so that callers share each computation."""
     return GroupStates(database)
 
 

@@ -1,4 +1,4 @@
-"""The histories of groups: an analysis that is read against one is finished when its turn comes."""
+"""Group histories: a longitudinal analysis finishes when its turn in the group comes."""
 
 import logging
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class GroupHistories(JobSubscriber):
-    """Subscribes to the ends of jobs: marks histories as changed, and finishes the jobs that waited for them."""
+    """Subscribes to job ends: marks histories as changed and finishes the jobs that waited."""
 
     def __init__(self, lifecycle: JobLifecycle, language: str, parameters: Parameters) -> None:
         self._lifecycle = lifecycle
@@ -32,7 +32,7 @@ class GroupHistories(JobSubscriber):
 
     @classmethod
     def of(cls, context: Context) -> "GroupHistories":
-        """The histories of a running service's groups."""
+        """Create the histories for a running context."""
         return cls(JobLifecycle.of(context), context.settings.narrative_language, context.parameters)
 
     def job_ending(self, connection: Connection, job: Row[Any]) -> None:
@@ -40,21 +40,21 @@ class GroupHistories(JobSubscriber):
         repository.lock(connection, repository.keys_of_job(connection, job.job_id) | _history_of(job))
 
     def job_analysed(self, connection: Connection, job: Row[Any]) -> None:
-        """Finish the job, and others of its group, if it is their turn."""
+        """Finish the job and others of its group, if it is their turn."""
         self.settle(connection, [job.history_key])
 
     def job_ended(self, connection: Connection, job: Row[Any], status: JobStatus) -> None:
-        """Mark the job's groups as changed, and finish those that waited for it."""
+        """Mark the job's groups as changed, and finish jobs that waited for it."""
         concerned = repository.keys_of_job(connection, job.job_id)
         for group_key in concerned:
             repository.touch_history(connection, group_key)
         self.settle(connection, concerned | _history_of(job))
 
     def settle(self, connection: Connection, group_keys: Iterable[str]) -> None:
-        """Finish, in the order of their recordings, the analyses whose turn has come.
+        """Finish the analyses whose turn has come, in the order of their recordings.
 
-        An analysis waits while any unfinished job of its group was recorded before it. Each job that is finished here
-        publishes its end, which adds groups to this loop instead of starting another.
+        An analysis waits while any unfinished job of its group was recorded earlier. Each finished job publishes its
+        end, which adds groups to this loop instead of starting another.
         """
         if _WAITING in connection.info:
             connection.info[_WAITING].update(group_keys)
@@ -72,13 +72,13 @@ class GroupHistories(JobSubscriber):
             if job.analysis is None or job.history_key != group_key:
                 break
             self._finish(connection, job)
-            waiting.discard(group_key)  # this loop goes on with it
+            waiting.discard(group_key)  # this loop continues with it
 
     def _finish(self, connection: Connection, job: Row[Any]) -> None:
-        """End a set-aside analysis with its longitudinal fields."""
+        """Finish an analysis that was set aside, with its longitudinal fields."""
         try:
             result = self._longitudinal(connection, job)
-        except SQLAlchemyError:  # the database's fault, not the history's: the caller tries again
+        except SQLAlchemyError:  # a database fault: the caller tries again
             raise
         except Exception:
             log.exception("The history of job %s could not be read; it failed.", job.job_id)

@@ -1,4 +1,4 @@
-"""A group's recordings as the longitudinal method wants them."""
+"""A group's recordings as input of the longitudinal method."""
 
 from datetime import datetime
 
@@ -12,6 +12,6 @@ from vbdesk.service.jobs.history_record import history_entry
 
 
 def load(connection: Connection, group_key: str, as_of: datetime) -> list[HistoryEntry]:
-    """The finished jobs of the group that a history as of this moment may rest on, and those recorded later."""
+    """Load the group's finished jobs that a history at this moment may use, and those recorded later."""
     rows = repository.list_history(connection, group_key, after=as_of - HISTORY)
     return [history_entry(row, row.reading, JobStatus.DONE.value) for row in rows]

@@ -1,4 +1,4 @@
-"""What a job's own group says of it."""
+"""Longitudinal fields of a job, from its group."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ from vbdesk.service.jobs.history_record import history_entry
 def read_job(
     connection: Connection, job: Row[Any], reading: str, parameters: Parameters
 ) -> tuple[dict[str, LongitudinalFields], frozenset[str]]:
-    """The longitudinal fields, by sign, of a job that is just being finished with `reading`.
+    """Return the longitudinal fields by sign of a job that is being finished with `reading`.
 
-    Beside them the slow signs whose change waits for a second timepoint. The job counts into its own history even if
-    it was taken out of the group meanwhile.
+    Also return the slow signs whose change needs a second timepoint. The job counts in its own history even if it was
+    removed from the group in the meantime.
     """
     members = history_entries.load(connection, job.history_key, job.recorded_at)
     others = [entry for entry in members if entry.job_id != job.job_id]

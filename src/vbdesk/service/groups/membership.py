@@ -1,4 +1,4 @@
-"""Submitting a job into a group."""
+"""Submission of a job into a group."""
 
 from fastapi import Request
 from sqlalchemy import Connection
@@ -15,7 +15,7 @@ from vbdesk.service.ports.identity import Account
 
 
 class NewMember:
-    """The group that a new job joins, see `jobs.service.JobGroup`."""
+    """Group that a new job joins, see `jobs.service.JobGroup`."""
 
     def __init__(self, groups: GroupService, account: Account, group_id: str, *, longitudinal: bool) -> None:
         self.group_id = group_id
@@ -24,11 +24,11 @@ class NewMember:
         self._account = account
 
     def ensure(self, connection: Connection) -> str:
-        """Create the group if it is new; its key."""
+        """Create the group if it is new; return its key."""
         return self._groups.ensure(connection, self._account, self.group_id)
 
     def register(self, connection: Connection, group_key: str, job_id: str) -> None:
-        """Put the job into the group."""
+        """Add the job to the group."""
         self._groups.register(connection, group_key, job_id)
 
 

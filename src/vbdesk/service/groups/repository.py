@@ -22,7 +22,7 @@ _LISTED = tuple(jobs.c[name] for name in GroupJobItem.model_fields)
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Which of a group's jobs to list; None does not restrict. Bounds on `recorded_at` are inclusive."""
+    """Filter for a group's jobs; None does not restrict. Bounds on `recorded_at` are inclusive."""
 
     recorded_from: datetime | None = None
     recorded_to: datetime | None = None
@@ -30,7 +30,7 @@ class JobFilter:
 
 
 def insert(connection: Connection, group_key: str, account_id: str, group_id: str, now: datetime) -> bool:
-    """Store a new group; False when the account has one of this id, also one that another stores at this moment."""
+    """Insert a new group; False if the account has one with this id, even if it is inserted concurrently."""
     statement = insert_into(connection, groups).values(
         group_key=group_key, account_id=account_id, group_id=group_id, created_at=now, updated_at=now, revision=0
     )
@@ -39,34 +39,34 @@ def insert(connection: Connection, group_key: str, account_id: str, group_id: st
 
 
 def find(connection: Connection, account_id: str, group_id: str, *, to_edit: bool = False) -> Row[Any] | None:
-    """The account's group of this id; `to_edit` as `lock` does."""
+    """Find the account's group with this id; `to_edit` locks it as `lock` does."""
     query = sa.select(groups).where(groups.c.account_id == account_id, groups.c.group_id == group_id)
     return connection.execute(query.with_for_update() if to_edit else query).one_or_none()
 
 
 def lock(connection: Connection, group_keys: Iterable[str]) -> None:
-    """Let no one else edit these groups or finish jobs of them until the transaction ends.
+    """Lock these groups until the transaction ends: no other edits, and none of their jobs is finished.
 
-    SQLite has one writer anyway. Elsewhere whoever changes jobs as well takes the groups first, all of them in one
-    order: then nobody waits for each other.
+    SQLite has only one writer anyway. On other databases, lock the groups before any jobs, all in the same order; this
+    prevents deadlocks.
     """
     for group_key in sorted(group_keys):
         connection.execute(sa.select(groups.c.group_key).where(groups.c.group_key == group_key).with_for_update())
 
 
 def delete(connection: Connection, group_key: str) -> None:
-    """Remove the group, its memberships and its computed states; jobs stay."""
+    """Delete the group, its memberships and its computed states; jobs stay."""
     connection.execute(sa.delete(groups).where(groups.c.group_key == group_key))
 
 
 def count(connection: Connection, account_id: str) -> int:
-    """Groups of the account."""
+    """Count the account's groups."""
     query = sa.select(sa.func.count()).select_from(groups).where(groups.c.account_id == account_id)
     return connection.execute(query).scalar_one()
 
 
 def list_page(connection: Connection, account_id: str, page: Page) -> Sequence[AnyRow]:
-    """Groups with the counts and bounds of their jobs, newest first."""
+    """List groups with the number and time range of their jobs, newest first."""
     query = (
         sa.select(groups)
         .where(groups.c.account_id == account_id)
@@ -78,19 +78,19 @@ def list_page(connection: Connection, account_id: str, page: Page) -> Sequence[A
 
 
 def count_done(connection: Connection, group_key: str) -> int:
-    """Finished jobs of the group."""
+    """Count the group's finished jobs."""
     query = sa.select(sa.func.count()).select_from(_members()).where(memberships.c.group_key == group_key, _DONE)
     return connection.execute(query).scalar_one()
 
 
 def count_jobs(connection: Connection, group_key: str, wanted: JobFilter) -> int:
-    """Jobs of the group that match."""
+    """Count the group's jobs that match."""
     query = sa.select(sa.func.count()).select_from(_members()).where(*_conditions(group_key, wanted))
     return connection.execute(query).scalar_one()
 
 
 def list_jobs(connection: Connection, group_key: str, wanted: JobFilter, page: Page) -> Sequence[AnyRow]:
-    """What a list shows of the group's jobs that match, in the order of their recordings."""
+    """List the group's matching jobs in the order of their recordings."""
     query = (
         sa.select(*_LISTED)
         .select_from(_members())
@@ -103,7 +103,7 @@ def list_jobs(connection: Connection, group_key: str, wanted: JobFilter, page: P
 
 
 def list_history(connection: Connection, group_key: str, *, after: datetime) -> Sequence[AnyRow]:
-    """What a history is made of, for every finished job of the group that was recorded after this moment."""
+    """List the history data of the group's finished jobs recorded after this moment."""
     query = (
         sa.select(jobs.c.job_id, jobs.c.recorded_at, jobs.c.audio_duration_seconds, jobs.c.reading)
         .select_from(_members())
@@ -113,7 +113,7 @@ def list_history(connection: Connection, group_key: str, *, after: datetime) -> 
 
 
 def count_by_status(connection: Connection, group_key: str) -> dict[str, int]:
-    """Jobs of the group in each status that any of them has."""
+    """Count the group's jobs by status; omit statuses without jobs."""
     query = (
         sa.select(jobs.c.status, sa.func.count().label("jobs"))
         .select_from(_members())
@@ -124,7 +124,7 @@ def count_by_status(connection: Connection, group_key: str) -> dict[str, int]:
 
 
 def list_unfinished(connection: Connection, group_key: str) -> Sequence[AnyRow]:
-    """Unfinished jobs that are in the group or are read against its history, in the order of their recordings."""
+    """List unfinished jobs in the group or scored against its history, in the order of their recordings."""
     members = sa.select(memberships.c.job_id).where(memberships.c.group_key == group_key)
     query = (
         sa.select(jobs)
@@ -135,13 +135,13 @@ def list_unfinished(connection: Connection, group_key: str) -> Sequence[AnyRow]:
 
 
 def keys_of_job(connection: Connection, job_id: str) -> set[str]:
-    """Groups that the job is in."""
+    """List the groups of the job."""
     query = sa.select(memberships.c.group_key).where(memberships.c.job_id == job_id)
     return set(connection.execute(query).scalars())
 
 
 def members_among(connection: Connection, group_key: str, job_ids: Sequence[str]) -> set[str]:
-    """Which of the jobs are in the group."""
+    """Return which of the jobs are in the group."""
     query = sa.select(memberships.c.job_id).where(
         memberships.c.group_key == group_key, memberships.c.job_id.in_(job_ids)
     )
@@ -149,9 +149,9 @@ def members_among(connection: Connection, group_key: str, job_ids: Sequence[str]
 
 
 def statuses_among(connection: Connection, account_id: str, job_ids: Sequence[str]) -> dict[str, JobStatus]:
-    """Status of those of the jobs that belong to the account; none of them ends before the transaction does.
+    """Return the status of the account's jobs among these, and lock them: none ends before the transaction does.
 
-    Else one that ends just now would neither count as done in a group that it is put into, nor make its history anew.
+    Without the lock, a job that ends at this moment would not count as done in its new group.
     """
     query = sa.select(jobs.c.job_id, jobs.c.status).where(jobs.c.account_id == account_id, jobs.c.job_id.in_(job_ids))
     held = query.order_by(jobs.c.job_id).with_for_update(key_share=True)
@@ -159,28 +159,28 @@ def statuses_among(connection: Connection, account_id: str, job_ids: Sequence[st
 
 
 def add_members(connection: Connection, group_key: str, job_ids: Sequence[str]) -> None:
-    """Put jobs into the group."""
+    """Add jobs to the group."""
     connection.execute(sa.insert(memberships), [{"group_key": group_key, "job_id": job_id} for job_id in job_ids])
 
 
 def remove_member(connection: Connection, group_key: str, job_id: str) -> bool:
-    """Take a job out; False when it was not in."""
+    """Remove a job from the group; False if it was not in the group."""
     delete_one = sa.delete(memberships).where(memberships.c.group_key == group_key, memberships.c.job_id == job_id)
     return connection.execute(delete_one).rowcount == 1
 
 
 def touch_history(connection: Connection, group_key: str) -> None:
-    """Note that what was computed from the group is out of date."""
+    """Mark the group's computed states as out of date."""
     connection.execute(sa.update(groups).where(groups.c.group_key == group_key).values(revision=groups.c.revision + 1))
 
 
 def touch(connection: Connection, group_key: str, now: datetime) -> None:
-    """Move `updated_at`."""
+    """Update `updated_at`."""
     connection.execute(sa.update(groups).where(groups.c.group_key == group_key).values(updated_at=now))
 
 
 def find_state(connection: Connection, group_key: str, kind: str) -> Row[Any] | None:
-    """What was computed last."""
+    """Find the last computed state."""
     query = sa.select(group_states).where(group_states.c.group_key == group_key, group_states.c.kind == kind)
     return connection.execute(query).one_or_none()
 
@@ -188,7 +188,7 @@ def find_state(connection: Connection, group_key: str, kind: str) -> Row[Any] | 
 def store_state(
     connection: Connection, group_key: str, kind: str, *, revision: int, computed_at: datetime, body: str
 ) -> None:
-    """Keep a computed state in place of the last one."""
+    """Store a computed state, replacing the last one."""
     connection.execute(
         sa.delete(group_states).where(group_states.c.group_key == group_key, group_states.c.kind == kind)
     )
@@ -200,7 +200,7 @@ def store_state(
 
 
 def clear_states(connection: Connection, group_key: str) -> None:
-    """Drop everything that was computed from the group."""
+    """Delete all computed states of the group."""
     connection.execute(sa.delete(group_states).where(group_states.c.group_key == group_key))
 
 

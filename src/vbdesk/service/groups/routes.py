@@ -55,7 +55,7 @@ async def _given_group(request: Request) -> Row[Any]:
 
 
 CurrentGroup = Annotated[Any, Depends(_given_group)]
-"""The group as it was when the request was let in; for reading, which need not ask for it again."""
+"""Group as read by the guard, for read-only routes, which need no second query."""
 
 
 GENERAL = guard(Bucket.GENERAL)

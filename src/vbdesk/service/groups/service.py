@@ -1,4 +1,4 @@
-"""Rules of groups: who may, and what follows."""
+"""Group rules: permissions and consequences of changes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -37,7 +37,7 @@ class GroupService:
 
     @classmethod
     def of(cls, context: Context) -> "GroupService":
-        """The rules of a running service's groups."""
+        """Create the service for a running context."""
         return cls(context.clock, GroupHistories.of(context), context.settings.page_size)
 
     def create(self, connection: Connection, account: Account, group_id: str) -> GroupCreated:
@@ -54,8 +54,8 @@ class GroupService:
         return GroupCreated(group_id=group_id, job_count=0, created_at=now)
 
     def ensure(self, connection: Connection, account: Account, group_id: str) -> str:
-        """Key of the group, created if new; it is not deleted before the transaction ends."""
-        while True:  # whoever made it may also delete it before we see it
+        """Return the group's key, creating it if new; it is not deleted before the transaction ends."""
+        while True:  # it may be deleted between insert and find
             row = repository.find(connection, account.account_id, group_id, to_edit=True)
             if row is not None:
                 key: str = row.group_key
@@ -63,7 +63,7 @@ class GroupService:
             repository.insert(connection, new_id(), account.account_id, group_id, self._clock.now())
 
     def require(self, connection: Connection, account: Account, group_id: str, *, to_edit: bool = False) -> str:
-        """Key of the group; `to_edit` when it or its members are to be changed. Raises NotFound."""
+        """Return the group's key; `to_edit` locks it for changes. Raises NotFound."""
         row = repository.find(connection, account.account_id, group_id, to_edit=to_edit)
         if row is None:
             raise NotFound("There is no group with this id.")
@@ -71,26 +71,26 @@ class GroupService:
         return key
 
     def register(self, connection: Connection, group_key: str, job_id: str) -> None:
-        """Put a job that is just being submitted into its group."""
+        """Add a job that is being submitted to its group."""
         repository.add_members(connection, group_key, [job_id])
         self._edited(connection, group_key)
 
     def list_groups(self, connection: Connection, account: Account, page_number: int) -> GroupList:
-        """One page, newest first."""
+        """List one page, newest first."""
         page = Page(page_number, self._page_size, repository.count(connection, account.account_id))
         rows = repository.list_page(connection, account.account_id, page)
         groups = [Group.model_validate(dict(row._mapping)) for row in rows]
         return GroupList(groups=groups, page=page.number, total_pages=page.total_pages)
 
     def delete(self, connection: Connection, account: Account, group_id: str) -> GroupDeleted:
-        """Remove the group; its jobs are kept. Raises NotFound."""
+        """Delete the group; its jobs are kept. Raises NotFound."""
         group_key = self.require(connection, account, group_id, to_edit=True)
         repository.delete(connection, group_key)
         self._histories.settle(connection, [group_key])
         return GroupDeleted(group_id=group_id)
 
     def list_jobs(self, connection: Connection, group: Row[Any], wanted: JobFilter, page_number: int) -> GroupJobList:
-        """One page of the jobs that match, in the order of their recordings."""
+        """List one page of matching jobs, in the order of their recordings."""
         page = Page(page_number, self._page_size, repository.count_jobs(connection, group.group_key, wanted))
         rows = repository.list_jobs(connection, group.group_key, wanted, page)
         return GroupJobList(
@@ -102,10 +102,10 @@ class GroupService:
         )
 
     def add_jobs(self, connection: Connection, account: Account, group_id: str, job_ids: Sequence[str]) -> JobsAdded:
-        """Put existing jobs into the group; an unknown id does not affect the rest. Raises NotFound."""
+        """Add existing jobs to the group; an unknown id does not affect the rest. Raises NotFound."""
         group_key = self.require(connection, account, group_id, to_edit=True)
         wanted = list(dict.fromkeys(job_ids))
-        askable = [job_id for job_id in wanted if "\0" not in job_id]  # PostgreSQL takes no such text
+        askable = [job_id for job_id in wanted if "\0" not in job_id]  # PostgreSQL refuses text with a NUL
         statuses = repository.statuses_among(connection, account.account_id, askable)
         members = repository.members_among(connection, group_key, askable)
         added = [job_id for job_id in wanted if job_id in statuses and job_id not in members]
@@ -120,7 +120,7 @@ class GroupService:
         )
 
     def remove_job(self, connection: Connection, account: Account, group_id: str, job_id: str) -> JobRemoved:
-        """Take a job out of the group; the job is kept, what was computed is cleared. Raises NotFound."""
+        """Remove a job from the group and clear computed states; the job is kept. Raises NotFound."""
         group_key = self.require(connection, account, group_id, to_edit=True)
         if not repository.remove_member(connection, group_key, job_id):
             raise NotFound("The group has no job with this id.")
@@ -135,7 +135,7 @@ class GroupService:
 
 
 def require_valid_id(group_id: str) -> None:
-    """Raises InvalidRequest when the text cannot be a group id."""
+    """Check that the text is a valid group id. Raises InvalidRequest."""
     fault = group_id_fault(group_id)
     if fault is not None:
         raise InvalidRequest(fault)

@@ -1,1 +1,1 @@
-"""Whether the service is well: probes of its parts, and findings that say what to do."""
+"""Health of the service: probes of its parts, and findings with what to do."""

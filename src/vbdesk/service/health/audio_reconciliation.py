@@ -1,4 +1,4 @@
-"""Jobs and their audio compared: they lie in two places, and a restore may bring back two different days."""
+"""Comparison of jobs with stored audio; a restore may bring them back from different days."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class Reconciliation:
-    """What does not fit together, by the ids of jobs, oldest first.
+    """Differences between jobs and audio, by job id, oldest first.
 
     Attributes:
-        jobs_with_audio: How many jobs say that their audio is kept.
-        ended_without_audio: Jobs that have ended and whose audio is gone; their results stand.
-        waiting_without_audio: Jobs still to be run whose audio is gone; they will fail and cost nothing.
-        files_without_job: Files named after a job that there is not; one may be of a submit that is just coming in.
+        jobs_with_audio: number of jobs marked as having audio.
+        ended_without_audio: ended jobs whose audio is missing; their results remain valid.
+        waiting_without_audio: unfinished jobs whose audio is missing; they will fail without charge.
+        files_without_job: files named after a job that does not exist; one may belong to a submit in progress.
     """
 
     jobs_with_audio: int
@@ -33,9 +33,9 @@ class Reconciliation:
 
 
 def reconcile_audio(database: Database, store: ObjectStore) -> Reconciliation:
-    """Look at every job that says it has audio, and at every file.
+    """Compare every job marked as having audio with every file.
 
-    Files are listed first; the file of a job that came meanwhile is asked for by itself.
+    Files are listed first. The file of a job created since then is looked up individually.
     """
     listed = _names(store)
     count, ended, waiting = 0, list[str](), list[str]()
@@ -47,7 +47,7 @@ def reconcile_audio(database: Database, store: ObjectStore) -> Reconciliation:
 
 
 def forget_missing(database: Database, found: Reconciliation) -> None:
-    """Let the jobs that have ended no longer say that their audio is kept."""
+    """Mark the ended jobs as having no audio."""
     for start in range(0, len(found.ended_without_audio), AT_ONCE):
         with database.writing() as connection:
             repository.forget_audio(connection, found.ended_without_audio[start : start + AT_ONCE])

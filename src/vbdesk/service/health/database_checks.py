@@ -1,4 +1,4 @@
-"""The database: reachable, of a schema that fits, with connections to spare and a clock like this machine's."""
+"""Database checks: reachable, schema version, free connections, clock difference."""
 
 from datetime import UTC, datetime
 
@@ -11,13 +11,13 @@ from vbdesk.service.kernel.db.session import Database
 
 OLDEST_POSTGRESQL = 13
 MOST_SKEW_S = 2.0
-"""Signed addresses and heartbeats bear more; a clock that is kept in time stays far below."""
+"""Signed addresses and heartbeats tolerate more; a synchronised clock stays far below."""
 FEW_CONNECTIONS = 40
-"""About what one more process may open."""
+"""Roughly the connections that one more process may open."""
 
 
 def look_at_database(database: Database) -> list[Finding]:
-    """Findings about the database. Raises SQLAlchemyError when it does not answer."""
+    """Check the database. Raises SQLAlchemyError when it does not answer."""
     with database.reading() as connection:
         findings = [_look_at_version(connection), _look_at_schema(connection)]
         if connection.dialect.name == "postgresql":
@@ -47,7 +47,7 @@ def _look_at_schema(connection: Connection) -> Finding:
 
 
 def _look_at_connections(connection: Connection) -> Finding:
-    # unlike the list of sessions this shows other roles' too
+    # unlike pg_stat_activity, this counts the connections of all roles
     used = connection.execute(sa.text("SELECT sum(numbackends)::int FROM pg_stat_database"))
     most = int(connection.execute(sa.text("SHOW max_connections")).scalar_one())
     reserved = int(connection.execute(sa.text("SHOW superuser_reserved_connections")).scalar_one())

@@ -1,4 +1,4 @@
-"""The whole examination of a service from one of its machines."""
+"""Full check of a service from one of its machines."""
 
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing, suppress
@@ -43,13 +43,13 @@ _USABLE = (SchemaState.CURRENT, SchemaState.AHEAD)
 def examine(
     data_dir: Path, address: str | None = None, *, whole: bool = True, keys: EncryptionKeys = ()
 ) -> list[Finding]:
-    """Everything that can be looked at from here; what cannot be looked at is a finding too.
+    """Run every check that is possible here; an impossible check is a finding too.
 
     Args:
         data_dir: folder of a process of the service.
-        address: the public one, to be tried as well.
-        whole: also what reads every job, ledger entry and file.
-        keys: encryption keys that came with the command.
+        address: public address to check as well.
+        whole: also read every job, ledger entry and file.
+        keys: encryption keys given with the command.
     """
     try:
         settings = load_settings(data_dir)
@@ -69,7 +69,7 @@ def examine(
 
 
 def _look_inside(settings: Settings, keys: EncryptionKeys, *, whole: bool) -> Iterable[Finding]:
-    """Store and database, as far as they answer."""
+    """Check the store and the database, as far as they answer."""
     with ExitStack() as stack:
         store: ObjectStore | None = None
         try:
@@ -78,8 +78,8 @@ def _look_inside(settings: Settings, keys: EncryptionKeys, *, whole: bool) -> It
             yield mend("object store", str(error))
         if store is not None:
             yield look_at_store(store)
-            if key_file_of(settings).path.exists():  # else they are not made by the way
-                with suppress(SecretsDamaged):  # found already
+            if key_file_of(settings).path.exists():  # opening secrets would create missing keys
+                with suppress(SecretsDamaged):  # already reported
                     yield look_at_signed_addresses(settings, open_secrets(settings), store)
         database = stack.enter_context(closing(open_database(settings)))
         yield from _guarded(lambda: _look_at_content(settings, database, store, keys, whole=whole))
@@ -88,7 +88,7 @@ def _look_inside(settings: Settings, keys: EncryptionKeys, *, whole: bool) -> It
 def _look_at_content(
     settings: Settings, database: Database, store: ObjectStore | None, keys: EncryptionKeys, *, whole: bool
 ) -> list[Finding]:
-    """What the database says; of its content only where its schema is one that this code knows."""
+    """Check the database, and its content if this code knows the schema."""
     findings = look_at_database(database)
     with database.reading() as connection:
         if status(connection).state not in _USABLE:
@@ -115,7 +115,7 @@ def _look_at_content(
 def _guarded(look: Callable[[], list[Finding]]) -> list[Finding]:
     try:
         return look()
-    except SQLAlchemyError as error:  # its text may show the address and the password in it
+    except SQLAlchemyError as error:  # the message may contain the database address and password
         kind = type(error).__name__
         return [
             mend("database", f"The database does not answer ({kind}): see that it runs and that its address is right.")

@@ -1,4 +1,4 @@
-"""Whether what is stored is encrypted, and whether the key at hand opens it."""
+"""Encryption checks: whether stored data is encrypted, and whether the key opens it."""
 
 from vbdesk.service.encryption.data_keys import DataKeys, is_encrypted
 from vbdesk.service.encryption.keys import EncryptionKeys, KeyUnusable, find_keys
@@ -17,7 +17,7 @@ TOPIC = "encryption"
 def look_at_encryption(
     settings: Settings, database: Database, store: ObjectStore | None, given: EncryptionKeys
 ) -> Finding:
-    """Try the key, with which the rest of the examination then reads; with `store` look at its files too."""
+    """Check the key, which later checks use to read; with `store`, check its files too."""
     try:
         keys = find_keys(settings, given)
         if not is_encrypted(database):

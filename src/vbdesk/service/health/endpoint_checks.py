@@ -1,4 +1,4 @@
-"""The service as callers reach it: through its proxy, by its public address."""
+"""Checks of the public address, through the proxy, as callers reach it."""
 
 import socket
 import ssl
@@ -16,7 +16,7 @@ EXPIRES_SOON_DAYS = 21
 
 
 def look_at_address(address: str, settings: Settings) -> list[Finding]:
-    """What `address`, such as `https://voice.example.org`, answers."""
+    """Check what `address`, such as `https://voice.example.org`, answers."""
     parts = urlsplit(address)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         return [mend("public address", "Give --url as https://voice.example.org.")]
@@ -68,7 +68,7 @@ def _look_at_certificate(host: str, port: int | None, scheme: str) -> Finding:
 
 
 def _look_at_store_origin(store: str) -> Finding:
-    """Any answer will do: without a signature it is a refusal."""
+    """Accept any answer: a request without a signature is refused."""
     try:
         status = httpx.get(store, timeout=PATIENCE_S).status_code
     except httpx.HTTPError as error:

@@ -1,4 +1,4 @@
-"""Who runs jobs, and what each has in hand."""
+"""List of the processes that run jobs, with their current jobs."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ from vbdesk.service.kernel.db.jobs import executors, jobs
 
 @dataclass(frozen=True, slots=True)
 class Executor:
-    """A process that runs jobs; `running` are the jobs it has in hand. A process of an older release says less."""
+    """Process that runs jobs; `running` are its current jobs. Older releases report fewer fields."""
 
     executor_id: str
     host: str | None
@@ -24,7 +24,7 @@ class Executor:
 
 
 def list_executors(connection: Connection) -> list[Executor]:
-    """Those signed on, in order of host and name."""
+    """List signed-on executors by host and name."""
     running = (
         sa.select(jobs.c.executor_id, sa.func.count().label("running"))
         .where(jobs.c.status == JobStatus.RUNNING.value, jobs.c.executor_id.is_not(None))

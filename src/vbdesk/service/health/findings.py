@@ -1,11 +1,11 @@
-"""A finding: what was looked at, how it is, and one sentence that says so or says what to do."""
+"""Finding: what was checked, its state, and one sentence with the result or the remedy."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Health(StrEnum):
-    """How something is; the words are those that are printed."""
+    """State of a finding; the values are printed as they are."""
 
     OK = "ok"
     NOTE = "note"
@@ -14,7 +14,7 @@ class Health(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of a report. The sentence holds no secret and nothing personal."""
+    """One line of a report. The sentence contains no secret and no personal data."""
 
     topic: str
     health: Health
@@ -22,15 +22,15 @@ class Finding:
 
 
 def ok(topic: str, sentence: str) -> Finding:
-    """All is well."""
+    """Create a finding without a problem."""
     return Finding(topic, Health.OK, sentence)
 
 
 def note(topic: str, sentence: str) -> Finding:
-    """Worth knowing; nothing has to be done."""
+    """Create a finding that needs no action."""
     return Finding(topic, Health.NOTE, sentence)
 
 
 def mend(topic: str, sentence: str) -> Finding:
-    """Something has to be done."""
+    """Create a finding that needs action."""
     return Finding(topic, Health.MEND, sentence)

@@ -1,4 +1,4 @@
-"""This machine's part: keys, disk, and the extras that the settings ask for."""
+"""Checks of this machine: settings, keys, disk, optional libraries, sandbox."""
 
 import os
 import shutil
@@ -16,13 +16,13 @@ from vbdesk.service.kernel.settings import MIB, SETTINGS_FILE, Settings
 from vbdesk.service.maintenance.resealing import any_sealed, count_seals
 
 LITTLE_ROOM_BYTES = 1024**3
-NO_ROOM_BYTES = 256 * 1024**2  # of temporary files; recordings pass elsewhere
+NO_ROOM_BYTES = 256 * 1024**2  # for temporary files; recordings are stored elsewhere
 
 _EXTRAS = {"boto3": "cloud", "google.cloud.storage": "cloud", "opentelemetry.sdk": "telemetry"}
 
 
 def look_at_settings(settings: Settings) -> Finding:
-    """What was set apart from the defaults, by name."""
+    """List the names of settings that differ from their defaults."""
     given = ", ".join(sorted(settings.model_fields_set - {"data_dir"})) or "nothing"
     file = settings.data_dir / SETTINGS_FILE
     if file.exists() and os.name != "nt" and file.stat().st_mode & 0o077 and _has_password(settings.database_url):
@@ -31,7 +31,7 @@ def look_at_settings(settings: Settings) -> Finding:
 
 
 def look_at_secrets(settings: Settings) -> Finding:
-    """The key file: there, whole, for its owner alone."""
+    """Check that the key file exists, is valid and is readable by its owner only."""
     file = key_file_of(settings)
     if settings.secrets_file is None and not file.path.exists():
         return note("secrets", "There is no key file; the first start of a new service makes it.")
@@ -48,13 +48,13 @@ def look_at_secrets(settings: Settings) -> Finding:
 
 
 def look_at_sealed(settings: Settings, database: Database) -> list[Finding]:
-    """Whether the keys open what is sealed in the database, where anything is."""
+    """Check that the keys decrypt the encrypted columns, if there is data in them."""
     file = key_file_of(settings)
     if not file.path.exists():
         return [mend("sealed secrets", missing_but_needed(file.path))] if any_sealed(database) else []
     try:
         count = count_seals(database, open_secrets(settings))
-    except SecretsDamaged:  # found already
+    except SecretsDamaged:  # already reported
         return []
     if count.unreadable:
         return [
@@ -69,7 +69,7 @@ def look_at_sealed(settings: Settings, database: Database) -> list[Finding]:
 
 
 def look_at_disk(settings: Settings) -> list[Finding]:
-    """Room in the data folder and where recordings are looked at."""
+    """Check the free space in the data folder and in the folder for inspecting recordings."""
     reserve = settings.disk_reserve_mb * MIB
     return [
         *(_look_at_reserve(folder, reserve) for folder in settings.written_folders),
@@ -78,7 +78,7 @@ def look_at_disk(settings: Settings) -> list[Finding]:
 
 
 def look_at_extras(settings: Settings) -> Finding:
-    """The libraries that these settings need."""
+    """Check that the libraries required by these settings are installed."""
     location = settings.storage_location
     needed = [] if location is None else ["boto3" if location.kind == "s3" else "google.cloud.storage"]
     if settings.otlp_endpoint:
@@ -90,7 +90,7 @@ def look_at_extras(settings: Settings) -> Finding:
 
 
 def look_at_sandbox() -> Finding:
-    """What keeps a recording that takes its decoder over from everything else."""
+    """Check which sandbox limits apply if a recording takes over its decoder."""
     has = offered()
     return ok("sandbox", has.sentence) if has.complete else note("sandbox", has.sentence)
 

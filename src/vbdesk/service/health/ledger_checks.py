@@ -1,4 +1,4 @@
-"""The books: every balance is the sum of its entries, every job is settled as it ended, every job's audio is there."""
+"""Ledger and audio checks: balances match entries, settlements match job ends, audio exists."""
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
@@ -12,12 +12,12 @@ from vbdesk.service.kernel.db.jobs import jobs
 
 
 def look_at_ledger(connection: Connection) -> list[Finding]:
-    """Balances against entries, ended jobs against settlements."""
+    """Compare balances with entries, and ended jobs with settlements."""
     return [_look_at_balances(connection), _look_at_settlements(connection)]
 
 
 def look_at_audio(found: Reconciliation) -> Finding:
-    """What a comparison of jobs and files gave."""
+    """Report the result of comparing jobs and audio files."""
     if found.waiting_without_audio:
         count = len(found.waiting_without_audio)
         one = "1 waiting job has lost its audio and will fail: restore it, or let the job fail."
@@ -57,7 +57,7 @@ def _look_at_balances(connection: Connection) -> Finding:
 
 
 def _look_at_settlements(connection: Connection) -> Finding:
-    """The settlement must be of the kind that the job's end asks for; a job still open has none."""
+    """Check that each settlement matches its job's end; an open job has none."""
     settled = credit_entries.c.kind.in_(("capture", "release"))
     right = sa.case((jobs.c.status == JobStatus.DONE.value, "capture"), else_="release")
     joined = sa.and_(credit_entries.c.job_id == jobs.c.job_id, settled)

@@ -1,4 +1,4 @@
-"""The operations port: metrics and health, for those who run the service and nobody else."""
+"""Operations port: metrics and health, for operators only."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ STATE_LIMIT_S = 1.5
 
 
 def create_ops_app(context: Context, readiness: Readiness) -> Starlette:
-    """`/metrics`, `/healthz` and `/readyz` of one process."""
+    """Create `/metrics`, `/healthz` and `/readyz` for one process."""
     port = _OperationsPort(context, readiness)
     return Starlette(
         routes=[
@@ -33,12 +33,12 @@ def create_ops_app(context: Context, readiness: Readiness) -> Starlette:
 
 
 async def healthz(_request: Request) -> Response:
-    """Whether the process answers: its event loop turns. It must not be ended for the fault of another."""
+    """Report that the event loop runs. Dependencies are not checked: their failure must not end this process."""
     return JSONResponse({"status": "ok"})
 
 
 async def readiness_answer(readiness: Readiness, encryption: Encryption) -> Response:
-    """200, or 503 with the reasons; and how far what is stored is encrypted."""
+    """Return 200, or 503 with the reasons, and the state of encryption."""
     reasons, state = await asyncio.gather(readiness.reasons(), run_in_threadpool(_state_of, encryption))
     if not reasons:
         return JSONResponse({"status": "ok", "encryption": state})
@@ -47,7 +47,7 @@ async def readiness_answer(readiness: Readiness, encryption: Encryption) -> Resp
 
 
 def _state_of(encryption: Encryption) -> EncryptionState:
-    """What is not known to be complete is not said to be."""
+    """Return the encryption state; report completion only when it is certain."""
     try:
         return encryption.state
     except SQLAlchemyError:
@@ -69,7 +69,7 @@ class _OperationsPort:
         self._state = CachedProbe(look, good_for_s=STATE_GOOD_FOR_S, limit_s=STATE_LIMIT_S)
 
     async def metrics(self, _request: Request) -> Response:
-        """Everything, in the text form of Prometheus; what the database does not tell in time is left out."""
+        """Return all metrics in Prometheus text format; omit database metrics when the database is late."""
         self._collector.state, reasons = await asyncio.gather(self._state_or_none(), self._readiness.reasons())
         failing = {reason.check for reason in reasons}
         self._collector.failing = {check: check in failing for check in self._readiness.checks}
@@ -79,9 +79,9 @@ class _OperationsPort:
     async def _state_or_none(self) -> State | None:
         try:
             return await self._state.get()
-        except Exception:  # away, slow, or in the middle of a migration: the process's own numbers still count
+        except Exception:  # database down, slow or being migrated: the process's own metrics are still returned
             return None
 
     async def readyz(self, _request: Request) -> Response:
-        """Whether the process can do its part."""
+        """Report whether the process is ready."""
         return await readiness_answer(self._readiness, self._encryption)

@@ -1,4 +1,4 @@
-"""Jobs and webhooks: somebody runs them, none is forgotten."""
+"""Queue checks: jobs and webhooks are being processed, and none is lost."""
 
 from datetime import datetime, timedelta
 
@@ -20,7 +20,7 @@ WEBHOOK_LATE = timedelta(minutes=5)
 
 
 def look_at_work(connection: Connection, settings: Settings, now: datetime) -> list[Finding]:
-    """Findings about what runs and waits."""
+    """Check running and waiting work."""
     state = read_queue_state(connection, now)
     return [
         _look_at_executors(state),

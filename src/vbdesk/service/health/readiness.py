@@ -1,8 +1,8 @@
-"""Whether a process can do its part, and if not, why: truly, and in time, also when nothing out there answers.
+"""Readiness of a process, with reasons; answers in time even when no dependency answers.
 
-A process is ready when what it cannot do without answers it. An API process leans on the database and on the store; a
-worker also on its engine, its heartbeat and its children. No process asks for another: an API without any worker takes
-jobs all the same, for they are kept.
+A process is ready when its required dependencies answer. An API process needs the database and the store. A worker
+also needs its engine, its heartbeat and its child processes. No process checks another: an API without a worker
+still accepts jobs, because they are stored.
 """
 
 import asyncio
@@ -17,56 +17,56 @@ from vbdesk.service.observability.cached_probe import CachedProbe
 from vbdesk.service.ports.context import Context
 
 DATABASE_GOOD_FOR_S = 2.0
-STORE_GOOD_FOR_S = 15.0  # to ask it is a handful of requests to somebody's bill
-LIMIT_S = 1.5  # what asks for readiness waits 2 s, as a rule
+STORE_GOOD_FOR_S = 15.0  # one check is a handful of requests, which may be billed
+LIMIT_S = 1.5  # probes usually time out after 2 s
 
 Check = Callable[[], None]
-"""Returns when all is well. Raises NotReady with the reason; anything else means `unreachable`."""
+"""Returns when the check passes. Raises NotReady with the reason; any other exception means `unreachable`."""
 
 
 class NotReady(Exception):
-    """Why not, in a word."""
+    """The check failed; the reason is one word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A check that did not pass, and why, in words made for machines."""
+    """Failed check and its machine-readable reason."""
 
     check: str
     reason: str
 
 
 class RunsJobs(Protocol):
-    """The working half of a process."""
+    """Worker state that readiness reads."""
 
     @property
     def engine_launched(self) -> bool:
-        """Whether jobs are taken."""
+        """Whether the process takes jobs."""
         ...
 
     @property
     def last_beat(self) -> float | None:
-        """When the last heartbeat was written, by `time.monotonic`."""
+        """Time of the last heartbeat, by `time.monotonic`."""
         ...
 
     @property
     def children_start(self) -> bool:
-        """Whether the newest child became ready, as far as one was wanted."""
+        """Whether the newest child process became ready, if one was needed."""
         ...
 
 
 class Readiness:
-    """The checks of one process. Questions to the outside are asked a few seconds apart, however often it is looked."""
+    """Checks of one process. Results of outside checks are cached for a few seconds."""
 
     def __init__(
         self, draining: Callable[[], bool], outside: Mapping[str, tuple[Check, float]], inside: Mapping[str, Check]
     ) -> None:
-        """Ask nothing yet.
+        """Create without running any check.
 
         Args:
-            draining: whether the process was told to stop.
-            outside: checks that may block, and for how many seconds their outcome is good.
-            inside: checks that look at this process alone.
+            draining: whether the process was asked to stop.
+            outside: checks that may block, each with the seconds for which its result is cached.
+            inside: checks of this process only.
         """
         self._draining = draining
         self._outside = {
@@ -77,11 +77,11 @@ class Readiness:
 
     @property
     def checks(self) -> list[str]:
-        """Names of all checks."""
+        """Return the names of all checks."""
         return ["process", *self._outside, *self._inside]
 
     async def reasons(self) -> list[Reason]:
-        """Why the process is not ready; none when it is."""
+        """Return why the process is not ready; empty when it is."""
         found = [Reason("process", "draining")] if self._draining() else []
         asked = await asyncio.gather(*(check.get() for check in self._outside.values()), return_exceptions=True)
         for name, outcome in zip(self._outside, asked, strict=True):
@@ -96,12 +96,12 @@ class Readiness:
 
 
 def api_readiness(context: Context) -> Readiness:
-    """Whether a process can answer requests."""
+    """Create the readiness of a process that serves the API."""
     return Readiness(context.draining.is_set, _outside(context), {"disk": _disk(context)})
 
 
 def worker_readiness(context: Context, jobs: RunsJobs) -> Readiness:
-    """Whether a process can run jobs."""
+    """Create the readiness of a process that runs jobs."""
 
     def engine() -> None:
         if not jobs.engine_launched:

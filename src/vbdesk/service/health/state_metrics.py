@@ -1,4 +1,4 @@
-"""What the database alone can tell: the queue, owed webhooks, credits. Read at most every few seconds."""
+"""Metrics read from the database: queue, pending webhooks, credits. Read every few seconds at most."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ from vbdesk.service.webhooks.repository import OF_ACTIVE, PENDING
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One look at the database.
+    """Snapshot of the database.
 
     Attributes:
-        queue: waiting and running jobs, and who runs them.
-        webhooks_pending: deliveries not made yet.
-        webhook_oldest_s: for how long the oldest of them has been owed.
+        queue: waiting and running jobs, and their executors.
+        webhooks_pending: deliveries that are still pending.
+        webhook_oldest_s: age of the oldest pending delivery.
         credits_available: tokens that accounts may spend.
-        credits_held: tokens set aside for unfinished jobs.
+        credits_held: tokens reserved for unfinished jobs.
     """
 
     queue: QueueState
@@ -41,7 +41,7 @@ class State:
 
 
 def read_state(connection: Connection, now: datetime) -> State:
-    """Look; every query keeps to unfinished things by an index, or to one row an account."""
+    """Read a snapshot. Each query uses an index of unfinished rows, or reads one row per account."""
     pending, oldest = connection.execute(
         sa.select(sa.func.count(), sa.func.min(webhook_deliveries.c.created_at)).where(
             webhook_deliveries.c.state == PENDING, OF_ACTIVE
@@ -63,10 +63,10 @@ def read_state(connection: Connection, now: datetime) -> State:
 
 
 class StateCollector(Collector):
-    """Tells the last state that was read, and this process's own connections.
+    """Exports the last snapshot and this process's own connections.
 
     Attributes:
-        state: None where the database did not answer in time; what it would tell is then left out.
+        state: None if the database did not answer in time; its metrics are then omitted.
     """
 
     def __init__(self, context: Context) -> None:
@@ -78,11 +78,11 @@ class StateCollector(Collector):
         self.failing: dict[str, bool] = {}
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing ahead of time: what is told depends on what can be known."""
+        """Describe nothing in advance: the metrics depend on what could be read."""
         return ()
 
     def collect(self) -> Iterable[Metric]:
-        """What is known now."""
+        """Return the current metrics."""
         yield _gauge("vbdesk_state_known", "Whether the database told its state in time.", self.state is not None)
         yield _gauge("vbdesk_draining", "Whether this process was told to stop.", self._draining.is_set())
         ready = GaugeMetricFamily("vbdesk_ready", "Whether a check of readiness passes.", labels=["check"])

@@ -1,4 +1,4 @@
-"""The object store: takes, keeps, gives back and removes files, by our hand and by signed address."""
+"""Object store checks: write, read and delete files, directly and by signed address."""
 
 from datetime import UTC, datetime
 
@@ -19,11 +19,11 @@ PATIENCE_S = 10.0
 _TOPIC = "database and object store"
 _PROBE = b"vbdesk doctor"
 _CONTENT_TYPE = "audio/wav"
-_FOLDER = "probes"  # not among the uploads: an address there holds for an account only
+_FOLDER = "probes"  # not under the uploads: addresses there are bound to an account
 
 
 def look_at_store(store: ObjectStore) -> Finding:
-    """A file in, not twice, out and away."""
+    """Check that a file can be written once only, then read and deleted."""
     try:
         store.check()
     except StoreUnavailable as error:
@@ -32,7 +32,7 @@ def look_at_store(store: ObjectStore) -> Finding:
 
 
 def look_at_pairing(database: Database, store: ObjectStore) -> Finding:
-    """Whether they belong together; changes nothing."""
+    """Check that store and database belong together, without changing either."""
     try:
         mismatch = find_mismatch(database, store)
         paired = is_paired(database, store)
@@ -44,7 +44,7 @@ def look_at_pairing(database: Database, store: ObjectStore) -> Finding:
 
 
 def look_at_orphans(context: StoreContext) -> list[Finding]:
-    """The objects of the store that belong to nothing, if there are any."""
+    """Report the store's objects that belong to nothing."""
     search = search_orphans(context)
     orphans, objects = (len(search.orphans), search.objects) if search else (0, 0)
     if search and search.too_many:
@@ -62,7 +62,7 @@ def look_at_orphans(context: StoreContext) -> list[Finding]:
 
 
 def look_at_signed_addresses(settings: Settings, secrets: SecretBox, store: ObjectStore) -> Finding:
-    """A file put by signed address, as callers do it, and a second one refused."""
+    """Check that a signed address accepts one upload and refuses a second."""
     topic = "signed addresses"
     try:
         addresses = open_addresses(settings, lambda: secrets.keys_for("upload addresses"), origin="")

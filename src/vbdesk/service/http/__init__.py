@@ -1,1 +1,1 @@
-"""What FastAPI leaves to us at the edge of HTTP."""
+"""HTTP features that FastAPI does not provide."""

@@ -1,4 +1,4 @@
-"""The form of an authenticated request, within the account's quota and the free disk space."""
+"""Form of an authenticated request, within the account's quota and the free disk space."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -13,7 +13,7 @@ from vbdesk.service.storage.spool import TakeBytes
 
 @contextmanager
 def taking_bytes(context: Context, account: Account) -> Iterator[TakeBytes]:
-    """What admits bytes of one request to the disk; it raises OutOfSpace and QuotaExceeded."""
+    """Return the check that admits bytes of one request to the disk; it raises OutOfSpace and QuotaExceeded."""
     with context.in_flight.counting(account.account_id, context.settings.quota_bytes(account.plan)) as count:
 
         def take(wanted: int) -> None:

@@ -1,4 +1,4 @@
-"""Cross-origin requests: pages of listed origins may use the API and put recordings; by default none may."""
+"""CORS: pages of listed origins may use the API and upload recordings; by default none may."""
 
 from collections.abc import Collection
 
@@ -15,27 +15,27 @@ from vbdesk.service.http.malformed_requests import Refusal
 
 REFUSED = "The service does not allow this cross-origin request. See the setting cors_origins."
 
-_API_PATHS = ("/v2/", "/api/v1/", "/openapi.json")  # never the console, whose forms belong to its own origin
+_API_PATHS = ("/v2/", "/api/v1/", "/openapi.json")  # never the console: its forms belong to its own origin
 _API_HEADERS = (ACCOUNT_HEADER, API_KEY_HEADER, SECRET_KEY_HEADER, KEY_HEADER, "If-None-Match", "traceparent")
 _EXPOSED = (RETENTION_HEADER, "Retry-After", "ETag", "RateLimit", "RateLimit-Policy", "Content-Disposition")
 _IN_JSON = Refusal("application/json", error_body(ErrorCode.INVALID_REQUEST, REFUSED).model_dump_json().encode())
 
 
 def api_with_cors(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
-    """The API, open to pages of these origins.
+    """Allow pages of these origins to call the API.
 
-    It must stand around everything else: a preflight has no credentials, and a crash needs the headers too.
+    This must be the outermost middleware: a preflight has no credentials, and error responses need the headers too.
     """
     return _Cors(app, origins, ("GET", "POST", "DELETE"), _API_HEADERS, _EXPOSED, _IN_JSON, _API_PATHS)
 
 
 def storage_with_cors(app: ASGIApp, origins: Collection[str], refusal: Refusal) -> ASGIApp:
-    """The embedded store's origin, open to PUTs of pages of these origins."""
+    """Allow pages of these origins to PUT to the embedded store."""
     return _Cors(app, origins, ("PUT",), (LENGTH_RANGE_HEADER,), (), refusal, ("/",))
 
 
 class _Cors(CORSMiddleware):
-    """Starlette's middleware, for some paths only, and with refusals in the application's own shape."""
+    """Starlette's middleware, limited to some paths and with the application's own error responses."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class _Cors(CORSMiddleware):
         await (super().__call__ if covered else self.app)(scope, receive, send)
 
     def preflight_response(self, request_headers: Headers) -> Response:
-        """The answer to a preflight; what is refused does not say what would be allowed."""
+        """Return the answer to a preflight; a refusal does not say what would be allowed."""
         answer = super().preflight_response(request_headers)
         if answer.status_code == 200:
             return answer

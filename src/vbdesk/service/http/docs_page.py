@@ -1,4 +1,4 @@
-"""The API's description as a page for people: one document, without scripts or anything from elsewhere."""
+"""API reference page: one HTML document without scripts or external resources."""
 
 import json
 import re
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 def reference_routes(app: FastAPI) -> list[BaseRoute]:
-    """The page at `/docs`, made of what `/openapi.json` says."""
+    """Create the route of `/docs`, rendered from `/openapi.json`."""
 
     @cache
     def rendered() -> str:
@@ -40,7 +40,7 @@ def reference_routes(app: FastAPI) -> list[BaseRoute]:
 
 
 def view_of(description: Json) -> Json:
-    """What the page shows of the description."""
+    """Build the template's data from the description."""
     operations = [
         {"method": method.upper(), "path": path, **_operation(operation, description)}
         for path, methods in description["paths"].items()
@@ -91,7 +91,7 @@ def _operation(operation: Json, description: Json) -> Json:
 
 
 def _body(contents: Json, description: Json) -> Json:
-    """The first of the media types in full; the others hold a part of the same fields."""
+    """Show the first media type in full; the others have a subset of its fields."""
     (media_type, content), *others = contents.items()
     schema = _resolved(content["schema"], description)
     fields = [
@@ -120,7 +120,7 @@ def _resolved(schema: Json, description: Json) -> Json:
 
 
 def _type(schema: Json, description: Json) -> str:
-    """A schema in a word or two."""
+    """Describe a schema in one or two words."""
     schema = _resolved(schema, description)
     choices = [each for each in schema.get("anyOf", []) if each.get("type") != "null"]
     if choices:
@@ -136,7 +136,7 @@ def _type(schema: Json, description: Json) -> str:
 
 
 def _marked(text: str) -> Markup:
-    """Text in which `names` stand as code."""
+    """Mark `names` in the text as code."""
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704  (escaped before)
 
 

@@ -1,4 +1,4 @@
-"""The one place that turns refusals, the framework's own and crashes into answers."""
+"""Conversion of all errors, including the framework's, into responses."""
 
 import http
 import logging
@@ -21,14 +21,14 @@ log = logging.getLogger(__name__)
 
 
 def default_message_of(code: ErrorCode) -> str:
-    """What a refusal with this code says when there is nothing more particular to say."""
+    """Return the default message of an error code."""
     refusals = [*ServiceError.__subclasses__(), *AudioRejected.__subclasses__()]
     found = (refusal.default_message for refusal in refusals if getattr(refusal, "code", None) == code)
     return next(found, "") or _FRAMEWORK_BODIES[HTTP_STATUS[code]].message
 
 
 def install_error_handlers(app: FastAPI) -> None:
-    """Give every refusal, also the framework's own and crashes, the one body."""
+    """Give every error, including the framework's and unexpected ones, the same body."""
     app.add_exception_handler(ServiceError, _service_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _framework_error)
@@ -53,7 +53,7 @@ async def _service_error(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _validation_error(request: Request, error: Exception) -> JSONResponse:
-    """Name the places and the rules; the inputs themselves are left out, they may hold secrets."""
+    """Name the fields and the rules; omit the inputs, which may contain secrets."""
     assert isinstance(error, RequestValidationError)  # noqa: S101
     detail = [
         ErrorDetail(loc=list(item["loc"]), msg=_SENTENCES.get(item["type"], item["msg"]), type=item["type"])
@@ -77,7 +77,7 @@ async def _framework_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def _methods_at(request: Request) -> list[str]:
-    """Every method that the address takes: the framework names those of the first route alone."""
+    """Return all methods of the path: the framework names only those of the first route."""
     asked = [(method, {**request.scope, "method": method}) for method in _METHODS]
     routes = request.app.router.routes
     return [method for method, scope in asked if any(route.matches(scope)[0] is Match.FULL for route in routes)]
@@ -92,7 +92,7 @@ _SENTENCES = {
     "json_invalid": "The body is not JSON. Check it where `loc` points.",
     "model_attributes_type": "Send a JSON object, with Content-Type application/json.",
 }
-"""Where the framework's own words do not say what to do, by kind of fault."""
+"""Replacements for framework messages that do not say what to do, by kind of fault."""
 
 _FRAMEWORK_BODIES = {
     404: error_body(ErrorCode.NOT_FOUND, "There is nothing at this address. Check the path."),
@@ -120,6 +120,6 @@ async def _crash(request: Request, error: Exception) -> JSONResponse:
 
 
 def _route_of(request: Request) -> str:
-    """The route's pattern, never the path itself: group ids may name people."""
+    """Return the route's pattern, never the path itself: group ids may name people."""
     route: Any = request.scope.get("route")
     return getattr(route, "path", "an unknown route")

@@ -1,4 +1,4 @@
-"""The text fields of a form and their limits, the same whatever encoding the form has."""
+"""Text fields of forms and their limits, the same for every encoding."""
 
 from vbdesk.contract.errors import ErrorDetail
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
@@ -15,18 +15,18 @@ FORM_FIELDS = frozenset(
         "condition",
     }
 )
-"""The text fields of the interface's forms; any other is ignored."""
+"""Known text fields of all forms; others are ignored."""
 
 MAX_BODY_BYTES = MAX_AUDIO_BYTES + 1024 * 1024
 MAX_FIELD_BYTES = 8 * 1024
 MAX_FIELDS = 1000
-"""Of a form, ignored ones included: each costs time, and the interface knows seven."""
+"""Fields per form, including ignored ones: each costs time, and the API knows seven."""
 
 
 class FormFields:
-    """Collects the known fields of one form; of a repeated field the last one counts.
+    """Collects the known fields of one form; the last value of a repeated field counts.
 
-    Every method raises ValidationFailed or InvalidRequest for what does not fit.
+    Every method raises ValidationFailed or InvalidRequest for invalid input.
     """
 
     def __init__(self) -> None:
@@ -34,24 +34,24 @@ class FormFields:
         self._seen = 0
 
     def count(self, more: int = 1) -> None:
-        """Note that `more` fields came, known or not."""
+        """Count `more` fields, known or not."""
         self._seen += more
         if self._seen > MAX_FIELDS:
             raise InvalidRequest(f"The form has more than {MAX_FIELDS} fields. Send only those of the interface.")
 
     def begin(self, name: str) -> None:
-        """A known field begins."""
+        """Begin a known field."""
         self._values[name] = bytearray()
 
     def add(self, name: str, data: bytes) -> None:
-        """More of a known field."""
+        """Append to a known field."""
         value = self._values[name]
         value += data
         if len(value) > MAX_FIELD_BYTES:
             raise invalid_field(name, f"Keep this field within {MAX_FIELD_BYTES} bytes.", "string_too_long")
 
     def texts(self) -> dict[str, str]:
-        """Every field that came, as text."""
+        """Return all received fields as text."""
         return {name: _text(name, value) for name, value in self._values.items()}
 
 
@@ -63,5 +63,5 @@ def _text(name: str, value: bytearray) -> str:
 
 
 def invalid_field(name: str, message: str, kind: str) -> ValidationFailed:
-    """The refusal of one field."""
+    """Create the error for one field."""
     return ValidationFailed([ErrorDetail(loc=["body", name], msg=message, type=kind)])

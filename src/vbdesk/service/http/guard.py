@@ -1,4 +1,4 @@
-"""The guard of the API: what every route checks before a body is read, and what a route may ask for."""
+"""Guard of the API: checks before a body is read, and dependencies of routes."""
 
 import ipaddress
 from collections.abc import Callable, Sequence
@@ -14,15 +14,15 @@ from vbdesk.service.ports.context import Context
 from vbdesk.service.ports.identity import Account, Credential
 
 MAX_UNAUTHORIZED_PER_WINDOW = 60
-"""401 answers that one address gets within the window before it is told to wait; of IPv6, one network."""
+"""401 responses per address and window before 429; for IPv6, per network."""
 
 IPV6_NETWORK_BITS = 64
-"""The smallest network that providers give to a caller, who has every address in it."""
+"""Smallest network that providers assign to a customer, who can use every address in it."""
 
 _CREDENTIAL_HEADERS = {Credential.API_KEY: API_KEY_HEADER, Credential.SECRET_KEY: SECRET_KEY_HEADER}
 
 Check = Callable[[Request, Connection, Account], None]
-"""Looks at names in the path, before the body is read; raises NotFound."""
+"""Checks names in the path before the body is read; raises NotFound."""
 
 
 def _context(request: Request) -> Context:
@@ -39,13 +39,13 @@ async def _given_account(request: Request) -> Account:
     return account
 
 
-# Coroutines, though they wait for nothing: FastAPI sends plain functions to a thread, which costs more than they do.
+# Async without awaits: FastAPI runs plain functions in a thread, which costs more than they do.
 CurrentContext = Annotated[Context, Depends(_given_context)]
 CurrentAccount = Annotated[Account, Depends(_given_account)]
 
 
 class Guard:
-    """Lets a request in before its body is read: 401, 503 of a full disk or queue, 429, then 404 for its path.
+    """Checks a request before its body is read: 401, 503 for a full disk or queue, 429, then 404 for its path.
 
     Attributes:
         headers: names of the headers with the credentials.
@@ -58,7 +58,7 @@ class Guard:
         self._check = check
 
     def __call__(self, request: Request) -> None:
-        """Check the request, and keep its account for the route. Raises ServiceError."""
+        """Check the request, and store its account for the route. Raises ServiceError."""
         context = _context(request)
         account_id = request.headers.get(ACCOUNT_HEADER, "")
         token = request.headers.get(_CREDENTIAL_HEADERS[self._credential], "")
@@ -82,7 +82,7 @@ class Guard:
             context.metrics.rate_limited.labels(self._bucket.value).inc()
             raise RateLimited(retry_after_s)
         if self._bucket is not Bucket.ANALYZE and any("\0" in str(name) for name in request.path_params.values()):
-            raise NotFound  # PostgreSQL cannot be asked for such a name; analyze routes check theirs themselves
+            raise NotFound  # PostgreSQL refuses such text; analyze routes check their names themselves
         if self._check is not None:
             self._check(request, connection, account)
 
@@ -90,20 +90,20 @@ class Guard:
 def guard(
     bucket: Bucket, credential: Credential = Credential.API_KEY, check: Check | None = None
 ) -> Sequence[params.Depends]:
-    """The `dependencies` of a route that needs `credential`, counts in `bucket` and then passes `check`.
+    """Create the `dependencies` of a route: check `credential`, count in `bucket`, then run `check`.
 
-    FastAPI parses a body that a route declares before it runs dependencies. So a route reads its body itself, or by
-    `json_body`, which comes after the guard.
+    FastAPI parses a declared body before it runs dependencies. So a route reads its body itself, or by `json_body`,
+    which runs after the guard.
     """
     return [Depends(Guard(bucket, credential, check))]
 
 
 def authenticate(request: Request, context: Context, credential: Credential, account_id: str, token: str) -> Account:
-    """The account that `token` opens; what opens none counts against the caller's address.
+    """Return the account for `token`; count a failure for the caller's address.
 
     Raises:
-        Unauthorized: no such account, or not its credential.
-        RateLimited: the same, from an address that tried too often.
+        Unauthorized: unknown account or wrong credential.
+        RateLimited: the same, from an address with too many failures.
     """
     with context.database.reading() as connection:
         return _authenticate(connection, request, context, credential, account_id, token)
@@ -126,13 +126,13 @@ def _authenticate(
 
 
 def source_of(address: str) -> str:
-    """The one who counts as the sender of what comes from an address.
+    """Return the rate-limit key of an address.
 
-    An IPv6 address counts as its network, and an IPv4 address that is written as IPv6 counts as IPv4. A text that is no
-    address, which a proxy may send, counts as itself.
+    An IPv6 address counts as its network, and an IPv4-mapped IPv6 address as IPv4. Text that is not an address, which a
+    proxy may send, counts as itself.
     """
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])  # without the name of the network interface
+        found = ipaddress.ip_address(address.partition("%")[0])  # without the zone (network interface)
     except ValueError:
         return address
     if isinstance(found, ipaddress.IPv4Address):

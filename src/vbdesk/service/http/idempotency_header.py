@@ -1,7 +1,7 @@
-"""The promise on every authenticated answer that idempotency keys are honoured, and for how long.
+"""Header on every authenticated response that announces idempotency keys and their lifetime.
 
-A caller whose answer was lost repeats a submit only where it has seen this promise before it asked: a service that does
-not know keys would analyse and charge twice.
+A client retries a submit after a lost response only if it saw this header before: a service without idempotency keys
+would analyse and charge twice.
 """
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -12,13 +12,13 @@ _PROMISE = (RETENTION_HEADER.lower().encode(), str(RETENTION_S).encode())
 
 
 class AnnouncesIdempotency:
-    """Wraps an application."""
+    """ASGI middleware that adds the header."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; the guard notes the account of an authenticated one in the request's state."""
+        """Answer one request; the guard stores the account of an authenticated one in the request's state."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

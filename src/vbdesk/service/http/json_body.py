@@ -1,4 +1,4 @@
-"""JSON bodies: bounded, read after the guard, and nothing accepted as JSON that is none."""
+"""JSON bodies: limited in size, read after the guard, strictly parsed."""
 
 import json
 from email.message import Message
@@ -15,10 +15,10 @@ MAX_JSON_BYTES = 1024 * 1024
 
 
 class JsonBody:
-    """Reads a body and validates it as FastAPI does with a body that a route declares.
+    """Reads a body and validates it like a FastAPI body parameter.
 
     Attributes:
-        model: what the body is to be.
+        model: type of the body.
     """
 
     def __init__(self, model: Any) -> None:
@@ -29,8 +29,8 @@ class JsonBody:
         """Return the validated body.
 
         Raises:
-            RequestValidationError: there is no body, or it is not what the route needs.
-            InvalidRequest: it is too long, or the caller broke off.
+            RequestValidationError: the body is missing or invalid.
+            InvalidRequest: it is too long, or the caller disconnected.
         """
         body = await _read(request)
         if not body:
@@ -46,7 +46,7 @@ class JsonBody:
 
 
 def json_body(model: Any) -> Any:
-    """The dependency that reads a body: `body: Annotated[GroupCreate, json_body(GroupCreate)]`."""
+    """Create the dependency that reads a body: `body: Annotated[GroupCreate, json_body(GroupCreate)]`."""
     return Depends(JsonBody(model))
 
 
@@ -70,13 +70,13 @@ def _is_json(request: Request) -> bool:
 
 
 def _parsed(body: bytes) -> Any:
-    """Parse to the letter: Python accepts more than JSON, and less. Raises JSONDecodeError."""
+    """Parse strictly: Python accepts values that are not JSON. Raises JSONDecodeError."""
     try:
         value = json.loads(body, parse_constant=_refuse)
-        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text
+        json.dumps(value, ensure_ascii=False).encode()  # refuse half a surrogate pair
     except json.JSONDecodeError:
         raise
-    except (ValueError, RecursionError) as error:  # not text, a number of thousands of digits, bottomless
+    except (ValueError, RecursionError) as error:  # not text, a number of thousands of digits, or nested too deeply
         raise json.JSONDecodeError(type(error).__name__, "", 0) from None
     return value
 

@@ -1,6 +1,6 @@
-"""Requests that are no HTTP, or whose head is too large: refused in the shape of the application's other errors.
+"""Error responses for malformed HTTP and oversized headers, in the application's format.
 
-The server itself refuses these before there is a request, so no handler of the application can answer them.
+The server refuses these before there is a request, so no handler of the application can answer them.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ from vbdesk.service.http.slow_clients import ClientTimeouts, CutsOffSlowClients
 
 UNREADABLE = "The request cannot be read. Send well-formed HTTP with a head of at most 64 KiB."
 MAX_HEAD_BYTES = 64 * 1024
-"""Of a request's head: its first line, its headers and the empty line behind them."""
+"""Limit for a request's head: request line, headers and the empty line."""
 
-_PATIENCE_S = 2.0  # for a caller that still sends
+_PATIENCE_S = 2.0  # for a caller that is still sending
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The 400 for what cannot be read; an application that speaks no JSON has its own in `app.state.unreadable`."""
+    """The 400 response; an application that does not use JSON sets its own in `app.state.unreadable`."""
 
     media_type: str
     body: bytes
@@ -35,17 +35,17 @@ _IN_JSON = Refusal("application/json", error_body(ErrorCode.INVALID_REQUEST, UNR
 
 
 MAX_CHUNK_EXTENSION_BYTES = 16 * 1024
-"""Of all chunk extensions in one body. Nobody needs them, and they cost time without being part of the body."""
+"""Limit for all chunk extensions in one body. They are unused, and cost time without counting as body."""
 
 _FOREIGN_LINE_END = re.compile(rb"(?<!\r)\n|\r(?!\n)")
 _FOLDED_LINE = re.compile(rb"\n[ \t]")
 
 
 class StrictLines(ReceiveBuffer):
-    """h11's buffer, which ends lines with CR LF alone.
+    """h11 buffer that accepts only CR LF as line end.
 
-    h11 also takes a bare LF as the end of a line, and a line that begins with a space as the rest of the one before. A
-    proxy in front may read either differently, and then sees other requests than this service does.
+    h11 also accepts a bare LF, and treats a line that begins with a space as a continuation. A proxy in front may read
+    either differently and then sees other requests than this service (request smuggling).
 
     WORKAROUND: h11 0.16 has no setting for this, so its own class is extended.
     """
@@ -55,11 +55,11 @@ class StrictLines(ReceiveBuffer):
         self._extension_bytes = 0
 
     def begin_message(self) -> None:
-        """Count chunk extensions anew."""
+        """Reset the count of chunk extensions."""
         self._extension_bytes = 0
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
-        """The lines up to the next empty line: a head, or the trailers of a body. Raises LocalProtocolError."""
+        """Return the lines up to the next empty line: a head, or the trailers of a body. Raises LocalProtocolError."""
         before = bytes(self._data)
         lines = super().maybe_extract_lines()
         if lines is not None:
@@ -69,7 +69,7 @@ class StrictLines(ReceiveBuffer):
         return lines
 
     def maybe_extract_next_line(self) -> bytearray | None:
-        """The next line: the size of a chunk, and its extensions. Raises LocalProtocolError."""
+        """Return the next line: the size of a chunk, and its extensions. Raises LocalProtocolError."""
         line = super().maybe_extract_next_line()
         if line is not None:
             self._extension_bytes += len(line.partition(b";")[2])
@@ -79,9 +79,9 @@ class StrictLines(ReceiveBuffer):
 
 
 class StrictRequests(h11.Connection):
-    """h11's connection, which refuses requests that have two lengths or that another server may read differently.
+    """h11 connection that refuses two body lengths and other requests that servers read differently.
 
-    h11 by itself holds only heads that have not ended yet to the bound.
+    h11 itself limits only heads that are incomplete.
     """
 
     def __init__(self) -> None:
@@ -94,10 +94,10 @@ class StrictRequests(h11.Connection):
         self._receive_buffer.begin_message()
 
     def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
-        """The next event.
+        """Return the next event.
 
         Raises:
-            h11.RemoteProtocolError: the request cannot be read, or its head is longer than allowed.
+            h11.RemoteProtocolError: the request is malformed, or its head is too long.
         """
         before = len(self._receive_buffer) if self.their_state is h11.IDLE else 0
         event = super().next_event()
@@ -109,39 +109,39 @@ class StrictRequests(h11.Connection):
 
 
 def _require_one_length(request: h11.Request) -> None:
-    """See that there is one way to find the end of the body. Raises RemoteProtocolError."""
+    """Check that the body's length is given in one way only. Raises RemoteProtocolError."""
     names = {name for name, _ in request.headers}
     if b"transfer-encoding" in names and (b"content-length" in names or request.http_version < b"1.1"):
         raise h11.RemoteProtocolError("The length of the body is ambiguous.")
 
 
 class RefusesMalformedRequests(CutsOffSlowClients):
-    """uvicorn's protocol with our own refusal, which reaches the caller too.
+    """uvicorn protocol with our own 400 response, which reliably reaches the caller.
 
-    Closing while bytes are still unread would make the caller's system throw the answer away. So the connection is
-    closed for writing only, and the rest read and dropped until the caller has finished.
+    If the connection closes with unread bytes, the caller's system discards the response. So only the write side is
+    closed; the rest of the request is read and discarded until the caller has finished.
     """
 
     refusal: ClassVar[Refusal] = _IN_JSON
     _refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Read strictly."""
+        """Install the strict parser."""
         super().connection_made(transport)
         self.conn = StrictRequests()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes in; after a refusal, drop them."""
+        """Process received bytes; after a refusal, discard them."""
         if not self._refused:
             super().data_received(data)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what cannot be read. An application that is at work on the request sees a caller that has gone."""
+        """Refuse a malformed request. A running application sees a disconnect."""
         self._refused = True
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # an answer is on its way already
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # a response has already started
             self.transport.close()
             return
         body = self.refusal.body
@@ -166,6 +166,6 @@ class RefusesMalformedRequests(CutsOffSlowClients):
 
 
 def protocol_for(app: object, patience: ClientTimeouts) -> type[RefusesMalformedRequests]:
-    """The protocol for this application."""
+    """Create the protocol class for this application."""
     refusal = getattr(getattr(app, "state", None), "unreadable", None) or _IN_JSON
     return type("ProtocolOfOneApplication", (RefusesMalformedRequests,), {"refusal": refusal, "patience": patience})

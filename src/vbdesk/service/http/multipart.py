@@ -1,7 +1,7 @@
-"""A streaming reader of forms with one file at most.
+"""Streaming reader of forms with at most one file.
 
-FastAPI's own forms have no limit and are read before credentials are. Here the file goes to disk as it arrives, reading
-stops at the size limit, and text fields are bounded. A form without a file may be URL-encoded.
+FastAPI's own forms have no limit and are read before credentials are checked. Here the file is written to disk as it
+arrives, reading stops at the size limit, and text fields are limited. A form without a file may be URL-encoded.
 """
 
 from collections.abc import AsyncIterator
@@ -25,9 +25,10 @@ _MAX_PREAMBLE_BYTES = 8 * 1024
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """A file that came with a form, on disk; `content_type` as declared, `size` in bytes.
+    """Uploaded file on disk; `content_type` as declared, `size` in bytes.
 
-    A file larger than the limit is not kept: its form is read on only because shape is judged before size.
+    A file above the limit is not kept. The rest of its form is still read, because form errors are reported before size
+    errors.
     """
 
     recording: RecordingFile
@@ -36,13 +37,13 @@ class UploadedFile:
 
     @property
     def too_large(self) -> bool:
-        """Whether more came than allowed."""
+        """Whether the file exceeds the limit."""
         return self.size > MAX_AUDIO_BYTES
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The known text fields that were sent, and the file if there was one."""
+    """Known text fields that were sent, and the file if there was one."""
 
     fields: dict[str, str]
     audio: UploadedFile | None
@@ -52,14 +53,14 @@ class Form:
 async def received_form(
     request: Request, files: RecordingFiles, file_field: str = "audio", take: TakeBytes = take_all
 ) -> AsyncIterator[Form]:
-    """Read the form; its file is one of `files` and is removed at the end of the block unless moved away.
+    """Read the form; its file is one of `files` and is removed after the block unless it was moved.
 
     `take` may refuse bytes of the file before they are written.
 
     Raises:
-        InvalidRequest: not a form, or a broken one.
+        InvalidRequest: not a form, or a malformed one.
         ValidationFailed: a field is too long or not text, or there are two files.
-        AudioTooLarge: the body is so large that its file must be; it is not read on.
+        AudioTooLarge: the body is too large for any allowed file; the rest is not read.
     """
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     if kind == URLENCODED.encode():
@@ -78,15 +79,15 @@ async def received_form(
 
 
 class _Preamble:
-    """What stands before the first boundary: RFC 2046 allows a note there, which the parser does not."""
+    """Skips text before the first boundary: RFC 2046 allows it, but the parser does not."""
 
     def __init__(self, boundary: bytes) -> None:
         self._first_delimiter = b"\n--" + boundary
-        self._held = bytearray(b"\n")  # the boundary may stand at once
+        self._held = bytearray(b"\n")  # the body may start with the boundary
         self._over = False
 
     def passed_over(self, chunk: bytes) -> bytes:
-        """The bytes from the first boundary on."""
+        """Return the bytes from the first boundary on."""
         if self._over:
             return chunk
         self._held += chunk
@@ -99,7 +100,7 @@ class _Preamble:
 
 
 class _Reader:
-    """Turns the parser's callbacks into fields and a file. The callbacks only collect; writing is awaited between."""
+    """Turns the parser's callbacks into fields and a file. The callbacks only collect; writes are awaited between."""
 
     def __init__(
         self, request: Request, boundary: bytes, files: RecordingFiles, file_field: str, take: TakeBytes
@@ -149,13 +150,13 @@ class _Reader:
         if self._spool is not None and self._file_data:
             data = bytes(self._file_data)
             self._file_data.clear()
-            with suppress(StreamTooLong):  # its size tells
+            with suppress(StreamTooLong):  # the recorded size shows this
                 await self._spool.write(data)
 
     async def _file(self) -> UploadedFile | None:
         if self._spool is None:
             return None
-        if not self._spool.size and not self._file_is_named:  # how browsers send a field in which no file was chosen
+        if not self._spool.size and not self._file_is_named:  # browsers send this for a file field without a file
             return None
         await self._spool.finish()
         return UploadedFile(self._spool.recording, self._file_type, self._spool.size)

@@ -1,4 +1,4 @@
-"""No cache keeps an answer: results and account data are health data."""
+"""`Cache-Control: no-store` on all responses: results and account data are health data."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -7,10 +7,10 @@ NO_STORE = "no-store"
 
 
 class NoStore:
-    """Wraps an application and puts `Cache-Control: no-store` on every answer.
+    """ASGI middleware that adds `Cache-Control: no-store` to every response.
 
-    It wraps the whole application: the framework answers crashes outside of the application's own middleware. All
-    answers carry the header, also those without personal data, so that a new route cannot be forgotten.
+    It wraps the whole application, because the framework answers unexpected errors outside its own middleware.
+    Responses without personal data carry the header too, so that no new route can be forgotten.
     """
 
     def __init__(self, app: ASGIApp) -> None:

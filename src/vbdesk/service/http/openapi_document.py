@@ -1,4 +1,4 @@
-"""The API's description, completed: chapters, examples, credentials, parameters and headers that routes cannot tell."""
+"""Additions to the OpenAPI document: tags, examples, credentials, parameters and headers."""
 
 import copy
 import json
@@ -45,7 +45,7 @@ _RETRY_AFTER = {
 
 
 def complete(description: Json, routes: Iterable[APIRoute]) -> Json:
-    """Add to FastAPI's description of `routes`, in place, what it does not know."""
+    """Add what FastAPI does not know about `routes` to its description, in place."""
     _add_dependencies(description, routes)
     words, examples = _words(), _examples()
     description["info"]["description"] = words["introduction"].strip()
@@ -87,7 +87,7 @@ def _add_dependencies(description: Json, routes: Iterable[APIRoute]) -> None:
 
 
 def _add_full_disk(responses: Json) -> None:
-    """What every route that writes may answer."""
+    """Add the full-disk response to every route that writes."""
     status = str(HTTP_STATUS[ErrorCode.SERVICE_UNAVAILABLE])
     responses[status] = {**copy.deepcopy(responses["500"]), "description": ErrorCode.SERVICE_UNAVAILABLE.value}
 
@@ -113,12 +113,12 @@ def _complete_operation(operation: Json, path: str, example: Json, words: Json) 
 
 
 def _without_file(request: Json) -> Json:
-    """The same example with an upload in the place of the file."""
+    """Return the example with an upload reference instead of the file."""
     return {"audio_upload_ref": _UPLOAD_REF, **{name: value for name, value in request.items() if name != "audio"}}
 
 
 def _asked(description: Json) -> Iterator[Json]:
-    """The schemas of all request bodies."""
+    """Return the schemas of all request bodies."""
     for methods in description["paths"].values():
         for operation in methods.values():
             for content in operation.get("requestBody", {}).get("content", {}).values():
@@ -127,7 +127,7 @@ def _asked(description: Json) -> Iterator[Json]:
 
 
 def _refusals(codes: str) -> Json:
-    """An example for each of the codes that a response names."""
+    """Build an example for each error code of a response."""
     return {code: {"value": _refusal(ErrorCode(code))} for code in codes.split(", ")}
 
 

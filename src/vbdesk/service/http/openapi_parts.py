@@ -1,4 +1,4 @@
-"""What FastAPI cannot see by itself, for the API's description: streamed forms, and refusals."""
+"""OpenAPI parts for routes: streamed forms and error responses."""
 
 from typing import Any
 
@@ -19,14 +19,14 @@ AUDIO_REFUSALS = (
     ErrorCode.AUDIO_POOR_QUALITY,
     ErrorCode.VALIDATION_ERROR,
 )
-"""What an analyze route may refuse, beside what its router refuses."""
+"""Errors of an analyze route, in addition to those of its router."""
 
 
 def analyze_form(*, recorded_at: bool = False, target: str | None = None) -> dict[str, Any]:
-    """`openapi_extra` of a v2 analyze route.
+    """Build `openapi_extra` of a v2 analyze route.
 
     Args:
-        recorded_at: for group-aware routes: the form has a capture time.
+        recorded_at: for group routes: the form has a capture time.
         target: for the earlier form: the required field that names what to analyse.
     """
     fields: dict[str, Any] = {
@@ -40,7 +40,7 @@ def analyze_form(*, recorded_at: bool = False, target: str | None = None) -> dic
         fields["recorded_at"] = {"type": "string", "format": "date-time"}
     if target:
         fields[target] = TEXT
-    # Which fields exclude or need each other stands in the text: makers of clients lose the fields of a `oneOf`.
+    # Exclusions and dependencies between fields are described in text: client generators ignore a `oneOf`.
     required = [target] if target else []
     together = {"webhook_url": ["webhook_secret_key"], "webhook_secret_key": ["webhook_url"]}
     described = form(fields, required, dependentRequired=together)
@@ -51,7 +51,7 @@ def analyze_form(*, recorded_at: bool = False, target: str | None = None) -> dic
 
 
 def form(fields: dict[str, Any], required: list[str], **rules: Any) -> dict[str, Any]:
-    """`openapi_extra` of a route with a multipart form that is read as a stream."""
+    """Build `openapi_extra` of a route with a multipart form that is read as a stream."""
     content = {"multipart/form-data": {"schema": _object(fields, required, **rules)}}
     return {"requestBody": {"required": True, "content": content}}
 
@@ -61,7 +61,7 @@ def _object(fields: dict[str, Any], required: list[str], **rules: Any) -> dict[s
 
 
 def refusals(*codes: ErrorCode) -> dict[int | str, dict[str, Any]]:
-    """`responses` of a route or router that may refuse with these codes."""
+    """Build `responses` of a route or router with these error codes."""
     by_status: dict[int | str, dict[str, Any]] = {}
     for code in codes:
         known = by_status.setdefault(HTTP_STATUS[code], {"model": ErrorBody, "description": ""})

@@ -1,7 +1,7 @@
-"""Refused bodies are read to their end, within bounds, before the refusal is sent.
+"""Drain refused bodies, within limits, before the response is sent.
 
-A server that answers and closes while the caller still sends makes the caller's system throw the answer away: it sees a
-broken connection instead of the reason.
+If a server answers and closes while the caller is still sending, the caller's system discards the response: the caller
+sees a broken connection instead of the reason.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ from vbdesk.contract.limits import MAX_AUDIO_BYTES
 
 _MAX_BODY_BYTES = MAX_AUDIO_BYTES + 1024 * 1024  # the largest form that is not refused for its size
 _PATIENCE_S = 10.0  # for the whole rest of a body
-_PAUSE_S = 2.0  # for the next piece of it
+_PAUSE_S = 2.0  # for its next chunk
 
 
 class DrainRefusedBodies:
-    """Wraps an application. A body too long or too slow is left unread, and its connection closed after the answer."""
+    """ASGI middleware. A body that is too long or too slow is not drained; its connection closes after the response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -39,7 +39,7 @@ class DrainRefusedBodies:
 
 
 class _Body:
-    """The request's body, and how much of it has come."""
+    """Body of the request, and how much of it has arrived."""
 
     def __init__(self, headers: Headers, receive: Receive) -> None:
         announced = headers.get("content-length", "0")
@@ -54,12 +54,12 @@ class _Body:
         if message["type"] == "http.request":
             self._received += len(message.get("body", b""))
             self._complete = not message.get("more_body", False)
-        else:  # the caller has gone
+        else:  # the caller has disconnected
             self._complete = True
         return message
 
     async def drain(self) -> bool:
-        """Read on and discard; whether the end was reached."""
+        """Read and discard the rest; return whether the end was reached."""
         if self._complete:
             return True
         if self._announced > _MAX_BODY_BYTES or (self._waits_for_us and not self._received):

@@ -1,4 +1,4 @@
-"""Request targets in the one form that routes expect: a path, in which an encoded slash stays part of its segment."""
+"""Request targets normalised to a path, in which an encoded slash stays in its segment."""
 
 import re
 from typing import Any
@@ -10,10 +10,10 @@ _ABSOLUTE = re.compile(rb"https?://[^/]*", re.IGNORECASE)
 
 
 class PlainRequestTargets:
-    """Wraps an application.
+    """ASGI middleware that normalises request targets.
 
-    Callers behind a proxy may name the whole address (`GET http://host/path`), which every server must take. And
-    `a%2Fb` in a path is one name with a slash in it, not two names: routes see it as it was sent.
+    Callers behind a proxy may send an absolute URL (`GET http://host/path`), which every server must accept. `a%2Fb` in
+    a path is one name with a slash, not two names: routes see it as it was sent.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -25,7 +25,7 @@ class PlainRequestTargets:
 
 
 def _plain(raw_path: bytes) -> dict[str, Any]:
-    """What of the scope has to change."""
+    """Return the scope's fields to change."""
     absolute = _ABSOLUTE.match(raw_path)
     if absolute is None and b"%2f" not in raw_path.lower():
         return {}

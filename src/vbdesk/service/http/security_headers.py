@@ -1,4 +1,4 @@
-"""Headers for pages: nothing runs, nothing is framed, sent on or kept."""
+"""Security headers for pages: no scripts, framing, referrers or caching."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -16,7 +16,7 @@ PROTECTION = {
 
 
 class Protected:
-    """Wraps an application and puts the protective headers on all its answers, crashes included."""
+    """ASGI middleware that adds the security headers to all responses, including errors."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,7 +1,7 @@
-"""Callers that hold a connection and hardly send anything are cut off; slow ones that do send are not.
+"""Timeouts for clients that hold a connection and send almost nothing.
 
-The server itself waits for a request for ever: a few hundred callers who send a byte now and then would take every
-connection it can have.
+The server itself waits for a request without a limit: a few hundred clients that send single bytes could take all its
+connections. Clients on slow networks are not affected.
 """
 
 import asyncio
@@ -15,13 +15,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 @dataclass(frozen=True, slots=True)
 class ClientTimeouts:
-    """How long is waited for a caller.
+    """Timeouts for a client.
 
     Attributes:
-        head_s: for the whole head of a request, from its first byte; of the first one, from the connection.
-        body_bytes: that must come within `body_s`, as long as there is more to come: 1 KiB/s, an eighth of what the
-            slowest mobile networks carry.
-        look_every_s: how often a connection is looked at.
+        head_s: for the whole head of a request, from its first byte; for the first request, from the connection.
+        body_bytes: minimum received within `body_s` while the body is incomplete: 1 KiB/s, an eighth of the rate of the
+            slowest mobile networks.
+        look_every_s: interval between checks of a connection.
     """
 
     head_s: float = 20.0
@@ -31,12 +31,12 @@ class ClientTimeouts:
 
 
 class CutsOffSlowClients(H11Protocol):
-    """uvicorn's protocol with patience that ends."""
+    """uvicorn protocol with client timeouts."""
 
     patience: ClassVar[ClientTimeouts] = ClientTimeouts()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to watch."""
+        """Start the timeout checks."""
         super().connection_made(transport)
         self._head_since: float | None = time.monotonic()
         self._body_since: float | None = None
@@ -44,7 +44,7 @@ class CutsOffSlowClients(H11Protocol):
         self._watch = self.loop.call_later(self.patience.look_every_s, self._look)
 
     def data_received(self, data: bytes) -> None:
-        """Note what came."""
+        """Count received bytes."""
         if self._head_since is None and self.conn.their_state is h11.IDLE:
             self._head_since = time.monotonic()
         self._received += len(data)
@@ -53,14 +53,14 @@ class CutsOffSlowClients(H11Protocol):
             self._head_since = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Watch no more."""
+        """Stop the timeout checks."""
         self._watch.cancel()
         super().connection_lost(exc)
 
     def _look(self) -> None:
         now = time.monotonic()
         if self._head_is_late(now) or self._body_is_late(now):
-            self.transport.close()  # the application sees a caller that has gone
+            self.transport.close()  # the application sees a disconnect
             return
         self._watch = self.loop.call_later(self.patience.look_every_s, self._look)
 
@@ -68,7 +68,7 @@ class CutsOffSlowClients(H11Protocol):
         return self._head_since is not None and now - self._head_since > self.patience.head_s
 
     def _body_is_late(self, now: float) -> bool:
-        if self.conn.their_state is not h11.SEND_BODY or self.flow.read_paused:  # nothing to come, or not asked for
+        if self.conn.their_state is not h11.SEND_BODY or self.flow.read_paused:  # body complete or not being read
             self._body_since = None
             return False
         if self._body_since is None:

@@ -1,4 +1,4 @@
-"""The object store's own origin: takes files at signed addresses, answers refusals in XML."""
+"""HTTP origin of the object store: accepts files at signed addresses, reports errors in XML."""
 
 import hashlib
 import re
@@ -31,8 +31,8 @@ from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStor
 
 _XML = "application/xml"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 has no way to write. Callers name headers in addresses, and answers repeat these names."""
-# Made for each request: an exception that is raised again and again keeps every frame that it passed, with its request.
+"""Characters that XML 1.0 cannot represent. Responses repeat header names, which callers put in addresses."""
+# Create a new one per request: an exception that is raised repeatedly keeps every frame, and its request, alive.
 _too_large = partial(AddressRefused, 400, "EntityTooLarge", "The file is larger than the address allows.")
 _too_small = partial(AddressRefused, 400, "EntityTooSmall", "The file is smaller than the address allows.")
 _address_ended = partial(
@@ -47,23 +47,23 @@ RETRY_AFTER_S = 60
 
 
 AT_ONCE_TO_ONE_ADDRESS = 16
-"""Files on their way to one address: the caller's own repeats, but not a hundred of them."""
+"""Concurrent uploads to one address: enough for the caller's retries, but limited."""
 
 
 class UploadGate(Protocol):
-    """Says to which addresses files may still be put: a signature alone cannot be taken back."""
+    """Decides which addresses still accept uploads: a signature alone cannot be revoked."""
 
     def admits(self, key: str) -> bool:
-        """Whether a file may be put there now."""
+        """Return whether the address accepts an upload now."""
         ...
 
     def note_stored(self, key: str, size: int) -> bool:
-        """Note the file that was just stored; False when it must not stay."""
+        """Record the file that was just stored; False when it must be removed."""
         ...
 
 
 class _StorageApp(Starlette):
-    """The origin; cross-origin rules stand around Starlette's own handler of crashes."""
+    """Starlette application; CORS wraps its handler of unexpected errors."""
 
     cors_origins: Collection[str] = ()
 
@@ -80,7 +80,7 @@ def create_storage_app(
     take: TakeBytes = take_all,
     cors_origins: Collection[str] = (),
 ) -> Starlette:
-    """The origin as an ASGI application; `take` may refuse bytes for want of room; pages of `cors_origins` may put."""
+    """Create the ASGI application; `take` may refuse bytes for lack of space; pages of `cors_origins` may PUT."""
     origin = _Origin(store, signer, clock, gate, take)
     app = _StorageApp(
         routes=[Route("/{key:path}", origin.put, methods=["PUT"])],
@@ -108,9 +108,9 @@ class _Origin:
     under_way: Counter[str] = field(default_factory=Counter)
 
     async def put(self, request: Request) -> Response:
-        """Take one file: signature, length, whether the address still holds, whether the file is the first.
+        """Accept one file: check the signature, the length, the address's validity and that it is the first file.
 
-        Nothing is left of a refusal.
+        A refused upload leaves no data behind.
         """
         raw_path = request.scope["raw_path"].decode("ascii", "replace").partition("?")[0]
         self.signer.check(PutRequest(raw_path, request.url.query, request.headers), self.clock.now())
@@ -134,7 +134,7 @@ class _Origin:
                 del self.under_way[key]
 
     async def _receive(self, request: Request, key: str, least: int, most: int) -> Response:
-        self.take(0)  # before there is a file
+        self.take(0)  # check the space before the file is created
         spool = Spool(self.store.files, most, self.take)
         try:
             async for chunk in request.stream():
@@ -148,13 +148,13 @@ class _Origin:
         except ObjectExists:
             raise await run_in_threadpool(self._written_already, key) from None
         except ClientDisconnect:
-            return Response(status_code=400)  # nobody is left to read it
+            return Response(status_code=400)  # the caller has disconnected
         finally:
             spool.discard()
         return Response(status_code=200)
 
     def _store(self, key: str, spool: Spool) -> None:
-        """Keep the file, unless its account ended while it came: an erasure looks for it before or after this."""
+        """Store the file; refuse or delete it if its account was erased during the upload."""
         if not self.gate.admits(key):
             raise _address_ended()
         self.store.adopt(key, spool.path)
@@ -163,7 +163,7 @@ class _Origin:
             raise _address_ended()
 
     def _written_already(self, key: str) -> AddressRefused:
-        """The refusal of a second file, with the digest of the first: a caller whose PUT came twice knows it again."""
+        """Return the error for a second file, with the digest of the first: a caller can recognise its retry."""
         told = {}
         with suppress(ObjectMissing), self.store.local_copy(key) as copy, copy.open("rb") as file:
             told[STORED_SHA256] = hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""The way from data to HTML, the same for every page that the service shows."""
+"""HTML templates for all pages of the service."""
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -6,7 +6,7 @@ from vbdesk.resource_files import resource
 
 
 def templates_in(*folder: str) -> Environment:
-    """Templates of a folder of resources: whatever is put into them is escaped, and what is missing is an error."""
+    """Load templates from a resource folder: values are escaped, and a missing value is an error."""
     return Environment(
         loader=FileSystemLoader(resource(*folder)),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""Times whose `+` was not percent-encoded: in a query or a URL-encoded form it arrives as a space."""
+"""Times with an unescaped `+`, which a query or a URL-encoded form turns into a space."""
 
 import re
 
@@ -6,5 +6,5 @@ _BARE_PLUS = re.compile(r"(:[\d.,]+) (\d\d:\d\d)$")
 
 
 def with_plus(text: str) -> str:
-    """The text with the `+` of its UTC offset; anything else is left as it is."""
+    """Restore the `+` of the UTC offset; return other text unchanged."""
     return _BARE_PLUS.sub(r"\1+\2", text)

@@ -1,4 +1,4 @@
-"""A streaming reader of URL-encoded forms: what `curl -d` and most HTTP libraries send when there is no file."""
+"""Streaming reader of URL-encoded forms, as sent by `curl -d` and most HTTP libraries without a file."""
 
 import re
 from urllib.parse import unquote_to_bytes
@@ -12,19 +12,19 @@ from vbdesk.service.kernel.errors import AudioTooLarge, InvalidRequest
 
 URLENCODED = "application/x-www-form-urlencoded"
 
-_MAX_ENCODED_BYTES = 3 * MAX_FIELD_BYTES + 256  # every byte as %XX, with its name: of a longer field the start is kept
+_MAX_ENCODED_BYTES = 3 * MAX_FIELD_BYTES + 256  # every byte as %XX, with the name; longer fields are truncated
 _BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _CHARSETS = frozenset({b"", b"utf-8", b"utf8", b"us-ascii"})
 _TIMES = ("recorded_at",)
 
 
 async def read_urlencoded(request: Request, charset: bytes, file_field: str) -> dict[str, str]:
-    """The known text fields.
+    """Read the known text fields.
 
     Raises:
-        InvalidRequest: another charset than UTF-8, too many fields, text in the place of the file, or a broken body.
+        InvalidRequest: a charset other than UTF-8, too many fields, text in place of the file, or a malformed body.
         ValidationFailed: a field is too long, or not text.
-        AudioTooLarge: the body is longer than a form with a file may be; it is not read on.
+        AudioTooLarge: the body is longer than a form with a file may be; the rest is not read.
     """
     if charset.strip().lower() not in _CHARSETS:
         raise InvalidRequest("The form's charset is not UTF-8. Send the fields as UTF-8 text.")
@@ -46,7 +46,7 @@ async def read_urlencoded(request: Request, charset: bytes, file_field: str) -> 
 
 
 class _Reader:
-    """Splits the body into fields as it arrives. Memory is bounded: of a long field only the start is kept."""
+    """Splits the body into fields as it arrives. Memory is limited: only the start of a long field is kept."""
 
     def __init__(self, file_field: str) -> None:
         self._file_field = file_field
@@ -74,7 +74,7 @@ class _Reader:
         self._field.clear()
         name = _decoded(raw_name).decode("utf-8", "replace")
         if name == self._file_field:
-            if raw_value:  # else a form library's way to send nothing
+            if raw_value:  # otherwise the field counts as not sent
                 raise InvalidRequest(f"`{name}` is a file. Send it as multipart/form-data, or use `audio_upload_ref`.")
         elif name in FORM_FIELDS:
             if _BROKEN_ESCAPE.search(raw_value) and len(raw_value) <= 3 * MAX_FIELD_BYTES:

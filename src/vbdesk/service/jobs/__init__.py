@@ -1,1 +1,1 @@
-"""Jobs: submitted, run, finished, read."""
+"""Jobs: submission, execution, results."""

@@ -1,4 +1,4 @@
-"""Admission: who is told to come back later when more waits than the service can soon do."""
+"""Admission: refuse submits when the queue is too long."""
 
 import math
 import threading
@@ -15,17 +15,17 @@ from vbdesk.service.kernel.db.jobs import executors, jobs
 from vbdesk.service.kernel.errors import ServiceBusy
 
 LOOK_AGAIN_S = 1.0
-"""How old a look at the queue may be; submits come many in that time."""
+"""How long a reading of the queue is reused; many submits arrive in that time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The queue at one look.
+    """Snapshot of the queue.
 
     Attributes:
-        waiting: queued jobs of each account that has any.
-        work_s: what all of them take, in seconds of audio.
-        slots: analyses that may run at once.
+        waiting: queued jobs by account.
+        work_s: work of all queued jobs, in seconds of audio.
+        slots: analyses that can run in parallel.
     """
 
     waiting: Mapping[str, int] = field(default_factory=dict)
@@ -33,15 +33,15 @@ class Load:
     slots: int = 0
 
     def excess(self, limit: int) -> int:
-        """Jobs beyond the limit."""
+        """Return the number of jobs beyond the limit."""
         return max(0, sum(self.waiting.values()) - limit)
 
     def has_more_than_its_share(self, account_id: str, limit: int) -> bool:
-        """Whether an account has more waiting than the limit divided by the accounts that wait."""
+        """Return whether an account has more queued jobs than the limit divided by the waiting accounts."""
         return self.waiting.get(account_id, 0) * max(1, len(self.waiting)) > limit
 
     def drain_s(self, limit: int) -> int:
-        """Whole seconds until no more than the limit will wait, as far as can be told; 1 at least."""
+        """Estimate the whole seconds until the queue is within the limit; at least 1."""
         figures = queue_figures()
         excess_s = self.work_s * self.excess(limit) / max(1, sum(self.waiting.values()))
         estimate_s = excess_s / (max(1, self.slots) * figures.audio_seconds_per_second)
@@ -49,10 +49,10 @@ class Load:
 
 
 class QueueAdmission:
-    """Keeps the queue within its limit by turning away those who fill it; one a process."""
+    """Keeps the queue within its limit by refusing accounts above their share; one per process."""
 
     def __init__(self, limit: int, monotonic: Callable[[], float] = time.monotonic) -> None:
-        """Prepare; `limit` is how many jobs may wait before anyone is turned away."""
+        """Create; `limit` is the queue length up to which every submit is accepted."""
         self._limit = limit
         self._monotonic = monotonic
         self._load = Load()
@@ -60,10 +60,10 @@ class QueueAdmission:
         self._looking = threading.Lock()
 
     def check(self, connection: Connection, account_id: str) -> None:
-        """Let a submit of this account pass.
+        """Check whether this account may submit.
 
         Raises:
-            ServiceBusy: too much waits, and the account has more than its fair share of it.
+            ServiceBusy: the queue is too long, and the account has more than its fair share of it.
         """
         self._refresh(connection)
         load = self._load
@@ -72,7 +72,7 @@ class QueueAdmission:
 
     def _refresh(self, connection: Connection) -> None:
         if self._monotonic() < self._look_again_at or not self._looking.acquire(blocking=False):
-            return  # fresh enough, or somebody is looking
+            return  # recent enough, or another thread is reading
         try:
             self._load = read_load(connection)
             self._look_again_at = self._monotonic() + LOOK_AGAIN_S
@@ -81,7 +81,7 @@ class QueueAdmission:
 
 
 def read_load(connection: Connection) -> Load:
-    """Look at the queue."""
+    """Read the queue."""
     waiting = connection.execute(
         sa.select(
             jobs.c.account_id,

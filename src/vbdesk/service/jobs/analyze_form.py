@@ -1,4 +1,4 @@
-"""The fields of an analyze form, made into what they mean."""
+"""Fields of an analyze form, validated and parsed."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ _URL = TypeAdapter(AnyUrl)
 
 @dataclass(frozen=True, slots=True)
 class OwnWebhook:
-    """A webhook for one job alone."""
+    """Webhook of a single job."""
 
     url: str
     secret_key: str
@@ -28,11 +28,11 @@ class OwnWebhook:
 
 @dataclass(frozen=True, slots=True)
 class AnalyzeForm:
-    """What was asked for.
+    """Parsed analyze form.
 
     Attributes:
         audio: the file, unless `upload_ref` names one.
-        recorded_at: capture time, where one was supplied.
+        recorded_at: capture time, if given.
     """
 
     audio: UploadedFile | None
@@ -45,11 +45,10 @@ class AnalyzeForm:
 def read_analyze_form(form: Form, *, in_group: bool = False) -> AnalyzeForm:
     """Check the fields against each other and parse them.
 
-    An empty field counts as not sent: that is how form libraries send nothing. Only forms `in_group` have a
-    `recorded_at`.
+    An empty field counts as not sent, as form libraries send it. Only forms `in_group` have a `recorded_at`.
 
     Raises:
-        InvalidRequest: both or neither source of audio, half a webhook, or no capture time in `recorded_at`.
+        InvalidRequest: not exactly one source of audio, an incomplete webhook, or an invalid `recorded_at`.
         ValidationFailed: `diarize` is not a boolean.
     """
     fields = {name: value for name, value in form.fields.items() if value.strip()}

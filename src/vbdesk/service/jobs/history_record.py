@@ -1,4 +1,4 @@
-"""The little of a result that a group's history needs, kept beside the full result so that histories load fast."""
+"""Part of a result that a group's history needs, stored separately so that histories load fast."""
 
 import json
 from typing import Any
@@ -15,12 +15,12 @@ _RESULT: TypeAdapter[Result] = TypeAdapter(Result)
 
 
 def parse_result(text: str) -> Result:
-    """The result that a stored text is."""
+    """Parse a stored result."""
     return _RESULT.validate_json(text)
 
 
 def record_of(result: Result) -> str:
-    """The reading of a result, as JSON."""
+    """Encode the history's part of a result as JSON."""
     quality = result.audio_quality
     return json.dumps(
         {
@@ -38,7 +38,7 @@ def record_of(result: Result) -> str:
 
 
 def history_entry(row: Row[Any], reading: str | None, status: str) -> HistoryEntry:
-    """One job of a group's history; `row` has `job_id`, `recorded_at` and `audio_duration_seconds`."""
+    """Build one entry of a group's history; `row` has `job_id`, `recorded_at` and `audio_duration_seconds`."""
     values = {} if reading is None else from_json(reading)
     return HistoryEntry(
         job_id=row.job_id,
@@ -54,6 +54,6 @@ def history_entry(row: Row[Any], reading: str | None, status: str) -> HistoryEnt
 
 
 def _measured_score(signal: Signal) -> float | None:
-    """The score, unless nothing was measurable: then it is a placeholder without an interval."""
+    """Return the score; None for the placeholder of an unmeasurable sign, which has no interval."""
     unmeasured = signal.level is Level.INCONCLUSIVE and signal.score_interval is None
     return None if unmeasured else signal.score

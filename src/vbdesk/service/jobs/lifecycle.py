@@ -1,4 +1,4 @@
-"""How a job goes from state to state. What follows from its end is done by subscribers of its events.
+"""State changes of jobs; subscribers of job events handle the consequences.
 
 Every method works in the caller's transaction: a job, its credits, its place in a group's history and its webhook
 change together or not at all.
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A job given to an executor: what to analyse."""
+    """Job given to an executor, with what to analyse."""
 
     job_id: str
     target: Target
@@ -42,7 +42,7 @@ class Run:
 
 
 class JobLifecycle:
-    """The one way to change a job."""
+    """The only way to change a job's state."""
 
     def __init__(self, clock: Clock, job_events: JobEvents) -> None:
         self._clock = clock
@@ -50,13 +50,13 @@ class JobLifecycle:
 
     @classmethod
     def of(cls, context: Context) -> "JobLifecycle":
-        """The state changes of a running service's jobs."""
+        """Create the lifecycle for a running context."""
         return cls(context.clock, context.job_events)
 
     def start(self, connection: Connection, job_id: str, executor_id: str, timeout_s: float) -> Run | None:
-        """Begin or begin again; None when there is nothing left to analyse, or another live executor has the job.
+        """Start or restart the job; None if nothing is left to analyse or another live executor holds it.
 
-        A job that was started too often before is failed here: something in it ends every process that touches it.
+        A job that was started too often is failed here: it probably crashes every process that runs it.
         """
         now = self._clock.now()
         row = repository.start(connection, job_id, executor_id, now, now + timedelta(seconds=timeout_s))
@@ -79,13 +79,13 @@ class JobLifecycle:
         )
 
     def hand_back(self, connection: Connection, job_id: str, by: Hold) -> None:
-        """Undo a start that was cut short for no fault of the job's, so that it does not count."""
+        """Undo an interrupted start that was not the job's fault, so that it does not count."""
         repository.hand_back(connection, job_id, by)
 
     def analysed(self, connection: Connection, job_id: str, result: str, by: Hold | None = None) -> None:
-        """Take the finished analysis: the job is done, or waits for its turn in its group's history.
+        """Store the finished analysis: the job is done, or waits for its turn in its group's history.
 
-        Here and below, an outcome of a run (`by`) counts only while the job is still held by it.
+        Here and below, the outcome of a run (`by`) counts only while that run still holds the job.
         """
         job = self._find_to_end(connection, job_id)
         if job is None:
@@ -96,19 +96,19 @@ class JobLifecycle:
             self._events.job_analysed(connection, job)
 
     def fail(self, connection: Connection, job_id: str, by: Hold | None = None) -> None:
-        """End the job: the analysis ended without a result."""
+        """End the job as failed."""
         self._end_unsuccessfully(connection, job_id, JobStatus.FAILED, by)
 
     def time_out(self, connection: Connection, job_id: str, by: Hold | None = None) -> None:
-        """End the job: the analysis did not end in time."""
+        """End the job as timed out."""
         self._end_unsuccessfully(connection, job_id, JobStatus.TIMED_OUT, by)
 
     def finish(self, connection: Connection, job: Row[Any], result: Result, text: str, by: Hold | None = None) -> None:
-        """Write that the job is done, with its result and the same as `text`. Its groups are locked already."""
+        """Store that the job is done; `text` is the encoded result. The caller has locked its groups."""
         self._end(connection, job, JobStatus.DONE, text, record_of(result), by)
 
     def finish_failed(self, connection: Connection, job: Row[Any]) -> None:
-        """Write that the job failed. Its groups are locked already."""
+        """Store that the job failed. The caller has locked its groups."""
         self._end(connection, job, JobStatus.FAILED)
 
     def _end_unsuccessfully(self, connection: Connection, job_id: str, status: JobStatus, by: Hold | None) -> None:
@@ -117,7 +117,7 @@ class JobLifecycle:
             self._end(connection, job, status, by=by)
 
     def _find_to_end(self, connection: Connection, job_id: str) -> Row[Any] | None:
-        """The job, once its subscribers have their locks."""
+        """Return the job after its subscribers took their locks."""
         job = repository.find(connection, job_id)
         if job is not None:
             self._events.job_ending(connection, job)
@@ -132,7 +132,7 @@ class JobLifecycle:
         reading: str | None = None,
         by: Hold | None = None,
     ) -> None:
-        """Write the terminal state once, and publish it."""
+        """Store the terminal state once, and publish it."""
         completed_at = None if status is JobStatus.TIMED_OUT else self._clock.now()
         if repository.finish(
             connection, job.job_id, status, completed_at=completed_at, result=result, reading=reading, by=by

@@ -1,9 +1,9 @@
-"""The fair order of waiting jobs, as one number a job: the lowest runs next.
+"""Fair order of waiting jobs, as one number per job: the lowest runs next.
 
-Weighted fair queueing: the queue has a time of its own, measured in work, which advances with every job that is run by
-its work divided by the number of accounts that wait. A job gets the moment of that time at which it would end if its
-account were alone and gave its shortest jobs first. So the burst of one account stands behind itself and not before
-others, short recordings go before long ones, and since every run moves the time on, none is passed by for ever.
+Weighted fair queueing with a virtual time, measured in work. Each run advances it by the job's work divided by the
+number of waiting accounts. A job's number is the virtual time at which it would end if its account were alone and ran
+its shortest jobs first. So a burst of one account delays only that account, and short recordings run before long
+ones. No job waits forever, because every run advances the virtual time.
 """
 
 from functools import cache
@@ -16,7 +16,7 @@ from vbdesk.resource_files import resource
 from vbdesk.service.jobs import repository
 
 LAST = 2**31 - 1
-"""The highest number the engine takes; whoever gets it waits in the order of arrival."""
+"""Highest number that the engine accepts; jobs with this number run in order of arrival."""
 
 
 class QueueFigures(BaseModel):
@@ -30,20 +30,20 @@ class QueueFigures(BaseModel):
     longest_wait_s: PositiveFloat
 
     def work_s(self, duration_s: float, *, diarize: bool) -> float:
-        """What an analysis takes, in seconds of audio."""
+        """Return the work of an analysis, in seconds of audio."""
         return self.start_seconds + duration_s * (self.diarize_factor if diarize else 1.0)
 
 
 @cache
 def queue_figures() -> QueueFigures:
-    """The figures that ship."""
+    """Load the built-in figures."""
     return QueueFigures.model_validate(read_toml(resource("service", "queue.toml")))
 
 
 def next_tag(connection: Connection, account_id: str, duration_s: float, *, diarize: bool) -> int:
-    """Place in the order of a job that is about to be stored, 1 to `LAST`.
+    """Return the queue tag of a job to be stored, 1 to `LAST`.
 
-    Whoever asks holds the account's balance, so that two submits of one account cannot get the same place.
+    The caller holds a lock on the account's balance, so that two submits of one account cannot get the same tag.
     """
     figures = queue_figures()
     weights = repository.Weights(figures.start_seconds, figures.diarize_factor)

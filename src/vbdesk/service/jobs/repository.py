@@ -15,7 +15,7 @@ from vbdesk.service.kernel.paging import Page
 AnyRow = Row[*tuple[Any, ...]]
 
 UNFINISHED = tuple(status.value for status in JOB_EDGES if status not in TERMINAL_STATUSES)
-"""States that a job may still leave."""
+"""Non-terminal states."""
 
 
 def insert(connection: Connection, **values: Any) -> None:
@@ -30,25 +30,25 @@ _SHOWN = (
     jobs.c.result,
 )  # fmt: skip
 _FIND = sa.select(jobs).where(jobs.c.job_id == sa.bindparam("job_id"))
-_FIND_OF_ACCOUNT: sa.Select[Any] = sa.select(*_SHOWN).where(  # made once, and no more than is shown: callers poll
+_FIND_OF_ACCOUNT: sa.Select[Any] = sa.select(*_SHOWN).where(  # built once, only columns shown: callers poll
     jobs.c.job_id == sa.bindparam("job_id"), jobs.c.account_id == sa.bindparam("account_id")
 )
 
 
 def find(connection: Connection, job_id: str, account_id: str | None = None) -> Row[Any] | None:
-    """The job, if it exists; for the account that is given what it may see, if the job is its own."""
+    """Find the job, or None; with an account, only its own job and the columns it may see."""
     if account_id is None:
         return connection.execute(_FIND, {"job_id": job_id}).one_or_none()
     return connection.execute(_FIND_OF_ACCOUNT, {"job_id": job_id, "account_id": account_id}).one_or_none()
 
 
 def existing(connection: Connection, job_ids: Collection[str]) -> set[str]:
-    """Which of these jobs there are."""
+    """Return which of these jobs exist."""
     return set(connection.execute(sa.select(jobs.c.job_id).where(jobs.c.job_id.in_(job_ids))).scalars())
 
 
 def list_queue_tags(connection: Connection, job_ids: Collection[str]) -> dict[str, int]:
-    """The queue tags of those of these jobs that are unfinished; 1 where a job of an older release has none."""
+    """Return the queue tags of the unfinished among these jobs; 1 for a job of an older release without one."""
     query = sa.select(jobs.c.job_id, sa.func.coalesce(jobs.c.queue_tag, 1).label("queue_tag")).where(
         jobs.c.job_id.in_(job_ids), jobs.c.status.in_(UNFINISHED)
     )
@@ -56,25 +56,25 @@ def list_queue_tags(connection: Connection, job_ids: Collection[str]) -> dict[st
 
 
 def keeping_audio(connection: Connection, job_ids: Collection[str]) -> set[str]:
-    """Which of these jobs there are and say that their audio is kept."""
+    """Return which of these jobs are marked as having audio."""
     query = sa.select(jobs.c.job_id).where(jobs.c.job_id.in_(job_ids), jobs.c.audio_key.is_not(None))
     return set(connection.execute(query).scalars())
 
 
 def any_keeps_audio(connection: Connection) -> bool:
-    """Whether any job says that its audio is kept."""
+    """Return whether any job is marked as having audio."""
     query = sa.select(jobs.c.job_id).where(jobs.c.audio_key.is_not(None)).limit(1)
     return connection.execute(query).first() is not None
 
 
 def count(connection: Connection, account_id: str) -> int:
-    """Jobs of the account."""
+    """Count the account's jobs."""
     query = sa.select(sa.func.coalesce(sa.func.sum(job_days.c.jobs), 0)).where(job_days.c.account_id == account_id)
     return int(connection.execute(query).scalar_one())
 
 
 def list_page(connection: Connection, account_id: str, page: Page) -> Sequence[AnyRow]:
-    """`job_id`, `status`, `job_type`, `created_at` of the account's jobs, newest first."""
+    """List `job_id`, `status`, `job_type`, `created_at` of the account's jobs, newest first."""
     before, skipped = _day_of(connection, account_id, page.offset) if page.offset else (None, 0)
     query = (
         sa.select(jobs.c.job_id, jobs.c.status, jobs.c.job_type, jobs.c.created_at)
@@ -87,9 +87,9 @@ def list_page(connection: Connection, account_id: str, page: Page) -> Sequence[A
 
 
 def _day_of(connection: Connection, account_id: str, offset: int) -> tuple[datetime | None, int]:
-    """The end of the day on which the job at `offset` was created, and how many jobs are newer than that day.
+    """Return the end of the day that contains the job at `offset`, and the number of jobs newer than that day.
 
-    A database finds a far page only by walking over all before it; so it has to walk over those of one day.
+    A database reaches a far offset by reading all rows before it; this limits the rows to one day.
     """
     newer = sa.func.sum(job_days.c.jobs).over(order_by=job_days.c.day.desc()) - job_days.c.jobs
     days = sa.select(job_days.c.day, newer.label("newer")).where(job_days.c.account_id == account_id).subquery()
@@ -102,26 +102,26 @@ def _day_of(connection: Connection, account_id: str, offset: int) -> tuple[datet
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What a job weighs in the order of jobs: seconds of audio, times a factor where speakers are told apart."""
+    """Weights for the queue order: seconds of audio, times a factor for diarization."""
 
     start_seconds: float
     diarize_factor: float
 
     @property
     def work(self) -> sa.ColumnElement[float]:
-        """The weight of a stored job."""
+        """SQL expression for the weight of a stored job."""
         factor = sa.case((jobs.c.diarize, self.diarize_factor), else_=1.0)
         return self.start_seconds + jobs.c.audio_duration_seconds * factor
 
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """The queued jobs, as one account sees them.
+    """Queued jobs as seen by one account.
 
     Attributes:
-        accounts: how many have any.
-        begins: the lowest tag less its work; 0 if there is none.
-        ahead: work of the account's own that is not more than a given weight.
+        accounts: number of accounts with queued jobs.
+        begins: lowest difference of a tag and its work; 0 if there is none.
+        ahead: work of the account's own jobs up to a given weight.
     """
 
     accounts: int
@@ -130,7 +130,7 @@ class Queued:
 
 
 def look_at_queued(connection: Connection, account_id: str, work_s: float, weights: Weights) -> Queued:
-    """What a job of this weight and account finds queued."""
+    """Read the queue for a job of this weight and account."""
     before_it = sa.and_(jobs.c.account_id == account_id, weights.work <= work_s)
     query = sa.select(
         sa.func.count(jobs.c.account_id.distinct()),
@@ -141,7 +141,7 @@ def look_at_queued(connection: Connection, account_id: str, work_s: float, weigh
 
 
 def find_progress(connection: Connection, share: float, weights: Weights) -> float | None:
-    """How far running jobs have brought the order, if each counts by this share of its work; None where none runs."""
+    """Return the virtual time reached by running jobs, each with this share of its work; None if none runs."""
     query = sa.select(sa.func.max(jobs.c.queue_tag - (1 - share) * weights.work)).where(
         jobs.c.status == JobStatus.RUNNING.value, jobs.c.executor_id.is_not(None)
     )
@@ -151,13 +151,13 @@ def find_progress(connection: Connection, share: float, weights: Weights) -> flo
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """An executor's claim on a job, by the start that gave it; void once the job was given to anyone again."""
+    """An executor's claim on a job from one start; invalid after any later start."""
 
     executor_id: str
     starts: int
 
     def stands(self) -> sa.ColumnElement[bool]:
-        """Whether the job is still the executor's."""
+        """SQL condition: the executor still holds the job."""
         return sa.and_(jobs.c.executor_id == self.executor_id, jobs.c.starts == self.starts)
 
 
@@ -170,7 +170,7 @@ def start(
 ) -> Row[Any] | None:
     """Count one start and give the job to an executor.
 
-    None when there is nothing left to analyse, or while another executor that is signed on holds the job.
+    None if nothing is left to analyse, or while another signed-on executor holds the job.
     """
     held_by_another = sa.exists().where(
         executors.c.executor_id == jobs.c.executor_id, executors.c.executor_id != executor_id
@@ -191,7 +191,7 @@ def start(
 
 
 def hand_back(connection: Connection, job_id: str, by: Hold) -> None:
-    """Take back a start that was cut short."""
+    """Undo an interrupted start."""
     update = (
         sa.update(jobs)
         .where(jobs.c.job_id == job_id, jobs.c.status == JobStatus.RUNNING.value, by.stands())
@@ -201,7 +201,7 @@ def hand_back(connection: Connection, job_id: str, by: Hold) -> None:
 
 
 def take_from(connection: Connection, executor_ids: Collection[str]) -> None:
-    """Void what these executors hold."""
+    """Invalidate all holds of these executors."""
     connection.execute(
         sa.update(jobs)
         .where(jobs.c.status == JobStatus.RUNNING.value, jobs.c.executor_id.in_(executor_ids))
@@ -210,7 +210,7 @@ def take_from(connection: Connection, executor_ids: Collection[str]) -> None:
 
 
 def set_aside(connection: Connection, job_id: str, analysis: str, by: Hold | None = None) -> bool:
-    """Keep a finished analysis until it is the job's turn; False when the job is over or another's."""
+    """Store a finished analysis until the job's turn; False if the job has ended or another executor holds it."""
     update = (
         sa.update(jobs)
         .where(jobs.c.job_id == job_id, jobs.c.status.in_(UNFINISHED), _held(by))
@@ -229,7 +229,7 @@ def finish(
     reading: str | None,
     by: Hold | None = None,
 ) -> bool:
-    """Move the job into a terminal state along a legal edge; False when it is there already, or held by another."""
+    """Move the job into a terminal state; False if it already is in one, or another executor holds it."""
     sources = [source.value for source, targets in JOB_EDGES.items() if status in targets]
     update = (
         sa.update(jobs)
@@ -248,7 +248,7 @@ def finish(
 
 
 def list_overdue(connection: Connection, before: datetime, executor_ids: Collection[str]) -> list[str]:
-    """Jobs of these executors whose run should have ended before that moment."""
+    """List jobs of these executors whose deadline was before that moment."""
     query = sa.select(jobs.c.job_id).where(
         jobs.c.status == JobStatus.RUNNING.value,
         jobs.c.run_deadline < before,
@@ -259,7 +259,7 @@ def list_overdue(connection: Connection, before: datetime, executor_ids: Collect
 
 
 def list_unheld(connection: Connection, job_ids: Collection[str]) -> list[str]:
-    """Which of these jobs are still to be analysed and held by no executor."""
+    """Return which of these jobs are not analysed and held by no executor."""
     query = sa.select(jobs.c.job_id).where(
         jobs.c.job_id.in_(job_ids),
         jobs.c.status.in_(UNFINISHED),
@@ -270,13 +270,13 @@ def list_unheld(connection: Connection, job_ids: Collection[str]) -> list[str]:
 
 
 def list_set_aside(connection: Connection) -> list[str]:
-    """History keys of groups in which an analysis waits for its turn."""
+    """List history keys of groups in which an analysis waits for its turn."""
     query = sa.select(jobs.c.history_key).where(jobs.c.status.in_(UNFINISHED), jobs.c.analysis.is_not(None)).distinct()
     return [key for key in connection.execute(query).scalars() if key is not None]
 
 
 def list_old_audio(connection: Connection, before: datetime, limit: int) -> Sequence[AnyRow]:
-    """`job_id` and `audio_key` of finished jobs created before that moment whose audio is still kept."""
+    """List `job_id` and `audio_key` of finished jobs created before that moment that still have audio."""
     query = (
         sa.select(jobs.c.job_id, jobs.c.audio_key)
         .where(jobs.c.audio_key.is_not(None), jobs.c.created_at < before, jobs.c.status.not_in(UNFINISHED))
@@ -286,12 +286,12 @@ def list_old_audio(connection: Connection, before: datetime, limit: int) -> Sequ
 
 
 def forget_audio(connection: Connection, job_ids: Sequence[str]) -> None:
-    """Note that the audio of these jobs is gone."""
+    """Mark these jobs as having no audio."""
     connection.execute(sa.update(jobs).where(jobs.c.job_id.in_(job_ids)).values(audio_key=None))
 
 
 def find_by_idempotency_key(connection: Connection, account_id: str, key: str, since: datetime) -> Row[Any] | None:
-    """The job that the account submitted with this key since that moment, with the key's own columns."""
+    """Find the job that the account submitted with this key since that moment, with the key's columns."""
     query = (
         sa.select(
             jobs,
@@ -310,10 +310,10 @@ def find_by_idempotency_key(connection: Connection, account_id: str, key: str, s
 
 
 def remember_idempotency_key(connection: Connection, **values: Any) -> None:
-    """Tie the key to the job. Raises IntegrityError when another submit was faster."""
+    """Store the key for the job. Raises IntegrityError when another submit stored it first."""
     connection.execute(sa.insert(idempotency_keys).values(**values))
 
 
 def forget_idempotency_keys(connection: Connection, before: datetime) -> None:
-    """Drop the keys from before that moment."""
+    """Delete the keys from before that moment."""
     connection.execute(sa.delete(idempotency_keys).where(idempotency_keys.c.created_at < before))

@@ -1,4 +1,4 @@
-"""Jobs over HTTP: analyze routes, the list, and the read that clients poll."""
+"""Job routes: analyze, list, and the read that clients poll."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from vbdesk.service.ports.identity import Account
 
 
 def name_is_known(request: Request, _connection: Connection, _account: Account) -> None:
-    """Refuse a model or sign in the path that the service does not offer. Raises NotFound."""
+    """Check that the service offers the model or sign in the path. Raises NotFound."""
     if "model_name" in request.path_params:
         known_model(request.path_params["model_name"])
     else:
@@ -30,7 +30,7 @@ def name_is_known(request: Request, _connection: Connection, _account: Account) 
 
 
 def _encode_job(request: Request, connection: Connection, account: Account) -> None:
-    """Look the job up and encode it, in the guard's visit to the database: callers poll."""
+    """Find and encode the job in the guard's transaction, because callers poll."""
     request.state.job = job_json(require(connection, account, request.path_params["job_id"]))
 
 

@@ -1,4 +1,4 @@
-"""Rules of jobs: what may be submitted, what it costs, and how it is read."""
+"""Job rules: what may be submitted, its price, and how it is read."""
 
 import hashlib
 import hmac
@@ -48,7 +48,7 @@ class JobGroup(Protocol):
 
     @property
     def group_id(self) -> str:
-        """The id that the caller gave the group."""
+        """Group id given by the caller."""
         ...
 
     @property
@@ -57,24 +57,24 @@ class JobGroup(Protocol):
         ...
 
     def ensure(self, connection: Connection) -> str:
-        """Create the group if it is new; its key."""
+        """Create the group if it is new; return its key."""
         ...
 
     def register(self, connection: Connection, group_key: str, job_id: str) -> None:
-        """Put the job into the group."""
+        """Add the job to the group."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One analyze call, its form read.
+    """One analyze call with its parsed form.
 
     Attributes:
         group: the group it joins, if any.
-        idempotency_key: of the optional header.
-        recording_digest: SHA-256 of the audio bytes, as hexadecimal text; None until it is needed. Where v1 names the
-            recording by its address, that of the address: a repeat fetches nothing.
-        api_version: which interface it came by.
+        idempotency_key: from the optional header.
+        recording_digest: SHA-256 of the audio bytes in hexadecimal; None until needed. For a v1 call by URL it is the
+            digest of the URL, so that a repeat fetches nothing.
+        api_version: the API version used.
     """
 
     account: Account
@@ -87,7 +87,7 @@ class Submission:
 
     @property
     def request(self) -> str:
-        """Digest of the route and of what it is asked for; a group's id is not kept with a key in the clear."""
+        """Digest of the route and its parameters, so that the group id is not stored in plain text with a key."""
         target, group = self.target, self.group
         group_id, longitudinal = (group.group_id, group.longitudinal) if group else (None, False)
         asked = [self.api_version, target.job_type, target.name, self.form.diarize, group_id, longitudinal]
@@ -96,7 +96,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """What a submit answers: the job as it was then, and the capture time supplied."""
+    """Response data of a submit: the job as stored then, and the given capture time."""
 
     job: Job
     recorded_at: datetime | None
@@ -111,19 +111,18 @@ class JobService:
         self._credits = CreditsService(context.clock)
 
     def list_jobs(self, connection: Connection, account: Account, page_number: int) -> JobList:
-        """One page, newest first."""
+        """List one page, newest first."""
         page = Page(page_number, self._context.settings.page_size, repository.count(connection, account.account_id))
         rows = repository.list_page(connection, account.account_id, page)
         jobs = [JobListItem(job_id=row.job_id, status=shown_status(row), created_at=row.created_at) for row in rows]
         return JobList(jobs=jobs, page=page.number, total_pages=page.total_pages)
 
     def find_repeat(self, submission: Submission) -> Submitted | None:
-        """The answer to the first submit with the same idempotency key, if there was one within a day.
+        """Return the response of the first submit with the same idempotency key within a day, if any.
 
         Raises:
             InvalidRequest: the key is too long, or the upload reference does not resolve.
-            Conflict: the first submit had another recording or asked for something else, so that its job would be no
-                answer to this one.
+            Conflict: the first submit had another recording or other parameters.
         """
         key = submission.idempotency_key
         if key is None:
@@ -143,7 +142,7 @@ class JobService:
         return Submitted(as_submitted(row), row.recorded_as)
 
     def _digest_of(self, submission: Submission) -> str:
-        """Digest of the recording. The upload reference does not count: a repeat may upload the same bytes again."""
+        """Return the recording's digest. The upload reference is not part of it: a repeat may upload again."""
         if submission.recording_digest is not None:
             return submission.recording_digest
         form = submission.form
@@ -157,7 +156,7 @@ class JobService:
             raise InvalidRequest(INVALID_UPLOAD_REF) from None
 
     async def check_webhook(self, submission: Submission) -> None:
-        """Check the address of the job's own webhook, which may ask the network. Raises InvalidRequest."""
+        """Check the address of the job's own webhook; this may use DNS. Raises InvalidRequest."""
         webhook = submission.form.webhook
         if webhook is None:
             return
@@ -167,7 +166,7 @@ class JobService:
             raise InvalidRequest(str(refusal)) from None
 
     def precheck(self, submission: Submission) -> str | None:
-        """Everything that can be refused before the audio is looked at; the storage key of an uploaded recording.
+        """Run all checks that do not read the audio; return the storage key of an uploaded recording.
 
         Raises:
             InvalidRequest: the upload reference does not resolve.
@@ -183,12 +182,12 @@ class JobService:
         return None if upload is None else upload.key
 
     def accept(self, submission: Submission, audio: AudioFacts, upload_key: str | None) -> Submitted:
-        """Store the job, hold its price and queue it, all in one transaction; the audio is in the store before.
+        """Store the job, reserve its price and enqueue it in one transaction; the audio is stored first.
 
         Raises:
-            InsufficientCredits: the balance was spent meanwhile.
-            InvalidRequest: the upload is gone meanwhile.
-            Conflict: another request was made with the same idempotency key meanwhile.
+            InsufficientCredits: the balance was spent in the meantime.
+            InvalidRequest: the upload was removed in the meantime.
+            Conflict: another request with the same idempotency key was stored in the meantime.
         """
         job_id = new_id()
         audio_key = self._keep_audio(submission.form, job_id, upload_key)
@@ -201,7 +200,7 @@ class JobService:
             row = self._context.database.write(store)
         except IntegrityError:
             self._discard(audio_key)
-            repeat = self.find_repeat(submission)  # a submit with the same key was faster
+            repeat = self.find_repeat(submission)  # a concurrent submit with the same key was faster
             if repeat is None:
                 raise
             return repeat
@@ -215,9 +214,9 @@ class JobService:
         return Submitted(as_submitted(row), submission.form.recorded_at)
 
     def _discard(self, audio_key: str) -> None:
-        """Remove audio of no job, or have it removed later without quarantine: it may be that of an ended account.
+        """Delete audio without a job, or schedule that without quarantine: its account may have been erased.
 
-        What stays after a fault that leaves the commit in doubt is swept later.
+        If it is unclear whether the commit succeeded, the audio stays and a later sweep removes it.
         """
         try:
             self._context.storage.delete(audio_key)
@@ -234,7 +233,7 @@ class JobService:
         if form.audio is not None:
             try:
                 self._context.storage.adopt(audio_key, form.audio.recording.path)
-            except OSError:  # it may have its name already
+            except OSError:  # it may already be stored under this name
                 self._discard(audio_key)
                 raise
         elif upload_key is not None:
@@ -253,7 +252,7 @@ class JobService:
         if form.upload_ref is not None:
             uploads.settle(connection, {form.upload_ref: 0})
         group, group_key = submission.group, None
-        if group is not None:  # before the credits: the end of a job locks them in this order too
+        if group is not None:  # before the credits: the end of a job takes locks in the same order
             group_key = group.ensure(connection)
         self._credits.hold(connection, account.account_id, self._cost(submission), job_id)
         queue_tag = next_tag(connection, account.account_id, audio.duration_s, diarize=form.diarize)
@@ -305,13 +304,13 @@ class JobService:
 
 
 def digest_of(recording: Recording) -> str:
-    """SHA-256 of a file, as hexadecimal text. Raises OSError."""
+    """Return the SHA-256 of a file in hexadecimal. Raises OSError."""
     with recording.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def require(connection: Connection, account: Account, job_id: str) -> Row[Any]:
-    """The stored job. Raises NotFound, also for another account's."""
+    """Return the stored job. Raises NotFound, also for a job of another account."""
     row = repository.find(connection, job_id, account.account_id)
     if row is None:
         raise NotFound("There is no job with this id.")

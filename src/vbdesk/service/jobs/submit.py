@@ -1,4 +1,4 @@
-"""One analyze request, from its form to its job."""
+"""Submission of one analyze request, from its form to its job."""
 
 from contextlib import ExitStack
 from dataclasses import replace
@@ -23,15 +23,15 @@ from vbdesk.service.storage.store import ObjectMissing
 
 
 def idempotency_key(request: Request) -> str | None:
-    """The key by which a caller may repeat this submit; an empty header is none."""
+    """Return the request's idempotency key; an empty header counts as none."""
     return request.headers.get(KEY_HEADER, "").strip() or None
 
 
 async def submit(request: Request, context: Context, account: Account, target: Target) -> Job:
-    """Receive the form and submit a job; whatever is refused leaves nothing behind.
+    """Receive the form and submit a job; a refused request leaves no data behind.
 
     Raises:
-        ServiceError: with the first thing that is wrong, in the order shape, size, credits, audio.
+        ServiceError: the first error, checked in the order shape, size, credits, audio.
     """
     async with account_form(request, context, account) as form:
         asked = read_analyze_form(form)
@@ -40,10 +40,10 @@ async def submit(request: Request, context: Context, account: Account, target: T
 
 
 async def submit_form(context: Context, submission: Submission) -> Submitted:
-    """Submit a job of a form that is still on disk.
+    """Submit a job from a form whose file is still on disk.
 
     Raises:
-        ServiceError: with the first thing that is wrong, in the order size, used key, credits, audio.
+        ServiceError: the first error, checked in the order size, used key, credits, audio.
     """
     if submission.form.audio is not None and submission.form.audio.too_large:
         raise AudioTooLarge
@@ -59,7 +59,7 @@ async def submit_form(context: Context, submission: Submission) -> Submitted:
 
 
 async def _inspect(context: Context, submission: Submission, upload_key: str | None) -> tuple[AudioFacts, str | None]:
-    """Look at the recording, and count how it went; its facts, and its digest where the caller may repeat."""
+    """Inspect the recording and count the outcome; return its facts, and its digest if there is a key."""
     metrics = context.metrics
     try:
         with metrics.inspection_seconds.time(), traced(context.tracing.tracer, "inspect"):
@@ -83,5 +83,5 @@ async def _look(context: Context, submission: Submission, upload_key: str | None
             if digest is None and submission.idempotency_key is not None:
                 digest = await run_in_threadpool(digest_of, recording)
             return await context.inspector.inspect(recording, submission.account.account_id), digest
-    except ObjectMissing:  # its time was over just now
+    except ObjectMissing:  # the upload has just expired
         raise InvalidRequest(INVALID_UPLOAD_REF) from None

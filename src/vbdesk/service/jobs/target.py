@@ -1,4 +1,4 @@
-"""What a job is to be analysed for, in every form of the interface."""
+"""Target of an analysis, in every API version."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -11,12 +11,12 @@ from vbdesk.contract.jobs import JobType
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A model, a sign, or one of them under a name of the earlier form.
+    """A model or a sign, possibly under a name of the earlier form.
 
     Attributes:
-        job_type: which form was asked for.
-        name: the name under that form.
-        analysed: the model or sign that answers it.
+        job_type: kind of target in the request.
+        name: its name in the request.
+        analysed: the model or sign that is analysed.
     """
 
     job_type: JobType
@@ -25,12 +25,12 @@ class Target:
 
     @classmethod
     def of(cls, job_type: JobType, name: str) -> Self:
-        """The target of this name. Raises KeyError or ValueError when there is none."""
+        """Return the target with this name. Raises KeyError or ValueError when there is none."""
         match job_type:
             case JobType.MODEL:
                 return cls(job_type, name, ModelName(name))
             case JobType.SIGN:
-                return cls(job_type, name, name)  # one of the lab's own may be gone since
+                return cls(job_type, name, name)  # a plugin's sign may have been removed since
             case JobType.USE_CASE:
                 return cls(job_type, name, USE_CASE_MODELS[name])
             case JobType.CONDITION:
@@ -38,18 +38,18 @@ class Target:
 
     @classmethod
     def of_row(cls, row: Row[Any]) -> Self:
-        """The target of a stored job."""
+        """Return the target of a stored job."""
         job_type = JobType(row.job_type)
         return cls.of(job_type, getattr(row, _COLUMNS[job_type]))
 
     @property
     def columns(self) -> dict[str, str]:
-        """The job's columns that say it."""
+        """Columns of a job that store the target."""
         return {"job_type": self.job_type.value, _COLUMNS[self.job_type]: self.name}
 
     @property
     def sign_count(self) -> int:
-        """Signs to pay for."""
+        """Number of signs to pay for."""
         return len(MODEL_SIGNS[self.analysed]) if isinstance(self.analysed, ModelName) else 1
 
 

@@ -1,4 +1,4 @@
-"""A stored job as it goes out."""
+"""Responses for a stored job."""
 
 import json
 from typing import Any
@@ -11,17 +11,17 @@ from vbdesk.contract.legacy import to_earlier_form
 from vbdesk.service.jobs.history_record import parse_result
 
 EARLIER_FORM = frozenset({JobType.USE_CASE, JobType.CONDITION})
-"""Kinds of job that the earlier v2 form and v1 make."""
+"""Job types of the earlier v2 form and v1."""
 
 
 def shown_status(row: Row[Any]) -> JobStatus:
-    """The state as v2 shows it: a job of the earlier form is never `queued`, it is `running` from the start."""
+    """Return the state shown in v2: a queued job of the earlier form is shown as `running`."""
     status = JobStatus(row.status)
     return JobStatus.RUNNING if status is JobStatus.QUEUED and row.job_type in EARLIER_FORM else status
 
 
 def job_without_result(row: Row[Any]) -> Job:
-    """The job's own fields; its result is stored as text and joined to them as text."""
+    """Return the job's fields without the result, which is stored as text and inserted as text."""
     return Job(
         job_id=row.job_id,
         status=shown_status(row),
@@ -42,26 +42,26 @@ def job_without_result(row: Row[Any]) -> Job:
 
 
 def job_json(row: Row[Any]) -> bytes:
-    """The job object with its result, encoded: what a read answers and what a webhook carries."""
+    """Encode the job object with its result, for reads and webhooks."""
     result = result_in_earlier_form(row) if row.job_type in EARLIER_FORM else row.result
     return with_result(job_without_result(row), result)
 
 
 def with_result(job: WireModel, result: str | None) -> bytes:
-    """A job, in whichever version's shape, with its `result` filled in from text."""
+    """Insert the stored `result` text into a job encoded in any API version."""
     fields = json.dumps(job.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":"))
     before, empty, after = fields.partition(
         '"result":null'
-    )  # quotes within values are escaped: there is one such place
+    )  # quotes within values are escaped, so this text occurs only once
     return (before + (empty if result is None else f'"result":{result}') + after).encode()
 
 
 def result_in_earlier_form(row: Row[Any]) -> str | None:
-    """The stored result as the earlier form and v1 show it; results are stored in one shape for all versions."""
+    """Convert a stored result for the earlier form and v1; all results are stored in one shape."""
     return None if row.result is None else to_earlier_form(parse_result(row.result)).model_dump_json()
 
 
 def as_submitted(row: Row[Any]) -> Job:
-    """The answer that the submit of this job got, whatever became of the job since."""
+    """Return the response of the job's submit, regardless of its current state."""
     status = JobStatus.RUNNING if row.job_type in EARLIER_FORM else JobStatus.QUEUED
     return job_without_result(row).model_copy(update={"status": status, "completed_at": None})

@@ -1,1 +1,1 @@
-"""The older forms of the interface, mapped onto the same jobs: the earlier v2 form and v1."""
+"""Older API versions, mapped onto the same jobs: v1 and the earlier v2 form."""

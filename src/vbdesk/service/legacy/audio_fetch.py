@@ -1,4 +1,4 @@
-"""Fetching a recording from the address that a v1 caller names: to disk, bounded, and only from where it may."""
+"""Download of a recording from the URL in a v1 call: to disk, within limits, from public addresses."""
 
 import asyncio
 import socket
@@ -34,7 +34,7 @@ class AudioFetcher:
         self._timeout_s = timeout_s
 
     async def check(self, url: str) -> None:
-        """Refuse an address that will never be fetched, before anything is. Raises InvalidRequest."""
+        """Check the URL before anything is fetched. Raises InvalidRequest."""
         if urlsplit(url).scheme not in self._schemes:
             raise InvalidRequest("Audio is fetched over HTTPS only. Give an address that begins with https://.")
         try:
@@ -44,13 +44,13 @@ class AudioFetcher:
 
     @asynccontextmanager
     async def fetch(self, url: str, files: RecordingFiles, take: TakeBytes = take_all) -> AsyncIterator[UploadedFile]:
-        """The recording as one of `files`, removed at the end of the block unless moved away.
+        """Fetch the recording as one of `files`; it is removed at the end of the block unless it was moved.
 
         `take` may refuse bytes before they are written.
 
         Raises:
             InvalidRequest: the address is refused, cannot be reached, does not answer 200, or takes too long.
-            AudioTooLarge: there are more bytes than allowed; no more of them are read.
+            AudioTooLarge: there are more bytes than allowed; the rest is not read.
         """
         await self.check(url)
         spool = Spool(files, MAX_AUDIO_BYTES, take)
@@ -61,11 +61,11 @@ class AudioFetcher:
             spool.discard()
 
     async def _download(self, url: str, spool: Spool) -> str:
-        """Fill the spool; the declared content type."""
+        """Download into the spool and return the declared content type."""
         backend = _PinnedBackend(self._guard, self._account_id)
         pool = httpcore.AsyncConnectionPool(ssl_context=ssl_context(), network_backend=backend)
         try:
-            # One limit around everything, so that bytes that drip in do not stretch it.
+            # One timeout for the whole download: a server that sends single bytes cannot extend it.
             async with asyncio.timeout(self._timeout_s), pool, pool.stream("GET", url, headers=_HEADERS) as response:
                 if response.status != 200:
                     raise InvalidRequest(f"The audio address answered with status {response.status} and not with 200.")
@@ -88,9 +88,9 @@ class AudioFetcher:
 
 
 class _PinnedBackend(httpcore.AsyncNetworkBackend):
-    """Resolves a name once, checks every answer, and connects to a checked number.
+    """Resolves a name once, checks every address, and connects to a checked address.
 
-    TLS still verifies the name: it comes from the URL, not from the number.
+    TLS verifies the name in the URL, not the IP address.
     """
 
     def __init__(self, guard: AddressGuard, account_id: str) -> None:
@@ -106,7 +106,7 @@ class _PinnedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to the first number that answers."""
+        """Connect to the first address that answers."""
         failure: Exception | None = None
         for number in await self._guard.resolve(host, port, self._account_id):
             try:
@@ -118,5 +118,5 @@ class _PinnedBackend(httpcore.AsyncNetworkBackend):
     async def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
     ) -> httpcore.AsyncNetworkStream:
-        """Never: an audio address does not reach into this computer."""
+        """Refuse: audio is never fetched from a local socket."""
         raise httpcore.UnsupportedProtocol("Audio is not read from a socket file.")

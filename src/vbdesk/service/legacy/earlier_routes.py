@@ -1,4 +1,4 @@
-"""The earlier v2 form over HTTP: a use case or a condition, named in the form, or in the path of a group route."""
+"""Routes of the earlier v2 form: the use case or condition is in the form, or in a group route's path."""
 
 from collections.abc import Callable
 

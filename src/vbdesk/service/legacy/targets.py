@@ -1,4 +1,4 @@
-"""Use cases and conditions by name, made into what they ask for."""
+"""Lookup of use cases and conditions by name."""
 
 from vbdesk.contract.catalog import CONDITION_SIGNS, USE_CASE_MODELS, V1_USE_CASES
 from vbdesk.contract.errors import ErrorDetail
@@ -12,28 +12,28 @@ _KNOWN_CONDITIONS = f"Known are {', '.join(CONDITION_SIGNS)}."
 
 
 def use_case_in_path(name: str) -> Target:
-    """The use case that a path names. Raises NotFound."""
+    """Return the use case named in a path. Raises NotFound."""
     if name not in USE_CASE_MODELS:
         raise NotFound(f"There is no use case with this name. {_KNOWN_USE_CASES}")
     return Target.of(JobType.USE_CASE, name)
 
 
 def condition_in_path(name: str) -> Target:
-    """The condition that a path names. Raises NotFound."""
+    """Return the condition named in a path. Raises NotFound."""
     if name not in CONDITION_SIGNS:
         raise NotFound(f"There is no condition with this name. {_KNOWN_CONDITIONS}")
     return Target.of(JobType.CONDITION, name)
 
 
 def v1_condition_in_path(name: str) -> Target:
-    """The use case that answers for a condition of v1. Raises NotFound."""
+    """Return the use case for a v1 condition. Raises NotFound."""
     if name not in V1_USE_CASES:
         raise NotFound(f"There is no condition with this name. Known are {', '.join(V1_USE_CASES)}.")
     return Target.of(JobType.USE_CASE, V1_USE_CASES[name])
 
 
 def use_case_in_form(form: Form) -> Target:
-    """The use case that a form names.
+    """Return the use case named in a form.
 
     Raises:
         ValidationFailed: the field is missing or empty.
@@ -46,7 +46,7 @@ def use_case_in_form(form: Form) -> Target:
 
 
 def condition_in_form(form: Form) -> Target:
-    """The condition that a form names.
+    """Return the condition named in a form.
 
     Raises:
         ValidationFailed: the field is missing or empty.

@@ -1,4 +1,4 @@
-"""v1 over HTTP: four ways to submit per condition, jobs, and the account."""
+"""v1 routes: four ways to submit per condition, jobs, and the account."""
 
 import hashlib
 from dataclasses import replace
@@ -120,7 +120,7 @@ async def _submit_audio(
 async def _submit_audio_url(
     request: Request, context: Context, account: Account, condition: str, url: str, *, diarize: bool
 ) -> V1Submitted:
-    """Nothing is fetched for a repeat of an earlier call, nor for an account that cannot pay."""
+    """Submit by URL. Fetch nothing for a repeated call or an account that cannot pay."""
     plain_http = context.settings.allow_private_addresses
     fetcher = AudioFetcher(context.guard, account.account_id, allow_plain_http=plain_http)
     await fetcher.check(url)
@@ -137,7 +137,7 @@ async def _submit_audio_url(
 
 
 def _submission(request: Request, account: Account, condition: str, *, diarize: bool) -> Submission:
-    """What is asked for, still without its audio."""
+    """Build the submission, without its audio."""
     return Submission(
         account,
         v1_condition_in_path(condition),

@@ -1,4 +1,4 @@
-"""Stored jobs as v1 shows them; also those that came by v2: an account has one set of jobs."""
+"""v1 responses for stored jobs, including jobs submitted through v2."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from vbdesk.service.jobs.target import Target
 from vbdesk.service.jobs.view import result_in_earlier_form, with_result
 
 V1 = "v1"
-"""`api_version` of jobs that came by v1."""
+"""`api_version` of jobs submitted through v1."""
 
 _CONDITIONS = {use_case: condition for condition, use_case in V1_USE_CASES.items()}
 
 
 def v1_job_json(row: Row[Any]) -> bytes:
-    """The job object of v1 with its result, encoded."""
+    """Encode the v1 job object with its result."""
     job = V1Job(
         job_id=row.job_id,
         status=v1_status(JobStatus(row.status)),
@@ -33,7 +33,7 @@ def v1_job_json(row: Row[Any]) -> bytes:
 
 
 def v1_job_list(jobs: JobList) -> JobList:
-    """The same page with the states of v1."""
+    """Encode the page with v1 state names."""
     items = [item.model_copy(update={"status": v1_status(item.status)}) for item in jobs.jobs]
     return jobs.model_copy(update={"jobs": items})
 

@@ -1,1 +1,1 @@
-"""Webhooks: who hears of a finished job, and how often it is tried."""
+"""Webhooks: reports of finished jobs and their retries."""

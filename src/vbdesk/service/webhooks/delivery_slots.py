@@ -1,4 +1,4 @@
-"""Places for deliveries under way: a few for each account and receiver, so that none waits for those of another."""
+"""Slots for running deliveries: a few per account and receiver, so that none blocks the others."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
@@ -10,17 +10,17 @@ from vbdesk.service.kernel.address_guard import AddressRefused, endpoint_of
 from vbdesk.service.kernel.name_resolver import numeric_address
 
 AT_ONCE = 128
-"""Deliveries of one process under way at the same time; each is a thread that mostly waits."""
+"""Concurrent deliveries of one process; each uses a thread that mostly waits."""
 
 OF_ONE_ACCOUNT = 6
 OF_ONE_RECEIVER = 8
 OF_ONE_ACCOUNT_AT_ONE_RECEIVER = 4
-"""Fewer than the two above: a receiver that does not answer leaves places to the account's other receivers, and an
-account whose deliveries hang leaves places at the receiver to others."""
+"""Lower than both limits above. A receiver that does not answer leaves slots for the account's other receivers. An
+account whose deliveries hang leaves the receiver's slots to other accounts."""
 
 
 class DeliverySlots:
-    """Counts the deliveries under way and says who may begin one more."""
+    """Counts running deliveries and decides which may start."""
 
     def __init__(self, under_way: Iterable[Row[Any]] = ()) -> None:
         self.free = AT_ONCE
@@ -30,11 +30,11 @@ class DeliverySlots:
 
     @property
     def full_accounts(self) -> list[str]:
-        """Accounts that may begin nothing more."""
+        """Accounts that have no free slot."""
         return [key for key, count in self._taken.items() if isinstance(key, str) and count >= OF_ONE_ACCOUNT]
 
     def take(self, delivery: Row[Any]) -> bool:
-        """Take a place for `delivery`; False when it has to wait for one."""
+        """Take a slot for `delivery`; False when none is free."""
         account_id, receiver = delivery.account_id, receiver_of(delivery.url)
         if (
             self.free <= 0
@@ -52,7 +52,7 @@ class DeliverySlots:
 
 
 def receiver_of(url: str) -> tuple[str, int]:
-    """Host and port, written in one way; a URL that names none is a receiver of its own."""
+    """Return the normalised host and port; a URL without a host is its own receiver."""
     try:
         host, port = endpoint_of(url)
     except AddressRefused:

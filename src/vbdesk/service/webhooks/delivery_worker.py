@@ -1,4 +1,4 @@
-"""Delivering webhooks: tried at once, then less and less often, across restarts, until the receiver says 2xx."""
+"""Webhook delivery worker: retries with growing pauses, across restarts, until the receiver answers 2xx."""
 
 import logging
 import threading
@@ -31,12 +31,12 @@ from vbdesk.service.webhooks.sender import WebhookSender
 from vbdesk.service.webhooks.service import CLAIM
 
 RETRY_DELAYS_S = (1, 5, 30, 120, 600, 1800, 3600, 10_800, 21_600, 43_200)
-"""Between an attempt and the next; after the last the delivery is given up."""
+"""Pauses between attempts; after the last one the delivery is given up."""
 
 PAGE = 200
 URLS_PASSED_OVER = 5
-"""URLs of an account that the search for deliveries with a place passes over; of an account with more of them it leaves
-the rest for later, since every look would take longer with each."""
+"""URLs per account that the search for deliveries skips. If more URLs of an account have no slot, all its other
+deliveries wait too, because each skipped URL slows the search."""
 
 LOOK_EVERY_S = 0.25
 LONGEST_PAUSE_S = 5.0
@@ -49,11 +49,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False, slots=True)
 class _Attempt:
-    """An attempt at a delivery, in a thread of its own.
+    """One attempt at a delivery, in its own thread.
 
     Attributes:
-        delivery: as it was claimed.
-        answer: the receiver's HTTP status, or why there was none; None when the attempt never was made.
+        delivery: row as claimed.
+        answer: the receiver's HTTP status, or the error; None when no attempt was made.
         ended: whether the attempt is over.
     """
 
@@ -64,10 +64,10 @@ class _Attempt:
 
 
 class DeliveryWorker:
-    """Carries the deliveries that are due; several processes may do so side by side.
+    """Sends due deliveries; several processes may run it in parallel.
 
-    Each account and each receiver has a few places of its own, so that receivers which do not answer delay only
-    themselves. One thread claims deliveries and records how they went; attempts have threads of their own.
+    Each account and each receiver has a few slots of its own, so slow receivers delay only themselves. One thread
+    claims deliveries and records results; each attempt has its own thread.
     """
 
     def __init__(
@@ -87,22 +87,22 @@ class DeliveryWorker:
         self._tracer = (tracing or Tracing()).tracer
         self._under_way: list[_Attempt] = []
         self._stopping = threading.Event()
-        self._wake = threading.Event()  # an attempt has ended, or it is time to stop
+        self._wake = threading.Event()  # set when an attempt ends or the worker stops
         self._thread = threading.Thread(target=self._work, name="vbdesk-webhook-delivery", daemon=True)
 
     def start(self) -> None:
-        """Begin to look for due deliveries."""
+        """Start looking for due deliveries."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop looking. An attempt that does not end soon is left behind; its delivery is tried again later."""
+        """Stop. An attempt that does not end soon is abandoned; its delivery is retried later."""
         self._stopping.set()
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join()
 
     def deliver_due(self) -> int:
-        """Try the deliveries that are due now and have a place, and wait for them; how many were tried."""
+        """Attempt the due deliveries that get a slot, wait for them and return their number."""
         tried = self._begin_due()
         for attempt in self._under_way:
             attempt.thread.join()
@@ -121,21 +121,21 @@ class DeliveryWorker:
         self._look(pause_s)
 
     def _look(self, pause_s: float) -> float:
-        """Record what has ended and begin what is due; the pause until the next look."""
+        """Record ended attempts and start due ones; return the pause until the next round."""
         try:
             self._record_ended()
             if not self._stopping.is_set():
                 self._begin_due()
-        except SQLAlchemyError as error:  # the database may be away for a while; deliveries are not
+        except SQLAlchemyError as error:  # the database may be away for a while; deliveries are not lost
             log.warning("Webhook deliveries wait for the database (%s).", type(error).__name__)
             return min(2 * pause_s, LONGEST_PAUSE_S)
-        except Exception:  # whatever it was, the next look must come
+        except Exception:  # the loop must continue after any error
             log.exception("Webhook deliveries could not be begun; trying again.")
             return LONGEST_PAUSE_S
         return LOOK_EVERY_S
 
     def _begin_due(self) -> int:
-        """Claim the deliveries that are due and have a place, and try them; how many."""
+        """Claim due deliveries that get a slot and start them; return their number."""
         now = self._clock.now()
         with self._database.reading() as connection:
             due = self._list_with_place(connection, now)
@@ -151,10 +151,10 @@ class DeliveryWorker:
         return len(claimed)
 
     def _list_with_place(self, connection: Connection, now: datetime) -> list[Row[Any]]:
-        """Deliveries that are due and have a place, longest due first, however many of others wait before them."""
+        """List due deliveries that have a free slot, longest due first, past any number that have none."""
         places = DeliverySlots(attempt.delivery for attempt in self._under_way)
         found: list[Row[Any]] = []
-        waiting: defaultdict[str, set[str]] = defaultdict(set)  # URLs whose deliveries have no place, by account
+        waiting: defaultdict[str, set[str]] = defaultdict(set)  # URLs without a free slot, by account
         last = None
         while places.free:
             many = [account_id for account_id, urls in waiting.items() if len(urls) > URLS_PASSED_OVER]
@@ -174,18 +174,18 @@ class DeliveryWorker:
     def _try(self, attempt: _Attempt) -> None:
         try:
             attempt.answer = self._attempt(attempt.delivery)
-        except SQLAlchemyError as error:  # it was not made, so it is made again when the claim is over
+        except SQLAlchemyError as error:  # no attempt was made, so it is retried when the claim expires
             log.warning("A webhook delivery could not be read (%s).", type(error).__name__)
         finally:
             attempt.ended = True
             self._wake.set()
 
     def _attempt(self, delivery: Row[Any]) -> tuple[int | None, str | None] | None:
-        """The receiver's HTTP status, or why there was none."""
+        """Return the receiver's HTTP status or the error."""
         with self._database.reading() as connection:
             job = jobs.find(connection, delivery.job_id)
         if job is None:
-            return None  # erased meanwhile, and the delivery with it
+            return None  # erased in the meantime, together with the delivery
         with self._observed(job) as span:
             status, error = self._send(delivery, job_json(job))
             if status is not None:
@@ -193,7 +193,7 @@ class DeliveryWorker:
         return status, error
 
     def _record_ended(self) -> None:
-        """Record how attempts went, all in one transaction, and free their places."""
+        """Record the results of attempts in one transaction and free their slots."""
         ended = [attempt for attempt in self._under_way if attempt.ended]
         answered = [(attempt.delivery, attempt.answer) for attempt in ended if attempt.answer is not None]
         if answered:
@@ -229,7 +229,7 @@ class DeliveryWorker:
             yield span
 
     def _send(self, delivery: Row[Any], body: bytes) -> tuple[int | None, str | None]:
-        """The receiver's HTTP status, or why there was none."""
+        """Send and return the receiver's HTTP status or the error."""
         try:
             secret_key = self._secrets.unseal(delivery.secret, WEBHOOK_SECRET)
         except ValueError:

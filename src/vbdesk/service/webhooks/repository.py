@@ -15,7 +15,7 @@ PENDING, SENT, GIVEN_UP = "pending", "sent", "given_up"
 
 
 def store_webhook(connection: Connection, account_id: str, url: str, secret: bytes, now: datetime) -> None:
-    """Set the account's webhook in place of the last one."""
+    """Set the account's webhook, replacing an earlier one."""
     connection.execute(sa.delete(account_webhooks).where(account_webhooks.c.account_id == account_id))
     connection.execute(
         sa.insert(account_webhooks).values(account_id=account_id, url=url, secret=secret, updated_at=now)
@@ -23,13 +23,13 @@ def store_webhook(connection: Connection, account_id: str, url: str, secret: byt
 
 
 def find_webhook(connection: Connection, account_id: str) -> Row[Any] | None:
-    """`url` and sealed `secret` of the account's webhook."""
+    """Find `url` and encrypted `secret` of the account's webhook."""
     query = sa.select(account_webhooks).where(account_webhooks.c.account_id == account_id)
     return connection.execute(query).one_or_none()
 
 
 def remove_webhook(connection: Connection, account_id: str) -> bool:
-    """Forget the account's webhook; whether there was one."""
+    """Delete the account's webhook; return whether there was one."""
     removed = sa.delete(account_webhooks).where(account_webhooks.c.account_id == account_id)
     return connection.execute(removed).rowcount == 1
 
@@ -44,7 +44,7 @@ def insert_delivery(
     secret: bytes,
     now: datetime,
 ) -> None:
-    """Store a delivery that is due at once."""
+    """Insert a delivery that is due immediately."""
     connection.execute(
         sa.insert(webhook_deliveries).values(
             delivery_id=delivery_id,
@@ -61,7 +61,7 @@ def insert_delivery(
 
 
 OF_ACTIVE = sa.exists().where(accounts.c.account_id == webhook_deliveries.c.account_id, accounts.c.state == ACTIVE)
-"""Deliveries of accounts that are let in; the others wait until their account is resumed."""
+"""Deliveries of active accounts; those of suspended accounts wait until the account is resumed."""
 
 
 def list_due(
@@ -73,15 +73,15 @@ def list_due(
     without_accounts: Collection[str] = (),
     without: Collection[tuple[str, str]] = (),
 ) -> Sequence[Row[Any]]:
-    """Deliveries whose time has come, longest due first; those of suspended accounts wait.
+    """List due deliveries, longest due first; those of suspended accounts wait.
 
     Args:
-        connection: to read with.
-        now: the present time.
-        limit: how many at most.
-        after: the last delivery of the page before this one.
-        without_accounts: accounts whose deliveries are left out.
-        without: accounts and URLs; their deliveries are left out.
+        connection: connection to read with.
+        now: current time.
+        limit: maximum number of rows.
+        after: last delivery of the previous page.
+        without_accounts: accounts whose deliveries are skipped.
+        without: (account, URL) pairs whose deliveries are skipped.
     """
     table = webhook_deliveries.c
     query = sa.select(webhook_deliveries).where(table.state == PENDING, table.due_at <= now, OF_ACTIVE)
@@ -96,7 +96,7 @@ def list_due(
 
 
 def claim(connection: Connection, delivery: Row[Any], until: datetime) -> bool:
-    """Keep others from trying it before `until`; False when another was faster, or the account was suspended."""
+    """Claim the delivery until `until`; False if another process claimed it or the account was suspended."""
     update = (
         sa.update(webhook_deliveries)
         .where(
@@ -120,7 +120,7 @@ def record_attempt(
     status: int | None,
     error: str | None,
 ) -> None:
-    """Store how an attempt went and when the next is due, unless it was given up during the attempt."""
+    """Store the result of an attempt and the next due time, unless the delivery was given up during the attempt."""
     connection.execute(
         sa.update(webhook_deliveries)
         .where(webhook_deliveries.c.delivery_id == delivery_id, webhook_deliveries.c.state == PENDING)
@@ -129,7 +129,7 @@ def record_attempt(
 
 
 def list_deliveries(connection: Connection, account_id: str, before: str | None, limit: int) -> Sequence[Row[Any]]:
-    """The account's deliveries, newest first, those older than the delivery `before`."""
+    """List the account's deliveries older than `before`, newest first."""
     query = sa.select(webhook_deliveries).where(webhook_deliveries.c.account_id == account_id)
     if before is not None:
         query = query.where(webhook_deliveries.c.delivery_id < before)
@@ -137,7 +137,7 @@ def list_deliveries(connection: Connection, account_id: str, before: str | None,
 
 
 def find_delivery(connection: Connection, account_id: str, delivery_id: str) -> Row[Any] | None:
-    """The account's delivery, with the `job_url` of a job that has a webhook of its own."""
+    """Find the account's delivery, with `job_url` if the job has its own webhook."""
     query = (
         sa.select(webhook_deliveries, jobs.c.webhook_url.label("job_url"))
         .join(jobs, jobs.c.job_id == webhook_deliveries.c.job_id)
@@ -149,7 +149,7 @@ def find_delivery(connection: Connection, account_id: str, delivery_id: str) -> 
 def begin_anew(
     connection: Connection, delivery_id: str, *, url: str, secret: bytes, now: datetime, claimed_until: datetime
 ) -> bool:
-    """Make the delivery due now, with all its attempts before it; False while one may be under way."""
+    """Make the delivery due now with a full set of attempts; False while an attempt may be running."""
     table = webhook_deliveries.c
     update = (
         sa.update(webhook_deliveries)
@@ -160,7 +160,7 @@ def begin_anew(
 
 
 def give_up_pending(connection: Connection, account_id: str, reason: str, now: datetime) -> None:
-    """Give up what is still owed to the account's webhook; jobs with a webhook of their own keep theirs."""
+    """Give up pending deliveries to the account's webhook; jobs with their own webhook keep theirs."""
     own = sa.select(jobs.c.job_id).where(jobs.c.account_id == account_id, jobs.c.webhook_url.is_not(None))
     connection.execute(
         sa.update(webhook_deliveries)

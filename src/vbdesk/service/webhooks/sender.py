@@ -1,4 +1,4 @@
-"""Posting a webhook: to the very address that was checked, without redirects or proxies, within a time."""
+"""Webhook POST to the checked IP address, without redirects or proxies, within a timeout."""
 
 import socket
 import ssl
@@ -15,24 +15,24 @@ TIMEOUT_S = 10.0
 
 
 class WebhookSender:
-    """Sends deliveries."""
+    """Sends deliveries over HTTP."""
 
     def __init__(self, guard: AddressGuard, timeout_s: float = TIMEOUT_S) -> None:
         self._guard = guard
         self._timeout_s = timeout_s
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], account_id: str) -> int:
-        """POST `body` for an account; the answer's HTTP status. What it says beyond that is not read.
+        """POST `body` for an account and return the HTTP status; the response body is not read.
 
         Raises:
-            AddressRefused: the address leads into a private network (by now).
+            AddressRefused: the address is in a private network (by now).
             OSError: no connection.
-            httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError: no proper answer in time.
-            ValueError: the URL cannot be sent to.
+            httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError: no valid answer in time.
+            ValueError: the URL is not usable.
         """
         ends_at = time.monotonic() + self._timeout_s
         backend = _PinnedBackend(self._guard, account_id, ends_at)
-        # A pool of its own for every delivery: no connection is reused, so every one is checked.
+        # One pool per delivery: no connection is reused, so every address is checked.
         with (
             httpcore.ConnectionPool(ssl_context=ssl_context(), network_backend=backend) as pool,
             pool.stream("POST", url, headers=list(headers.items()), content=body) as response,
@@ -42,14 +42,14 @@ class WebhookSender:
 
 @cache
 def ssl_context() -> ssl.SSLContext:
-    """Made once: loading the certificate authorities takes longer than most exchanges."""
+    """Return the shared context: loading the certificate authorities takes longer than most requests."""
     return httpcore.default_ssl_context()
 
 
 class _PinnedBackend(httpcore.NetworkBackend):
-    """Resolves a name once, checks every answer, and connects to a checked number.
+    """Resolves a name once, checks every address, and connects to a checked address.
 
-    TLS still verifies the name: it comes from the URL, not from the number.
+    TLS verifies the name in the URL, not the IP address.
     """
 
     def __init__(self, guard: AddressGuard, account_id: str, ends_at: float) -> None:
@@ -66,7 +66,7 @@ class _PinnedBackend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        """Connect to the first number that answers."""
+        """Connect to the first address that answers."""
         failure: httpcore.NetworkError | httpcore.TimeoutException | None = None
         for number in self._guard.resolve_blocking(host, port, self._account_id):
             try:
@@ -80,23 +80,23 @@ class _PinnedBackend(httpcore.NetworkBackend):
     def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
     ) -> httpcore.NetworkStream:
-        """Never: a webhook does not reach into this computer."""
+        """Refuse: webhooks are never sent to a local socket."""
         raise httpcore.UnsupportedProtocol("A webhook cannot be a socket file.")
 
 
 class _TimedStream(httpcore.NetworkStream):
-    """A stream on which all reads and writes together end in time, also when single bytes drip in."""
+    """Stream with one timeout for all reads and writes, so that single bytes cannot extend it."""
 
     def __init__(self, inner: httpcore.NetworkStream, ends_at: float) -> None:
         self._inner = inner
         self._ends_at = ends_at
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Read within what is left of the time."""
+        """Read within the remaining time."""
         return self._inner.read(max_bytes, _left(self._ends_at))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Write within what is left of the time, also to a receiver that takes single bytes."""
+        """Write within the remaining time."""
         plain_or_tls: socket.socket = self._inner.get_extra_info("socket")
         rest = memoryview(buffer)
         try:
@@ -115,11 +115,11 @@ class _TimedStream(httpcore.NetworkStream):
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
-        """Begin TLS under the name in the URL."""
+        """Start TLS with the host name of the URL."""
         return _TimedStream(self._inner.start_tls(ssl_context, server_hostname, _left(self._ends_at)), self._ends_at)
 
     def get_extra_info(self, info: str) -> Any:
-        """What the connection knows of itself."""
+        """Return information about the connection."""
         return self._inner.get_extra_info(info)
 
 

@@ -1,4 +1,4 @@
-"""Rules of webhooks: one for the account, or one for a single job; every finished job is reported once."""
+"""Webhook rules: one per account or per job; each finished job is reported once."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,12 +18,12 @@ from vbdesk.service.webhooks import repository
 from vbdesk.service.webhooks.sender import TIMEOUT_S
 
 CLAIM = timedelta(seconds=3 * TIMEOUT_S)
-"""How long a claimed delivery is left to the process that claimed it; longer than any attempt takes."""
+"""How long a claim lasts; longer than any attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccountWebhook:
-    """Where an account hears of its jobs; its secret is not shown again."""
+    """Webhook of an account; the secret is not shown again."""
 
     url: str
     updated_at: datetime
@@ -31,19 +31,19 @@ class AccountWebhook:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryListed:
-    """A delivery as the account holder sees it.
+    """Delivery as shown to the account holder.
 
     Attributes:
-        delivery_id: also in the delivery's header.
+        delivery_id: same as in the delivery's header.
         job_id: the finished job it reports.
-        url: where it goes.
+        url: the receiver.
         state: `pending`, `sent` or `given_up`.
-        attempts: so far, since it was last begun.
+        attempts: number of attempts since the delivery was last started.
         last_status: HTTP status of the last answer.
         last_error: why there was no answer.
-        created_at: when the job was finished.
-        due_at: when it is tried next; when it was sent or given up.
-        repeatable: whether it can be begun anew now.
+        created_at: when the job finished.
+        due_at: time of the next attempt, or when it was sent or given up.
+        repeatable: whether it can be restarted now.
     """
 
     delivery_id: str
@@ -59,7 +59,7 @@ class DeliveryListed:
 
 
 class WebhookService(JobSubscriber):
-    """Webhooks of accounts and jobs; subscribes to the ends of jobs."""
+    """Webhooks of accounts and jobs; subscribes to job ends."""
 
     def __init__(self, secrets: SecretBox, clock: Clock, guard: AddressGuard) -> None:
         self._secrets = secrets
@@ -68,23 +68,23 @@ class WebhookService(JobSubscriber):
 
     @classmethod
     def of(cls, context: Context) -> "WebhookService":
-        """The rules of a running service's webhooks."""
+        """Create the service for a running context."""
         return cls(context.secrets, context.clock, context.guard)
 
     async def check_address(self, url: str, account_id: str) -> None:
-        """Check an address that an account names, which may ask the network. Raises AddressRefused."""
+        """Check an address given by an account; this may use DNS. Raises AddressRefused."""
         await self._guard.check_url(url, account_id)
 
     def seal(self, secret_key: str) -> bytes:
-        """A signing secret as it is stored."""
+        """Encrypt a signing secret for storage."""
         return self._secrets.seal(secret_key, WEBHOOK_SECRET)
 
     def configure(self, connection: Connection, account_id: str, url: str, secret_key: str) -> None:
-        """Set the account's webhook; `check_address` comes first."""
+        """Set the account's webhook. Call `check_address` first."""
         repository.store_webhook(connection, account_id, url, self.seal(secret_key), self._clock.now())
 
     def job_ended(self, connection: Connection, job: Row[Any], status: JobStatus) -> None:
-        """Schedule the report of a finished job: to the job's own webhook, else to the account's, else to none."""
+        """Schedule the report of a finished job to the job's own webhook, else to the account's, if any."""
         url, secret = job.webhook_url, job.webhook_secret
         if url is None:
             webhook = repository.find_webhook(connection, job.account_id)
@@ -102,12 +102,12 @@ class WebhookService(JobSubscriber):
         )
 
     def current(self, connection: Connection, account_id: str) -> AccountWebhook | None:
-        """The account's webhook."""
+        """Return the account's webhook."""
         webhook = repository.find_webhook(connection, account_id)
         return AccountWebhook(webhook.url, webhook.updated_at) if webhook else None
 
     def remove(self, connection: Connection, account_id: str) -> None:
-        """Report nothing more, nor what is still owed. Raises NotFound when there is no webhook."""
+        """Delete the webhook and give up its pending deliveries. Raises NotFound when there is none."""
         if not repository.remove_webhook(connection, account_id):
             raise NotFound("There is no webhook to remove.")
         repository.give_up_pending(connection, account_id, "The webhook was removed.", self._clock.now())
@@ -115,7 +115,7 @@ class WebhookService(JobSubscriber):
     def list_deliveries(
         self, connection: Connection, account_id: str, before: str | None, limit: int
     ) -> list[DeliveryListed]:
-        """Deliveries older than `before`, newest first; without it, from the newest on."""
+        """List deliveries, newest first, older than `before` if given."""
         now = self._clock.now()
         return [
             DeliveryListed(
@@ -134,11 +134,11 @@ class WebhookService(JobSubscriber):
         ]
 
     def redeliver(self, connection: Connection, account_id: str, delivery_id: str) -> None:
-        """Begin a delivery anew; one to the account's webhook goes to where that is now.
+        """Restart a delivery; one for the account's webhook goes to its current URL.
 
         Raises:
             NotFound: the account has no such delivery.
-            Conflict: it may be under way, or the account has no webhook any more.
+            Conflict: an attempt may be running, or the account no longer has a webhook.
         """
         delivery = repository.find_delivery(connection, account_id, delivery_id)
         if delivery is None:

@@ -1,4 +1,4 @@
-"""Setting an account's webhook: its address is checked without a thread, and one account stores one at a time."""
+"""Setup of an account's webhook; calls of one account store one at a time."""
 
 import asyncio
 from weakref import WeakValueDictionary
@@ -8,12 +8,12 @@ from starlette.concurrency import run_in_threadpool
 from vbdesk.service.ports.context import Context
 from vbdesk.service.webhooks.service import WebhookService
 
-# Calls whose names are not resolved end all at once. Their writes would fill the threads that all requests share.
+# Calls whose DNS lookups hang all end at the same time. Without the lock, their writes would fill the request threads.
 _turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
 
 async def set_webhook(context: Context, account_id: str, url: str, secret_key: str) -> None:
-    """Check the address and store the webhook in place of the last one. Raises AddressRefused."""
+    """Check the address and store the webhook, replacing an earlier one. Raises AddressRefused."""
     webhooks = WebhookService.of(context)
     await webhooks.check_address(url, account_id)
 
