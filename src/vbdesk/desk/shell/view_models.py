@@ -16,7 +16,7 @@ from vbdesk.desk.compare.view_model import CompareViewModel
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.models.unlocking import PassphraseViewModel
-from vbdesk.desk.outbox.actions import OutboxDeeds
+from vbdesk.desk.outbox.actions import OutboxActions
 from vbdesk.desk.outbox.bundles import BundleWork
 from vbdesk.desk.outbox.view_model import OutboxViewModel
 from vbdesk.desk.record.check_model import TakeReviewViewModel
@@ -115,7 +115,7 @@ def outbox_view_model(workspace: Workspace) -> OutboxViewModel:
         tasks,
         workspace.navigator,
         workspace.outside.clock,
-        OutboxDeeds(library, workspace.erasures, tasks),
+        OutboxActions(library, workspace.erasures, tasks),
         BundleWork(profile, workspace.outside.vault(profile.secrets), library, tasks),
     )
 
