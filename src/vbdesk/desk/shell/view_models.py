@@ -29,6 +29,7 @@ from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.subject.export import SubjectExport
 from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
+from vbdesk.desk.ui.theme import app_theme
 from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
 from vbdesk.outbox.imports.offered_signs import OfferedSigns
 from vbdesk.outbox.imports.take_check import Check
@@ -157,7 +158,7 @@ def account_view_model(workspace: Workspace) -> AccountViewModel:
         ProfilesViewModel(profile, ProfileStore(outside.config_dir), outside.vault, tasks, workspace.navigator),
         RulesViewModel(profile, library, sync, tasks, write_diagnostics),
         WebhookViewModel(library.responses, workspace, outside.send_trial, tasks),
-        DeskChoices(PreferenceStore(outside.config_dir), outside.data_dir, outside.open_page, tasks),
+        DeskChoices(PreferenceStore(outside.config_dir), app_theme(), outside.data_dir, outside.open_page, tasks),
         PassphraseViewModel(ServiceKeys(outside), tasks) if profile.secrets == "passphrase" else None,
     )
 
