@@ -28,7 +28,8 @@ from vbdesk.desk.shell.shipped_files import load_shipped_files
 from vbdesk.desk.shell.workspace import Workspace, open_budget, open_library
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.desk.ui.theme import Scheme, Theme
+from vbdesk.desk.ui.theme import Theme
+from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
 from vbdesk.outbox.sync.network import ManualNetwork

@@ -210,7 +210,7 @@ def account(workspace, outside, profile, qtbot) -> AccountPage:
     page = build_account_page(workspace)
     qtbot.addWidget(page)
     page.show()
-    with qtbot.waitSignal(page.view_model.profiles_changed):
+    with qtbot.waitSignal(page.view_model.profiles.changed):
         page.opened(None)
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     return page

@@ -67,7 +67,7 @@ def test_switching_and_adding_are_asked_of_the_desk(account, asked):
 def test_removing_a_profile_asks_once_and_deletes_its_key(account, outside, qtbot):
     button(account, "Remove This computer").click()
     assert "its recordings stay" in account.banner.words()
-    with qtbot.waitSignal(account.view_model.profiles_changed):
+    with qtbot.waitSignal(account.view_model.profiles.changed):
         account.banner.button.click()
     assert [entry.profile_id for entry in ProfileStore(outside.config_dir).all()] == ["p1"]
     assert outside.keyring.get("profile/p2/api-key") is None

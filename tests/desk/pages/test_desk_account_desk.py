@@ -9,7 +9,8 @@ from PySide6.QtGui import QKeySequence
 
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.shell.view_models import record_setup_view_model
-from vbdesk.desk.ui.theme import Scheme, app_theme
+from vbdesk.desk.ui.theme import app_theme
+from vbdesk.desk.ui.tokens import Scheme
 
 
 def kept(outside) -> Preferences:

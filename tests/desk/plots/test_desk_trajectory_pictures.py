@@ -11,7 +11,8 @@ from vbdesk.desk.charts.trajectory_data import DAY_S, NoteMarker
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
 from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Scheme, Theme, app_theme
+from vbdesk.desk.ui.theme import Theme, app_theme
+from vbdesk.desk.ui.tokens import Scheme
 
 KINDS = ("first", "two", "gaps", "anomalies", "1,001", "mixed", "inconclusive")
 

@@ -16,7 +16,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from vbdesk.desk.record.view_model import Moment
-from vbdesk.desk.ui.theme import Scheme, Theme
+from vbdesk.desk.ui.theme import Theme
+from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.outbox.imports.take_check import check_take
 
 PICTURES = os.environ.get("VBDESK_PICTURES")

@@ -14,7 +14,8 @@ from vbdesk.desk.ui.fields import ChoiceField, Field
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role, Scheme, app_theme
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.desk.ui.tokens import Scheme
 
 _TWO_COLUMNS_FROM = 560
 _NAME_WIDTH = 100

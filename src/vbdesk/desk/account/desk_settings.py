@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from PySide6.QtCore import QKeyCombination, QObject, Qt, QUrl, Signal, Slot
 
 from vbdesk.capture.protocols import protocol_languages
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
-from vbdesk.desk.ui.theme import Scheme, app_theme
+from vbdesk.desk.ui.tokens import Scheme
 
 TEXT_SIZES = (90, 100, 110, 125, 150, 175, 200)
 _TAKEN = {
@@ -20,6 +20,16 @@ _TAKEN = {
     Qt.Key.Key_Return: "Enter sends a recording.",
     Qt.Key.Key_Enter: "Enter sends a recording.",
 }
+
+
+class Appearance(Protocol):
+    """Colours and text size of the application."""
+
+    def set_scheme(self, scheme: Scheme) -> None:
+        """Light, dark, or as the system has it."""
+
+    def set_text_size(self, scale: float | None) -> None:
+        """A factor, or None for the system's."""
 
 
 class DeskChoices(QObject):
@@ -34,11 +44,16 @@ class DeskChoices(QObject):
     failed = Signal(str)
 
     def __init__(
-        self, store: PreferenceStore, data_dir: Path, open_page: Callable[[str], None], tasks: TaskOwner
+        self,
+        store: PreferenceStore,
+        appearance: Appearance,
+        data_dir: Path,
+        open_page: Callable[[str], None],
+        tasks: TaskOwner,
     ) -> None:
-        self._theme = app_theme()
         super().__init__()
-        self._store, self._data_dir, self._open_page = store, data_dir, open_page
+        self._store, self._appearance = store, appearance
+        self._data_dir, self._open_page = data_dir, open_page
         self._lane = Lane(tasks, self)
 
     @property
@@ -61,12 +76,12 @@ class DeskChoices(QObject):
 
     def choose_scheme(self, scheme: Scheme) -> None:
         """Light, dark, or as the system has it."""
-        self._theme.set_scheme(scheme)
+        self._appearance.set_scheme(scheme)
         self._keep(scheme=scheme)
 
     def choose_text_size(self, percent: int | None) -> None:
         """A text size in percent, or None for the system's."""
-        self._theme.set_text_size(None if percent is None else percent / 100)
+        self._appearance.set_text_size(None if percent is None else percent / 100)
         self._keep(text_size=percent)
 
     def choose_language(self, tag: str) -> None:

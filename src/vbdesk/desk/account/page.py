@@ -10,8 +10,9 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 from vbdesk.desk.account.desk_card import DeskCard
 from vbdesk.desk.account.passphrase_card import PassphraseCard
 from vbdesk.desk.account.plan_card import PlanCard
+from vbdesk.desk.account.profiles_model import ProfileLine
 from vbdesk.desk.account.recording_rules_cards import RulesCards
-from vbdesk.desk.account.view_model import AccountViewModel, ProfileLine, Tested
+from vbdesk.desk.account.view_model import AccountViewModel, Tested
 from vbdesk.desk.account.webhook_card import WebhookCard
 from vbdesk.desk.ui.badges import Chip, ChipLook
 from vbdesk.desk.ui.banner import Banner, Tone
@@ -134,11 +135,12 @@ class AccountPage(QWidget):
 
     def _bind(self) -> None:
         view_model = self.view_model
-        view_model.profiles_changed.connect(self._show_profiles)
+        view_model.profiles.changed.connect(self._show_profiles)
         view_model.status_changed.connect(self._show_status)
         view_model.tested.connect(self._on_tested)
         view_model.key_saved.connect(self._on_key_saved)
         view_model.failed.connect(self._on_failed)
+        view_model.profiles.failed.connect(self._on_failed)
         view_model.rules.failed.connect(self._on_failed)
         view_model.choices.failed.connect(self._on_failed)
         self._show_status(view_model.status)
@@ -224,7 +226,7 @@ class AccountPage(QWidget):
         remove.clicked.connect(partial(self._ask_to_remove, entry))
         switch = secondary_button("Switch", size=ButtonSize.ROW)
         switch.setAccessibleName(f"Switch to {entry.name}")
-        switch.clicked.connect(partial(self.view_model.switch, entry.profile_id))
+        switch.clicked.connect(partial(self.view_model.profiles.switch, entry.profile_id))
         box.addWidget(remove)
         box.addWidget(switch)
         return row
@@ -240,7 +242,7 @@ class AccountPage(QWidget):
     @Slot()
     def _on_banner(self) -> None:
         if self._to_remove is not None:
-            self.view_model.remove(self._to_remove)
+            self.view_model.profiles.remove(self._to_remove)
             self._to_remove = None
         elif self._asks_for_keyring:
             self.view_model.try_again()
@@ -288,7 +290,7 @@ class AccountPage(QWidget):
 
     @Slot()
     def _add(self) -> None:
-        self.view_model.add()
+        self.view_model.profiles.add()
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from vbdesk.desk.ui.theme import Scheme
-from vbdesk.desk.ui.tokens import LARGEST_SCALE, LEAST_SCALE
+from vbdesk.desk.ui.tokens import LARGEST_SCALE, LEAST_SCALE, Scheme
 from vbdesk.privacy import make_private, owner_only_opener
 
 PEDAL_KEY = "F9"

@@ -28,7 +28,8 @@ from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.accessibility import install_scroll_area_workaround
 from vbdesk.desk.ui.banner import Tone
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.desk.ui.theme import Scheme, Theme
+from vbdesk.desk.ui.theme import Theme
+from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.desk.unlock.pages import RecoveryOfferPage, UnlockPage
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import LibraryInUse
