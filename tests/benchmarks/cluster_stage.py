@@ -27,7 +27,7 @@ from vbdesk.contract.limits import Plan
 from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.engine.analysis import AnalysisRequest, analyse_file
-from vbdesk.service.jobs.history_record import parse_result, reading_of
+from vbdesk.service.jobs.history_record import parse_result, record_of
 from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.credits import credit_entries
 from vbdesk.service.kernel.db.groups import cohort_snapshots, groups, memberships
@@ -146,7 +146,7 @@ def _wait_for_snapshot(database: Database, group_count: int, within_s: float = 3
 def fill(database: Database, account_id: str, group_count: int, result: str) -> str:
     """Store finished jobs as the service would have left them, a group at a time; the id of one."""
     now = datetime.now(UTC)
-    reading = reading_of(parse_result(result))
+    reading = record_of(parse_result(result))
     per_day = timedelta(days=DAYS) / PER_GROUP
     job_id = ""
     for number in range(group_count):

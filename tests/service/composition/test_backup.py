@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from vbdesk.cli.admin import app
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.health.doctor import examine
+from vbdesk.service.health.doctor import run_checks
 from vbdesk.service.health.findings import Health
 from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.backup import back_up
@@ -25,11 +25,10 @@ from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import Database, open_database
 from vbdesk.service.kernel.db.webhooks import account_webhooks
-from vbdesk.service.kernel.secret_box import open_secrets
+from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, open_secrets
 from vbdesk.service.kernel.settings import load_settings
 from vbdesk.service.maintenance.audio_copies import save_audio
 from vbdesk.service.storage.local import LocalObjectStore
-from vbdesk.service.webhooks.service import PURPOSE
 
 ROOT = Path(__file__).parents[3]
 SPEECH = ROOT / "tests" / "data" / "speech_kathleen_20s.flac"
@@ -65,14 +64,14 @@ def test_what_was_saved_comes_back_in_an_empty_place(tmp_path, postgresql, tools
     after = place(tmp_path / "after", empty, secrets=before / "secrets")
     operate(after, "audio", "restore", "--from", tmp_path / "copies")
 
-    found = {finding.topic: finding for finding in examine(after)}
+    found = {finding.topic: finding for finding in run_checks(after)}
     assert {topic for topic, finding in found.items() if finding.health is Health.MEND} <= {"workers", "queue"}
     assert found["audio"].sentence == "The audio of 1 job is there, and no file without a job."
     restored = load_settings(after)
     with closing(open_database(restored)) as database, database.reading() as connection:
         assert connection.execute(sa.select(jobs.c.job_id)).scalars().all() == [job_id]
         sealed = connection.execute(sa.select(account_webhooks.c.secret)).scalar_one()
-    assert open_secrets(restored).unseal(sealed, PURPOSE) == "theirs"
+    assert open_secrets(restored).unseal(sealed, WEBHOOK_SECRET) == "theirs"
 
 
 def place(folder: Path, database_url: str, *, secrets: Path) -> Path:

@@ -29,10 +29,10 @@ from vbdesk.service.storage.store import ObjectMissing, StoreFull, StoreUnavaila
 LOOK_EVERY_S = 0.2
 FIRST_RETRY_S = 0.5
 LONGEST_RETRY_S = 30.0
-STORE_PATIENCE = timedelta(hours=24)
+STORE_WAIT = timedelta(hours=24)
 """Age of a job that fails, because its recording cannot be had, for all that it may be there."""
 
-CHILD_PATIENCE_S = 600.0
+CHILD_WAIT_S = 600.0
 """How long a job waits, uncounted, for a computer on which no child gets ready: others have time to take it over."""
 
 DATABASE_AWAY = (OperationalError, InterfaceError, TimeoutError)
@@ -76,10 +76,10 @@ class JobRunner:
         slots: SlotPool,
         analysis: Analysis,
         executor_id: str,
-        child_patience_s: float = CHILD_PATIENCE_S,
+        child_wait_s: float = CHILD_WAIT_S,
     ) -> None:
         self._context = context
-        self._child_patience_s = child_patience_s
+        self._child_wait_s = child_wait_s
         self._lifecycle = JobLifecycle.of(context)
         self._histories = GroupHistories.of(context)
         self._slots = slots
@@ -106,12 +106,12 @@ class JobRunner:
                 self._under_way -= 1
                 self._idle.notify_all()
 
-    def drain(self, grace_s: float, haste: threading.Event) -> None:
-        """Take no new job, and wait for those under way, until the grace or `haste` ends that."""
+    def drain(self, grace_s: float, stop_now: threading.Event) -> None:
+        """Take no new job, and wait for those under way, until the grace or `stop_now` ends that."""
         self._stopping.set()
         ends_at = time.monotonic() + grace_s
         with self._idle:
-            while self._under_way and time.monotonic() < ends_at and not haste.is_set():
+            while self._under_way and time.monotonic() < ends_at and not stop_now.is_set():
                 self._idle.wait(LOOK_EVERY_S)
 
     def stop(self) -> None:
@@ -153,7 +153,7 @@ class JobRunner:
             except ChildCrashed as crash:
                 self.children_start = False
                 log.error("The analysis process ends before it is ready. %s", crash)
-                if time.monotonic() - attempt.began < self._child_patience_s:
+                if time.monotonic() - attempt.began < self._child_wait_s:
                     raise NoChildStarts from None
                 # Counts, lest it be tried for ever.
                 return self._start(attempt) is None and self._conclude(job_id)
@@ -195,7 +195,7 @@ class JobRunner:
 
     def _is_too_old(self, run: Run, fault: StoreUnavailable) -> bool:
         """Whether the job has waited for its recording for too long; for disk space it waits as long as it takes."""
-        return not isinstance(fault, StoreFull) and self._context.clock.now() - run.created_at > STORE_PATIENCE
+        return not isinstance(fault, StoreFull) and self._context.clock.now() - run.created_at > STORE_WAIT
 
     def _record(self, change: Callable[Concatenate[Connection, P], None], *args: P.args, **kwargs: P.kwargs) -> None:
         """Write down how a run ended, as soon as the database lets us: it should not have run in vain."""

@@ -58,13 +58,13 @@ def _read_refusal(response: requests.Response, **_how: Any) -> None:
 class GcsBucket:
     """A bucket, by the calls of Google Cloud Storage."""
 
-    def __init__(self, client: Client, bucket: str, patience: StoreTimeouts) -> None:
+    def __init__(self, client: Client, bucket: str, timeouts: StoreTimeouts) -> None:
         self._client = client
         self._bucket = client.bucket(bucket)
         retry = None
-        if patience.attempts > 1:
-            retry = DEFAULT_RETRY.with_delay(0.2, 2.0, 2.0).with_timeout(patience.attempts * _PAUSE_S)
-        self._how: dict[str, Any] = {"timeout": (patience.connect_s, patience.read_s), "retry": retry}
+        if timeouts.attempts > 1:
+            retry = DEFAULT_RETRY.with_delay(0.2, 2.0, 2.0).with_timeout(timeouts.attempts * _PAUSE_S)
+        self._how: dict[str, Any] = {"timeout": (timeouts.connect_s, timeouts.read_s), "retry": retry}
 
     def put(self, key: str, file: BinaryIO, mark: str) -> bool:
         """Only where no generation of the object is."""

@@ -48,8 +48,8 @@ def _open_remote(settings: Settings, location: Location, keys: Keys | None) -> R
             raise _without_library("S3") from None
 
         bucket, probing = (
-            s3.S3Bucket(s3.make_client(settings.storage_region, settings.storage_endpoint, patience), location.bucket)
-            for patience in (USUAL_TIMEOUTS, PROBING_TIMEOUTS)
+            s3.S3Bucket(s3.make_client(settings.storage_region, settings.storage_endpoint, timeouts), location.bucket)
+            for timeouts in (USUAL_TIMEOUTS, PROBING_TIMEOUTS)
         )
         return RemoteObjectStore(bucket, probing, location.prefix, incoming, keys)
     try:
@@ -59,7 +59,7 @@ def _open_remote(settings: Settings, location: Location, keys: Keys | None) -> R
 
     client = gcs.make_client(settings.storage_endpoint)
     patient, impatient = (
-        gcs.GcsBucket(client, location.bucket, patience) for patience in (USUAL_TIMEOUTS, PROBING_TIMEOUTS)
+        gcs.GcsBucket(client, location.bucket, timeouts) for timeouts in (USUAL_TIMEOUTS, PROBING_TIMEOUTS)
     )
     return RemoteObjectStore(patient, impatient, location.prefix, incoming, keys)
 

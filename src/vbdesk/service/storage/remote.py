@@ -174,7 +174,7 @@ class RemoteObjectStore:
             yield full.removeprefix(self._prefix)
 
     def check(self) -> None:
-        """Write a probe, see that it cannot be overwritten, read it and remove it; with little patience."""
+        """Write a probe, see that it cannot be overwritten, read it and remove it; with short timeouts."""
         with _needing_room(), tempfile.TemporaryFile(dir=self.incoming) as file:
             file.write(_PROBE)
         key = self._full(f"{PROBES_FOLDER}/{uuid4().hex}")

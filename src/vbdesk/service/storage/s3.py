@@ -26,7 +26,7 @@ _LENGTH_RANGE = "content-length-range"
 _FULL = frozenset({"XMinioStorageFull", "QuotaExceeded", "InsufficientStorage"})  # of MinIO, Ceph, OpenStack
 
 
-def make_client(region: str | None, endpoint: str | None, patience: StoreTimeouts) -> Any:
+def make_client(region: str | None, endpoint: str | None, timeouts: StoreTimeouts) -> Any:
     """A client of the store at `endpoint`, or of the maker's own.
 
     Raises:
@@ -35,9 +35,9 @@ def make_client(region: str | None, endpoint: str | None, patience: StoreTimeout
     config = Config(
         signature_version="s3v4",
         s3={"addressing_style": "path" if endpoint else "virtual"},
-        connect_timeout=patience.connect_s,
-        read_timeout=patience.read_s,
-        retries={"mode": "standard", "total_max_attempts": patience.attempts},
+        connect_timeout=timeouts.connect_s,
+        read_timeout=timeouts.read_s,
+        retries={"mode": "standard", "total_max_attempts": timeouts.attempts},
         max_pool_connections=_CONNECTIONS,
         request_checksum_calculation="when_required",  # stores of other makers do not know the newer checksums
         response_checksum_validation="when_required",
