@@ -1,69 +1,61 @@
 #!/usr/bin/env python3
-"""From a bare machine to a running vbdesk: makes `.venv`, installs what is missing, starts the job.
+"""Install vbdesk into `.venv` and start a job.
 
     python3 packaging/bootstrap.py run [ARGS]     install, then `vbdesk demo ARGS`
     python3 packaging/bootstrap.py test [ARGS]    install with the test extras, then every check and the whole suite
                                                   (ARGS go to pytest)
+    python3 packaging/bootstrap.py check [PATH]   style, types, import rules and the unit tests of what changed since
+                                                  the branch left `main` (PATH: only of what changed below it)
     python3 packaging/bootstrap.py soak [ARGS]    the long tests, and the benchmarks of the window
 
-Needs only Python 3.11 or newer and nothing outside the standard library. On Linux with apt it installs the system
-libraries as root or through sudo; where it may not, it prints the one line to run. Tried on Debian 12 with Python 3.11;
-the branches for Windows and macOS install nothing but wheels and have not been tried.
+The script needs Python 3.11 or newer and only the standard library. On Linux with apt it installs system libraries as
+root or through sudo. Where it may not, it prints the command to run. It is tested on Debian 12 with Python 3.11. On
+Windows and macOS it installs wheels only; this is not tested.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 LOCKS = {job: ROOT / "packaging" / "locks" / f"{job}.txt" for job in ("run", "test")}
-# Tests generate clients from the API's description; their tools have requirements that contradict ours.
+# Tests generate clients from the API description. The generators' requirements conflict with ours.
 GENERATORS = ROOT / "tests" / "service" / "generated"
 GENERATORS_VENV = VENV / "generators"
+PLATFORM_TYPES = ROOT / "packaging" / "platform_types.py"
 SYSTEM_PACKAGES = ROOT / "packaging" / "debian-packages.txt"
 OLDEST_PYTHON = (3, 11)
-# The other rooms drive real windows and microphones: there most of the time passes in waiting.
-SHARING_ROOMS = (
-    *(
-        f"tests/{room}"
-        for room in (
-            "contract",
-            "voice",
-            "signs",
-            "longitudinal",
-            "service",
-            "client",
-            "report",
-            "outbox",
-            "cli",
-            "desk",
-        )
-    ),
-    *(f"tests/{path.name}" for path in sorted((ROOT / "tests").glob("test_*.py"))),
-)
-# Many tests wait for what they have started, so one process more than processors; each takes its share of the files
-# and whoever is done first takes some of another's.
-SHARING = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal")
-WAITING = ("-n", "3", "--dist", "load", "--maxschedchunk", "1")
+# Tests of these folders drive real windows and microphones, where most of the time is waiting.
+WAITING_FOLDERS = ("tests/capture", "tests/e2e")
+# Both groups run at the same time: the second leaves the processors idle most of the time.
+PROCESSORS = os.cpu_count() or 1
+SHARING = ("-n", str(PROCESSORS + 1), "--dist", "worksteal")
+WAITING = ("-n", "2", "--dist", "load", "--maxschedchunk", "1")
+
+# `check` leaves these out: they start clusters, foreign programs or real windows, or run for minutes.
+LONG_FOLDERS = ("e2e", "soak", "benchmarks", "service/cluster", "service/conformance", "service/generated")
+ALWAYS_CHECKED = ("tests/test_architecture.py", "tests/test_house.py")
 
 
 class Unmet(Exception):
-    """Something this script may not or cannot provide; the message says what the person can do."""
+    """A requirement that this script cannot provide; the message says what to do."""
 
 
 def say(text: str) -> None:
-    """One line of progress, at once."""
+    """Print one line of progress."""
     print(f"bootstrap: {text}", flush=True)
 
 
 def run(*command: str | Path, quiet: bool = False, env: dict[str, str] | None = None) -> None:
-    """Run a command from the project's root; show its output only when it fails, if `quiet`."""
+    """Run a command in the project's root; with `quiet` show its output only when it fails."""
     done = subprocess.run(
         [str(part) for part in command],
         cwd=ROOT,
@@ -80,7 +72,7 @@ def run(*command: str | Path, quiet: bool = False, env: dict[str, str] | None = 
 
 
 def system_packages(job: str) -> list[str]:
-    """Debian packages that `run` or `test` needs; `test` needs those of `run` too."""
+    """List the Debian packages that a job needs; `test` includes those of `run`."""
     sections: dict[str, list[str]] = {}
     name = ""
     for line in SYSTEM_PACKAGES.read_text().splitlines():
@@ -93,7 +85,7 @@ def system_packages(job: str) -> list[str]:
 
 
 def missing_packages(wanted: list[str]) -> list[str]:
-    """Which of the Debian packages are not installed, nor their programs from elsewhere."""
+    """List the packages that are not installed and whose programs are not on the PATH."""
     listed = subprocess.run(
         ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\\n"], capture_output=True, text=True, check=True
     ).stdout
@@ -102,7 +94,7 @@ def missing_packages(wanted: list[str]) -> list[str]:
 
 
 def install_system_packages(wanted: list[str]) -> None:
-    """Install Debian packages where we may; else say which line to run."""
+    """Install Debian packages, or print the command that does so."""
     if not sys.platform.startswith("linux"):
         say("no system packages are needed here (this platform has not been tried)")
         return
@@ -129,12 +121,12 @@ def install_system_packages(wanted: list[str]) -> None:
 
 
 def venv_bin(name: str, venv: Path = VENV) -> Path:
-    """Path of a program in a virtual environment."""
+    """Return the path of a program in a virtual environment."""
     return venv / ("Scripts" if os.name == "nt" else "bin") / (f"{name}.exe" if os.name == "nt" else name)
 
 
 def fingerprint(job: str) -> str:
-    """What an installation depends on; it is fresh while this stays the same."""
+    """Return a hash of everything that an installation depends on."""
     digest = hashlib.sha256(f"{sys.version_info[:2]} {job} {ROOT}".encode())
     tools = (GENERATORS / "requirements.txt", GENERATORS / "package-lock.json")
     for path in (ROOT / "pyproject.toml", LOCKS[job], *tools, SYSTEM_PACKAGES, Path(__file__)):
@@ -143,7 +135,7 @@ def fingerprint(job: str) -> str:
 
 
 def install(job: str) -> None:
-    """Bring system packages and `.venv` to the pinned state; nothing is done when they are there already."""
+    """Install system packages and `.venv` as locked, unless that is done already."""
     stamp = VENV / f"installed-{job}"
     if stamp.is_file() and stamp.read_text() == fingerprint(job):
         return
@@ -158,7 +150,7 @@ def install(job: str) -> None:
             run(sys.executable, "-m", "venv", VENV, quiet=True)
     say("installing the locked Python packages (some minutes the first time)")
     install_lock(VENV, LOCKS[job])
-    # everything it needs is there, the build backend too
+    # the lock includes the build backend
     pip(VENV, "--no-deps", "--no-build-isolation", "-e", ".")
     if job == "test":
         install_generators()
@@ -171,12 +163,12 @@ def pip(venv: Path, *arguments: str | Path) -> None:
 
 
 def install_lock(venv: Path, lock: Path) -> None:
-    """Install what a lock names. Only wheels: the backends that would build from source are not locked."""
+    """Install a lock file, wheels only: backends that build from source are not locked."""
     pip(venv, "--require-hashes", "--only-binary", ":all:", "-r", lock)
 
 
 def install_generators() -> None:
-    """Install the tools that generate clients, for Python and, where there is npm, for TypeScript."""
+    """Install the client generators: for Python, and for TypeScript if npm exists."""
     say("installing the generators of clients")
     if not venv_bin("python", GENERATORS_VENV).exists():
         run(sys.executable, "-m", "venv", GENERATORS_VENV, quiet=True)
@@ -189,78 +181,153 @@ def install_generators() -> None:
 
 
 def start(*command: str | Path) -> int:
-    """Run the job itself, handing on its exit status and Ctrl-C."""
-    child = subprocess.Popen([str(part) for part in command], cwd=None)
+    """Run a command; return its exit status."""
+    child = subprocess.Popen([str(part) for part in command])
     while True:
         try:
             return child.wait()
         except KeyboardInterrupt:
-            continue  # the terminal has told the child too; wait for it to clean up
+            continue  # the terminal interrupts the child too: wait until it has cleaned up
 
 
-def side_by_side(checks: list[tuple[str, list[str | Path]]]) -> list[str]:
-    """Run checks of one processor each at the same time; show what they say, in order. Returns those that failed."""
-    started = [
-        subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        for _, command in checks
-    ]
-    failed = []
-    for (name, _), child in zip(checks, started, strict=True):
-        said, _ = child.communicate()
-        say(name)
-        print(said, end="", flush=True)
-        if child.returncode:
-            failed.append(name)
-    return failed
+def write_bytecode() -> None:
+    """Let Python keep compiled files, or each of the many processes compiles all of vbdesk again."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
-def check_everything(pytest_args: list[str]) -> int:
-    """Style, types, import rules and the whole test suite; all of them, whatever fails. No test is retried."""
-    os.chdir(ROOT)
+def run_static_checks() -> list[str]:
+    """Run the checks of style, types and imports in parallel; return those that failed."""
     checks: list[tuple[str, list[str | Path]]] = [
         ("ruff check", [venv_bin("ruff"), "check", "."]),
         ("ruff format", [venv_bin("ruff"), "format", "--check", "."]),
         ("mypy --strict", [venv_bin("mypy"), "--strict"]),
         ("import-linter", [venv_bin("lint-imports")]),
     ]
-    pytest = venv_bin("pytest")
-    if pytest_args:
-        failed = side_by_side(checks)
-        if start(pytest, *pytest_args):
-            failed.append("pytest")
-    else:
-        # to compile the tests takes a new clone half a minute: once, then, before there are many processes
-        collecting = [str(pytest), "--collect-only", "-qq"]
-        compiling = subprocess.Popen(collecting, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        failed = side_by_side(checks)
-        compiling.wait()
-        others = [f"--ignore={room}" for room in SHARING_ROOMS]
-        parts: list[tuple[str, tuple[str, ...], list[str]]] = [
-            ("pytest, rooms that may share the processors", SHARING, list(SHARING_ROOMS)),
-            ("pytest, real windows and microphones", WAITING, others),
-        ]
-        for name, together, chosen in parts:
-            say(name)
-            if start(pytest, *together, *chosen):
-                failed.append(name)
+    started = [
+        subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for _, command in checks
+    ]
+    failed = []
+    for (name, _), child in zip(checks, started, strict=True):
+        output, _ = child.communicate()
+        say(name)
+        print(output, end="", flush=True)
+        if child.returncode:
+            failed.append(name)
+    return failed
+
+
+def report(failed: list[str]) -> int:
+    """Print the names of failed checks; return the exit status."""
     if failed:
         print(f"bootstrap: failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
 
 
+def test_everything(pytest_args: list[str]) -> int:
+    """Run every check and the whole test suite, even if one fails. No test is retried."""
+    pytest = venv_bin("pytest")
+    if pytest_args:
+        failed = run_static_checks()
+        if start(pytest, *pytest_args):
+            failed.append("pytest")
+        return report(failed)
+    # compile all tests once, before several processes would do it at the same time
+    collecting = [str(pytest), "--collect-only", "-qq"]
+    compiling = subprocess.Popen(collecting, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    failed = run_static_checks()
+    compiling.wait()
+    with tempfile.TemporaryFile("w+") as output:
+        others = [[venv_bin("python"), PLATFORM_TYPES], [pytest, *WAITING, *WAITING_FOLDERS]]
+        started = [subprocess.Popen([str(part) for part in other], stdout=output, stderr=output) for other in others]
+        say("pytest")
+        if start(pytest, *SHARING, *(f"--ignore={folder}" for folder in WAITING_FOLDERS)):
+            failed.append("pytest")
+        say("types on other platforms; pytest, real windows and microphones")
+        statuses = [process.wait() for process in started]
+        output.seek(0)
+        print(output.read(), end="", flush=True)
+    failed += [
+        name for name, status in zip(("platform types", "pytest with real windows"), statuses, strict=True) if status
+    ]
+    return report(failed)
+
+
+def check_changes(path: str) -> int:
+    """Run the static checks and the unit tests of the changed files below `path`."""
+    changed = [name for name in changed_files() if Path(name).is_relative_to(path)]
+    tests = tests_of(changed)
+    say(f"{len(changed)} changed files, {len(tests)} test files")
+    failed = run_static_checks()
+    say("pytest")
+    if start(venv_bin("pytest"), "-q", "-n", str(PROCESSORS), "--dist", "worksteal", *tests):
+        failed.append("pytest")
+    return report(failed)
+
+
+def changed_files() -> list[str]:
+    """List files that differ from where this branch left `main`, committed or not."""
+    base = git("merge-base", "HEAD", "main") or ["HEAD"]
+    return sorted({*git("diff", "--name-only", base[0]), *git("ls-files", "--others", "--exclude-standard")})
+
+
+def git(*arguments: str) -> list[str]:
+    """Return the lines that git prints; none if the command fails."""
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+def tests_of(changed: list[str]) -> list[str]:
+    """List the unit tests of changed files: tests in the same place, and those that import a changed package."""
+    packages, folders, chosen = set(), set(), set(ALWAYS_CHECKED)
+    for name in map(Path, changed):
+        if name.parts[:2] == ("src", "vbdesk") and name.suffix == ".py" and len(name.parts) > 3:
+            packages.add(".".join(name.parts[1:-1]))
+            folders.add(Path("tests", *name.parts[2:-1]))
+        elif name.parts[0] == "resources" and len(name.parts) > 2:
+            folders.add(Path("tests", name.parts[1]))
+        elif name.parts[0] == "tests" and not name.name.startswith("test_"):
+            folders.add(name.parent)
+        elif name.parts[0] == "tests" and name.suffix == ".py":
+            chosen.add(str(name))
+    for file in (ROOT / "tests").rglob("test_*.py"):
+        test = file.relative_to(ROOT)
+        if test.parent in folders or imported_packages(file) & packages:
+            chosen.add(str(test))
+    long = [Path("tests", folder) for folder in LONG_FOLDERS]
+    return sorted(
+        test
+        for test in chosen
+        if (ROOT / test).exists() and not any(Path(test).is_relative_to(place) for place in long)
+    )
+
+
+def imported_packages(file: Path) -> set[str]:
+    """List the packages of vbdesk from which a file imports a module or a name."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("vbdesk"):
+            found |= {node.module, node.module.rpartition(".")[0]}
+    return found - {"vbdesk", ""}
+
+
 def main(arguments: list[str]) -> int:
-    """Do what the first argument names."""
+    """Do the job that the first argument names."""
     if sys.version_info < OLDEST_PYTHON:
         raise Unmet(f"vbdesk needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
     job, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if job == "run":
         install("run")
         return start(venv_bin("vbdesk"), "demo", *rest)
+    if job in ("test", "check", "soak"):
+        install("test")
+        os.chdir(ROOT)
+        write_bytecode()
     if job == "test":
-        install("test")
-        return check_everything(rest)
+        return test_everything(rest)
+    if job == "check":
+        return check_changes(rest[0] if rest else ".")
     if job == "soak":
-        install("test")
         return start(venv_bin("python"), ROOT / "tests" / "soak" / "run_all.py", *rest)
     print(__doc__, file=sys.stderr)
     return 2

@@ -20,11 +20,11 @@ from PySide6.QtWidgets import QApplication
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk import theme
-from vbdesk.desk.plots.picture import save_picture
-from vbdesk.desk.plots.trajectory_data import chart_of
+from vbdesk.desk.charts.chart_picture import save_picture
+from vbdesk.desk.charts.trajectory_data import chart_of
+from vbdesk.desk.ui.theme import Scheme, Theme, app_theme
 from vbdesk.longitudinal import HistoryEntry, SignReading, trajectory
-from vbdesk.report.sign_reference import sign_references
+from vbdesk.report.shipped_signs import shipped_signs
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests" / "desk" / "data" / "trajectory_changes.json"
@@ -32,7 +32,7 @@ PICTURE = ROOT / "docs" / "screenshots" / "trajectory-light.png"
 START = datetime(2025, 9, 1, 9, tzinfo=UTC)
 DAYS = range(0, 150, 4)
 NOISY_DAY = 60
-CUTS = {name: reference.score_cuts for name, reference in sign_references().items()}
+CUTS = {name: reference.score_cuts for name, reference in shipped_signs().items()}
 
 
 def scores_of_day(day: int, generator: np.random.Generator) -> dict[SignName, float]:
@@ -77,7 +77,7 @@ def made_up() -> TrajectoryRead:
 
 if __name__ == "__main__":
     application = QApplication(sys.argv)
-    theme.install(theme.Theme(theme.Scheme.LIGHT, 1.0))
+    Theme(Scheme.LIGHT, 1.0).install()
     read = made_up()
     DATA.write_text(read.model_dump_json())
-    save_picture(chart_of(read, CUTS), PICTURE)
+    save_picture(app_theme(), chart_of(read, CUTS), PICTURE)

@@ -29,10 +29,10 @@ sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 import cohort_on_rig  # noqa: E402  (an end-to-end test's account)
 from desktop import Desktop  # noqa: E402  (the driver of the end-to-end tests)
 
-from vbdesk.cli.places import places  # noqa: E402
+from vbdesk.cli.paths import places  # noqa: E402
 from vbdesk.client.local_service import LocalService, make_account  # noqa: E402
-from vbdesk.desk.outside import Outside  # noqa: E402
-from vbdesk.desk.setup import ServiceAddress, Setup  # noqa: E402
+from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup  # noqa: E402
+from vbdesk.desk.ports import Outside  # noqa: E402
 from vbdesk.outbox.library.items import TakeMetadata, Target  # noqa: E402
 from vbdesk.outbox.library.opening import HeldLibrary  # noqa: E402
 from vbdesk.outbox.library.states import Fix, OutboxState  # noqa: E402
@@ -67,7 +67,7 @@ def record(desk: Desktop, subject: str, speech: Path = SPEECH) -> None:
 
 
 def room(desk: Desktop) -> None:
-    """Have the room listened to: a quiet one, which a virtual microphone does not have by itself."""
+    """Check the room while a virtual microphone plays faint noise."""
     with tempfile.TemporaryDirectory() as here:
         noise = Path(here) / "room.wav"
         soundfile.write(noise, 10 ** (ROOM_DBFS / 20) * np.random.default_rng(1).normal(size=8 * 48_000), 48_000)

@@ -1,5 +1,6 @@
 """What every test gets: folders of its own, no settings from outside, a screen that is not there."""
 
+import functools
 import gc
 import logging
 import os
@@ -9,6 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
+import httpx._transports.default
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -22,6 +24,19 @@ DATA = Path(__file__).parent / "data"
 # how fast an example runs says something about the machine, not about the code
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+
+# Every httpx client reads the certificates of all authorities, which takes 20 ms: here one reading serves all clients.
+_read_certificates = functools.cache(lambda _files, **options: _new_ssl_context(**options))
+_new_ssl_context = httpx._transports.default.create_ssl_context
+
+
+def _ssl_context(**options):
+    files = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    return _read_certificates(files, **options)
+
+
+httpx._transports.default.create_ssl_context = _ssl_context
 
 
 def pytest_collection_finish():

@@ -1,4 +1,4 @@
-"""The house rules that import-linter cannot see."""
+"""What imports without Qt, where colours are defined, and that no test measures time."""
 
 import ast
 import re
@@ -10,7 +10,10 @@ import pytest
 
 TESTS = Path(__file__).parent
 SOURCES = TESTS.parent / "src" / "vbdesk"
-ROOMS = ["contract", "voice", "signs", "longitudinal", "service", "client", "capture", "outbox", "report", "cli"]
+PACKAGES_WITHOUT_QT = [
+    "contract", "voice", "signs", "longitudinal", "simulation", "service", "client", "capture", "outbox", "report",
+    "cli",
+]  # fmt: skip
 
 WITHOUT_QT = """
 import importlib, pkgutil, sys
@@ -21,8 +24,8 @@ class NoQt:
 sys.meta_path.insert(0, NoQt())
 import vbdesk
 count = 0
-for room in sys.argv[1:]:
-    package = importlib.import_module("vbdesk." + room)
+for name in sys.argv[1:]:
+    package = importlib.import_module("vbdesk." + name)
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         if "migrations.versions" not in module.name and not module.name.endswith("migrations.env"):
             importlib.import_module(module.name)
@@ -32,20 +35,14 @@ print(count)
 
 
 def test_everything_but_the_desk_imports_without_qt():
-    done = subprocess.run([sys.executable, "-c", WITHOUT_QT, *ROOMS], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_QT, *PACKAGES_WITHOUT_QT], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 20
 
 
-@pytest.mark.parametrize(
-    "pattern", [r"\bQThread\(", r"(?<![\w.])Thread\(", r"threading\.Thread\(", r"\.moveToThread\("]
-)
-def test_the_desk_starts_threads_in_one_place_only(pattern):
-    users = [path.name for path in (SOURCES / "desk").rglob("*.py") if re.search(pattern, path.read_text())]
-    assert set(users) <= {"tasks.py"}
-
-
-def test_colours_stand_in_the_theme_alone():
+def test_only_the_theme_defines_colours():
     colour = re.compile(r"[\"']#[0-9A-Fa-f]{6}\b")
     users = [path.name for path in (SOURCES / "desk").rglob("*.py") if colour.search(path.read_text())]
     assert set(users) <= {"theme.py", "tokens.py"}
@@ -65,11 +62,11 @@ MEASURED_TIMES = {
     "service/health/test_readiness.py": "sets a moment in the past",
     "service/http/test_slow_clients.py": "a lower bound: nobody is cut off too early",
 }
-"""Tests that measure how long something took, and why no machine is too slow for them."""
+"""Tests that measure time, and why no machine is too slow for them."""
 
 
 def test_no_test_measures_how_long_something_took():
-    """On another machine it takes another time: benchmarks measure, tests wait for conditions and count."""
+    """Times differ between machines: benchmarks measure them, tests wait for conditions and count."""
     measuring = {
         str(path.relative_to(TESTS))
         for path in TESTS.rglob("*.py")
@@ -96,7 +93,7 @@ def test_what_measures_time_is_known(code, measures):
 
 
 def measures_time(module: ast.Module) -> bool:
-    """Whether it takes the difference of two readings of a clock of the system, or has a library do that."""
+    """Whether code subtracts two readings of a system clock, or calls a library that does."""
     read = {
         target.id
         for node in ast.walk(module)
@@ -120,17 +117,10 @@ def measures_time(module: ast.Module) -> bool:
 
 
 def reads_clock(node: ast.expr) -> bool:
-    """Whether it is a call of a function of `time` that reads a clock."""
+    """Whether an expression calls a function of `time` that reads a clock."""
     if not isinstance(node, ast.Call):
         return False
     called = node.func
     if isinstance(called, ast.Attribute):
         return called.attr in CLOCKS and isinstance(called.value, ast.Name) and called.value.id == "time"
     return isinstance(called, ast.Name) and called.id in CLOCKS
-
-
-def test_no_failed_test_is_retried():
-    command = (TESTS.parent / "packaging" / "bootstrap.py").read_text(encoding="utf-8")
-    settings = (TESTS.parent / "pyproject.toml").read_text(encoding="utf-8")
-    for retry in ("--last-failed", "--lf", "--reruns", "rerunfailures", "flaky"):
-        assert retry not in command + settings

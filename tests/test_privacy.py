@@ -1,4 +1,4 @@
-"""No core file from any command that holds a key, and no file of its data that another account reads."""
+"""No command dumps core, and its files cannot be read by other accounts."""
 
 import os
 import stat
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from vbdesk.privacy import is_shared, make_private, set_export_mode, tighten
+from vbdesk.privacy import is_group_shared, make_private, restrict_to_owner, set_export_mode
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither core files nor these rights")
 
@@ -24,11 +24,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 import numpy as np
 from vbdesk.capture.device_choice import RememberedMicrophone
-from vbdesk.capture.sealed import SealedTakeWriter
-from vbdesk.client.lines import LineFile, alone
+from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.client.folder_lock import exclusive_lock
+from vbdesk.json_lines import JsonLinesFile
 from vbdesk.client.request_file import RequestFile
 from vbdesk.contract.limits import Bucket
-from vbdesk.desk.preferences import PreferenceStore
+from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.outbox.diagnostics.log_file import keep_log
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.opening import HeldLibrary
@@ -41,8 +42,8 @@ profile = Profile("p1", "clinic", "service", "http://127.0.0.1:1", "account")
 ProfileStore(data).save(profile)
 PreferenceStore(data).change()
 RequestFile(data / "requests" / "a.jsonl").append(Bucket.GENERAL, 0)
-with alone(data / "submitted" / "a.lock"):
-    LineFile(data / "submitted" / "a.jsonl").append({"take": "a"})
+with exclusive_lock(data / "submitted" / "a.lock"):
+    JsonLinesFile(data / "submitted" / "a.jsonl").append({"take": "a"})
 vault = MemoryVault()
 vault.set(profile.library_key_name, b64encode(bytes(32)).decode())
 library = HeldLibrary(profile, library_folder(data, "p1"), vault)
@@ -62,8 +63,8 @@ library.close()
 """
 
 
-def loose(folder):
-    """Everything below a folder, and itself, that others have a right to."""
+def accessible_to_others(folder):
+    """A folder and its contents, as far as others have permissions on them."""
     return [
         f"{path}: {stat.S_IMODE(path.lstat().st_mode):o}"
         for path in (folder, *folder.rglob("*"))
@@ -82,7 +83,7 @@ def with_umask(umask):
 
 @contextmanager
 def running(*arguments, umask=0o000, ready):
-    """A child that runs until the end of the block, once `ready` is true."""
+    """Run a child process until the end of the block, after `ready` is true."""
     with subprocess.Popen(
         [sys.executable, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, umask=umask
     ) as child:
@@ -105,7 +106,7 @@ def serve(data, ready_file):
 
 
 def family(pid):
-    """A process and all that descend from it."""
+    """A process and all its descendants."""
     children = [int(word) for each in Path(f"/proc/{pid}/task").glob("*/children") for word in each.read_text().split()]
     return [pid, *(each for child in children for each in family(child))]
 
@@ -116,19 +117,19 @@ def core_limits(pid):
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022])
-def test_the_files_of_the_desk_are_their_owners_alone(tmp_path, umask):
+def test_the_files_of_the_desk_are_private(tmp_path, umask):
     data = tmp_path / "data"
     with running("-c", DESK, data, umask=umask, ready=lambda child: child.stdout.readline() == b"open\n"):
         names = {path.name for path in data.rglob("*")}
         assert {"library.sqlite", "library.sqlite-wal", "library.sqlite-shm", "library.lock", "library.mark"} <= names
         assert {"profiles.json", "preferences.json", "vbdesk.log", "1.take", "2.take"} <= names
-        assert loose(data) == []
-    assert loose(data) == []
+        assert accessible_to_others(data) == []
+    assert accessible_to_others(data) == []
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022])
 @LIMITS
-def test_the_service_keeps_its_files_and_its_memory_to_itself(tmp_path, umask):
+def test_the_files_and_memory_of_the_service_are_private(tmp_path, umask):
     data = tmp_path / "data"
     ready_file = data / "ready-1.json"
     command = (
@@ -152,7 +153,7 @@ def test_the_service_keeps_its_files_and_its_memory_to_itself(tmp_path, umask):
         processes = family(child.pid)
         assert [core_limits(pid) for pid in processes] == [["0", "0"]] * len(processes)
         assert (data / "secrets").exists()
-        assert loose(data) == []
+        assert accessible_to_others(data) == []
 
 
 @pytest.mark.parametrize(
@@ -176,7 +177,7 @@ def test_the_service_keeps_its_files_and_its_memory_to_itself(tmp_path, umask):
 )
 @LIMITS
 def test_no_command_and_no_child_of_it_writes_a_core_file(tmp_path, command):
-    """The command line is replaced by one that looks at itself: what protects it comes before it."""
+    """The command line is replaced by a probe, because the protection starts before it."""
     program = """
 import runpy, subprocess, sys, types
 from pathlib import Path
@@ -197,7 +198,7 @@ runpy.run_module("vbdesk", run_name="__main__", alter_sys=True)
     assert done.stdout.splitlines() == ["[['0', '0']] 00000000"] * 2
 
 
-def test_both_ways_to_call_the_command_go_through_the_same_door():
+def test_both_commands_use_the_same_entry_point():
     import tomllib
 
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
@@ -205,7 +206,7 @@ def test_both_ways_to_call_the_command_go_through_the_same_door():
     assert not project.get("gui-scripts")
 
 
-def test_folders_of_an_earlier_release_are_tightened_when_they_are_opened(tmp_path):
+def test_opening_restricts_folders_of_an_earlier_release(tmp_path):
     data = tmp_path / "data"
     with running("-c", DESK, data, ready=lambda child: child.stdout.readline() == b"open\n"):
         pass
@@ -213,11 +214,11 @@ def test_folders_of_an_earlier_release_are_tightened_when_they_are_opened(tmp_pa
     for path in (library, *library.rglob("*")):
         path.chmod(0o777 if path.is_dir() else 0o666)
     with running("-c", DESK, data, "again", ready=lambda child: child.stdout.readline() == b"open\n"):
-        assert loose(library) == []
+        assert accessible_to_others(library) == []
 
 
 @LIMITS
-def test_a_service_folder_of_an_earlier_release_is_tightened_at_the_start(tmp_path):
+def test_starting_restricts_a_service_folder_of_an_earlier_release(tmp_path):
     data = tmp_path / "data"
     ready_file = data / "ready-1.json"
     command = (
@@ -239,12 +240,12 @@ def test_a_service_folder_of_an_earlier_release_is_tightened_at_the_start(tmp_pa
         path.chmod(0o777 if path.is_dir() else 0o666)
     ready_file.unlink(missing_ok=True)
     with running(*command, "--workers", 0, ready=lambda _: ready_file.exists()):
-        assert loose(data) == []
+        assert accessible_to_others(data) == []
 
 
 @pytest.mark.parametrize("name", ["profiles.json", "vbdesk.log", "preferences.json", "requests/a.jsonl"])
-def test_a_command_tightens_what_lies_in_the_data_folder_and_is_ours_alone(tmp_path, name):
-    from vbdesk.cli.places import places
+def test_a_command_restricts_only_our_files_in_the_data_folder(tmp_path, name):
+    from vbdesk.cli.paths import places
 
     theirs, ours = tmp_path / "thesis.txt", tmp_path / name
     for path in (theirs, ours):
@@ -262,25 +263,25 @@ def test_a_command_tightens_what_lies_in_the_data_folder_and_is_ours_alone(tmp_p
     ("folder_mode", "shared", "file_mode"),
     [(0o700, False, 0o600), (0o755, False, 0o600), (0o1777, False, 0o600), (0o2750, True, 0o640), (0o770, True, 0o640)],
 )
-def test_exports_are_their_owners_alone_unless_the_folder_is_shared(tmp_path, folder_mode, shared, file_mode):
+def test_exports_are_private_unless_the_folder_is_shared(tmp_path, folder_mode, shared, file_mode):
     from vbdesk.report.exports import write_files
 
     folder = tmp_path / "out"
     folder.mkdir()
     folder.chmod(folder_mode)
-    assert is_shared(folder) is shared
+    assert is_group_shared(folder) is shared
     with with_umask(0o027):
         write_files(folder, {"a.csv": b"a", "sub/b.csv": b"b"})
     assert stat.S_IMODE((folder / "a.csv").stat().st_mode) == file_mode
     assert stat.S_IMODE((folder / "sub").stat().st_mode) & 0o777 == (0o750 if shared else 0o700)
 
 
-def test_links_are_not_followed_and_lost_rights_stop_nothing(tmp_path):
+def test_links_are_not_followed_and_missing_files_are_ignored(tmp_path):
     outside, inside = tmp_path / "outside", tmp_path / "inside"
     outside.touch()
     outside.chmod(0o644)
     inside.mkdir()
     (inside / "link").symlink_to(outside)
-    tighten([inside, tmp_path / "missing"])
+    restrict_to_owner([inside, tmp_path / "missing"])
     assert stat.S_IMODE(outside.stat().st_mode) == 0o644
     set_export_mode(tmp_path / "missing")

@@ -1,5 +1,5 @@
 # The operator's shell (bash) on a machine with the units:  . /etc/vbdesk/operator.sh
-# It gives vbdesk and PostgreSQL's tools the same settings and credentials that the units have.
+# It gives vbdesk and PostgreSQL's tools the settings and credentials of the units.
 
 : "${ETC:=/etc/vbdesk}" "${DATA:=/var/lib/vbdesk-operator}" "${BACKUP:=/var/backups/vbdesk}"
 export ETC DATA BACKUP
@@ -12,6 +12,6 @@ set +a
 export VBDESK_SECRETS_FILE=$ETC/credentials/keys
 export PGPASSFILE=$ETC/credentials/pgpass
 export AWS_SHARED_CREDENTIALS_FILE=$ETC/credentials/store GOOGLE_APPLICATION_CREDENTIALS=$ETC/credentials/store
-# PostgreSQL's own tools take the address without SQLAlchemy's word for its driver
+# PostgreSQL's tools take the URL without SQLAlchemy's driver name
 export DATABASE=${VBDESK_DATABASE_URL/+psycopg/}
 mkdir -p "$DATA" "$BACKUP"

@@ -7,7 +7,7 @@
 Values are kept (the two biases of a layer are added up); the order of the gates and the names are made the same for
 both networks (input, forget, cell, output; weights as [inputs, 4 x units]). The files are the same byte for byte on
 every run; the printed SHA-256 belong in resources/models/models.toml. Neither package nor torch is imported: the
-checkpoint is a row of pickles, and whatever a pickle asks for beyond tensors is refused.
+checkpoint is a row of pickles. Everything in a pickle except tensors is refused.
 """
 
 import argparse
@@ -108,7 +108,7 @@ class _Tensor(NamedTuple):
 
 
 class _Ignored:
-    """Stands in for what a checkpoint holds beside its tensors."""
+    """Replace everything in a checkpoint that is not a tensor."""
 
     def __init__(self, *_: object, **__: object) -> None: ...
 

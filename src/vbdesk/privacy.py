@@ -1,7 +1,6 @@
-"""What a process keeps from others: the memory it worked with, and the files and folders of its data.
+"""Private files and memory: file permissions, and no core dumps.
 
-Windows keeps a person's files from others by the rights of their profile folder and writes no core files, so most of
-this does nothing there.
+On Windows the profile folder protects a user's files, and there are no core files, so most functions do nothing there.
 """
 
 import contextlib
@@ -20,20 +19,20 @@ _callers_umask: int | None = None
 
 
 def protect_process() -> None:
-    """Write no core files, and give others no right to what this process and its children create.
+    """Disable core dumps, and create all files of this process and its children for the owner only.
 
-    Called once, before a command begins.
+    Call once, before a command starts.
     """
     global _callers_umask
-    write_no_core_files()
+    disable_core_dumps()
     _callers_umask = os.umask(0o077)
 
 
-def write_no_core_files() -> None:
-    """Keep this process and its children from writing their memory to the disk: it holds keys and voices.
+def disable_core_dumps() -> None:
+    """Disable core dumps of this process and its children, because their memory holds keys and recordings.
 
-    A limit of 0 stops the kernel from writing a file. A program that the kernel pipes the image to is not bound by the
-    limit, so the image is emptied too, where the system can do that.
+    A limit of 0 stops the kernel from writing a file. The limit does not apply to a program that the kernel pipes the
+    dump to, so the dump is also emptied, if the system supports it.
     """
     if sys.platform == "win32":
         return
@@ -44,34 +43,34 @@ def write_no_core_files() -> None:
         _CORE_FILTER.write_text("0")
 
 
-def for_owner_alone(path: str, flags: int) -> int:
-    """An opener for `open` that creates a file which only its owner reads and writes, whatever the umask."""
+def owner_only_opener(path: str, flags: int) -> int:
+    """Opener for `open` that creates a file readable and writable by its owner only, for any umask."""
     return os.open(path, flags, FILE_MODE)
 
 
 def create_private(path: Path) -> BinaryIO:
-    """Create an empty file for its owner alone, whatever the umask, and open it to write. Raises OSError.
+    """Create an empty file for its owner only, for any umask, and open it for writing. Raises OSError.
 
-    What lies under the name goes first. A link that somebody puts there is not followed: it makes this fail.
+    An existing file is removed first. The call fails, and follows no link, if a link is created in between.
     """
     path.unlink(missing_ok=True)
-    return open(path, "xb", opener=for_owner_alone)
+    return open(path, "xb", opener=owner_only_opener)
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, for its owner alone. Raises OSError."""
+    """Create a folder and its missing parents for the owner only. Raises OSError."""
     if not folder.exists():
         make_private(folder.parent)
         with contextlib.suppress(FileExistsError):
             folder.mkdir(mode=FOLDER_MODE)
 
 
-def tighten(paths: Iterable[Path], *, deep: bool = True) -> None:
-    """Take the rights of others from files and folders; what is somebody else's is left.
+def restrict_to_owner(paths: Iterable[Path], *, deep: bool = True) -> None:
+    """Remove the permissions of group and others; files of other owners stay unchanged.
 
     Args:
-        paths: those that are not there are passed over, and so are links.
-        deep: go through all that is in the folders.
+        paths: files and folders; missing ones and links are skipped.
+        deep: include the contents of folders.
     """
     if sys.platform == "win32":
         return
@@ -87,13 +86,13 @@ def tighten(paths: Iterable[Path], *, deep: bool = True) -> None:
                 path.chmod(stat.S_IMODE(found.st_mode) & 0o700)
         if deep and stat.S_ISDIR(found.st_mode):
             with contextlib.suppress(OSError):
-                tighten(list(path.iterdir()))
+                restrict_to_owner(list(path.iterdir()))
 
 
-def is_shared(folder: Path) -> bool:
-    """Whether the owner of a folder shares it with a group: it is set-group-id, or its group may write.
+def is_group_shared(folder: Path) -> bool:
+    """Whether a folder is shared with a group: it is set-group-id, or writable by its group.
 
-    A folder for everybody with a sticky bit, such as /tmp, is not shared.
+    A folder with a sticky bit, such as /tmp, is not shared.
     """
     if sys.platform == "win32":
         return False
@@ -102,21 +101,21 @@ def is_shared(folder: Path) -> bool:
 
 
 def set_export_mode(path: Path) -> None:
-    """Give a file or folder that a person exports its rights: for its owner alone, or as its shared folder has them.
+    """Set the permissions of an exported file or folder: owner only, or by the umask in a shared folder.
 
-    In a shared folder the umask counts with which the command was called. A file system without rights is left alone.
+    The umask is that of the caller of the command. A file system without permissions is left unchanged.
     """
     if sys.platform == "win32":
         return
     with contextlib.suppress(OSError):
         found = path.stat().st_mode
         whole = (FOLDER_MODE | 0o077) if stat.S_ISDIR(found) else (FILE_MODE | 0o066)
-        mode = whole & ~_umask() if is_shared(path.parent) else whole & 0o700
+        mode = whole & ~_umask() if is_group_shared(path.parent) else whole & 0o700
         path.chmod(mode | found & stat.S_ISGID)
 
 
 def make_export_folder(folder: Path) -> None:
-    """Make a folder for exports, and those above it that are missing, with the rights of exports. Raises OSError."""
+    """Create an export folder and its missing parents, with the permissions of exports. Raises OSError."""
     if not folder.exists():
         make_export_folder(folder.parent)
         with contextlib.suppress(FileExistsError):
@@ -125,7 +124,7 @@ def make_export_folder(folder: Path) -> None:
 
 
 def _umask() -> int:
-    """The umask of whoever called the command; that of this process where it runs as a library."""
+    """The umask of the command's caller, or of this process if it runs as a library."""
     if _callers_umask is not None:
         return _callers_umask
     umask = os.umask(0o077)

@@ -1,4 +1,4 @@
-"""Where the data files that a person may edit are found."""
+"""Paths of the resource files."""
 
 from functools import cache
 from pathlib import Path
@@ -14,12 +14,12 @@ def _root() -> Path:
 
 @cache
 def resource(*parts: str) -> Path:
-    """Path of a data file or folder: inside the installed package, else in the source checkout.
+    """Path of a resource file or folder, in the installed package or in the source checkout.
 
-    The disk is asked once for each: the GUI thread may ask again at any time.
+    The path is cached, so that the GUI thread can call this at any time.
 
     Raises:
-        FileNotFoundError: there is no such file; the installation is incomplete.
+        FileNotFoundError: the file does not exist; the installation is incomplete.
     """
     path = _root().joinpath(*parts)
     if not path.exists():

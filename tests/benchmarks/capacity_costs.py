@@ -1,8 +1,8 @@
-"""What one recording costs the service, measured here: `python tests/benchmarks/capacity_costs.py [--write]`.
+"""Measure the cost of a recording: `python tests/benchmarks/capacity_costs.py [--write]`.
 
-Everything that `vbdesk simulate capacity` reckons with: processor time of analyses and of requests, memory of a slot,
-rows and log of the database, bytes of recordings. With `--write` it goes into resources/service/capacity.json, with
-the date, the machine and the versions.
+All inputs of `vbdesk simulate capacity`: processor time of analyses and of requests, memory of a slot, rows and log of
+the database, bytes of recordings. `--write` stores them in resources/service/capacity.json, with the date, the machine
+and the versions.
 """
 
 import argparse
@@ -40,7 +40,7 @@ COMMAND = "python tests/benchmarks/capacity_costs.py --write"
 
 
 def analysis_costs() -> tuple[dict[str, Any], int]:
-    """Seconds of processor time a recording and a minute of it, and the memory of a child, in a child of its own."""
+    """Processor seconds per recording and per minute of it, and memory, measured in a child process."""
     with get_context("spawn").Pool(1) as pool:
         return pool.apply(_analyse_in_child)
 
@@ -72,7 +72,7 @@ def _cpu_of(work: Callable[[], object]) -> float:
 
 
 def request_costs(service: Filled) -> dict[str, float]:
-    """Milliseconds of the API's processor time a request, its children's with it, on PostgreSQL."""
+    """Milliseconds of processor time per request of the API and its children, on PostgreSQL."""
     group = f"/v2/groups/subject-{service.groups // 2:05d}"
     paths = {
         "poll": f"/v2/jobs/{service.job_id}",
@@ -101,14 +101,14 @@ def _cpu_ms(service: Filled, ask: Callable[[], object], times: int) -> float:
 
 
 def _recompute_ms(service: Filled) -> float:
-    """Of a trajectory whose group changed since it was computed."""
+    """The same for a trajectory whose group changed since it was computed."""
     asked = 20
     groups = iter(range(asked))
     return _cpu_ms(service, lambda: service.get(f"/v2/groups/subject-{next(groups):05d}/longitudinal"), asked)
 
 
 def database_costs(service: Filled) -> dict[str, float]:
-    """Bytes of rows, of indexes and of the result's text, a finished job with its ledger, group and webhook."""
+    """Bytes of rows, indexes and result text per finished job, with its ledger, group and webhook rows."""
     count = service.groups * PER_GROUP
     with service.database.reading() as connection:
         heap, index = connection.exec_driver_sql(
@@ -124,7 +124,7 @@ def database_costs(service: Filled) -> dict[str, float]:
 
 
 def recording_bytes() -> dict[str, int]:
-    """Bytes a minute of speech, mono at 44.1 kHz, by format."""
+    """Bytes per minute of speech, mono at 44.1 kHz, by format."""
     samples, rate = soundfile.read(SPEECH, dtype="float32")
     with tempfile.TemporaryDirectory() as name:
         sizes = {}
@@ -151,7 +151,7 @@ def _encode(path: Path, samples: np.ndarray, rate: int, codec: str) -> None:
 
 
 def webhook_ms(body_bytes: int) -> float:
-    """Milliseconds of processor time that a delivery takes the sender, to a receiver on this machine."""
+    """Milliseconds of processor time per webhook delivery to a receiver on this machine."""
 
     class Receiver(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -172,7 +172,7 @@ def webhook_ms(body_bytes: int) -> float:
 
 
 def batch_costs(one: Batch, two: Batch) -> dict[str, Any]:
-    """What a run by real workers shows: the cost beside an analysis, and the run to hold the simulation to."""
+    """A run by real workers: the cost besides the analysis, and the run to check the simulation."""
     return {
         "worker_cpu_s_per_job": round(one.keeping_cpu_s, 4),
         "writes_per_job": round(max(1.0, two.writes), 1),
@@ -192,7 +192,7 @@ def batch_costs(one: Batch, two: Batch) -> dict[str, Any]:
 
 
 def measured(groups: int, batch: int, only_batch: bool) -> dict[str, Any]:
-    """Every cost; with `only_batch` those of the workers anew, beside the others as they were measured last."""
+    """Measure every cost; with `only_batch` only those of the workers, the others as stored."""
     if only_batch:
         costs: dict[str, Any] = json.loads(resource("service", "capacity.json").read_text("utf-8"))
         return {**costs, "worker": batch_costs(*run_batches(batch))}
@@ -232,7 +232,7 @@ def _resident_mb(pid: int) -> float:
 
 
 def main() -> None:
-    """Print the costs, and write them where they are reckoned with."""
+    """Print the costs, and write them with `--write`."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--write", action="store_true")
     asked.add_argument("--only-batch", action="store_true")

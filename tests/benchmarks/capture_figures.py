@@ -20,14 +20,14 @@ import soxr
 import speaker_background
 from figures import AUDIO, DATA, Row, judged, reported, skipped
 
+from vbdesk.capture.encrypted_take import Frames, TakeAudio, read_take
 from vbdesk.capture.enhancement import Enhancement, frame_levels, judge_enhancement
 from vbdesk.capture.meter import LevelMeter, LiveEnvelope, overview
 from vbdesk.capture.microphone import BLOCK_FRAMES, SAMPLE_RATE, Block, FileMicrophone
 from vbdesk.capture.recorder import Recorder
-from vbdesk.capture.sealed import Frames, TakeAudio, read_take
 from vbdesk.capture.speech_meter import SpeechCounter
-from vbdesk.outbox.intake.check import check_take
-from vbdesk.outbox.intake.speaker_guard import guard_rules, similarity
+from vbdesk.outbox.imports.speaker_comparison import guard_rules, similarity
+from vbdesk.outbox.imports.take_check import check_take
 from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.decode import from_samples
 

@@ -1,11 +1,11 @@
-"""How often a fit calls a signal where there is none, and finds one where there is: made-up studies, no audio.
+"""False and true findings of `vbdesk signs fit` on simulated studies, without audio.
 
     python tests/benchmarks/fit_figures.py [--studies N]
 
-A study has two recordings of each speaker and 32 features that move together, as those of voices do: two thirds of a
-feature's variance lie between speakers, half of that in six factors that features share. Labels belong to speakers.
-They are drawn blindly, or shift one factor by a given number of its SD. Every study is fitted and judged as by
-`vbdesk signs fit`: folds, choice of the penalty, widened interval.
+A study has two recordings of each speaker and 32 correlated features: two thirds of a feature's variance is between
+speakers, half of that in six shared factors. Labels belong to speakers. They are random, or shift one factor by a given
+number of its SD. Every study runs through the steps of `vbdesk signs fit`: folds, choice of the penalty, widened
+interval.
 """
 
 import argparse
@@ -17,8 +17,8 @@ import numpy as np
 from figures import Row, judged, reported, show
 from threadpoolctl import threadpool_limits
 
-from vbdesk.signs.fit.regression import fit
-from vbdesk.signs.fit.resampling import Estimate
+from vbdesk.signs.fit.bootstrap import IntervalEstimate
+from vbdesk.signs.fit.regression import fit_weights
 from vbdesk.signs.fit.rules import fitting_rules
 from vbdesk.signs.fit.study import Floats, Study
 from vbdesk.signs.fit.validity import CHANCE, cross_validated_auc
@@ -27,27 +27,27 @@ TOPIC = "fitted signs"
 FEATURES = 32
 FACTORS = 6
 RECORDINGS = 2  # of each speaker
-BETWEEN = 2 / 3  # share of a feature's variance that lies between speakers
-SHARED = 0.5  # share of that which lies in the factors
+BETWEEN = 2 / 3  # share of a feature's variance between speakers
+SHARED = 0.5  # share of that in the factors
 STUDIES = 200
 LARGEST_FALSE_SHARE = 0.025
 NORMAL_95 = NormalDist().inv_cdf(0.975)
-SEED = 20250103  # another than that of the studies that the widening was set on
+SEED = 20250103  # not the seed of the studies that the widening was fitted on
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Which studies: how many speakers, half of them with the label, and how far it moves the first factor (SD)."""
+    """A kind of study: number of speakers, half of them labelled, and shift of the first factor (SD)."""
 
     speakers: int
     shift: float
 
 
 def rows(studies: int = STUDIES) -> Iterator[Row]:
-    """Every figure; half a second of processor time a study."""
+    """Every figure; half a second of processor time per study."""
     for speakers in (20, 40, 100):
         kind = Kind(speakers, 0.0)
-        areas = judge(kind, studies)
+        areas = fit_studies(kind, studies)
         called = sum(area.low is not None and area.low > CHANCE for area in areas)
         low, high = wilson(called, len(areas))
         spread = np.std([area.value for area in areas])
@@ -57,22 +57,22 @@ def rows(studies: int = STUDIES) -> Iterator[Row]:
         yield judged(TOPIC, what, bar, measured, low <= LARGEST_FALSE_SHARE)
         yield reported(TOPIC, f"SD of the AUC of labels without a signal, {speakers} speakers", f"{spread:.3f}")
     for speakers, shift in ((20, 2.0), (100, 1.0)):
-        areas = judge(Kind(speakers, shift), max(studies // 4, 1))
+        areas = fit_studies(Kind(speakers, shift), max(studies // 4, 1))
         found = sum(area.low is not None and area.low > CHANCE for area in areas)
         middle = float(np.median([area.value for area in areas]))
         what = f"labels that move one factor by {shift:g} SD, {speakers} speakers: fits that find it"
         yield reported(TOPIC, what, f"{share(found / len(areas))} of {len(areas)}, median AUC {middle:.2f}")
 
 
-def judge(kind: Kind, studies: int) -> list[Estimate]:
-    """The AUC, with its interval, of each of so many studies."""
+def fit_studies(kind: Kind, studies: int) -> list[IntervalEstimate]:
+    """AUC and interval of each study."""
     random = np.random.default_rng([SEED, kind.speakers, round(10 * kind.shift)])
     rules = fitting_rules()
     areas = []
     with threadpool_limits(1):
         for _ in range(studies):
             study = make_study(kind, random)
-            areas.append(cross_validated_auc(fit(study, rules.regression).raw, study, rules.bootstrap))
+            areas.append(cross_validated_auc(fit_weights(study, rules.regression).raw, study, rules.bootstrap))
     return areas
 
 

@@ -1,7 +1,7 @@
-"""What following a subject costs: `python tests/benchmarks/longitudinal_figures.py`.
+"""Cost of the longitudinal method: `python tests/benchmarks/longitudinal_figures.py`.
 
-Processor time for computations; wall-clock time for the read of a started service, HTTP included, whose cached state
-was made stale by an edit just before. Ratios are of one run. Bars in time are scaled by this machine's calibration.
+Computations are in processor time. Reads of a started service are in wall-clock time, with HTTP; an edit makes the
+cached state stale before each. Ratios are of one run. Bars in time are scaled by this machine's calibration.
 """
 
 import json
@@ -25,9 +25,9 @@ from figures import Row, Verdict, judged, reported, show
 from served import Served
 
 from vbdesk.contract.ids import new_id
-from vbdesk.longitudinal import HistoryEntry, SignReading, job_standings, trajectory_json
-from vbdesk.longitudinal.case_report import trajectory_numbers
-from vbdesk.longitudinal.follower import Follower
+from vbdesk.longitudinal import HistoryEntry, SignReading, job_estimates, trajectory_json
+from vbdesk.longitudinal.incremental_filter import IncrementalFilter
+from vbdesk.longitudinal.unrounded_report import unrounded_trajectory
 from vbdesk.service.kernel.db.groups import groups, memberships
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.session import open_database
@@ -55,12 +55,12 @@ def computed(history: list[HistoryEntry], with_intervals: list[HistoryEntry], no
     """From scratch: 1,000 recordings of six signs."""
     what = f"{RECORDINGS} recordings x {len(SIGNS)} signs from scratch"
     for name, task in (
-        ("fields of the last job", lambda: job_standings(history, history[-1].job_id)),
-        ("whole trajectory", lambda: trajectory_numbers(history, now, SIGNS, {})),
+        ("fields of the last job", lambda: job_estimates(history, history[-1].job_id)),
+        ("whole trajectory", lambda: unrounded_trajectory(history, now, SIGNS, {})),
     ):
         seconds = best_cpu_s(task)
         yield judged(TOPIC, f"{what}, {name}", "< 10 ms CPU", f"{1e3 * seconds:.1f} ms", within(seconds, 0.010))
-    seconds = best_cpu_s(lambda: job_standings(with_intervals, history[-1].job_id))
+    seconds = best_cpu_s(lambda: job_estimates(with_intervals, history[-1].job_id))
     yield reported(TOPIC, f"{what}, fields, every score with its own interval", f"{1e3 * seconds:.1f} ms CPU")
     seconds = best_cpu_s(
         lambda: trajectory_json(GROUP, history, now, labels={}, references={}, done_job_count=0, pending_job_count=0)
@@ -70,11 +70,11 @@ def computed(history: list[HistoryEntry], with_intervals: list[HistoryEntry], no
 
 def appended(history: list[HistoryEntry]) -> Iterator[Row]:
     """One more recording, early and late in a history."""
-    follower = Follower()
+    incremental_filter = IncrementalFilter()
     times = []
     for entry in history:
         began = time.process_time()
-        follower.append(entry)
+        incremental_filter.append(entry)
         times.append(time.process_time() - began)
     early, late = statistics.median(times[50:150]), statistics.median(times[-100:])
     yield judged(
@@ -89,7 +89,7 @@ def grown(now: datetime) -> Iterator[Row]:
     sizes = (125, 250, 500, 1000)
     costs = [
         best_cpu_s(
-            lambda history=random_history(n, now, own_intervals=False): trajectory_numbers(history, now, SIGNS, {})
+            lambda history=random_history(n, now, own_intervals=False): unrounded_trajectory(history, now, SIGNS, {})
         )
         for n in sizes
     ]
@@ -133,7 +133,7 @@ def read_over_http(history: list[HistoryEntry], reads: int = 15) -> Iterator[Row
 
 
 def read_s(client: httpx.Client, path: str) -> float:
-    """How long a read takes until it is done, whether asked for once or again."""
+    """Time until a read is `done`, with one request or several."""
     began = time.perf_counter()
     while client.get(path).raise_for_status().content.startswith(b'{"status":"running"'):
         pass
@@ -147,7 +147,7 @@ def cpu_s_of(pid: int) -> float:
 
 
 def random_history(count: int, now: datetime, *, own_intervals: bool) -> list[HistoryEntry]:
-    """Recordings over the last 269 days; intervals as wide as those of real readings, a few so wide that they count."""
+    """Recordings over the last 269 days; score intervals as wide as real ones, a few wide enough to matter."""
     generator = np.random.default_rng(3)
     days = np.sort(generator.uniform(0, 269, count))
     scores = 1.0 / (1.0 + np.exp(1.0 - 0.7 * generator.normal(size=(count, len(SIGNS)))))
@@ -175,7 +175,7 @@ def random_history(count: int, now: datetime, *, own_intervals: bool) -> list[Hi
 
 
 def store(service: Served, history: list[HistoryEntry]) -> None:
-    """Put the history into the service's database as finished jobs of one group."""
+    """Insert the history into the service's database as finished jobs of one group."""
     database = open_database(load_settings(service.data_dir))
     now, group_key, account_id = datetime.now(UTC), new_id(), service.headers["X-Account-ID"]
     job = {
@@ -214,7 +214,7 @@ def store(service: Served, history: list[HistoryEntry]) -> None:
 
 
 def stored_reading(entry: HistoryEntry) -> str:
-    """The reading of a job as the service keeps it."""
+    """The reading of a job as the service stores it."""
     return json.dumps(
         {
             "voice_percentage": entry.voice_percentage,
@@ -227,7 +227,7 @@ def stored_reading(entry: HistoryEntry) -> str:
 
 
 def best_cpu_s(task: Callable[[], object], repeats: int = 20) -> float:
-    """Least processor time of several runs: what the work costs when nothing else disturbs it."""
+    """Least processor time of several runs, the least disturbed one."""
     times = []
     for _ in range(repeats):
         began = time.process_time()

@@ -49,7 +49,7 @@ def rows(folder: Path | None = None) -> Iterator[Row]:
     yield reported(TOPIC, "list again", f"{seen['list_s'] * 1000:.0f} ms")
     yield judged(TOPIC, "counts", "< 50 ms", f"{seen['counts_s'] * 1000:.1f} ms", seen["counts_s"] < STALL_S)
     yield judged(TOPIC, "one change, read", "< 50 ms", f"{seen['change_s'] * 1000:.1f} ms", seen["change_s"] < STALL_S)
-    yield reported(TOPIC, "what the delivery_worker has to do, read", f"{seen['events_s'] * 1000:.0f} ms")
+    yield reported(TOPIC, "what the sync worker has to do, read", f"{seen['events_s'] * 1000:.0f} ms")
     yield reported(TOPIC, "one subject, listed", f"{seen['subject_s'] * 1000:.1f} ms")
     yield reported(TOPIC, "memory of all items and rows", f"{seen['memory_mb']:.0f} MB, {size_mb:.0f} MB on disk")
 
@@ -58,7 +58,7 @@ def make(folder: Path) -> None:
     """Takes of a tenth of a second, in every state that they come by without a network."""
     import numpy as np
 
-    from vbdesk.capture.sealed import SealedTakeWriter
+    from vbdesk.capture.encrypted_take import SealedTakeWriter
     from vbdesk.outbox.library.items import TakeMetadata, Target
     from vbdesk.outbox.library.library import Library
 
@@ -82,11 +82,11 @@ def make(folder: Path) -> None:
 
 def bring_on_their_way(library) -> None:
     from sample_results import result_json
-    from vbdesk.outbox.delivery_worker.line import Line
 
     from vbdesk.contract.ids import new_id
     from vbdesk.contract.jobs import Job
     from vbdesk.outbox.library.states import Fix
+    from vbdesk.outbox.sync.upload_queue import Line
 
     line, result = Line(library.store), json.loads(result_json("model", "pulse", 0.4))
     events = line.events()
@@ -125,13 +125,13 @@ def done_job(job_id: str, result: object) -> dict[str, object]:
 
 def read(folder: Path) -> dict[str, float]:
     """Everything that a start and a page do, in this process."""
-    from vbdesk.outbox.delivery_worker.delivery_worker import CourierStatus
-    from vbdesk.outbox.delivery_worker.line import Line
 
-    from vbdesk.desk.viewmodels.outbox_order import Arranged
-    from vbdesk.desk.viewmodels.outbox_rows import Circumstances, OutboxRow
+    from vbdesk.desk.outbox.rows import OutboxRow, RowContext
+    from vbdesk.desk.outbox.sorting import SortedOutbox
     from vbdesk.outbox.library.items import ItemFilter
     from vbdesk.outbox.library.library import Library
+    from vbdesk.outbox.sync.sync_worker import CourierStatus
+    from vbdesk.outbox.sync.upload_queue import Line
 
     before_mb, began = memory_mb(), time.perf_counter()
     library = Library(folder, KEY)
@@ -139,8 +139,8 @@ def read(folder: Path) -> dict[str, float]:
     changes = library.changes_since(0)
     first_list_s, began = passed(began), time.perf_counter()
     status, now = CourierStatus(True, "Connected.", None, None), library.store.clock.now()
-    arranged = Arranged().after(changes)
-    around = Circumstances(now, status, arranged=arranged)
+    arranged = SortedOutbox().after(changes)
+    around = RowContext(now, status, arranged=arranged)
     page = [OutboxRow(arranged.items[take_id], around) for _, _, take_id in arranged.order]
     figures = arranged.figures(now)
     page_s = passed(began)

@@ -26,18 +26,16 @@ import httpx
 from calibration import judgement, slowness, within
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
-from vbdesk.outbox.delivery_worker.network import ManualNetwork, NetworkState
 
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
-from vbdesk.desk import theme
-from vbdesk.desk.app import Desk
-from vbdesk.desk.garbage import GarbageCollector
-from vbdesk.desk.outside import Outside
-from vbdesk.desk.pages.outbox import OutboxPage
-from vbdesk.desk.theme import Scheme, Theme
+from vbdesk.desk.outbox.page import OutboxPage
+from vbdesk.desk.ports import Outside
+from vbdesk.desk.shell.app import Desk
+from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
+from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.library.items import TakeMetadata, Target, write_result
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import HeldLibrary
@@ -45,6 +43,7 @@ from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import SEND
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
 from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.outbox.sync.network import ManualNetwork, NetworkState
 
 RECORDINGS = 10_000
 IN_LINE = 400
@@ -152,8 +151,8 @@ def main(count: int) -> int:
         library = HeldLibrary(PROFILE, outside.library_dir(PROFILE.profile_id), outside.keyring)
         waiting = fill(library, count)
         library.close()
-        theme.install(Theme(Scheme.LIGHT))
-        with GarbageCollector():
+        Theme(Scheme.LIGHT).install()
+        with MainThreadCollector():
             kept = measure(outside, waiting, count)
         application.processEvents()
     return 0 if kept else 1

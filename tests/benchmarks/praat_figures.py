@@ -1,7 +1,7 @@
-"""Voice features against Praat on running speech, and against the known truth of made voices.
+"""Voice features compared with Praat on running speech, and with the known truth of synthetic voices.
 
-Needs the extra `bench` (Praat through parselmouth), which plays both parts: the yardstick on real speech, where nobody
-knows the truth, and the peer on made voices, where the truth is known.
+Needs the extra `bench` (Praat through parselmouth). Praat is the reference on real speech, where the truth is unknown,
+and a peer on synthetic voices.
 """
 
 import sys
@@ -20,7 +20,7 @@ from figures import AUDIO, Row, judged, show, skipped
 from synthetic_voice import make_speech, make_vowel
 
 from vbdesk.voice.f0 import F0Track, track_f0
-from vbdesk.voice.features import extract
+from vbdesk.voice.features import extract_features
 from vbdesk.voice.formants import formant_ceiling, measure_formants
 from vbdesk.voice.harmonicity import measure_harmonicity
 from vbdesk.voice.perturbation import measure_perturbation
@@ -197,7 +197,7 @@ def noise_errors(pitch: int, vowel: str, hnr_db: int) -> tuple[tuple[float, floa
     samples = make_vowel(pitch, vowel, hnr_db=hnr_db, seed=hnr_db).samples
     moments = np.arange(0.5, 2.5, 0.01)
     usual = np.nanmean(measure_harmonicity(samples, moments, FLOOR, f0=np.full(moments.size, float(pitch))))
-    feature = extract(samples)["harmonics_to_noise"].value
+    feature = extract_features(samples)["harmonics_to_noise"].value
     theirs = theirs_in_range = np.nan
     if parselmouth is not None:
         theirs = praat_harmonicity(samples, moments, FLOOR)
@@ -206,7 +206,7 @@ def noise_errors(pitch: int, vowel: str, hnr_db: int) -> tuple[tuple[float, floa
 
 
 def contour_rows() -> Iterator[Row]:
-    """F0 contours and voicing of made speech, clean and in noise."""
+    """F0 contours and voicing of synthetic speech, clean and in noise."""
     for name, snr_db in (("clean", None), ("in white noise of 10 dB", 10)):
         ours, praat = [], []
         for (lowest, highest), seed in product(((80, 160), (140, 300)), range(3)):

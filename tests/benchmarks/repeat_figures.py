@@ -1,4 +1,4 @@
-"""How alike repeats of one speaker are, sign by sign, and whether the intervals of the scores are honest.
+"""Repeatability of each sign within a speaker, and coverage of the score intervals.
 
 Recordings: one reader on four days with two recordings a day and a same-text repeat, six other readers in two to four
 recordings each (chapters without dates), and further single readers. From them:
@@ -6,8 +6,8 @@ recordings each (chapters without dates), and further single readers. From them:
 - the variance of each index within a day, between days and between people (nested components by moments), and from
   these the intraclass correlation of single recordings, ICC(1); only one reader has two recordings a day, so the
   share within a day is that reader's;
-- how many differences between the two halves of a recording lie within the 90 % interval of that difference;
-- how often two recordings of one speaker get another level.
+- the share of differences between the two halves of a recording within the 90 % interval of that difference;
+- how often two recordings of one speaker get different levels.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,23 +19,23 @@ import numpy as np
 from figures import AUDIO, Row, judged, reported, show, skipped
 
 from vbdesk.contract.catalog import SignName
-from vbdesk.signs.engine import Heard, conditions_of, listen
+from vbdesk.signs.engine import RecordingMeasurements, measure_recording, recording_conditions
 from vbdesk.signs.passage import Passage
-from vbdesk.signs.reference import load_reference
-from vbdesk.signs.scoring import index_of, read_sign
+from vbdesk.signs.reference_data import load_reference_data
+from vbdesk.signs.scoring import score_sign, sign_index
 from vbdesk.signs.uncertainty import NORMAL_90, index_error, standard_error
 from vbdesk.voice.decode import decode
 from vbdesk.voice.recording import Recording
 
 TOPIC = "repeats"
 SHORTEST_HALF_S = 15.0
-REFERENCE = load_reference()
+REFERENCE = load_reference_data()
 SIGNS = REFERENCE.calibration.signs
 
 
 @dataclass(frozen=True)
 class Take:
-    """One recording of a reader; `day` tells recordings apart that were made on another day."""
+    """One recording of a reader; `day` identifies the day of the recording."""
 
     speaker: str
     day: str
@@ -59,14 +59,14 @@ def rows() -> Iterator[Row]:
     if not recordings:
         yield skipped(TOPIC, "ICC per sign", "reported", "the recordings are not here")
         return
-    heard: list[Heard] = []
+    heard: list[RecordingMeasurements] = []
     halves: list[tuple[Passage, Passage]] = []
     for take in recordings:
         recording = decode(take.path)
-        heard.append(listen(recording))
+        heard.append(measure_recording(recording))
         if recording.duration_s >= 2 * SHORTEST_HALF_S:
             first, second = _halves(recording)
-            halves.append((listen(first).passages[0], listen(second).passages[0]))
+            halves.append((measure_recording(first).passages[0], measure_recording(second).passages[0]))
     table = {name: np.array([_index(name, one.passages[0]) for one in heard]) for name in SignName}
     people, days = [take.speaker for take in recordings], [take.day for take in recordings]
     iccs = []
@@ -150,14 +150,16 @@ def _share_within(differences: Sequence[float], errors: Sequence[Sequence[float]
     return float(np.mean(np.abs(differences) <= NORMAL_90 * np.hypot(*np.transpose(errors))))
 
 
-def _levels(people: Sequence[str], heard: Sequence[Heard]) -> Row:
+def _levels(people: Sequence[str], heard: Sequence[RecordingMeasurements]) -> Row:
     scoring = REFERENCE.calibration.scoring
     same = []
     for (i, a), (j, b) in combinations(enumerate(heard), 2):
         if people[i] == people[j]:
             for name, sign in SIGNS.items():
                 readings = [
-                    read_sign(name, sign, scoring, one.passages[0].z, conditions_of(one.passages[0], one.quality))
+                    score_sign(
+                        name, sign, scoring, one.passages[0].z, recording_conditions(one.passages[0], one.quality)
+                    )
                     for one in (a, b)
                 ]
                 same.append(readings[0].level.flagged == readings[1].level.flagged)
@@ -165,7 +167,7 @@ def _levels(people: Sequence[str], heard: Sequence[Heard]) -> Row:
 
 
 def _index(name: SignName, passage: Passage) -> float:
-    return index_of(SIGNS[name], passage.z, passage.female_share)
+    return sign_index(SIGNS[name], passage.z, passage.female_share)
 
 
 if __name__ == "__main__":

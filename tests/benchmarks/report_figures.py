@@ -1,7 +1,7 @@
-"""How long exports take: `python tests/benchmarks/report_figures.py`.
+"""Time of exports: `python tests/benchmarks/report_figures.py`.
 
-The subject has 1,001 recordings of six signs, the most that a trajectory holds and one more. Each figure is the median
-of several runs in one process; the cold one starts a process of its own, with its imports and fonts, as a command does.
+The subject has 1,001 recordings of six signs, one more than a trajectory holds. Each figure is the median of several
+runs in one process; the cold one starts a new process, with imports and fonts, like a command.
 """
 
 import statistics
@@ -31,7 +31,7 @@ OPTIONS = ReportOptions(exported_at=AS_OF)
 
 
 def main() -> None:
-    """Print every row; with `--cold` only print a report of its own process."""
+    """Print every row; with `--cold` only make one report."""
     if COLD in sys.argv:
         pdf_report(golden()["gaps and anomalies"], OPTIONS)
         return
@@ -49,7 +49,7 @@ def rows() -> Iterator[Row]:
     yield _pdf("24 recordings", _median_s(lambda: pdf_report(usual, OPTIONS)))
     begin = time.perf_counter()
     subprocess.run([sys.executable, __file__, COLD], check=True)
-    yield _pdf("24 recordings, made up and printed in a process of its own", time.perf_counter() - begin)
+    yield _pdf("24 recordings, in a new process", time.perf_counter() - begin)
     chart = _median_s(lambda: to_svg(trajectory_drawing(read, read.signs, 500.0, UTC)))
     yield _other("SVG of the charts, 1,001 recordings by six signs", chart)
     yield _other("CSV, 1,001 recordings", _median_s(lambda: csv_files([record])))

@@ -22,27 +22,25 @@ import numpy as np
 from calibration import judgement, slowness, within
 from outbox_page_figures import JOB, PROFILE, PULSE, TO_DONE, Beat, live, no_network, until, waited_s
 from PySide6.QtWidgets import QApplication, QWidget
-from vbdesk.outbox.delivery_worker.network import ManualNetwork, NetworkState
 
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
-from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
-from vbdesk.desk import theme
-from vbdesk.desk.garbage import GarbageCollector
-from vbdesk.desk.navigation import Navigator
-from vbdesk.desk.outside import Outside
-from vbdesk.desk.pages.compare import build_compare_page
-from vbdesk.desk.pages.result import build_result_page
-from vbdesk.desk.places import Comparison, Recording
+from vbdesk.desk.ports import Outside
+from vbdesk.desk.shell.all_pages import build_compare_page, build_result_page
+from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
+from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.tasks import TaskOwner
-from vbdesk.desk.theme import Scheme, Theme
-from vbdesk.desk.workspace import Workspace, open_budget
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
+from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.library.items import TakeMetadata, write_result
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import HeldLibrary
 from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.outbox.sync.network import ManualNetwork, NetworkState
 
 MINUTES = 20
 RATE = 48_000
@@ -107,7 +105,7 @@ def opening(
         live(0.3)
         sounded.append(1000 * (time.perf_counter() - waited_s() - asked))
         stalls.append(beat.stop())
-        page.left()
+        page.closed()
         until(lambda: not work.busy)
     return [
         (f"{name} painted, the first time", painted[0], 2 * PAINT_MS),
@@ -130,7 +128,7 @@ def figures(workspace: Workspace, minutes: int) -> list[Figure]:
     found += opening(
         "Result",
         page,
-        Recording(take_id=late),
+        RecordingRoute(take_id=late),
         lambda: model.view is not None and model.view.reading is not None,
         page.player.button.isEnabled,
         workspace.tasks,
@@ -138,7 +136,7 @@ def figures(workspace: Workspace, minutes: int) -> list[Figure]:
     found += opening(
         "Compare",
         compare,
-        Comparison(Recording(take_id=early), Recording(take_id=late)),
+        ComparisonRoute(RecordingRoute(take_id=early), RecordingRoute(take_id=late)),
         lambda: compare.view_model.reading is not None and bool(compare.view_model.reading.signs),
         lambda: compare.left_card.button.isEnabled() and compare.right_card.button.isEnabled(),
         workspace.tasks,
@@ -153,9 +151,9 @@ def main(minutes: int) -> int:
     application = QApplication(sys.argv[:1])
     slowness()
     sys.setswitchinterval(GIVE_WAY_S)
-    theme.install(Theme(Scheme.LIGHT, 1.0))
+    Theme(Scheme.LIGHT, 1.0).install()
     tasks = TaskOwner()
-    with tempfile.TemporaryDirectory() as here, GarbageCollector():
+    with tempfile.TemporaryDirectory() as here, MainThreadCollector():
         workspace = open_workspace(Path(here), tasks)
         found = figures(workspace, minutes)
         until(lambda: not tasks.busy)

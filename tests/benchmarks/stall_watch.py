@@ -18,8 +18,8 @@ from pathlib import Path
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Slot
 from PySide6.QtWidgets import QApplication
 
-from vbdesk.desk.main_window import MainWindow
-from vbdesk.desk.pages.record_page import RecordPage
+from vbdesk.desk.record.page import RecordPage
+from vbdesk.desk.shell.main_window import MainWindow
 
 BEAT_MS = 10
 SUSPECT_S = 0.03

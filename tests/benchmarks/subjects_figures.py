@@ -21,32 +21,29 @@ sys.path.insert(0, str(Path(__file__).parent))
 from calibration import judgement, slowness, within
 from outbox_page_figures import JOB, PROFILE, PULSE, TO_DONE, Beat, live, no_network, until, waited_s
 from PySide6.QtWidgets import QApplication
-from vbdesk.outbox.delivery_worker.network import ManualNetwork, NetworkState
 
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.levels import Level
-from vbdesk.desk import theme
-from vbdesk.desk.garbage import GarbageCollector
-from vbdesk.desk.navigation import Navigator
-from vbdesk.desk.outside import Outside
-from vbdesk.desk.pages.cohort import build_cohort_page
-from vbdesk.desk.pages.subjects import build_subjects_page
+from vbdesk.desk.cohort.cohort_cache import KEPT_COHORT
+from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, to_json
+from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList, merged
+from vbdesk.desk.ports import Outside
+from vbdesk.desk.shell.all_pages import build_cohort_page, build_subjects_page
+from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
+from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.tasks import TaskOwner
-from vbdesk.desk.theme import Scheme, Theme
-from vbdesk.desk.viewmodels.cohort_books import KEPT_COHORT
-from vbdesk.desk.viewmodels.cohort_summary import SignState, SubjectSummary, to_json
-from vbdesk.desk.viewmodels.subject_list import AtService, KeptList, merged
-from vbdesk.desk.viewmodels.subjects import KEPT_AS
-from vbdesk.desk.workspace import Workspace, open_budget
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.library.items import TakeMetadata, write_result
-from vbdesk.outbox.library.kept_reads import KeptReads
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.response_cache import KeptReads
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.outbox.sync.network import ManualNetwork, NetworkState
 
 SUBJECTS = 10_000
 HERE = 2000
@@ -152,7 +149,7 @@ def subjects(workspace: Workspace, count: int) -> list[Figure]:
     figures.append(timed("search cleared", lambda: page.search.clear(), STALL_MS))
     for order in ("By name", "Highest level", "Newest first"):
         figures.append(timed(f"sorted {order.lower()}", lambda order=order: page.order.setCurrentText(order), OPEN_MS))
-    page.left()
+    page.closed()
     page.deleteLater()
     return figures
 
@@ -174,7 +171,7 @@ def cohort(workspace: Workspace, count: int) -> list[Figure]:
     page.resize(1080, 768)
     page.show()
     figures = opening(page, page.heat, count, COHORT_MS) + scrolling(page, page.heat)
-    page.left()
+    page.closed()
     page.deleteLater()
     return figures
 
@@ -183,9 +180,9 @@ def main(count: int) -> int:
     """Measure, print, and say whether every figure is within its bar."""
     application = QApplication(sys.argv[:1])
     slowness()
-    theme.install(Theme(Scheme.LIGHT, 1.0))
+    Theme(Scheme.LIGHT, 1.0).install()
     tasks = TaskOwner()
-    with tempfile.TemporaryDirectory() as here, GarbageCollector():
+    with tempfile.TemporaryDirectory() as here, MainThreadCollector():
         workspace = open_workspace(Path(here), tasks, count)
         figures = subjects(workspace, count)
         figures += cohort(workspace, count)

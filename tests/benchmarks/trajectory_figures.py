@@ -24,28 +24,27 @@ import numpy as np
 from calibration import judgement, slowness, within
 from outbox_page_figures import Beat, live, waited_s
 from PySide6.QtWidgets import QApplication
-from vbdesk.outbox.delivery_worker.network import ManualNetwork
 
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk import theme
-from vbdesk.desk.garbage import GarbageCollector
-from vbdesk.desk.navigation import Navigator
-from vbdesk.desk.outside import Outside
-from vbdesk.desk.pages.subject import build_subject_page
-from vbdesk.desk.plots.trajectory_data import DAY_S, TrajectoryChart
-from vbdesk.desk.plots.trajectory_view import TrajectoryView
+from vbdesk.desk.charts.trajectory_data import DAY_S, TrajectoryChart
+from vbdesk.desk.charts.trajectory_view import TrajectoryView
+from vbdesk.desk.ports import Outside
+from vbdesk.desk.shell.all_pages import build_subject_page
+from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
+from vbdesk.desk.shell.workspace import Workspace, open_budget
+from vbdesk.desk.subject.trajectory_text import subject_of
 from vbdesk.desk.tasks import TaskOwner
-from vbdesk.desk.theme import Scheme, Theme
-from vbdesk.desk.viewmodels.subject_reading import subject_of
-from vbdesk.desk.workspace import Workspace, open_budget
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.trajectory import trajectory
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.outbox.sync.network import ManualNetwork
 
 RECORDINGS = 1_000
 SIGNS = ("mood-disruption", "anxiety", "stress", "fatigue", "dehydration", "elevated-blood-pressure")
@@ -173,7 +172,7 @@ def first_paint(recordings: int, folder: Path) -> bool:
         with library.store.changing():
             library.store.keep_trajectory(group_id, body.replace("ward4-0172", group_id).encode())
         paints.append(took_ms(lambda group_id=group_id: opened(page, group_id)))
-        page.left()
+        page.closed()
         while tasks.busy:
             QApplication.processEvents()
     kept = tell("first paint of a kept subject, page made anew", paints[:1])
@@ -185,7 +184,7 @@ def first_paint(recordings: int, folder: Path) -> bool:
         page.opened(f"ward4-{number:04d}")
         live(0.5)
         stalls.append(beat.stop())
-        page.left()
+        page.closed()
     kept &= tell("longest that the window waited meanwhile", stalls, LONGEST_MS)
     while tasks.busy:
         QApplication.processEvents()
@@ -208,8 +207,8 @@ def main() -> int:
     recordings = int(sys.argv[1]) if len(sys.argv) > 1 else RECORDINGS
     _application = QApplication.instance() or QApplication([])
     slowness()
-    theme.install(Theme(Scheme.LIGHT, 1.0))
-    with GarbageCollector(), tempfile.TemporaryDirectory() as folder:
+    Theme(Scheme.LIGHT, 1.0).install()
+    with MainThreadCollector(), tempfile.TemporaryDirectory() as folder:
         kept = charts(recordings)
         kept &= first_paint(recordings, Path(folder))
     return 0 if kept else 1

@@ -3,9 +3,9 @@ import threading
 import pytest
 
 from vbdesk.capture.alsa_cards import card_inputs
+from vbdesk.capture.call_timeout import NoAnswer, within
 from vbdesk.capture.device_choice import Choice, RememberedMicrophone, Wanted
 from vbdesk.capture.devices import Device, is_among, offered
-from vbdesk.capture.patience import NoAnswer, within
 
 STUDIO = Device("Studio Mic", "ALSA", False)
 LAPTOP = Device("Laptop Mic", "ALSA", True)

@@ -4,9 +4,9 @@ import numpy as np
 
 from vbdesk.capture.clock import ManualClock
 from vbdesk.capture.devices import DevicesUnknown, DeviceWatch, PortAudioLister
+from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
-from vbdesk.capture.sealed import TakeAudio
 
 
 def test_the_watch_tells_of_plugging_and_unplugging():

@@ -10,11 +10,11 @@ import pytest
 import sounddevice
 
 from vbdesk.capture.clock import ManualClock
+from vbdesk.capture.crash_recovery import unfinished_takes
+from vbdesk.capture.encrypted_take import SealedTakeWriter, read_take
 from vbdesk.capture.microphone import Block, FileMicrophone, MicrophoneError, PortAudioSession
 from vbdesk.capture.monitor import Monitor
 from vbdesk.capture.recorder import EndReason, Phase, Recorder, RecordingFailed
-from vbdesk.capture.rescue import unfinished_takes
-from vbdesk.capture.sealed import SealedTakeWriter, read_take
 
 RATE = 48_000
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vbdesk.capture.rescue import unfinished_takes
-from vbdesk.capture.sealed import Damaged, SealedTakeWriter, read_take
+from vbdesk.capture.crash_recovery import unfinished_takes
+from vbdesk.capture.encrypted_take import Damaged, SealedTakeWriter, read_take
 
 RATE = 1000
 KEY = bytes(range(32))

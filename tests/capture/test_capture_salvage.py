@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vbdesk.capture.rescue import look_at_leftovers
-from vbdesk.capture.salvage import salvage
-from vbdesk.capture.sealed import Damaged, SealedError, SealedTakeWriter, WrongKey, read_take
+from vbdesk.capture.crash_recovery import look_at_leftovers
+from vbdesk.capture.damaged_take import salvage
+from vbdesk.capture.encrypted_take import Damaged, SealedError, SealedTakeWriter, WrongKey, read_take
 from vbdesk.capture.take_keys import KeyGone, blank, own_key
 
 RATE = 1000

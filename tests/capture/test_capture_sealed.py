@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vbdesk.capture.rescue import unfinished_takes
-from vbdesk.capture.sealed import (
+from vbdesk.capture.crash_recovery import unfinished_takes
+from vbdesk.capture.encrypted_take import (
     Damaged,
     KeyGone,
     SealedTakeWriter,

@@ -10,7 +10,7 @@ import soundfile as sf
 from vbdesk.capture.enhancement import Enhancement, frame_levels, judge_enhancement
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.monitor import Monitor
-from vbdesk.capture.room import RoomVerdict, judge_room, silence_advice
+from vbdesk.capture.room_check import RoomVerdict, judge_room, silence_advice
 
 RATE = 16_000
 SPEECH = Path(__file__).parents[1] / "data" / "speech_kathleen_20s.flac"

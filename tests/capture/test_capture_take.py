@@ -10,9 +10,9 @@ import pytest
 
 from vbdesk import __version__
 from vbdesk.capture.clock import ManualClock
+from vbdesk.capture.encrypted_take import SealedTakeWriter, TaskStart, read_take
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.recorder import EndReason, Phase
-from vbdesk.capture.sealed import SealedTakeWriter, TaskStart, read_take
 
 RATE = 48_000
 

@@ -8,8 +8,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from vbdesk.capture.rescue import unfinished_takes
-from vbdesk.capture.sealed import BlockKind, Damaged, KeyGone, SealedTakeWriter, WrongKey, read_take
+from vbdesk.capture.crash_recovery import unfinished_takes
+from vbdesk.capture.encrypted_take import BlockKind, Damaged, KeyGone, SealedTakeWriter, WrongKey, read_take
 from vbdesk.capture.take_keys import BLANK, SLOT_BEGIN, SLOT_BYTES, blank, has_key, own_key, shred
 
 RATE = 8000

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from vbdesk.cli.main import app
 from vbdesk.outbox.diagnostics.list_check import LIST_MISSING, STRUCTURE_DIFFERS
 from vbdesk.outbox.library.audit import Deed, Part
-from vbdesk.outbox.library.examine import HELD, OLDER_COPY
+from vbdesk.outbox.library.integrity_check import HELD, OLDER_COPY
 from vbdesk.outbox.library.opening import HeldLibrary
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
 from vbdesk.outbox.profiles.vault import KeyringVault

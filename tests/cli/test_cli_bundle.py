@@ -15,14 +15,14 @@ import soundfile as sf
 from keyring.backend import KeyringBackend
 from typer.testing import CliRunner
 
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.cli.main import app
 from vbdesk.cli.sync import send_waiting
 from vbdesk.client import Client
 from vbdesk.client.local_service import LocalService, make_account
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.bundles.bundle_file import read_head
-from vbdesk.outbox.library.examine import HELD, OLDER_COPY
+from vbdesk.outbox.library.integrity_check import HELD, OLDER_COPY
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.opening import HeldLibrary
 from vbdesk.outbox.library.states import OutboxState

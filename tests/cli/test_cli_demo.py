@@ -61,7 +61,7 @@ def test_ctrl_c_leaves_nothing_running(tmp_path):
             time.sleep(0.1)
         time.sleep(1.0)
         demo.send_signal(signal.SIGINT)
-        _, errors = demo.communicate(timeout=30)
+        _, errors = demo.communicate(timeout=300)
     finally:
         demo.kill()
         demo.wait()

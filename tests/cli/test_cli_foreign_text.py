@@ -18,7 +18,7 @@ import vbdesk.cli.bundle
 import vbdesk.cli.groups
 import vbdesk.cli.jobs
 import vbdesk.cli.submit
-import vbdesk.outbox.bundles.bundle as outbox_bundle
+import vbdesk.outbox.bundles.bundle_export as outbox_bundle
 import vbdesk.outbox.bundles.bundle_file
 import vbdesk.outbox.bundles.bundle_import
 import vbdesk.outbox.bundles.bundle_keys

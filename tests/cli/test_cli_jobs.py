@@ -153,7 +153,7 @@ def test_ctrl_c_ends_a_wait_in_order(near_service):
         silent.settimeout(30)
         silent.accept()[0].close()  # it asks, and will ask again
         waiting.send_signal(signal.SIGINT)
-        out, err = waiting.communicate(timeout=20)
+        out, err = waiting.communicate(timeout=300)
     assert (waiting.returncode, out, err) == (130, "", "Stopped. What was done is kept.\n")
 
 

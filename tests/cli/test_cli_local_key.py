@@ -5,7 +5,7 @@ import typer
 
 from vbdesk.cli import connection
 from vbdesk.cli.connection import ACT_FIRST, local_service_key, running, vault_of
-from vbdesk.cli.places import Places
+from vbdesk.cli.paths import Places
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.service_key import ServiceKeyStore
 from vbdesk.outbox.profiles.vault import MemoryVault

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
 from vbdesk.contract.catalog import SignName
-from vbdesk.signs.reference import load_reference
+from vbdesk.signs.reference_data import load_reference_data
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def recording(request):
 
 @pytest.mark.parametrize("name", list(SignName))
 def test_the_sheet_of_a_sign_says_everything_that_stands_behind_it(run, name):
-    reference = load_reference()
+    reference = load_reference_data()
     sign = reference.calibration.signs[name]
     code, stdout, _ = run("signs", "show", name)
     assert code == 0
@@ -45,7 +45,7 @@ def test_the_sheet_of_a_sign_says_everything_that_stands_behind_it(run, name):
 
 def test_the_sheet_as_json_carries_the_numbers(run):
     sheet = json.loads(run("signs", "show", "stress", "--json")[1])
-    sign = load_reference().calibration.signs[SignName.STRESS]
+    sign = load_reference_data().calibration.signs[SignName.STRESS]
     assert sum(abs(row["weight"]) for row in sheet["features"]) == pytest.approx(1, abs=1e-3)
     assert [cut["index"] for cut in sheet["cuts"]] == list(sign.cuts.values())
     assert sheet["cuts"][1]["score"] == 0.5
@@ -61,7 +61,7 @@ def test_levels_above_the_highest_allowed_are_marked(run):
 
 
 def test_repeatability_is_told_as_the_share_of_repeats_that_it_is(run):
-    change = load_reference().calibration.signs[SignName.STRESS].mdc95_free_speech
+    change = load_reference_data().calibration.signs[SignName.STRESS].mdc95_free_speech
     assert f"95 of 100 repeats lie within {change:g} SD of the index" in " ".join(
         run("signs", "show", "stress")[1].split()
     )

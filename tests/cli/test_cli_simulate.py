@@ -23,7 +23,7 @@ def printed():
 def test_every_table_shows_measured_and_published_figures(printed):
     assert printed.exit_code in (0, 1)
     assert printed.stdout.startswith("Seed 20240611, 30 stable subjects on the weekly schedule")
-    for title in ("Bars", "False alarms", "Power and delay", "Coverage", "One day far out", "rolls over 540"):
+    for title in ("Bars", "False alarms", "Power and delay", "Coverage", "One outlying day", "rolls over 540"):
         assert title in printed.stdout
     line = next(line for line in printed.stdout.splitlines() if line.startswith("| slow | weekly | step_2 |"))
     assert "(0.89)" in line
@@ -51,14 +51,14 @@ def test_the_tables_go_between_the_marks_of_a_file(printed, tmp_path):
         (("--subjects", "3"), "30"),
     ],
 )
-def test_what_cannot_be_done_is_said(options, sentence):
+def test_invalid_options_are_reported(options, sentence):
     result = simulate(*options)
     assert (result.exit_code, result.stdout) == (2, "")
     assert sentence in result.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="nothing is read-only for root")
-def test_a_file_that_is_read_only_is_said_before_the_long_run(tmp_path):
+def test_a_read_only_file_is_reported_before_the_run(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(f"{BEGIN}{END}")
     page.chmod(0o444)
@@ -66,7 +66,7 @@ def test_a_file_that_is_read_only_is_said_before_the_long_run(tmp_path):
     assert (result.exit_code, result.stderr) == (2, "page.md cannot be opened: Permission denied.\n")
 
 
-def test_a_file_without_marks_is_left_alone(tmp_path):
+def test_a_file_without_marks_is_unchanged(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("No marks.")
     result = simulate("--write", str(page))

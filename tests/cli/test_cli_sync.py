@@ -16,18 +16,14 @@ from failing_disk import FailingDisk, fill
 from service_in_process import API
 
 from vbdesk.capture.clock import SystemClock
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.cli.connection import open_client, requests_file, service_of
-from vbdesk.cli.held_library import Held
-from vbdesk.cli.places import places
+from vbdesk.cli.locked_library import Held
+from vbdesk.cli.paths import places
 from vbdesk.cli.recording_times import parse_times
 from vbdesk.cli.sync import _Watch, send_waiting
 from vbdesk.client import AudioSource, Target
 from vbdesk.contract.limits import Bucket, Plan
-from vbdesk.outbox.courier.courier import Courier
-from vbdesk.outbox.courier.forecast import Forecast
-from vbdesk.outbox.courier.line import Line
-from vbdesk.outbox.courier.reach import CourierStatus
 from vbdesk.outbox.library.items import TakeMetadata
 from vbdesk.outbox.library.items import Target as Wanted
 from vbdesk.outbox.library.opening import HeldLibrary
@@ -36,6 +32,10 @@ from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
 from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.outbox.sync.connectivity import CourierStatus
+from vbdesk.outbox.sync.forecast import Forecast
+from vbdesk.outbox.sync.sync_worker import Courier
+from vbdesk.outbox.sync.upload_queue import Line
 
 MONDAY = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -681,7 +681,7 @@ class ClockAhead(SystemClock):
 @pytest.fixture
 def wrong_clock(monkeypatch):
     """The computer's clock is three hours ahead while the courier sends."""
-    monkeypatch.setattr("vbdesk.outbox.courier.courier.SystemClock", ClockAhead)
+    monkeypatch.setattr("vbdesk.outbox.sync.sync_worker.SystemClock", ClockAhead)
 
 
 @pytest.mark.parametrize(

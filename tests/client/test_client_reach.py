@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from vbdesk.client import AudioSource, CaptivePortal, Cause, Client, ConnectionFailed, Credentials, Kind, RetryRule
-from vbdesk.client.causes import cause_of
 from vbdesk.client.errors import ServiceUnavailable, UnexpectedAnswer
+from vbdesk.client.network_errors import cause_of
 from vbdesk.contract.uploads import UploadGrant
 
 NOW = dt.datetime.now(dt.UTC)

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 import soundfile
 
-from vbdesk.client import FileToSubmit, InUse, LinesDamaged, Target, recorded_at_in_name, submit_files
+from vbdesk.client import FileToSubmit, InUse, JsonLinesDamaged, Target, recorded_at_in_name, submit_files
 from vbdesk.client.errors import ConnectionFailed, InsufficientCredits, NotFound
-from vbdesk.client.lines import LineFile, alone
+from vbdesk.client.folder_lock import exclusive_lock
 from vbdesk.contract.limits import Plan
+from vbdesk.json_lines import JsonLinesFile
 
 PULSE = Target("model", "pulse")
 MORNING = datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
@@ -165,14 +166,14 @@ def test_the_journal_holds_no_names_and_lets_one_program_in(desk, files, journal
     send(desk, files[:1], journal)
     assert "reading" not in journal.read_text()
     assert journal.stat().st_mode & 0o077 == 0
-    with alone(journal.with_name("submitted.jsonl.lock")), pytest.raises(InUse, match="Wait for its end"):
+    with exclusive_lock(journal.with_name("submitted.jsonl.lock")), pytest.raises(InUse, match="Wait for its end"):
         send(desk, files[:1], journal)
 
 
 @pytest.mark.parametrize("content", [b'{"other": 1}\n', b"no json\n{}\n", b"[1]\n"])
 def test_another_file_is_not_taken_for_a_journal(desk, files, journal, content):
     journal.write_bytes(content)
-    with pytest.raises(LinesDamaged):
+    with pytest.raises(JsonLinesDamaged):
         send(desk, files[:1], journal)
     assert journal.read_bytes() == content
     assert desk.jobs() == []
@@ -339,7 +340,7 @@ def test_a_journal_of_an_earlier_release_is_read_and_its_times_prove_nothing(des
 def test_whatever_write_of_the_journal_fails_the_next_run_sends_each_once(
     desk, files, journal, monkeypatch, torn, tmp_path
 ):
-    append = LineFile.append
+    append = JsonLinesFile.append
 
     def on_a_disk_that_fails_at(which):
         writes = count()
@@ -358,7 +359,7 @@ def test_whatever_write_of_the_journal_fails_the_next_run_sends_each_once(
         kept, before = tmp_path / f"{which}.jsonl", len(desk.jobs())
         those = [replace(file, group_id=f"ward4-{which}") for file in files]
         with monkeypatch.context() as patch:
-            patch.setattr(LineFile, "append", on_a_disk_that_fails_at(which))
+            patch.setattr(JsonLinesFile, "append", on_a_disk_that_fails_at(which))
             with pytest.raises(OSError, match="No space"):
                 send(desk, those, kept)
         done = send(desk, those, kept)

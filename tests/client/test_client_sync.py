@@ -9,7 +9,7 @@ import pytest
 
 from vbdesk.client import AudioSource, InUse, Target, WrongFolder, sync
 from vbdesk.client.errors import ConnectionFailed, NotFound
-from vbdesk.client.lines import alone
+from vbdesk.client.folder_lock import exclusive_lock
 from vbdesk.contract.limits import Plan
 
 MORNING = datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
@@ -161,5 +161,5 @@ def test_a_folder_belongs_to_one_account_and_one_program(desk, record, tmp_path)
     other = desk.service.add_account(Plan.ENTERPRISE, 0)
     with desk.client(other) as client, pytest.raises(WrongFolder, match="another account"):
         sync(client, tmp_path)
-    with alone(tmp_path / ".lock"), pytest.raises(InUse):
+    with exclusive_lock(tmp_path / ".lock"), pytest.raises(InUse):
         run(desk, tmp_path)

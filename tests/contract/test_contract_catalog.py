@@ -20,7 +20,7 @@ def test_the_sign_list_is_alphabetical_and_without_internal_signs():
     assert not set(names) & {sign.value for sign in MODEL_INTERNAL_SIGNS}
 
 
-def test_every_sign_stands_in_a_model_or_alone():
+def test_every_sign_is_in_a_model_or_standalone():
     in_models = {sign for signs in MODEL_SIGNS.values() for sign in signs}
     assert in_models | set(STANDALONE_SIGNS) == set(SignName)
     assert in_models >= MODEL_INTERNAL_SIGNS
@@ -31,7 +31,7 @@ def test_labels_are_the_title_cased_words():
     assert SignName.ELEVATED_BLOOD_PRESSURE.label == "Elevated Blood Pressure"
 
 
-def test_conditions_and_signs_point_at_each_other():
+def test_conditions_and_signs_refer_to_each_other():
     assert catalog.sign_detail(SignName.STRESS).condition == "acute-stress"
     assert catalog.sign_detail(SignName.DRY_MOUTH).condition is None
     assert set(CONDITION_SIGNS.values()) == set(STANDALONE_SIGNS)

@@ -1,4 +1,4 @@
-"""Which language serves a wish best."""
+"""Lookup of the best available language."""
 
 import pytest
 
@@ -18,5 +18,5 @@ from vbdesk.contract.language import look_up_language
         ("deu", None),
     ],
 )
-def test_subtags_are_dropped_from_the_end_until_one_fits(wanted: str, found: str | None) -> None:
+def test_subtags_are_removed_from_the_end_until_a_tag_matches(wanted: str, found: str | None) -> None:
     assert look_up_language(wanted, ("de", "pt-BR", "zh-Hant")) == found

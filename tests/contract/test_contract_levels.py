@@ -36,7 +36,7 @@ def test_action_follows_the_table(levels, action):
     assert recommended_action(levels) is action
 
 
-def test_the_table_holds_for_every_set_of_three_signals():
+def test_the_action_table_is_correct_for_every_three_signals():
     for levels in itertools.product(Level, repeat=3):
         action = recommended_action(levels)
         if E in levels:

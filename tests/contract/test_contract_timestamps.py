@@ -34,17 +34,17 @@ def test_every_allowed_form_is_read(text, expected):
      "2026-03-01T09:30:00+5", "2026-03-01T09:30:00+01:75", "2026-03-01T09:30:00+99:00",
      "0001-01-01T00:00:00+02:00", "1772357400"],
 )  # fmt: skip
-def test_anything_else_is_refused_with_advice(text):
+def test_any_other_form_is_rejected_with_advice(text):
     with pytest.raises(ValueError, match=r"Give the time as ISO 8601, for example 2026-03-01T09:30:00Z\.$"):
         parse_timestamp(text)
 
 
-def test_the_one_form_out_is_utc_with_microseconds():
+def test_the_output_form_is_utc_with_microseconds():
     there = timezone(timedelta(hours=2))
     assert format_timestamp(datetime(2026, 3, 1, 9, 30, tzinfo=there)) == "2026-03-01T07:30:00.000000Z"
     assert format_timestamp(datetime(2026, 3, 1, 9, 30)) == "2026-03-01T09:30:00.000000Z"
 
 
 @given(st.datetimes(timezones=st.just(UTC)))
-def test_what_goes_out_comes_back(moment):
+def test_formatted_timestamps_are_parsed_back(moment):
     assert parse_timestamp(format_timestamp(moment)) == moment

@@ -1,4 +1,4 @@
-"""Shapes on the wire: what is present, what is null, what is left out."""
+"""Shapes on the wire: present, null and omitted fields."""
 
 import json
 import uuid
@@ -33,7 +33,7 @@ def job(**fields):
     }  # fmt: skip
 
 
-def test_a_queued_job_shows_its_nulls_and_no_field_of_the_earlier_form():
+def test_a_queued_job_has_its_nulls_and_no_field_of_the_earlier_form():
     body = json.loads(Job.model_validate(job()).model_dump_json())
     assert body["completed_at"] is None
     assert body["result"] is None
@@ -41,7 +41,7 @@ def test_a_queued_job_shows_its_nulls_and_no_field_of_the_earlier_form():
     assert "use_case" not in body and "condition" not in body
 
 
-def test_signals_keep_the_history_fields_only_when_they_came_with_them():
+def test_signals_have_history_fields_only_if_received():
     plain = Job.model_validate(job(status="done", result={"signal": SIGNAL, "audio_quality": QUALITY}))
     assert isinstance(plain.result, SignResult)
     assert type(plain.result.signal) is Signal
@@ -51,7 +51,7 @@ def test_signals_keep_the_history_fields_only_when_they_came_with_them():
     assert json.loads(first.model_dump_json())["result"]["signal"] == SIGNAL | HISTORY
 
 
-def test_a_model_result_is_told_from_a_sign_result():
+def test_a_model_result_is_distinguished_from_a_sign_result():
     summary = {
         "overall_level": "none", "recommended_action": "none", "flagged_count": 0, "primary_signals": ["stress"],
         "description": {"summary": "Nothing stood out.", "vocal_features": []},
@@ -67,12 +67,12 @@ def test_unknown_fields_from_a_newer_server_are_ignored():
 
 
 @pytest.mark.parametrize("text", ["a", "0", "ward4-0172", "A.b_c~d:e-f", "x" * 512])
-def test_group_ids_that_keep_the_rules(text):
+def test_valid_group_ids(text):
     assert group_id_fault(text) is None
 
 
 @pytest.mark.parametrize("text", ["", "-a", ".a", "a b", "a/b", "é", "a\n", "x" * 513])
-def test_group_ids_that_break_them_get_a_sentence(text):
+def test_invalid_group_ids_get_a_sentence(text):
     fault = group_id_fault(text)
     assert fault is not None
     assert fault.endswith(".") or fault.endswith(")")
@@ -84,7 +84,7 @@ def test_add_jobs_takes_one_to_a_hundred(count):
         AddJobs(job_ids=["x"] * count)
 
 
-def test_terminal_states_have_no_way_out():
+def test_terminal_states_have_no_transitions():
     assert {status for status, edges in JOB_EDGES.items() if not edges} == {
         JobStatus.DONE, JobStatus.FAILED, JobStatus.TIMED_OUT,
     }  # fmt: skip
@@ -106,7 +106,7 @@ def test_an_upload_needs_one_of_the_four_content_types():
             UploadRequest.model_validate(body)
 
 
-def test_a_webhook_secret_does_not_show_itself():
+def test_a_webhook_secret_is_not_shown():
     config = WebhookConfig.model_validate({"url": "https://clinic.example/hook", "secret_key": "do-not-show"})
     assert "do-not-show" not in repr(config) + config.model_dump_json()
 

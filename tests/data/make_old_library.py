@@ -11,9 +11,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+from vbdesk.capture.sealed import SealedTakeWriter
 
 from vbdesk.capture.clock import ManualClock
-from vbdesk.capture.sealed import SealedTakeWriter
 
 VERSION = int(sys.argv[1])
 if VERSION == 1:
@@ -24,8 +24,9 @@ if VERSION == 1:
     from vbdesk.outbox.library import Library
 else:
     from vbdesk.outbox.courier.line import Line
-    from vbdesk.outbox.library.items import TakeMetadata, Target
     from vbdesk.outbox.library.kept_reads import KeptReads
+
+    from vbdesk.outbox.library.items import TakeMetadata, Target
     from vbdesk.outbox.library.library import Library
     from vbdesk.outbox.library.settings import SendRule
     from vbdesk.outbox.library.states import Fix, OutboxState

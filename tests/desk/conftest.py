@@ -22,17 +22,16 @@ from vbdesk.capture.microphone import FileMicrophone, MicrophoneError
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.client.local_service import Credentials, Encryption, Endpoint
-from vbdesk.desk import theme
-from vbdesk.desk.app import Desk
-from vbdesk.desk.navigation import Navigator
-from vbdesk.desk.outside import Outside
-from vbdesk.desk.shipped_files import load_shipped_files
+from vbdesk.desk.ports import Outside
+from vbdesk.desk.shell.app import Desk
+from vbdesk.desk.shell.shipped_files import load_shipped_files
+from vbdesk.desk.shell.workspace import Workspace, open_budget, open_library
 from vbdesk.desk.tasks import TaskOwner
-from vbdesk.desk.theme import Scheme, Theme
-from vbdesk.desk.workspace import Workspace, open_budget, open_library
-from vbdesk.outbox.courier.network import ManualNetwork
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.outbox.sync.network import ManualNetwork
 
 sys.path.append(str(Path(__file__).parent))
 
@@ -93,7 +92,7 @@ def qtbot(qapp, request):
 def look(qapp):
     """Light colours at 100 % text; and after the test, no thread and no running timer."""
     before = set(threading.enumerate())
-    theme.install(Theme(Scheme.LIGHT, 1.0))
+    Theme(Scheme.LIGHT, 1.0).install()
     load_shipped_files()
     yield
     deadline = time.monotonic() + HANGS_S

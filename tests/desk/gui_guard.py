@@ -28,7 +28,7 @@ from vbdesk.capture.devices import PortAudioLister
 from vbdesk.capture.microphone import FileMicrophone, FileSession, PortAudioMicrophone, PortAudioSession
 from vbdesk.capture.playback import PortAudioPlayer, SilentPlayer
 from vbdesk.client.local_service import LocalService
-from vbdesk.outbox.profiles.sealed_vault import SealedVault
+from vbdesk.outbox.profiles.encrypted_vault import SealedVault
 from vbdesk.outbox.profiles.service_key import ServiceKeyStore
 from vbdesk.outbox.profiles.vault import KeyringVault, MemoryVault
 
@@ -72,9 +72,9 @@ ALLOWED = {
     ("threading.py", "start"): "waits until the new thread runs, which needs no device",
     ("feature.py", "feature_imported"): "a part of an import: PySide looks at the source of every module",
     ("desk/tasks.py", "join"): "called when the work of the task has ended and only the end of its thread is left",
-    ("desk/shipped_files.py", "load_shipped_files"): "called before the window is made",
-    ("desk/app.py", "_known"): "asks the vault of the session, which is in memory",
-    ("desk/app.py", "_close_at_the_end"): "the desk ends; nobody uses its window any more",
+    ("desk/shell/shipped_files.py", "load_shipped_files"): "called before the window is made",
+    ("desk/shell/app.py", "_known"): "asks the vault of the session, which is in memory",
+    ("desk/shell/app.py", "_close_at_the_end"): "the desk ends; nobody uses its window any more",
 }
 """Calls that may be made on the GUI thread: file and function of a frame on the stack, and why."""
 IMPORTING = "<frozen importlib"  # a page is imported when it is first opened; Python reads its files once

@@ -7,10 +7,9 @@ import pytest
 from PySide6.QtGui import QColor
 
 from vbdesk.contract.levels import Level
-from vbdesk.desk import theme
-from vbdesk.desk.theme import Scheme, Theme, contrast, mixed
-from vbdesk.desk.tokens import DARK, DARK_LEVELS, LIGHT, LIGHT_LEVELS
-from vbdesk.desk.widgets.heat import glyph_colour
+from vbdesk.desk.ui.heat_map import glyph_colour
+from vbdesk.desk.ui.theme import Scheme, Theme, app_theme, contrast, mixed
+from vbdesk.desk.ui.tokens import DARK, DARK_LEVELS, LIGHT, LIGHT_LEVELS
 
 # Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE
 # Transactions on Visualization and Computer Graphics 15(6), 2009, table 1, severity 1.0; for linear RGB.
@@ -24,7 +23,7 @@ _TO_XYZ = np.array(((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193,
 _WHITE = _TO_XYZ.sum(axis=1)
 
 TEXT, SHAPE = 4.5, 3.0  # WCAG 2.2, success criteria 1.4.3 and 1.4.11
-SURFACES = ("bg", "rail", "surface", "surface2", "sunken", "accenttint")
+SURFACES = ("bg", "sidebar", "surface", "surface2", "sunken", "accenttint")
 TINTS = ("oktint", "warntint", "failtint")
 SCHEMES = pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
 LEVELS = pytest.mark.parametrize(
@@ -103,9 +102,11 @@ def test_words_of_levels_can_be_read_and_their_shapes_be_seen(levels, colours):
 
 @pytest.mark.parametrize("scheme", [Scheme.LIGHT, Scheme.DARK])
 def test_shapes_and_figures_can_be_seen_on_the_heat_colours(scheme):
-    theme.install(Theme(scheme, 1.0))
-    active = theme.active()
-    glyphs = [(level, "heat", contrast(glyph_colour(level).name(), active.level(level).heat)) for level in Level]
+    Theme(scheme, 1.0).install()
+    active = app_theme()
+    glyphs = [
+        (level, "heat", contrast(glyph_colour(app_theme(), level).name(), active.level(level).heat)) for level in Level
+    ]
     assert not below(SHAPE, glyphs)
     figures = [(level, found) for level, _, found in glyphs if level in (Level.MODERATE, Level.ELEVATED)]
     figures += [

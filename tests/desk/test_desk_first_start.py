@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from vbdesk.desk.pages.first_start import FirstStartPage
-from vbdesk.desk.setup import Setup
-from vbdesk.desk.viewmodels.first_start import FirstStartViewModel
+from vbdesk.desk.first_start.page import FirstStartPage
+from vbdesk.desk.first_start.profile_creation import Setup
+from vbdesk.desk.first_start.view_model import FirstStartViewModel
 from vbdesk.outbox.profiles.profiles import ProfileStore
 from vbdesk.outbox.profiles.vault import VaultLocked, VaultMissing
 

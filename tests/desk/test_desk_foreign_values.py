@@ -11,23 +11,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vbdesk.cli.output import local_time, number
-from vbdesk.contract.timestamps import at_seconds, bounded, format_timestamp, in_zone, local_minute
-from vbdesk.desk.pages.record_check import _when
-from vbdesk.desk.plots.cursor_words import _moment_words
-from vbdesk.desk.plots.time_axis import read_words, ticks, zone_words
-from vbdesk.desk.plots.trajectory_data import _signed
-from vbdesk.desk.viewmodels.cohort_reading import age_in_days
-from vbdesk.desk.viewmodels.comparison import _amount
-from vbdesk.desk.viewmodels.record_setup import _day
-from vbdesk.desk.viewmodels.result_reading import moment_of, title_of
-from vbdesk.desk.viewmodels.result_rows import with_unit
-from vbdesk.desk.viewmodels.review import _figures, _is_good
-from vbdesk.desk.viewmodels.subject_reading import age_words as read_age_words
-from vbdesk.desk.viewmodels.time_words import age_words, clock_words, day_and_time, megabytes, rate_words
-from vbdesk.outbox.courier.forecast import about
+from vbdesk.contract.timestamps import bounded, format_timestamp, from_unix_seconds, in_zone, local_minute
+from vbdesk.desk.charts.cursor_text import _moment_words
+from vbdesk.desk.charts.time_axis import read_words, ticks, zone_words
+from vbdesk.desk.charts.trajectory_data import _signed
+from vbdesk.desk.cohort.cohort_rows import age_in_days
+from vbdesk.desk.compare.comparison import _amount
+from vbdesk.desk.models.result_rows import with_unit
+from vbdesk.desk.models.result_text import moment_of, title_of
+from vbdesk.desk.record.check_text import _figures, _is_good
+from vbdesk.desk.record.check_view import _when
+from vbdesk.desk.record.setup_model import _day
+from vbdesk.desk.subject.trajectory_text import age_words as read_age_words
+from vbdesk.desk.ui.time_text import age_words, clock_words, day_and_time, megabytes, rate_words
 from vbdesk.outbox.library.recording_time import TimeDoubt, doubt_sentence
-from vbdesk.report import words as report_words
-from vbdesk.report.pdf.details import _figure_words, _rounded
+from vbdesk.outbox.sync.forecast import about
+from vbdesk.report import time_format
+from vbdesk.report.pdf.details import _format_figure, _rounded
 from vbdesk.report.trajectory_chart import _span, _ticks
 
 NOW = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
@@ -54,9 +54,9 @@ OF_MOMENTS = {
     "read_words": lambda moment: read_words(moment, NOW),
     "doubt_sentence": lambda moment: doubt_sentence(moment, TimeDoubt(suggested=NOW)),
     "doubt between": lambda moment: doubt_sentence(NOW, TimeDoubt(after=moment, before=moment)),
-    "report moment": lambda moment: report_words.moment_words(moment, UTC),
-    "report short": lambda moment: report_words.short_moment(moment, timezone(timedelta(hours=14))),
-    "report zone": lambda moment: report_words.zone_words(moment, timezone(timedelta(hours=-12))),
+    "report moment": lambda moment: time_format.format_moment(moment, UTC),
+    "report short": lambda moment: time_format.format_short_moment(moment, timezone(timedelta(hours=14))),
+    "report zone": lambda moment: time_format.format_utc_offset(moment, timezone(timedelta(hours=-12))),
 }
 OF_AMOUNTS = {
     "number": number,
@@ -66,8 +66,8 @@ OF_AMOUNTS = {
     "clock_words": clock_words,
     "rate_words": rate_words,
     "about": about,
-    "report length": report_words.duration_words,
-    "report figure": lambda amount: _figure_words(amount, ".2f"),
+    "report length": time_format.format_duration,
+    "report figure": lambda amount: _format_figure(amount, ".2f"),
     "report rounded": _rounded,
     "axis zone": zone_words,
     "cursor": _moment_words,
@@ -114,7 +114,7 @@ def test_any_size_has_words(sent, total):
 
 @given(st.floats())
 def test_any_number_of_seconds_is_a_moment(seconds):
-    assert at_seconds(seconds).tzinfo is UTC
+    assert from_unix_seconds(seconds).tzinfo is UTC
 
 
 @given(AMOUNTS)

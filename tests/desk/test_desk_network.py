@@ -3,8 +3,8 @@
 import pytest
 from PySide6.QtNetwork import QNetworkInformation
 
-from vbdesk.desk.network import SystemNetwork, state_of
-from vbdesk.outbox.courier.network import NetworkState
+from vbdesk.desk.system_network import SystemNetwork, state_of
+from vbdesk.outbox.sync.network import NetworkState
 
 Feature, Reach = QNetworkInformation.Feature, QNetworkInformation.Reachability
 

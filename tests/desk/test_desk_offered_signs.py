@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from vbdesk.contract.catalog import STANDALONE_SIGNS, Sign
-from vbdesk.desk.viewmodels.offered_signs import OfferedSignsViewModel
-from vbdesk.outbox.courier.reach import CourierStatus
+from vbdesk.desk.shell.view_models import offered_signs_view_model
+from vbdesk.outbox.sync.connectivity import CourierStatus
 
 OWN = Sign(name="slow-speech", label="Slow Speech")
 STRESS = Sign(name="stress", label="Stress")
@@ -30,12 +30,12 @@ def network(network):
 
 def say(workspace, *, connected: bool) -> None:
     """What the courier says of the way to the service."""
-    workspace.status = replace(CourierStatus(None, "", None, None), connected=connected)
-    workspace.status_changed.emit(workspace.status)
+    workspace.sync.status = replace(CourierStatus(None, "", None, None), connected=connected)
+    workspace.sync.status_changed.emit(workspace.sync.status)
 
 
 def test_the_list_comes_from_the_service_once_it_answers(workspace, network, qtbot):
-    offered = OfferedSignsViewModel(workspace)
+    offered = offered_signs_view_model(workspace)
     offered.start()
     assert [sign.name for sign in offered.signs] == list(STANDALONE_SIGNS)
     with qtbot.waitSignal(offered.signs_changed) as told:
@@ -47,19 +47,19 @@ def test_the_list_comes_from_the_service_once_it_answers(workspace, network, qtb
 
 
 def test_offline_the_last_list_is_offered(workspace, network, qtbot):
-    first = OfferedSignsViewModel(workspace)
+    first = offered_signs_view_model(workspace)
     with qtbot.waitSignal(first.signs_changed):
         say(workspace, connected=True)
     network.up = False
     say(workspace, connected=False)
-    second = OfferedSignsViewModel(workspace)
+    second = offered_signs_view_model(workspace)
     with qtbot.waitSignal(second.signs_changed):
         second.start()
     assert second.signs == (STRESS, OWN)
 
 
 def test_a_service_that_fails_to_answer_is_asked_again_when_it_is_back(workspace, network, qtbot):
-    offered = OfferedSignsViewModel(workspace)
+    offered = offered_signs_view_model(workspace)
     network.up = False
     say(workspace, connected=True)
     qtbot.waitUntil(lambda: not workspace.tasks.busy)

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import numpy as np
 
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.capture.microphone import FileMicrophone
-from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
-from vbdesk.desk.setup import ServiceAddress, Setup
-from vbdesk.desk.workspace import open_library
+from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
+from vbdesk.desk.shell.workspace import open_library
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.opening import HeldLibrary
 from vbdesk.outbox.library.states import OutboxState

@@ -8,16 +8,16 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
 from vbdesk.client.local_service import Encryption
-from vbdesk.desk.local_service import LocalServiceKeeper
-from vbdesk.desk.pages.first_start import FirstStartPage
-from vbdesk.desk.pages.record_page import RecordPage
-from vbdesk.desk.pages.unlock import RecoveryOfferPage, UnlockPage
-from vbdesk.desk.service_keys import ServiceKeys
-from vbdesk.desk.setup import ServiceAddress, Setup
-from vbdesk.desk.viewmodels import frame
+from vbdesk.desk.first_start.page import FirstStartPage
+from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
+from vbdesk.desk.models.service_keys import ServiceKeys
+from vbdesk.desk.record.page import RecordPage
+from vbdesk.desk.shell import window_status
+from vbdesk.desk.shell.local_service import LocalServiceProcess
+from vbdesk.desk.unlock.pages import RecoveryOfferPage, UnlockPage
+from vbdesk.outbox.profiles.encrypted_vault import UnlockableVault
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
 from vbdesk.outbox.profiles.recovery_key import key_of_recovery, recovery_key_of
-from vbdesk.outbox.profiles.sealed_vault import UnlockableVault
 from vbdesk.outbox.profiles.service_key import KEY_FILE, ServiceKeyStore
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultMissing
 
@@ -70,7 +70,7 @@ def test_the_recovery_key_is_offered_once_and_is_the_key_of_the_service(qtbot, o
     desk = open_desk(outside)
     shows(qtbot, desk, FirstStartPage).this_computer.click()
     offer = shows(qtbot, desk, RecoveryOfferPage)
-    assert not desk.window.rail.isVisible()
+    assert not desk.window.sidebar.isVisible()
     assert len(offer._model.groups) == 8
     qtbot.waitUntil(lambda: keys == [key_of_recovery(offer._model.recovery_key)])
     offer.done.click()
@@ -281,7 +281,7 @@ def test_no_page_and_no_sentence_shows_a_key_in_a_file_or_log(qtbot, open_desk, 
 def test_the_status_bar_says_encrypted_only_when_the_service_says_complete(
     qtbot, open_desk, outside, local_service, monkeypatch
 ):
-    monkeypatch.setattr("vbdesk.desk.local_service._ENCRYPTING_MS", 20)
+    monkeypatch.setattr("vbdesk.desk.shell.local_service._ENCRYPTING_MS", 20)
     local_service.state = Encryption.UNKNOWN
     Setup(outside).make_local()
     ServiceKeys(outside).recovery_was_offered()
@@ -303,16 +303,16 @@ def test_the_status_bar_says_encrypted_only_when_the_service_says_complete(
 def test_a_service_that_does_not_encrypt_is_plainly_said_so():
     local = Profile("p", "This computer", "local", None, "acc")
     elsewhere = replace(local, kind="service", base_url="https://voice.example")
-    words = {state: frame.encrypted_words(local, state)[0] for state in Encryption}
-    icons = {state: frame.encrypted_words(local, state)[1] for state in Encryption}
+    words = {state: window_status.encrypted_words(local, state)[0] for state in Encryption}
+    icons = {state: window_status.encrypted_words(local, state)[1] for state in Encryption}
     assert words[Encryption.OFF] == "The service on this computer keeps recordings without encryption."
     assert [state for state in Encryption if "encrypted" in words[state].lower()] == [Encryption.COMPLETE]
     assert [state for state in Encryption if icons[state] == "lock"] == [Encryption.COMPLETE]
-    assert frame.encrypted_words(elsewhere, None) == ("Recordings encrypted on this computer", "lock")
+    assert window_status.encrypted_words(elsewhere, None) == ("Recordings encrypted on this computer", "lock")
 
 
 def test_a_service_whose_data_is_all_encrypted_is_asked_no_more(qtbot, tasks, local_service, monkeypatch):
-    monkeypatch.setattr("vbdesk.desk.local_service._ENCRYPTING_MS", 10)
+    monkeypatch.setattr("vbdesk.desk.shell.local_service._ENCRYPTING_MS", 10)
     asked = []
     states = [Encryption.UNDER_WAY, Encryption.UNDER_WAY, Encryption.COMPLETE]
 
@@ -321,7 +321,7 @@ def test_a_service_whose_data_is_all_encrypted_is_asked_no_more(qtbot, tasks, lo
         return asked[-1]
 
     monkeypatch.setattr(local_service, "encryption", encryption)
-    keeper = LocalServiceKeeper(local_service, tasks)
+    keeper = LocalServiceProcess(local_service, tasks)
     told = []
     keeper.encryption_changed.connect(told.append)
     keeper.start()

@@ -8,10 +8,9 @@ from PySide6.QtGui import QColor, QFontInfo, QPalette
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
 
 import vbdesk.desk
-from vbdesk.desk import theme
-from vbdesk.desk.icons import pixmap
-from vbdesk.desk.theme import Role, Scheme, Theme, contrast
-from vbdesk.desk.tokens import DARK, SPACING, TYPE_SCALE, WITHIN_A_CONTROL
+from vbdesk.desk.ui.icons import pixmap
+from vbdesk.desk.ui.theme import Role, Scheme, Theme, app_theme, contrast
+from vbdesk.desk.ui.tokens import DARK, SPACING, TYPE_SCALE, WITHIN_A_CONTROL
 from vbdesk.resource_files import resource
 
 
@@ -44,7 +43,7 @@ def test_no_text_is_smaller_than_a_caption_of_twelve_pixels():
 
 
 def test_inter_comes_with_the_program_and_has_tabular_figures():
-    font = theme.active().font(Role.BODY)
+    font = app_theme().font(Role.BODY)
     assert QFontInfo(font).family() == "Inter"
     assert font.isFeatureSet(font.Tag("tnum"))
 
@@ -56,7 +55,7 @@ def test_text_grows_with_the_system():
 
 
 def test_setting_the_scheme_repaints_everything(qtbot):
-    active = theme.active()
+    active = app_theme()
     with qtbot.waitSignal(active.changed):
         active.set_scheme(Scheme.DARK)
     assert active.colours is DARK
@@ -74,7 +73,7 @@ def test_every_icon_draws_something_in_the_colour_asked_for():
 
 
 def test_text_size_can_be_set_at_once_and_given_back_to_the_system(qtbot):
-    active = theme.active()
+    active = app_theme()
     with qtbot.waitSignals([active.resized, active.changed]):
         active.set_text_size(1.5)
     assert active.font(Role.BODY).pixelSize() == 21
@@ -90,10 +89,10 @@ def test_text_size_can_be_set_at_once_and_given_back_to_the_system(qtbot):
 @pytest.mark.parametrize("scheme", [Scheme.LIGHT, Scheme.DARK])
 @pytest.mark.parametrize("kind", [QLineEdit, QPlainTextEdit])
 def test_what_a_field_asks_for_can_be_read_before_anything_is_typed(qtbot, scheme, kind):
-    theme.install(Theme(scheme, 1.0))
+    Theme(scheme, 1.0).install()
     field = kind()
     qtbot.addWidget(field)
     field.show()
     ink = field.palette().color(QPalette.ColorRole.PlaceholderText)
     assert ink.alpha() == 255
-    assert ink.name().upper() == theme.active().colours.text3
+    assert ink.name().upper() == app_theme().colours.text3

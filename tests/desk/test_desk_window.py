@@ -2,15 +2,15 @@
 
 import pytest
 
-from vbdesk.desk import theme
-from vbdesk.desk.local_service import LocalServiceKeeper
-from vbdesk.desk.pages.first_start import FirstStartPage
-from vbdesk.desk.pages.record_page import RecordPage
-from vbdesk.desk.pages.unlock import RecoveryOfferPage
-from vbdesk.desk.setup import ServiceAddress, Setup
-from vbdesk.desk.viewmodels import frame
-from vbdesk.outbox.courier.reach import CourierStatus, Reach
+from vbdesk.desk.first_start.page import FirstStartPage
+from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
+from vbdesk.desk.record.page import RecordPage
+from vbdesk.desk.shell import window_status
+from vbdesk.desk.shell.local_service import LocalServiceProcess
+from vbdesk.desk.ui.theme import app_theme
+from vbdesk.desk.unlock.pages import RecoveryOfferPage
 from vbdesk.outbox.library.states import Fix
+from vbdesk.outbox.sync.connectivity import CourierStatus, Reach
 
 
 def shows(qtbot, desk, kind):
@@ -21,11 +21,11 @@ def shows(qtbot, desk, kind):
 def test_the_first_start_leads_to_the_record_page(qtbot, open_desk, outside, local_service):
     desk = open_desk(outside)
     page = shows(qtbot, desk, FirstStartPage)
-    assert not desk.window.rail.isVisible()
+    assert not desk.window.sidebar.isVisible()
     page.this_computer.click()
     shows(qtbot, desk, RecoveryOfferPage).done.click()
     shows(qtbot, desk, RecordPage)
-    assert desk.window.rail.isVisible()
+    assert desk.window.sidebar.isVisible()
     assert "This computer" in desk.window.status.words()
     qtbot.waitUntil(lambda: "Connected" in desk.window.status.words())
     assert local_service.starts == 1
@@ -98,12 +98,12 @@ def test_a_narrow_window_keeps_icons_with_tooltips(qtbot, open_desk, outside):
     desk = open_desk(outside)
     shows(qtbot, desk, RecordPage)
     desk.window.resize(1024, 640)
-    qtbot.waitUntil(lambda: desk.window.rail.width() == 64)
-    assert desk.window.rail.entry("record").toolTip() == "Record"
+    qtbot.waitUntil(lambda: desk.window.sidebar.width() == 64)
+    assert desk.window.sidebar.entry("record").toolTip() == "Record"
 
 
 def test_a_local_service_that_ends_is_started_again(qtbot, tasks, local_service):
-    keeper = LocalServiceKeeper(local_service, tasks)
+    keeper = LocalServiceProcess(local_service, tasks)
     with qtbot.waitSignal(keeper.ready) as first:
         keeper.start()
     local_service.exit_status = 1
@@ -128,19 +128,19 @@ def test_a_local_service_that_ends_is_started_again(qtbot, tasks, local_service)
     ],
 )
 def test_the_connection_is_told_in_words(status, words):
-    assert frame.connection(status).words.startswith(words)
+    assert window_status.connection(status).words.startswith(words)
 
 
 def test_counts_are_told_in_words():
     words = ["", "1 recording on its way", "4 recordings on their way"]
-    assert [frame.moving_words(count) for count in (0, 1, 4)] == words
+    assert [window_status.moving_words(count) for count in (0, 1, 4)] == words
     waiting = ["", "1 recording waits", "4 recordings wait"]
-    assert [frame.moving_words(count, standing=True) for count in (0, 1, 4)] == waiting
+    assert [window_status.moving_words(count, standing=True) for count in (0, 1, 4)] == waiting
 
 
 def test_every_way_in_which_a_service_is_out_of_reach_has_its_words():
     cut = [reach for reach in Reach if reach not in (Reach.UNKNOWN, Reach.CONNECTED)]
-    words = {frame.connection(CourierStatus(False, "", None, None, reach)).words for reach in cut}
+    words = {window_status.connection(CourierStatus(False, "", None, None, reach)).words for reach in cut}
     assert len(words) == len(cut)
 
 
@@ -148,9 +148,9 @@ def test_pressing_an_entry_of_the_rail_opens_its_page(qtbot, open_desk, outside)
     Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
     desk = open_desk(outside)
     shows(qtbot, desk, RecordPage)
-    desk.window.rail.entry("outbox").click()
+    desk.window.sidebar.entry("outbox").click()
     assert not isinstance(desk.window.page(), RecordPage)
-    desk.window.rail.entry("record").click()
+    desk.window.sidebar.entry("record").click()
     assert isinstance(desk.window.page(), RecordPage)
 
 
@@ -163,7 +163,7 @@ def test_another_text_size_builds_pages_anew_and_leaves_the_open_one_and_record(
     for key in ("record", "subjects", "account"):
         desk.window.open_page(key)
         pages[key] = desk.window.page()
-    theme.active().set_text_size(1.5)
+    app_theme().set_text_size(1.5)
     assert desk.window.page() is pages["account"]
     desk.window.open_page("subjects")
     assert desk.window.page() is not pages["subjects"]

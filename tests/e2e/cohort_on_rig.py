@@ -19,19 +19,18 @@ from pathlib import Path
 
 from desktop import Desktop
 
-from vbdesk.cli.places import places
+from vbdesk.cli.paths import places
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.limits import Plan
-from vbdesk.desk.outside import Outside
-from vbdesk.desk.setup import ServiceAddress, Setup
-from vbdesk.desk.viewmodels.cohort_books import KEPT_COHORT
-from vbdesk.desk.viewmodels.cohort_summary import SignState, SubjectSummary, to_json
-from vbdesk.desk.viewmodels.subject_list import AtService, KeptList, merged
-from vbdesk.desk.viewmodels.subjects import KEPT_AS
+from vbdesk.desk.cohort.cohort_cache import KEPT_COHORT
+from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, to_json
+from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
+from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList, merged
+from vbdesk.desk.ports import Outside
 from vbdesk.outbox.library.items import TakeMetadata, Target, write_result
-from vbdesk.outbox.library.kept_reads import KeptReads
 from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.response_cache import KeptReads
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 from vbdesk.outbox.profiles.profiles import ProfileStore

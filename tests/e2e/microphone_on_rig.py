@@ -19,13 +19,13 @@ import soundfile as sf
 from desktop import until
 from scipy.signal import correlate, resample_poly
 
+from vbdesk.capture.crash_recovery import unfinished_takes
 from vbdesk.capture.device_choice import Choice
 from vbdesk.capture.devices import Device, DeviceWatch, PortAudioLister
+from vbdesk.capture.encrypted_take import read_take
 from vbdesk.capture.microphone import MicrophoneError, PortAudioMicrophone
 from vbdesk.capture.monitor import Monitor
 from vbdesk.capture.recorder import Recorder, Take
-from vbdesk.capture.rescue import unfinished_takes
-from vbdesk.capture.sealed import read_take
 
 KEY = bytes(range(32))
 RATE = 48_000

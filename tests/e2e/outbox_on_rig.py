@@ -13,9 +13,9 @@ from pathlib import Path
 
 from desktop import Desktop, until
 
-from vbdesk.cli.places import places
-from vbdesk.desk.outside import Outside
-from vbdesk.desk.setup import ServiceAddress, Setup
+from vbdesk.cli.paths import places
+from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
+from vbdesk.desk.ports import Outside
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.opening import HeldLibrary
 from vbdesk.outbox.library.states import Fix, OutboxState

@@ -18,13 +18,13 @@ from pathlib import Path
 from cohort_on_rig import ANSWERS, Service
 from desktop import Desktop
 
-from vbdesk.cli.places import places
+from vbdesk.cli.paths import places
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.limits import Plan
-from vbdesk.desk.outside import Outside
-from vbdesk.desk.preferences import PreferenceStore
-from vbdesk.desk.setup import ServiceAddress, Setup
-from vbdesk.desk.theme import Scheme
+from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
+from vbdesk.desk.models.preferences import PreferenceStore
+from vbdesk.desk.ports import Outside
+from vbdesk.desk.ui.theme import Scheme
 from vbdesk.outbox.library.items import TakeMetadata, Target, write_result
 from vbdesk.outbox.library.opening import HeldLibrary
 from vbdesk.outbox.library.states import OutboxState

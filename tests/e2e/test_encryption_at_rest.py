@@ -17,20 +17,20 @@ import numpy as np
 import pytest
 import soundfile as sf
 
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.client.errors import NotFound
 from vbdesk.client.local_service import Encryption, LocalService, LocalServiceFailed, erase_recordings, make_account
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.courier.courier import Courier
-from vbdesk.outbox.courier.upload import upload_of
-from vbdesk.outbox.library.erasures import Erase
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.pending_erasures import Erase
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.profiles.recovery_key import recovery_key_of
 from vbdesk.outbox.profiles.service_key import KEY_FILE, RecoveryKeyWrong, ServiceKeyMissing, ServiceKeyStore
 from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.outbox.sync.sync_worker import Courier
+from vbdesk.outbox.sync.upload import upload_of
 from vbdesk.service.encryption.file_format import HEADER_BYTES, MAGIC
 
 pytestmark = [pytest.mark.e2e, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]

@@ -16,15 +16,15 @@ sys.path.append(str(Path(__file__).parents[1] / "outbox"))
 
 from processes import Street, Tally, play
 
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.client.local_service import LocalService, make_account
 from vbdesk.contract.limits import Plan
 from vbdesk.contract.results import LongitudinalSignal
-from vbdesk.outbox.courier.courier import Courier
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.sync.sync_worker import Courier
 
 KEY = bytes(range(32))
 MONDAY = datetime(2026, 3, 2, 9, 0, 12, 345678, tzinfo=UTC)

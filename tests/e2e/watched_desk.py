@@ -15,7 +15,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Slot
 from PySide6.QtWidgets import QApplication
 
-from vbdesk.desk.main_window import MainWindow
+from vbdesk.desk.shell.main_window import MainWindow
 
 sys.path.append(str(Path(__file__).parents[1] / "desk"))
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))

@@ -1,4 +1,4 @@
-"""Small histories for the tests of this room."""
+"""Small histories for the tests of the longitudinal method."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta

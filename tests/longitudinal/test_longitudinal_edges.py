@@ -1,4 +1,4 @@
-"""What happens at the edges of a history."""
+"""Edge cases of a history."""
 
 import math
 import random
@@ -15,8 +15,8 @@ from vbdesk.longitudinal import (
     CohortReference,
     cohort_reference,
     cohort_values,
+    job_estimates,
     job_fields,
-    job_standings,
     snapshot,
     trajectory,
     unconfirmed_changes,
@@ -149,7 +149,7 @@ def test_a_slow_sign_waits_for_a_second_timepoint(histories):
     limit_crossed = next(k for k, point in enumerate(points) if point.z_sustained >= 3.1 - 0.35 * math.log(3))
     assert not points[limit_crossed].anomaly
     assert points[limit_crossed + 1].anomaly
-    waiting = [entry.job_id for entry in history if unconfirmed_changes(job_standings(history, entry.job_id))]
+    waiting = [entry.job_id for entry in history if unconfirmed_changes(job_estimates(history, entry.job_id))]
     assert waiting == [history[limit_crossed].job_id]
 
 
@@ -243,7 +243,7 @@ def test_of_a_thousand_and_one_recordings_the_oldest_is_out(histories):
 
 
 def test_models_of_a_group_may_differ_from_job_to_job(histories):
-    """A sign is followed through the jobs that have it, as if the others were not there."""
+    """A sign is filtered over the jobs that have it; other jobs have no effect."""
     models = [("stress", "fatigue"), ("stress", "mood-disruption"), ("fatigue",)]
     history = [histories.entry(k, 3.0 * k, dict.fromkeys(models[k % 3], 0.2 + 0.05 * (k % 4))) for k in range(12)]
     for name in ("stress", "fatigue", "mood-disruption"):
@@ -254,11 +254,11 @@ def test_models_of_a_group_may_differ_from_job_to_job(histories):
 
 @pytest.fixture
 def first_seen(histories):
-    """A slow sign's history up to the recording that is the first to show its change, at 22:59 UTC."""
+    """A slow sign's history up to the first recording that shows its change, at 22:59 UTC."""
     late = (histories.start.replace(hour=22, minute=59) - histories.start) / timedelta(days=1)
     days, scores = [late + 3.0 * k for k in range(40)], [0.25] * 30 + [0.75] * 10
     history = histories.series(days, scores, sign="mood-disruption")
-    seen = next(k for k, entry in enumerate(history) if unconfirmed_changes(job_standings(history, entry.job_id)))
+    seen = next(k for k, entry in enumerate(history) if unconfirmed_changes(job_estimates(history, entry.job_id)))
     return history[: seen + 1]
 
 
@@ -271,7 +271,7 @@ def test_a_slow_change_is_confirmed_on_another_day_and_twelve_hours_later(histor
     again = [*first_seen, histories.entry(90, later, {"mood-disruption": 0.85})]
     fields = job_fields(again, "job-0090")["mood-disruption"]
     assert fields.anomaly is anomaly
-    assert bool(unconfirmed_changes(job_standings(again, "job-0090"))) is not anomaly
+    assert bool(unconfirmed_changes(job_estimates(again, "job-0090"))) is not anomaly
 
 
 @given(
@@ -303,7 +303,7 @@ def numbers(value):
             yield from numbers(item)
 
 
-def test_an_unknown_job_is_refused_with_a_sentence(histories):
+def test_an_unknown_job_is_refused(histories):
     with pytest.raises(ValueError, match="job-9999 is not in this history"):
         job_fields(histories.series([0], [0.3]), "job-9999")
 
@@ -313,13 +313,13 @@ def test_a_naive_capture_time_is_refused(histories):
         histories.entry(0, histories.start.replace(tzinfo=None), {"stress": 0.3})
 
 
-def test_an_unknown_sign_is_followed_as_slow(histories):
+def test_an_unknown_sign_is_slow(histories):
     assert (
         sign_of(read(histories, histories.series([0, 9], [0.3, 0.4], sign="own-sign")), "own-sign").time_scale == "slow"
     )
 
 
-def test_a_cohort_speaks_from_thirty_groups_on(histories):
+def test_a_cohort_needs_thirty_groups(histories):
     levels = [-1.0 + 0.02 * k for k in range(30)]
     assert cohort_reference(levels[:29]) is None
     assert cohort_reference([*levels[:29], None, math.nan]) is None
@@ -355,7 +355,7 @@ def test_population_z_needs_a_reference(histories):
         ("cohort", {"min_groups": 5}, "greater than or equal to 11"),
     ],
 )
-def test_parameters_that_contradict_themselves_are_refused(section, change, complaint):
+def test_inconsistent_parameters_are_refused(section, change, complaint):
     numbers_of_file = shipped_parameters().model_dump()
     numbers_of_file[section] |= change
     with pytest.raises(ValidationError, match=complaint):

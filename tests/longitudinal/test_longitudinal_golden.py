@@ -1,4 +1,4 @@
-"""The method against its oracle: twenty histories with expected values, and bits of formulas."""
+"""The method against its reference implementation: twenty histories, and single formulas."""
 
 import json
 from datetime import UTC, datetime
@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from vbdesk.longitudinal.case_file import read_case
-from vbdesk.longitudinal.case_report import case_report
 from vbdesk.longitudinal.cohort import CohortReference, cohort_reference
 from vbdesk.longitudinal.history import HistoryEntry
+from vbdesk.longitudinal.history_file import read_history_file
 from vbdesk.longitudinal.parameters import shipped_parameters
-from vbdesk.longitudinal.precision import variance_factors
 from vbdesk.longitudinal.scale import score_of, started_logit
+from vbdesk.longitudinal.unrounded_report import unrounded_report
+from vbdesk.longitudinal.variance_factors import quality_factors
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())
 CASES = pytest.mark.parametrize("case", GOLDEN["cases"], ids=[case["name"][:2] for case in GOLDEN["cases"]])
@@ -41,12 +41,12 @@ def assert_same(found: Any, expected: Any, place: str = "") -> None:
 
 
 @CASES
-def test_trajectory_and_job_fields_are_the_oracles(case: dict[str, Any]) -> None:
-    assert_same(case_report(read_case(json.dumps(case))), case["expected"])
+def test_trajectory_and_job_fields_equal_the_reference(case: dict[str, Any]) -> None:
+    assert_same(unrounded_report(read_history_file(json.dumps(case))), case["expected"])
 
 
 @pytest.mark.parametrize("case", GOLDEN["cohort"])
-def test_the_cohort_reference_is_the_oracles(case: dict[str, Any]) -> None:
+def test_the_cohort_reference_equals_the_reference(case: dict[str, Any]) -> None:
     shipped = None if case["shipped"] is None else CohortReference(**case["shipped"])
     reference = cohort_reference(case["values"], shipped)
     want = case["expected"]
@@ -59,14 +59,14 @@ def test_the_cohort_reference_is_the_oracles(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", GOLDEN["transform"])
-def test_the_scale_is_the_oracles(case: dict[str, float]) -> None:
+def test_the_scale_equals_the_reference(case: dict[str, float]) -> None:
     offset = shipped_parameters().scale.offset
     assert float(started_logit(case["score"], offset)) == close(case["y"])
     assert float(score_of(case["y"], offset)) == close(case["back"])
 
 
 @pytest.mark.parametrize("case", GOLDEN["quality"])
-def test_the_variance_factor_is_the_oracles(case: dict[str, Any]) -> None:
+def test_the_variance_factor_equals_the_reference(case: dict[str, Any]) -> None:
     recording = HistoryEntry(
         "j",
         datetime(2026, 1, 1, tzinfo=UTC),
@@ -78,4 +78,4 @@ def test_the_variance_factor_is_the_oracles(case: dict[str, Any]) -> None:
         None,
         {},
     )
-    assert variance_factors([recording], shipped_parameters().quality) == close([case["q"]])
+    assert quality_factors([recording], shipped_parameters().quality) == close([case["q"]])

@@ -1,4 +1,4 @@
-"""The method's page says what the shipped numbers are."""
+"""docs/method-longitudinal.md matches the shipped parameters and tables."""
 
 import re
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from vbdesk.cli.simulate import BEGIN, END
-from vbdesk.longitudinal.case_file import read_case
+from vbdesk.longitudinal.history_file import read_history_file
 from vbdesk.longitudinal.parameters import shipped_parameters
-from vbdesk.longitudinal.simulation.report import reference
-from vbdesk.longitudinal.simulation.run import all_settings
+from vbdesk.simulation.longitudinal.report import published_results
+from vbdesk.simulation.longitudinal.run import all_settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "method-longitudinal.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `([\w.]+)` \| (.+?) \| .+ \|$", re.MULTILINE)
@@ -23,7 +23,7 @@ def told(value):
 
 
 def shipped():
-    """Every number of the method as the page tells it."""
+    """Every parameter as the page shows it."""
     sections = shipped_parameters().model_dump(exclude={"method", "signs", "classes"})
     numbers = {f"{section}.{name}": told(value) for section, rule in sections.items() for name, value in rule.items()}
     classes = {name: shipped_parameters().classes[name].model_dump(exclude={"time_scale"}) for name in CLASSES}
@@ -33,7 +33,7 @@ def shipped():
     }
 
 
-def test_the_page_tells_every_number_of_the_method():
+def test_the_page_lists_every_parameter():
     table = PAGE.split("## Every number and why")[1].split("##")[0]
     assert dict(ROW.findall(table)) == shipped()
     assert shipped_parameters().method in PAGE
@@ -41,7 +41,7 @@ def test_the_page_tells_every_number_of_the_method():
 
 def test_the_page_shows_the_simulation_with_every_bar_held():
     tables = PAGE.split(BEGIN)[1].split(END)[0]
-    rows = sum(len(bar.classes) * len(bar.schedules) for bar in reference().bars)
+    rows = sum(len(bar.classes) * len(bar.schedules) for bar in published_results().bars)
     assert f"Of {rows} bars {rows} hold." in tables
     for setting in all_settings(CLASSES):
         assert re.search(rf"^\| {setting.sign_class} \| {setting.schedule} \| ", tables, re.MULTILINE)
@@ -54,6 +54,6 @@ def test_the_page_names_the_commands(name):
 
 def test_the_pages_example_is_a_history():
     example = PAGE.split("    {", 1)[1].split("## The idea")[0]
-    case = read_case("{" + example)
+    case = read_history_file("{" + example)
     assert [entry.job_id for entry in case.history] == ["a7"]
     assert case.history[0].signs["stress"].interval == (0.36, 0.48)

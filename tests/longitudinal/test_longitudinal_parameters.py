@@ -1,14 +1,14 @@
-"""Signs that the parameters do not name."""
+"""Signs that the parameters do not list."""
 
 import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from vbdesk.longitudinal import HistoryEntry, SignReading, cohort_values, job_standings, only_signs, trajectory
-from vbdesk.longitudinal.case_file import read_case
-from vbdesk.longitudinal.case_report import case_report, each_job_report
+from vbdesk.longitudinal import HistoryEntry, SignReading, cohort_values, job_estimates, select_signs, trajectory
+from vbdesk.longitudinal.history_file import read_history_file
 from vbdesk.longitudinal.parameters import shipped_parameters
+from vbdesk.longitudinal.unrounded_report import unrounded_fields_of_all_jobs, unrounded_report
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 NAMES = ("stress", "mood-disruption", "our-own")
@@ -26,10 +26,10 @@ HISTORY = [entry(day, score) for day, score in enumerate(SCORES)]
 
 
 @pytest.mark.parametrize(("time_scale", "like"), [("fast", "stress"), ("slow", "mood-disruption")])
-def test_a_sign_of_ones_own_is_followed_like_those_of_its_time_scale(time_scale, like):
+def test_an_own_sign_has_the_class_of_its_time_scale(time_scale, like):
     parameters = shipped_parameters().with_signs({"our-own": time_scale})
-    standings = job_standings(HISTORY, HISTORY[-1].job_id, parameters)
-    assert standings["our-own"] == standings[like]
+    estimates = job_estimates(HISTORY, HISTORY[-1].job_id, parameters)
+    assert estimates["our-own"] == estimates[like]
     read = trajectory("g", HISTORY, NOW, labels={}, parameters=parameters)
     ours, theirs = (next(sign for sign in read.signs if sign.name == name) for name in ("our-own", like))
     renamed = {"name": like, "label": theirs.label}
@@ -39,7 +39,7 @@ def test_a_sign_of_ones_own_is_followed_like_those_of_its_time_scale(time_scale,
     assert levels["our-own"] == levels[like]
 
 
-def test_a_history_in_a_file_may_say_how_soon_a_sign_changes():
+def test_a_history_file_may_set_time_scales():
     jobs = [
         {
             "job_id": e.job_id,
@@ -49,25 +49,25 @@ def test_a_history_in_a_file_may_say_how_soon_a_sign_changes():
         for e, score in zip(HISTORY, SCORES, strict=True)
     ]
     document = {"as_of": NOW.isoformat(), "jobs": jobs, "options": {"time_scales": {"our-own": "fast"}}}
-    case = read_case(json.dumps(document))
-    report = case_report(case)
+    case = read_history_file(json.dumps(document))
+    report = unrounded_report(case)
     for numbers in (
         report["trajectory"],
         report["job_fields"]["signs"],
-        each_job_report(case)["job_fields"][-1]["signs"],
+        unrounded_fields_of_all_jobs(case)["job_fields"][-1]["signs"],
     ):
         assert numbers["our-own"] == numbers["stress"] != numbers["mood-disruption"]
 
 
 def test_the_two_time_scales_differ():
-    standings = job_standings(HISTORY, HISTORY[-1].job_id)
-    assert standings["stress"] != standings["mood-disruption"]
+    estimates = job_estimates(HISTORY, HISTORY[-1].job_id)
+    assert estimates["stress"] != estimates["mood-disruption"]
 
 
 def test_a_sign_that_was_never_measured_shows_its_own_time_scale():
     parameters = shipped_parameters().with_signs({"other-own": "fast"})
     read = trajectory("g", HISTORY, NOW, labels={}, parameters=parameters)
-    assert only_signs(read, ["other-own"], parameters).signs[0].time_scale == "fast"
+    assert select_signs(read, ["other-own"], parameters).signs[0].time_scale == "fast"
 
 
 def test_a_sign_that_ships_keeps_its_class():

@@ -1,4 +1,4 @@
-"""What holds for every history: order, instants, scale, extremes, one wild reading."""
+"""Properties of every history: order, time, scale, extremes, outliers."""
 
 import math
 import random
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vbdesk.longitudinal import job_fields, trajectory
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
-from vbdesk.longitudinal.job_fields import job_standings
+from vbdesk.longitudinal.job_fields import job_estimates
 
 examples = settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 
@@ -21,7 +21,7 @@ SIGNS = ("stress", "mood-disruption")
 
 @st.composite
 def drawn(draw, histories, least=1, most=14):
-    """A history in order of arrival: gaps of nothing, hours and weeks; signs that come and go; any quality."""
+    """A history in order of arrival: gaps from zero to weeks, intermittent signs, any quality."""
     chance = random.Random(draw(st.integers(0, 2**32)))
     day, entries = 0.0, []
     for number in range(draw(st.integers(least, most))):
@@ -72,22 +72,22 @@ def test_only_what_was_recorded_before_a_job_is_in_its_fields(histories, data):
 
 @examples
 @given(data=st.data(), days=st.integers(-400, 400))
-def test_whole_days_later_nothing_else_is_different(histories, data, days):
+def test_shifting_all_times_by_whole_days_changes_nothing_else(histories, data, days):
     history = data.draw(drawn(histories))
     moved = [replace(entry, recorded_at=entry.recorded_at + timedelta(days=days)) for entry in history]
     for entry in history:
-        here, there = job_standings(history, entry.job_id), job_standings(moved, entry.job_id)
+        here, there = job_estimates(history, entry.job_id), job_estimates(moved, entry.job_id)
         assert here.keys() == there.keys()
-        for sign, standing in here.items():
-            if standing is not None:
-                assert there[sign].latest_score == pytest.approx(standing.latest_score, abs=1e-7)
-                assert there[sign].z_score == pytest.approx(standing.z_score, abs=1e-6)
-                assert there[sign].timepoints == standing.timepoints
+        for sign, estimate in here.items():
+            if estimate is not None:
+                assert there[sign].latest_score == pytest.approx(estimate.latest_score, abs=1e-7)
+                assert there[sign].z_score == pytest.approx(estimate.z_score, abs=1e-6)
+                assert there[sign].timepoints == estimate.timepoints
 
 
 @examples
 @given(data=st.data())
-def test_estimates_lie_within_their_intervals_and_all_within_the_scale(histories, data):
+def test_estimates_are_within_their_intervals_and_the_scale(histories, data):
     history = data.draw(drawn(histories, least=2))
     for sign in read(history, last_moment(history)).signs:
         for point in sign.series:
@@ -123,7 +123,7 @@ def test_a_higher_last_reading_never_lowers_the_estimates(histories, scores, rai
     days = [3.0 * k for k in range(len(scores))]
     lower = histories.series(days, scores, sign)
     higher = histories.series(days, [*scores[:-1], scores[-1] + raised], sign)
-    low, high = (job_standings(h, lower[-1].job_id)[sign] for h in (lower, higher))
+    low, high = (job_estimates(h, lower[-1].job_id)[sign] for h in (lower, higher))
     assert high.latest_score >= low.latest_score - 1e-12
     assert high.baseline_score >= low.baseline_score - 1e-12
 
@@ -132,7 +132,7 @@ def test_a_higher_last_reading_never_lowers_the_estimates(histories, scores, rai
 @given(
     score=st.floats(0, 1), n=st.integers(2, 40), gap=st.sampled_from([0.3, 1.0, 7.0, 30.0]), sign=st.sampled_from(SIGNS)
 )
-def test_a_person_who_always_reads_the_same_is_never_unusual(histories, score, n, gap, sign):
+def test_constant_readings_are_never_an_anomaly(histories, score, n, gap, sign):
     n = min(n, int(269 / gap))
     history = histories.series([gap * k for k in range(n)], [score] * n, sign)
     (found,) = read(history, last_moment(history)).signs
@@ -147,7 +147,7 @@ def test_a_person_who_always_reads_the_same_is_never_unusual(histories, score, n
     gap=st.sampled_from([1.0, 3.0, 7.0]),
     seed=st.integers(0, 50),
 )
-def test_one_wild_reading_is_no_anomaly_of_a_slow_sign_and_leaves_the_norm(histories, wild, at, gap, seed):
+def test_one_outlier_is_no_anomaly_of_a_slow_sign_and_keeps_the_norm(histories, wild, at, gap, seed):
     usual = np.clip(np.random.default_rng(seed).normal(0.3, 0.03, 30), 0, 1).tolist()
     calm = histories.series([gap * k for k in range(30)], usual, "mood-disruption")
     spoilt = histories.series([gap * k for k in range(30)], [*usual[:at], wild, *usual[at + 1 :]], "mood-disruption")
@@ -156,16 +156,16 @@ def test_one_wild_reading_is_no_anomaly_of_a_slow_sign_and_leaves_the_norm(histo
     assert with_it.baseline_score == pytest.approx(without.baseline_score, abs=0.06)
 
 
-def test_beyond_the_clip_a_reading_says_nothing_more(histories):
+def test_beyond_the_clip_a_reading_has_no_more_influence(histories):
     usual = [0.3] * 20
     ends = [histories.series(range(0, 63, 3), [*usual, last], "stress") for last in (0.9, 0.95, 1.0)]
-    latest = {job_standings(history, "job-0020")["stress"].latest_score for history in ends}
+    latest = {job_estimates(history, "job-0020")["stress"].latest_score for history in ends}
     assert max(latest) - min(latest) < 1e-12
 
 
 @examples
 @given(scores=st.lists(st.floats(0, 1), min_size=2, max_size=8), hours=st.floats(0, 8))
-def test_recordings_of_one_day_are_one_timepoint_however_many(histories, scores, hours):
+def test_all_recordings_of_a_day_are_one_timepoint(histories, scores, hours):
     """15:00 UTC plus up to eight hours: the same day."""
     history = [histories.entry(k, hours / 24 * k / len(scores), {"stress": score}) for k, score in enumerate(scores)]
     (sign,) = read(history, last_moment(history)).signs
@@ -194,12 +194,12 @@ def test_the_same_instant_twice_is_ordered_by_the_job_id(histories):
 
 @examples
 @given(voiced=st.floats(0, 100), clarity=st.floats(0, 100))
-def test_a_worse_recording_never_says_more(histories, voiced, clarity):
+def test_a_worse_recording_never_has_more_influence(histories, voiced, clarity):
     base = histories.series([0.0, 7.0, 14.0], [0.3, 0.3, 0.3])
 
     def moved(**quality):
         last = histories.entry(3, 21.0, {"stress": 0.5}, **quality)
-        return job_standings([*base, last], "job-0003")["stress"].latest_score
+        return job_estimates([*base, last], "job-0003")["stress"].latest_score
 
     here = moved(voice_percentage=voiced, audio_clarity=clarity)
     assert here <= moved(voice_percentage=100.0, audio_clarity=clarity) + 1e-12
@@ -209,15 +209,15 @@ def test_a_worse_recording_never_says_more(histories, voiced, clarity):
 
 @examples
 @given(width=st.floats(0, 1), score=st.floats(0, 1))
-def test_a_scores_own_interval_only_takes_weight_away(histories, width, score):
+def test_a_score_interval_only_reduces_the_weight(histories, width, score):
     base = histories.series([0.0, 7.0, 14.0], [0.3, 0.3, 0.3])
 
     def distance(interval):
         last = histories.entry(3, 21.0, {"stress": score})
         told: HistoryEntry = replace(last, signs={"stress": SignReading(score, "low", False, interval)})
-        return abs(job_standings([*base, told], "job-0003")["stress"].latest_score - before)
+        return abs(job_estimates([*base, told], "job-0003")["stress"].latest_score - before)
 
-    before = job_standings(base, "job-0002")["stress"].latest_score
+    before = job_estimates(base, "job-0002")["stress"].latest_score
     low, high = max(0.0, score - width / 2), min(1.0, score + width / 2)
     wider = (max(0.0, low - 0.1), min(1.0, high + 0.1))
     assert math.isfinite(distance((low, high)))
@@ -227,8 +227,8 @@ def test_a_scores_own_interval_only_takes_weight_away(histories, width, score):
 
 
 @pytest.mark.parametrize("interval", [(0.0, 0.0), (1.0, 1.0), (0.0, 1.0), (0.6, 0.4), (math.nan, 0.5)])
-def test_odd_intervals_do_no_harm(histories, interval):
+def test_odd_intervals_are_harmless(histories, interval):
     history = histories.series([0.0, 7.0], [0.0, 1.0])
     odd = [replace(e, signs={"stress": SignReading(e.signs["stress"].score, "low", False, interval)}) for e in history]
-    standing = job_standings(odd, "job-0001")["stress"]
-    assert 0.0 <= standing.latest_score <= 1.0
+    estimate = job_estimates(odd, "job-0001")["stress"]
+    assert 0.0 <= estimate.latest_score <= 1.0

@@ -82,7 +82,7 @@ def test_the_trajectory_survives_the_wire(read):
     assert TrajectoryRead.model_validate_json(read.model_dump_json()) == read
 
 
-def test_the_quick_way_to_json_is_the_checked_ways_to_the_letter(histories, raised):
+def test_the_fast_json_equals_the_validated_json(histories, raised):
     at = histories.start + timedelta(days=200.123)
     odd = histories.entry(90, 199.0, {"stress": math.nan, "fatigue": 1.5}, voice_percentage=None, audio_clarity=None)
     cohort = {"stress": snapshot(CohortReference(-1.0, 0.7, "account_cohort", 47), at)}
@@ -110,11 +110,11 @@ def test_the_newest_job_and_the_trajectory_agree(raised, read):
         assert getattr(fields, name) == getattr(sign, name)
 
 
-def test_the_cohort_is_told_in_tens(read):
+def test_the_number_of_groups_is_rounded_to_tens(read):
     assert read.signs[0].population_reference.n_groups == 40
 
 
-def test_the_running_envelope_is_told_apart(read):
+def test_the_running_response_is_recognised(read):
     running = TrajectoryRunning(group_id="subj-7", retry_after_seconds=2, done_job_count=57)
     assert json.loads(running.model_dump_json()) == {
         "status": "running",
@@ -152,7 +152,7 @@ def test_an_empty_group_reads_as_empty(histories):
     assert set(cohort.recommended_actions.values()) == {0}
 
 
-def test_jobs_that_are_still_to_come_are_counted(histories):
+def test_pending_jobs_are_counted(histories):
     history = [histories.entry(k, 1.0 * k, {}, status=status) for k, status in enumerate(["done", "queued", "running"])]
     result = trajectory("g", history, histories.start + timedelta(days=9), labels={})
     assert (result.done_job_count, result.pending_job_count) == (1, 2)
@@ -236,6 +236,6 @@ def test_weeks_run_across_the_turn_of_the_year(histories):
 @pytest.mark.parametrize(
     ("successes", "n", "expected"), [(22, 42, (0.3772, 0.6664)), (0, 10, (0.0, 0.2775)), (0, 0, None)]
 )
-def test_the_wilson_interval_is_the_textbooks(successes, n, expected):
+def test_the_wilson_interval_equals_the_textbook(successes, n, expected):
     interval = wilson_interval(successes, n)
     assert interval == (None if expected is None else pytest.approx(expected, abs=5e-5))

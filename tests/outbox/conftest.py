@@ -16,15 +16,15 @@ import pytest
 import soundfile as sf
 
 from vbdesk.capture.clock import ManualClock
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.client import Client, Credentials, RetryRule
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import REQUESTS_PER_WINDOW, Bucket, Plan
 from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
-from vbdesk.outbox.courier.courier import Courier
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.sync.sync_worker import Courier
 from vbdesk.service.limits.memory import MemoryRateWindows
 
 KEY = bytes(range(32))

@@ -13,8 +13,8 @@ import numpy as np
 import pyrage
 
 from vbdesk.contract.ids import new_id
-from vbdesk.outbox.bundles.bundle import Owner
 from vbdesk.outbox.bundles.bundle_errors import BundleError
+from vbdesk.outbox.bundles.bundle_export import Owner
 from vbdesk.outbox.bundles.bundle_import import import_bundle
 from vbdesk.outbox.library.states import OutboxState
 

@@ -29,12 +29,12 @@ from laptop_on_bad_network import KEY, MONDAY, BadNetwork, Fault, Laptop, Precis
 from service_books import samples_sha256
 from service_in_process import API, Clock, ServiceInProcess
 
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.client import Client, FileToSubmit, RetryRule, submit_files
 from vbdesk.client.errors import ClientError
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.bundles.bundle import Owner, export_bundle, settle, take_back
 from vbdesk.outbox.bundles.bundle_errors import BundleError
+from vbdesk.outbox.bundles.bundle_export import Owner, export_bundle, settle, take_back
 from vbdesk.outbox.bundles.bundle_import import import_bundle
 from vbdesk.outbox.bundles.bundle_keys import ForKey, public_key, secret_of
 from vbdesk.outbox.library.items import TakeMetadata, Target

@@ -19,12 +19,12 @@ import numpy as np
 from service_in_process import API, STORAGE, Clock, ServiceInProcess
 
 from vbdesk.capture.boot_clock import BootTime
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.client import Client, Credentials, RetryRule
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.courier.courier import Courier
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.sync.sync_worker import Courier
 
 KEY = bytes(range(32))
 RATE = 8000

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 
 from vbdesk.capture.boot_clock import BootTime
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.client import Client, Credentials, RetryRule
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.courier.courier import Courier
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.recording_time import service_time_json
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.sync.sync_worker import Courier
 
 KEY = bytes(range(32))
 NOON = datetime(2026, 3, 1, 12, 0, 30, tzinfo=UTC)

@@ -29,7 +29,7 @@ sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from served import Served
 
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.library import Library

@@ -105,7 +105,7 @@ class ServiceInProcess:
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._ending.set)
-        self._thread.join(10)
+        self._thread.join(60)
         self.books.close()
         close_context(self.context)
 

@@ -10,7 +10,16 @@ import pytest
 import soundfile as sf
 
 from vbdesk.contract.limits import MIN_DURATION_S
-from vbdesk.outbox.bundles.bundle import (
+from vbdesk.outbox.bundles.bundle_errors import (
+    BundleError,
+    BundleForeign,
+    BundleOutrun,
+    BundleStopped,
+    BundleUnfinished,
+    NoRoom,
+    NothingToHandOver,
+)
+from vbdesk.outbox.bundles.bundle_export import (
     PART,
     UNKNOWN,
     Owner,
@@ -22,25 +31,16 @@ from vbdesk.outbox.bundles.bundle import (
     still_handed_over,
     take_back,
 )
-from vbdesk.outbox.bundles.bundle_errors import (
-    BundleError,
-    BundleForeign,
-    BundleOutrun,
-    BundleStopped,
-    BundleUnfinished,
-    NoRoom,
-    NothingToHandOver,
-)
 from vbdesk.outbox.bundles.bundle_file import read_head
 from vbdesk.outbox.bundles.bundle_import import import_bundle
 from vbdesk.outbox.bundles.bundle_keys import ForKey, public_key, secret_of
-from vbdesk.outbox.courier.line import Line
 from vbdesk.outbox.library.audit import Deed
 from vbdesk.outbox.library.items import TakeMetadata, Target, metadata_of
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.outbox.sync.upload_queue import Line
 
 OWNER = Owner("https://voice.example", "acc-1")
 PROFILE = Profile("p1", "Office", "service", "https://voice.example", "acc-1")

@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vbdesk.outbox.bundles import passphrase_child
-from vbdesk.outbox.bundles.bundle import export_bundle
 from vbdesk.outbox.bundles.bundle_errors import BundleDamaged, BundleError, Malformed
+from vbdesk.outbox.bundles.bundle_export import export_bundle
 from vbdesk.outbox.bundles.bundle_import import import_bundle
 from vbdesk.outbox.bundles.bundle_keys import ForKey, unlock_identity
 from vbdesk.outbox.bundles.bundle_manifest import bounded_json
@@ -295,13 +295,13 @@ import resource, sys
 from pathlib import Path
 import vbdesk.outbox.bundles.bundle_import
 from vbdesk.outbox.bundles.manifest_parser import ManifestParser
-from vbdesk.outbox.intake import opened
-opened.MOST_FRAMES = 1 << 24
+from vbdesk.outbox.imports import imported_sound
+imported_sound.MOST_FRAMES = 1 << 24
 content = Path(sys.argv[2]).read_bytes()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
     if sys.argv[1] == "sound":
-        opened.decode_file(content)
+        imported_sound.decode_file(content)
     else:
         parser = ManifestParser()
         for start in range(0, len(content), 65536):
@@ -348,7 +348,7 @@ def test_a_file_that_decodes_to_more_than_fits_is_refused_within_a_bound(make, t
     content = make()
     assert len(content) < 1e6
     grown, error = grown_mb("sound", content, tmp_path)
-    assert error in ("AudioTooLong", "UnsupportedFormat")
+    assert error in ("RecordingTooLong", "UnsupportedAudio")
     assert grown < 128  # twice 32 MB, while the samples are put together
 
 

@@ -12,19 +12,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vbdesk.capture.clock import ManualClock
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.client import Client, Credentials, RetryRule
 from vbdesk.contract.limits import Plan
-from vbdesk.outbox.bundles.bundle import Owner, export_bundle, settle, take_back
 from vbdesk.outbox.bundles.bundle_errors import BundleError
+from vbdesk.outbox.bundles.bundle_export import Owner, export_bundle, settle, take_back
 from vbdesk.outbox.bundles.bundle_import import import_bundle
 from vbdesk.outbox.bundles.bundle_keys import ForKey, public_key, secret_of
-from vbdesk.outbox.courier.courier import Courier
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.outbox.sync.sync_worker import Courier
 
 MORNING = datetime(2026, 3, 1, 8, 30, 0, 123456, tzinfo=UTC)
 OWNER = Owner("http://service.test", "account")

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import soundfile as sf
 
-from vbdesk.capture.sealed import TakeAudio
-from vbdesk.outbox.intake.check import check_take
+from vbdesk.capture.encrypted_take import TakeAudio
+from vbdesk.outbox.imports.take_check import check_take
 from vbdesk.voice.decode import decode
-from vbdesk.voice.quality import assess
+from vbdesk.voice.quality import assess_quality
 
 SPEECH = Path(__file__).parents[1] / "data" / "speech_kathleen_20s.flac"
 
@@ -35,7 +35,7 @@ def test_good_speech_passes_every_row(spoken):
 
 
 def test_the_figures_are_the_services_own(spoken):
-    check, quality = check_take(spoken), assess(decode(SPEECH))
+    check, quality = check_take(spoken), assess_quality(decode(SPEECH))
     assert check.quality["audio_clarity"] == pytest.approx(quality.audio_clarity, abs=0.5)
     assert check.quality["voice_percentage"] == pytest.approx(quality.voice_percentage, abs=0.5)
     assert check.quality["issues"] == quality.issues

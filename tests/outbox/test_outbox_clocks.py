@@ -18,13 +18,13 @@ from laptop_with_clocks import KEY, NOON, ClockedLaptop, TrueTime
 
 from vbdesk.client import RequestBudget
 from vbdesk.contract.limits import Bucket, Plan
-from vbdesk.outbox.bundles.bundle import ready
-from vbdesk.outbox.courier.request_journal import StoredRequests
+from vbdesk.outbox.bundles.bundle_export import ready
 from vbdesk.outbox.library.audit import AuditReader
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.outbox.library.recording_time import ServiceTime, TimeDoubt, clock_words, doubt_sentence
 from vbdesk.outbox.library.states import Fix, OutboxState
+from vbdesk.outbox.sync.request_journal import StoredRequests
 
 YEAR, DAY, HOUR, MINUTE = timedelta(days=365), timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 DONE, ATTENTION, CHECKED = OutboxState.DONE, OutboxState.NEEDS_ATTENTION, OutboxState.CHECKED

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from vbdesk.capture.rescue import find_leftovers, look_at_leftovers, recover_parts
-from vbdesk.capture.salvage import salvage
-from vbdesk.capture.sealed import Damaged, SealedTakeWriter, read_take
+from vbdesk.capture.crash_recovery import find_leftovers, look_at_leftovers, recover_parts
+from vbdesk.capture.damaged_take import salvage
+from vbdesk.capture.encrypted_take import Damaged, SealedTakeWriter, read_take
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.library import Library
 

@@ -9,10 +9,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from vbdesk.capture.boot_clock import BootTime
-from vbdesk.capture.sealed import Damaged, SealedError
-from vbdesk.outbox.courier.line import Line
-from vbdesk.outbox.courier.request_journal import StoredRequests
-from vbdesk.outbox.library.examine import FAULTY, OLDER_COPY, ROWS_MISSING, SOUNDS_MISSING, UNKNOWN_FILES, _counted
+from vbdesk.capture.encrypted_take import Damaged, SealedError
+from vbdesk.outbox.library.integrity_check import (
+    FAULTY,
+    OLDER_COPY,
+    ROWS_MISSING,
+    SOUNDS_MISSING,
+    UNKNOWN_FILES,
+    _counted,
+)
 from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.outbox.library.recording_time import ServiceTime, TimeReference
@@ -20,6 +25,8 @@ from vbdesk.outbox.library.retention import SoundRetention
 from vbdesk.outbox.library.rows import DETAILS_CHANGED, RESULT_CHANGED, ROW_CHANGED
 from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
 from vbdesk.outbox.library.states import Fix, IllegalMove, OutboxState
+from vbdesk.outbox.sync.request_journal import StoredRequests
+from vbdesk.outbox.sync.upload_queue import Line
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 FILE = "library.sqlite"

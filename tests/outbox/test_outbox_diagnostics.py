@@ -18,14 +18,14 @@ from keyring.backend import KeyringBackend
 
 from vbdesk.capture.clock import ManualClock
 from vbdesk.capture.devices import Device
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.diagnostics.diagnostics import Health, diagnose, write_bundle
 from vbdesk.outbox.diagnostics.list_check import LIST_MISSING, STRUCTURE_DIFFERS
 from vbdesk.outbox.diagnostics.log_file import CRASH_NAME, LOG_NAME
 from vbdesk.outbox.library.audit import Deed, Part
-from vbdesk.outbox.library.examine import KEYRING_MARK_MISSING, MARK_MISSING, NOT_KNOWN, OLDER_COPY
+from vbdesk.outbox.library.integrity_check import KEYRING_MARK_MISSING, MARK_MISSING, NOT_KNOWN, OLDER_COPY
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.opening import HeldLibrary
 from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
@@ -186,7 +186,7 @@ def test_the_bundle_names_nobody_and_nothing_wherever_it_stands(world, tmp_path)
 def plant_markers_in_logs(world):
     (world.data_dir / "service").mkdir()
     (world.data_dir / LOG_NAME).write_text(
-        "2026-03-01T09:00:00Z ERROR vbdesk.outbox.courier.courier Something about marker-group [OSError x.py:1]\n"
+        "2026-03-01T09:00:00Z ERROR vbdesk.outbox.sync.sync_worker Something about marker-group [OSError x.py:1]\n"
         "a stray line of marker\n"
     )
     (world.data_dir / CRASH_NAME).write_text(
@@ -202,7 +202,7 @@ def test_of_the_logs_places_and_kinds_come_through(world):
     plant_markers_in_logs(world)
     facts = diagnose(world).facts
     assert facts["log"] == [
-        "2026-03-01T09:00:00Z ERROR vbdesk.outbox.courier.courier Something about … [OSError x.py:1]"
+        "2026-03-01T09:00:00Z ERROR vbdesk.outbox.sync.sync_worker Something about … [OSError x.py:1]"
     ]
     assert facts["crashes"] == ["Aborted", "x.py:7 run"]
     assert facts["service_log"] == {"ERROR vbdesk.service.jobs": 1}

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault, stopped_sentence, waiting_sentence
 from vbdesk.outbox.library.items import TakeMetadata, Target

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import soundfile as sf
 
-from vbdesk.capture.sealed import TakeAudio
-from vbdesk.outbox.courier.encode import BLOCK_FRAMES, encode_flac
-from vbdesk.outbox.courier.upload import upload_of
+from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.sync.flac_encoding import BLOCK_FRAMES, encode_flac
+from vbdesk.outbox.sync.upload import upload_of
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.outbox.library.audit import Deed
-from vbdesk.outbox.library.erasures import Erase, OwedErasure
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.pending_erasures import Erase, OwedErasure
 from vbdesk.outbox.library.retention import SoundRetention
 from vbdesk.outbox.library.settings import Retention, RetentionRule
 from vbdesk.outbox.library.states import OutboxState
@@ -73,7 +73,7 @@ def test_every_job_that_ever_spoke_for_a_deleted_recording_is_owed_until_it_is_c
         library.store.keep_trajectory("ward4-0172", b"with the reading of this recording")
     library.erasures.settle(owed)
     assert library.erasures.due() == []
-    assert library.trajectory("ward4-0172") is None
+    assert library.responses.trajectory("ward4-0172") is None
     last = library.store.rows("SELECT what, take_id, detail FROM audit ORDER BY seq DESC LIMIT 1")[0]
     assert tuple(last) == (Deed.ERASED_AT_SERVICE, take_id, "everything")
     assert library.findings == ()

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import pytest
 
 from vbdesk.contract.limits import REQUESTS_PER_WINDOW, Bucket, Plan
-from vbdesk.outbox.courier.forecast import Forecast, InLine, Measured, about, forecast
-from vbdesk.outbox.courier.network import ManualNetwork, NetworkState
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.sync.forecast import Forecast, InLine, Measured, about, forecast
+from vbdesk.outbox.sync.network import ManualNetwork, NetworkState
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 

@@ -10,7 +10,7 @@ import pytest
 import soundfile as sf
 
 from vbdesk.capture.clock import ManualClock
-from vbdesk.outbox.intake.intake import IntakeError, find_recordings, import_rows, preview_csv, preview_files
+from vbdesk.outbox.imports.file_import import IntakeError, find_recordings, import_rows, preview_csv, preview_files
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.states import OutboxState
 

@@ -24,7 +24,7 @@ sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1] / "servic
 from keyring_by_socket import KeyringServer
 from served import Served
 
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.diagnostics.log_file import CRASH_NAME
 from vbdesk.outbox.library.items import TakeMetadata, Target

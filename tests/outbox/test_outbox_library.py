@@ -7,7 +7,7 @@ from vbdesk.outbox.library.items import ItemFilter, TakeMetadata, Target
 from vbdesk.outbox.library.library import Library, NotAllowed, UnknownTake
 from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
 from vbdesk.outbox.library.states import OutboxState
-from vbdesk.voice.errors import UnsupportedFormat
+from vbdesk.voice.errors import UnsupportedAudio
 
 DATA = Path(__file__).parents[1] / "data"
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
@@ -83,7 +83,7 @@ def test_a_file_is_imported_as_it_is_and_can_be_heard(library, suffix):
 def test_a_file_that_is_no_sound_is_refused(library, tmp_path):
     path = tmp_path / "notes.wav"
     path.write_text("not sound")
-    with pytest.raises(UnsupportedFormat):
+    with pytest.raises(UnsupportedAudio):
         library.import_file(path, TakeMetadata("s-1", EIGHT, Target("model", "pulse")))
     assert library.list() == []
 
@@ -214,11 +214,11 @@ def test_sent_by_hand_what_waits_is_marked_and_seen_to_be(library, new_take):
 
 
 def test_the_last_read_of_a_subject_is_kept_sealed(library, reopen, tmp_path):
-    assert library.trajectory("ward4-1") is None
+    assert library.responses.trajectory("ward4-1") is None
     with library.store.changing():
         library.store.keep_trajectory("ward4-1", b'{"burnout": 1}')
-    body, read_at = library.trajectory("ward4-1")
+    body, read_at = library.responses.trajectory("ward4-1")
     assert (body, read_at) == (b'{"burnout": 1}', library.store.clock.now())
     library.close()
     assert b"burnout" not in (tmp_path / "library" / "library.sqlite").read_bytes()
-    assert reopen().trajectory("ward4-1") == (body, read_at)
+    assert reopen().responses.trajectory("ward4-1") == (body, read_at)

@@ -8,8 +8,8 @@ import pytest
 
 from vbdesk.client import RequestBudget
 from vbdesk.contract.limits import Bucket, Plan
-from vbdesk.outbox.courier.request_journal import StoredRequests
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.sync.request_journal import StoredRequests
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 
@@ -59,7 +59,7 @@ def test_a_page_that_asks_meanwhile_always_finds_room(library, waiting_line, new
     while len(read) < 15 and clock.monotonic() < 1000:
         drive(courier, seconds=1)
         assert budget.wait_s(Bucket.GENERAL, clock.monotonic(), 4) == 0
-        read = [item for item in library.list() if library.trajectory(item.group_id) is not None]
+        read = [item for item in library.list() if library.responses.trajectory(item.group_id) is not None]
     assert len(read) == 15
     assert service.refused_by_rate == []
 

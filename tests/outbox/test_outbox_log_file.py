@@ -33,8 +33,8 @@ def test_a_line_tells_the_place_and_never_the_values():
         return logging.LogRecord(name, logging.WARNING, "/home/anna/x.py", 7, message, values, None)
 
     formatter = PlainFormatter()
-    ours = formatter.format(record("vbdesk.outbox.courier.courier", "Not sent: %s", "anna"))
-    assert ours.endswith("WARNING vbdesk.outbox.courier.courier Not sent: %s")
+    ours = formatter.format(record("vbdesk.outbox.sync.sync_worker", "Not sent: %s", "anna"))
+    assert ours.endswith("WARNING vbdesk.outbox.sync.sync_worker Not sent: %s")
     foreign = formatter.format(record("httpcore", "anna asked for /v2/groups/anna"))
     assert foreign.endswith("WARNING httpcore x.py:7")
     assert "anna" not in ours + foreign

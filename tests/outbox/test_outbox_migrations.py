@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from vbdesk.outbox.courier.line import Line
 from vbdesk.outbox.library.audit import AuditReader
-from vbdesk.outbox.library.column_seal import ColumnSeal
-from vbdesk.outbox.library.examine import ROWS_MISSING
+from vbdesk.outbox.library.column_encryption import ColumnSeal
+from vbdesk.outbox.library.integrity_check import ROWS_MISSING
 from vbdesk.outbox.library.items import TakeMetadata, Target, details_json
-from vbdesk.outbox.library.kept_reads import KeptReads
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.migrations import MigrationFailed, migrate
+from vbdesk.outbox.library.response_cache import KeptReads
 from vbdesk.outbox.library.rows import ROW_CHANGED
 from vbdesk.outbox.library.schema import SCHEMA_VERSION, LibraryLocked, LibraryUnreadable
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
+from vbdesk.outbox.sync.upload_queue import Line
 
 KEY = bytes(range(32))
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
@@ -253,7 +253,7 @@ def test_what_version_2_kept_beside_the_recordings_is_still_there(old_folder, cl
     notes = SubjectNotes(library.store)
     assert notes.all() == {"ward4-5": SubjectNote("hoarse", ("left-handed",))}
     assert notes.unread() == {}
-    assert library.trajectory("ward4-5")[0] == b'{"points": []}'
+    assert library.responses.trajectory("ward4-5")[0] == b'{"points": []}'
     assert KeptReads(library.store).read("credits")[0] == b'{"credits": 7}'
     assert [item.note for item in library.list() if item.released and item.state is OutboxState.WAITING] == ["waiting"]
     assert len(library.changes_since(0).removed) == 1

@@ -3,7 +3,7 @@
 import pytest
 
 from vbdesk.contract.catalog import STANDALONE_SIGNS, Sign
-from vbdesk.outbox.intake.offered import FILE_NAME, OfferedSigns
+from vbdesk.outbox.imports.offered_signs import FILE_NAME, OfferedSigns
 
 OWN = Sign(name="slow-speech", label="Slow Speech")
 STRESS = Sign(name="stress", label="Stress")

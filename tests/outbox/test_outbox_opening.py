@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from vbdesk.capture.sealed import SealedTakeWriter
-from vbdesk.outbox.library.examine import COPIED, HELD, KEYRING_MARK_MISSING
+from vbdesk.capture.encrypted_take import SealedTakeWriter
+from vbdesk.outbox.library.integrity_check import COPIED, HELD, KEYRING_MARK_MISSING
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.opening import HeldLibrary, LibraryInUse, ProfileUnknown, find_profile
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from vbdesk.capture.clock import ManualClock
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.contract.ids import new_id
-from vbdesk.outbox.bundles.bundle import Owner, export_bundle
 from vbdesk.outbox.bundles.bundle_errors import BundleError
+from vbdesk.outbox.bundles.bundle_export import Owner, export_bundle
 from vbdesk.outbox.bundles.bundle_keys import ForPassphrase
-from vbdesk.outbox.courier.line import Line
 from vbdesk.outbox.library.audit import AuditReader, Deed
-from vbdesk.outbox.library.examine import (
+from vbdesk.outbox.library.integrity_check import (
     HELD,
     KEYRING_MARK_MISSING,
     KEYRING_REFUSED,
@@ -25,13 +24,14 @@ from vbdesk.outbox.library.examine import (
     OLDER_COPY,
     ROWS_MISSING,
 )
-from vbdesk.outbox.library.high_water import ASK_AGAIN_S, FILE_NAME, MarkFile
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.rollback_detection import ASK_AGAIN_S, FILE_NAME, MarkFile
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked, VaultWaiting
+from vbdesk.outbox.sync.upload_queue import Line
 
 PROFILE = Profile("p1", "Ward 4", "service", "https://voice.example", "acc-1")
 SESSION = Profile("p1", "Ward 4", "service", "https://voice.example", "acc-1", secrets="session")
@@ -252,7 +252,7 @@ def test_a_profile_without_a_keyring_notices_all_but_the_whole_folder(opened, fo
 
 @pytest.mark.parametrize("refusal", [VaultLocked("The keyring is locked."), VaultWaiting("It has not answered.")])
 def test_a_keyring_that_does_not_answer_holds_the_line_until_it_does(opened, keyring, refusal, monkeypatch):
-    monkeypatch.setattr("vbdesk.outbox.library.high_water.ASK_AGAIN_S", 0.02)
+    monkeypatch.setattr("vbdesk.outbox.library.rollback_detection.ASK_AGAIN_S", 0.02)
     with opened() as library:
         waits = add(library)
     keyring.reads_refused = refusal
@@ -271,7 +271,7 @@ def test_a_keyring_that_does_not_answer_holds_the_line_until_it_does(opened, key
 
 
 def test_a_keyring_that_answers_late_still_tells_of_an_older_copy(opened, keyring, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("vbdesk.outbox.library.high_water.ASK_AGAIN_S", 0.02)
+    monkeypatch.setattr("vbdesk.outbox.library.rollback_detection.ASK_AGAIN_S", 0.02)
     with opened() as library:
         add(library)
     shutil.copytree(folder, tmp_path / "yesterday")

@@ -240,11 +240,11 @@ def test_a_subjects_history_is_read_once_after_its_last_result(library, all_done
     service.recomputes = 1
     for number in range(3):
         waiting(recorded_at=MOMENT + timedelta(days=number))
-    assert library.trajectory("ward4-0172") is None
+    assert library.responses.trajectory("ward4-0172") is None
     drive(courier, seconds=120)
     assert all_done()
     assert service.count("longitudinal") == 2  # the first time it was being recomputed
-    body, _ = library.trajectory("ward4-0172")
+    body, _ = library.responses.trajectory("ward4-0172")
     assert b'"done_job_count":3' in body
 
 
@@ -256,5 +256,5 @@ def test_a_result_that_came_before_the_program_ended_has_its_history_read_later(
     assert service.count("longitudinal") == 0
     courier = new_courier()
     courier.recover()
-    drive(courier, lambda: library.trajectory("ward4-0172") is not None)
+    drive(courier, lambda: library.responses.trajectory("ward4-0172") is not None)
     assert service.count("longitudinal") == 1

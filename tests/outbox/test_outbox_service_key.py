@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from vbdesk.outbox.profiles.encrypted_vault import SECRETS_FILE, SealedVault
 from vbdesk.outbox.profiles.recovery_key import CHARACTERS, RecoveryKeyMistyped, key_of_recovery, recovery_key_of
-from vbdesk.outbox.profiles.sealed_vault import SECRETS_FILE, SealedVault
 from vbdesk.outbox.profiles.service_key import (
     KEY_FILE,
     PassphraseNeeded,

@@ -16,10 +16,10 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 import vbdesk.capture.take_keys
 import vbdesk.outbox.library.library
-import vbdesk.outbox.library.sounds
+import vbdesk.outbox.library.sound_files
 import vbdesk.outbox.library.store
-from vbdesk.capture.rescue import unfinished_takes
-from vbdesk.capture.sealed import BlockKind, Damaged, KeyGone, SealedTakeWriter, read_take
+from vbdesk.capture.crash_recovery import unfinished_takes
+from vbdesk.capture.encrypted_take import BlockKind, Damaged, KeyGone, SealedTakeWriter, read_take
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.library import Library, UnknownTake
 from vbdesk.outbox.library.states import OutboxState
@@ -30,7 +30,7 @@ METADATA = TakeMetadata("ward4-0172", EIGHT, Target("model", "pulse"))
 SAMPLES = np.random.default_rng(5).normal(0, 3000, 800).astype(np.int16)
 OURS = {
     module.__file__
-    for module in (vbdesk.capture.take_keys, vbdesk.outbox.library.library, vbdesk.outbox.library.sounds)
+    for module in (vbdesk.capture.take_keys, vbdesk.outbox.library.library, vbdesk.outbox.library.sound_files)
 }
 OURS.add(vbdesk.outbox.library.store.__file__)
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import soundfile as sf
 
-from vbdesk.capture.sealed import TakeAudio
-from vbdesk.outbox.intake.speaker_guard import SpeakerGuard, compare, guard_rules, voice_of
+from vbdesk.capture.encrypted_take import TakeAudio
+from vbdesk.outbox.imports.speaker_comparison import SpeakerGuard, compare, guard_rules, voice_of
 from vbdesk.outbox.library.items import TakeMetadata, Target
 
 DATA = Path(__file__).parents[1] / "data"

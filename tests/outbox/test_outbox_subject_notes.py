@@ -2,7 +2,7 @@
 
 import pytest
 
-from vbdesk.outbox.library.kept_reads import KeptReads
+from vbdesk.outbox.library.response_cache import KeptReads
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vbdesk.outbox.courier.line import Line
-from vbdesk.outbox.library.examine import HELD, ROWS_MISSING, STRUCTURE_CHANGED
-from vbdesk.outbox.library.kept_reads import KeptReads
+from vbdesk.outbox.library.integrity_check import HELD, ROWS_MISSING, STRUCTURE_CHANGED
 from vbdesk.outbox.library.library import Library, NotAllowed
+from vbdesk.outbox.library.response_cache import KeptReads
 from vbdesk.outbox.library.rows import ROW_CHANGED
 from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
 from vbdesk.outbox.library.states import Fix, IllegalMove, OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
+from vbdesk.outbox.sync.upload_queue import Line
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 FILE = "library.sqlite"
@@ -104,7 +104,7 @@ def seen_by_a_person(library):
         library.settings(),
         notes.all(),
         notes.unread(),
-        library.trajectory("ward4-4"),
+        library.responses.trajectory("ward4-4"),
         KeptReads(library.store).read("credits"),
         sorted(row["job_id"] for row in library.store.rows("SELECT job_id FROM jobs")),
         sorted(row["take_id"] for row in library.store.rows("SELECT take_id FROM removed")),

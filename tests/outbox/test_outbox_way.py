@@ -9,12 +9,12 @@ import httpx
 import pytest
 
 from vbdesk.capture.boot_clock import BootTime
-from vbdesk.outbox.courier.network import ManualNetwork, NetworkState
-from vbdesk.outbox.courier.reach import Reach
 from vbdesk.outbox.library.library import NotAllowed
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.profiles.vault import VaultLocked
+from vbdesk.outbox.sync.connectivity import Reach
+from vbdesk.outbox.sync.network import ManualNetwork, NetworkState
 
 MOMENT = datetime(2026, 3, 1, 8, 0, 12, 345678, tzinfo=UTC)
 ONLINE = NetworkState(reachable=True, metered=False)

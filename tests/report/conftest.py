@@ -1,4 +1,4 @@
-"""Subjects whose reports are made."""
+"""Subjects for the tests of reports."""
 
 import sys
 from pathlib import Path

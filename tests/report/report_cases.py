@@ -1,4 +1,4 @@
-"""Made-up subjects, with the service's own smoothing, for the tests and figures of reports."""
+"""Synthetic subjects, filtered by the longitudinal method, for the tests and benchmarks of reports."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -22,11 +22,11 @@ from vbdesk.contract.results import (
     VocalFeature,
 )
 from vbdesk.longitudinal import HistoryEntry, SignReading, trajectory, wire_fields
-from vbdesk.longitudinal.follower import follow_each
-from vbdesk.report.sign_reference import sign_references
-from vbdesk.report.subject_record import Source, SubjectRecord, subject_record
+from vbdesk.longitudinal.incremental_filter import estimates_by_job
+from vbdesk.report.shipped_signs import shipped_signs
+from vbdesk.report.subject_record import RecordSource, SubjectRecord, subject_record
 
-SOURCE = Source("https://service.example.org", "acct-7")
+SOURCE = RecordSource("https://service.example.org", "acct-7")
 AS_OF = datetime(2026, 11, 21, 10, 41, 7, tzinfo=UTC)
 PULSE = ModelName.PULSE
 NARRATIVE = "Speech was slower than this person's usual. This alone decides nothing; a repeat recording may help."
@@ -44,8 +44,8 @@ METRICS = [
 
 
 def level_at(sign: str, score: float) -> Level:
-    """The level that the shipped calibration gives a score."""
-    cuts = sign_references()[sign].score_cuts
+    """Level of a score by the shipped calibration."""
+    cuts = shipped_signs()[sign].score_cuts
     return [Level.NONE, *(level for level in LEVEL_ORDER[1:] if level in cuts and score >= cuts[level])][-1]
 
 
@@ -72,14 +72,14 @@ def subject(
     model: ModelName | None = PULSE,
     speakers: int = 0,
     narrative: str = NARRATIVE,
-    source: Source = SOURCE,
+    source: RecordSource = SOURCE,
 ) -> SubjectRecord:
     """A subject with one finished longitudinal job for each of `scores`; `level` replaces every level."""
     days = spread_days(len(scores)) if days_ago is None else days_ago
     entries = [_entry(k, days[k], row, (issues or {}).get(k, ()), level) for k, row in enumerate(scores)]
     jobs = [
         (entry.recorded_at, _job(entry, wire_fields(standings), model, speakers, narrative))
-        for entry, standings in follow_each(entries)
+        for entry, standings in estimates_by_job(entries)
     ]
     labels = {sign: label_of(sign) for row in scores for sign in row}
     return subject_record(group_id, source, jobs, trajectory(group_id, entries, AS_OF, labels=labels))
@@ -104,7 +104,7 @@ def unfinished(job_id: str, status: JobStatus, recorded_at: datetime = AS_OF) ->
 
 
 def golden() -> dict[str, SubjectRecord]:
-    """The cases that every export must bear."""
+    """Subjects that every export must handle."""
     steady = pulse_scores(24)
     drift = [
         {sign: min(0.95, score + 0.45 * (sign == "mood-disruption" and k > 17)) for sign, score in row.items()}
@@ -184,7 +184,7 @@ def _job(
             score=reading.score,
             level=Level(reading.level),
             flagged=reading.flagged,
-            evidence_grade=sign_references()[sign].evidence_grade,
+            evidence_grade=shipped_signs()[sign].evidence_grade,
             score_interval=(max(0.0, reading.score - 0.08), min(1.0, reading.score + 0.08)),
             sign_version="1.0.0",
             **fields.get(sign, LongitudinalFields()).model_dump(),

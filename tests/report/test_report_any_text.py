@@ -1,4 +1,4 @@
-"""Whatever text a service or a person gives, every export holds it and can be read back."""
+"""Every export encodes any text of a service or a user, and can be read back."""
 
 import csv
 import io
@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from pypdf import PdfReader
 from report_cases import AS_OF, pulse_scores, subject
 
-from vbdesk.report.drawing.letters import text_width, wrapped
-from vbdesk.report.drawing.right_to_left import in_order_of_the_eye
-from vbdesk.report.drawing.shapes import Drawing, Text
+from vbdesk.report.drawing.bidi_text import visual_order
+from vbdesk.report.drawing.shapes import Drawing, TextLine
 from vbdesk.report.drawing.svg import to_svg
+from vbdesk.report.drawing.text_layout import text_width, wrapped
 from vbdesk.report.fhir import fhir_bundle
 from vbdesk.report.pdf import ReportOptions, pdf_report
 from vbdesk.report.sign_off import SignOff
@@ -76,7 +76,7 @@ def test_report(narrative: str, name: str) -> None:
 @MANY
 @given(ANY)
 def test_drawing(words: str) -> None:
-    svg = to_svg(Drawing(100, 20, words, words, [Text((0, 10), words, 8, "#000000")]))
+    svg = to_svg(Drawing(100, 20, words, words, [TextLine((0, 10), words, 8, "#000000")]))
     assert ElementTree.fromstring(svg) is not None
 
 
@@ -90,6 +90,6 @@ def test_lines_lose_no_letter(words: str, width: float) -> None:
 
 @settings(MANY, max_examples=100)
 @given(st.text(st.sampled_from("abc אבג سلام 12 (.,)"), max_size=40))
-def test_turning_a_line_round_keeps_its_letters(words: str) -> None:
-    turned = in_order_of_the_eye(words)
+def test_visual_order_keeps_every_letter(words: str) -> None:
+    turned = visual_order(words)
     assert len(turned.replace("\ufefb", "xx").replace("\ufefc", "xx")) == len(words)

@@ -1,4 +1,4 @@
-"""The folder for research, read as another program would."""
+"""The BIDS folder, read as another program does."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ import pytest
 from report_cases import pulse_scores, subject
 
 from vbdesk.report.bids import AudioFile, bids_files
-from vbdesk.report.names import bids_labels, file_stems
+from vbdesk.report.file_names import bids_labels, file_stems
 from vbdesk.report.subject_record import SubjectRecord
 
 ENTITY = re.compile(r"sub-[A-Za-z0-9]+(_ses-[A-Za-z0-9]+)?_[a-z]+\.[a-z0-9]+")
@@ -33,7 +33,7 @@ def test_every_table_is_explained_column_by_column(case: SubjectRecord) -> None:
         assert all(entry["Description"] for entry in beside.values())
 
 
-def test_names_are_those_of_bids(cases: dict[str, SubjectRecord]) -> None:
+def test_file_names_follow_bids(cases: dict[str, SubjectRecord]) -> None:
     files = bids_files(list(cases.values()))
     assert json.loads(files["dataset_description.json"])["BIDSVersion"]
     for name in files:
@@ -44,7 +44,7 @@ def test_names_are_those_of_bids(cases: dict[str, SubjectRecord]) -> None:
     assert "voice" in files[".bidsignore"].decode()
 
 
-def test_there_is_one_row_a_session_in_each_table_of_a_sign(cases: dict[str, SubjectRecord]) -> None:
+def test_each_table_of_a_sign_has_one_row_per_session(cases: dict[str, SubjectRecord]) -> None:
     record = cases["mixed models"]
     files = bids_files([record])
     for sign in {signal.name for item in record.finished for signal in item.signals}:
@@ -58,7 +58,7 @@ def test_there_is_one_row_a_session_in_each_table_of_a_sign(cases: dict[str, Sub
     assert set(features["speech_rate_band"]) == {"reduced"}
 
 
-def test_recordings_of_one_moment_are_two_sessions(cases: dict[str, SubjectRecord]) -> None:
+def test_recordings_with_equal_times_are_two_sessions(cases: dict[str, SubjectRecord]) -> None:
     sessions = read(bids_files([cases["mixed models"]])["sub-mixed/sub-mixed_sessions.tsv"])
     assert sessions["session_id"].is_unique
     assert sessions["acq_time"].duplicated().any()
@@ -71,7 +71,7 @@ def test_a_recording_added_later_renames_no_session(cases: dict[str, SubjectReco
     assert names[1] < names[0]
 
 
-def test_sound_is_copied_where_it_is_given(cases: dict[str, SubjectRecord]) -> None:
+def test_given_audio_is_copied(cases: dict[str, SubjectRecord]) -> None:
     record = cases["two"]
     sound = AudioFile(".flac", b"fLaC")
     files = bids_files([record], {record.recordings[0].job.job_id: sound})
@@ -80,7 +80,7 @@ def test_sound_is_copied_where_it_is_given(cases: dict[str, SubjectRecord]) -> N
     assert copied.replace(".flac", ".json") in files
 
 
-def test_whom_a_label_stands_for_is_told_in_sourcedata_alone() -> None:
+def test_only_sourcedata_maps_labels_to_subjects() -> None:
     record = subject(pulse_scores(2), group_id="ward:4~0172")
     files = bids_files([record])
     mapping = list(csv.DictReader(io.StringIO(files["sourcedata/group_ids.tsv"].decode()), delimiter="\t"))
@@ -92,7 +92,7 @@ def test_whom_a_label_stands_for_is_told_in_sourcedata_alone() -> None:
         assert b"acct-7" not in content
 
 
-def test_without_scores_none_is_told(cases: dict[str, SubjectRecord]) -> None:
+def test_without_scores_none_is_exported(cases: dict[str, SubjectRecord]) -> None:
     files = bids_files([cases["two"]], scores=False)
     score = str(cases["two"].finished[-1].signals[0].score).encode()
     assert not any(score in content for content in files.values())
@@ -109,7 +109,7 @@ IDS = ["a" * 512, "a" * 511 + "b", "A", "a", "ward:4", "ward4", "con", "x.", "Z~
 
 
 @pytest.mark.parametrize("names", [bids_labels, file_stems])
-def test_names_of_files_are_short_distinct_and_allowed_everywhere(names) -> None:
+def test_file_names_are_short_distinct_and_portable(names) -> None:
     found = names(IDS)
     assert set(found) == set(IDS)
     assert len({name.lower() for name in found.values()}) == len(IDS)
@@ -122,7 +122,7 @@ def test_the_same_records_give_the_same_files(cases: dict[str, SubjectRecord]) -
     assert bids_files([cases["diarized"]]) == bids_files([cases["diarized"]])
 
 
-def test_a_sign_of_a_strange_name_leads_to_no_other_folder() -> None:
+def test_a_sign_name_with_a_path_stays_in_its_folder() -> None:
     record = subject(pulse_scores(1))
     item = record.recordings[0]
     odd = [signal.model_copy(update={"name": f"../x{k}/\\y"}) for k, signal in enumerate(item.signals)]

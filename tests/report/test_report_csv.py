@@ -1,4 +1,4 @@
-"""The tidy CSV, read back by pandas as a researcher would."""
+"""The tidy CSV, read back by pandas."""
 
 import io
 from dataclasses import replace
@@ -9,15 +9,15 @@ from report_cases import SOURCE, pulse_scores, subject, unfinished
 
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.results import ModelResult
-from vbdesk.report.dictionary import table_definitions, ucum
+from vbdesk.report.data_dictionary import table_definitions, ucum_code
 from vbdesk.report.subject_record import SubjectRecord, subject_record
-from vbdesk.report.tidy_csv import DICTIONARY_FILE, cell, csv_files
+from vbdesk.report.tidy_csv import DICTIONARY_FILE, csv_cell, csv_files
 
 DTYPES = {"text": "string", "code": "category", "integer": "Int64", "number": "Float64", "boolean": "boolean"}
 
 
 def read(files: dict[str, bytes], table: str) -> pandas.DataFrame:
-    """As docs/exports.md tells to read a table."""
+    """Read a table as docs/exports.md describes."""
     dictionary = pandas.read_csv(io.BytesIO(files[DICTIONARY_FILE]), keep_default_na=False)
     columns = dictionary[dictionary["table"] == table].set_index("column")["type"]
     return pandas.read_csv(
@@ -50,7 +50,7 @@ def test_there_is_one_row_for_each_recording_and_sign(cases: dict[str, SubjectRe
     assert set(read(files, "recordings")["status"]) == {"done", "failed", "timed-out", "running"}
 
 
-def test_numbers_and_times_come_back_as_they_went(cases: dict[str, SubjectRecord]) -> None:
+def test_numbers_and_times_survive_the_file(cases: dict[str, SubjectRecord]) -> None:
     record = cases["gaps and anomalies"]
     signs = read(csv_files([record]), "signs")
     signals = [signal for item in record.finished for signal in item.signals]
@@ -71,7 +71,7 @@ def test_an_inconclusive_level_has_no_rank(cases: dict[str, SubjectRecord]) -> N
     assert not signs["flagged"].any()
 
 
-def test_voices_that_spoke_too_little_stay_in_the_table_without_a_reading(cases: dict[str, SubjectRecord]) -> None:
+def test_speakers_without_a_reading_stay_in_the_table(cases: dict[str, SubjectRecord]) -> None:
     speakers = read(csv_files([cases["diarized"]]), "speakers")
     quiet = speakers[speakers["speaker"] == "speaker_2"]
     assert len(quiet) == 2
@@ -79,7 +79,7 @@ def test_voices_that_spoke_too_little_stay_in_the_table_without_a_reading(cases:
     assert (speakers["speaker"] == "speaker_1").sum() == 12
 
 
-def test_without_scores_no_raw_score_leaves(cases: dict[str, SubjectRecord]) -> None:
+def test_without_scores_no_raw_score_is_exported(cases: dict[str, SubjectRecord]) -> None:
     files = csv_files([cases["two"]], scores=False)
     assert not any("score" in column for column in read(files, "signs").columns if column != "z_score")
     assert b"0.6839" not in b"".join(files.values())
@@ -96,17 +96,17 @@ def test_several_subjects_share_the_tables(cases: dict[str, SubjectRecord]) -> N
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "＝"])
-def test_text_that_a_spreadsheet_would_run_is_made_harmless(start: str) -> None:
-    assert cell(f"{start}cmd|' /C calc'!A0").startswith("'")
+def test_formulas_are_escaped(start: str) -> None:
+    assert csv_cell(f"{start}cmd|' /C calc'!A0").startswith("'")
 
 
 def test_negative_numbers_are_left_as_they_are() -> None:
-    assert cell(-0.25) == "-0.25"
-    assert cell(1234567) == "1234567"
+    assert csv_cell(-0.25) == "-0.25"
+    assert csv_cell(1234567) == "1234567"
 
 
 @pytest.mark.parametrize("group_id", ["NA", "null", "007", "1e5", "TRUE", "a" * 512])
-def test_a_subject_named_like_a_value_keeps_its_name(group_id: str) -> None:
+def test_a_subject_id_that_looks_like_a_value_is_unchanged(group_id: str) -> None:
     record = subject(pulse_scores(1), group_id=group_id)
     assert read(csv_files([record]), "recordings")["group_id"].tolist() == [group_id]
 
@@ -117,7 +117,7 @@ def test_hostile_text_survives_quoting() -> None:
     assert frame["narrative"].tolist() == [words.replace("\x00", "\ufffd")]
 
 
-def test_text_that_is_no_unicode_does_not_stop_the_export() -> None:
+def test_invalid_unicode_does_not_stop_the_export() -> None:
     job = subject(pulse_scores(1)).recordings[0]
     result = job.job.result
     assert isinstance(result, ModelResult)
@@ -127,13 +127,13 @@ def test_text_that_is_no_unicode_does_not_stop_the_export() -> None:
     assert csv_files([subject_record("s", SOURCE, [(job.recorded_at, broken)])])["recordings.csv"].decode()
 
 
-def test_a_recording_without_a_time_of_its_own_has_that_of_its_job() -> None:
+def test_a_recording_without_a_capture_time_has_the_time_of_its_job() -> None:
     moment, job = unfinished("j", JobStatus.QUEUED)
     record = subject_record("s", SOURCE, [(None, job)])
     assert record.recordings[0].recorded_at == moment
 
 
-def test_the_language_stands_beside_its_text(cases: dict[str, SubjectRecord]) -> None:
+def test_rows_with_texts_have_their_language(cases: dict[str, SubjectRecord]) -> None:
     frame = read(csv_files([replace(cases["two"], language="de-CH")]), "signs")
     assert set(frame["language"]) == {"de-CH"}
 
@@ -143,4 +143,4 @@ def test_the_language_stands_beside_its_text(cases: dict[str, SubjectRecord]) ->
     [("Hz", "Hz"), ("syllables/s", "{syllable}/s"), ("", "1"), ("wibble {x}", "{wibblex}"), ("Ω", "1")],
 )
 def test_units_are_written_in_ucum(unit: str, code: str) -> None:
-    assert ucum(unit) == code
+    assert ucum_code(unit) == code

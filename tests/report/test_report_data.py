@@ -1,4 +1,4 @@
-"""The data files of reports: a fault in one is found when it is read."""
+"""The data files of reports: a mistake is found at loading."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,11 +7,12 @@ import pytest
 from pydantic import ValidationError
 
 from vbdesk.contract.levels import Level
-from vbdesk.report.data_file import Entry, read_toml
-from vbdesk.report.dictionary import TableDefinition
-from vbdesk.report.drawing.look import Look, look
-from vbdesk.report.fhir.vocabulary import Vocabulary
-from vbdesk.report.words import ReportWords
+from vbdesk.data_files import StrictDataModel, read_toml
+from vbdesk.report.data_dictionary import TableDefinition
+from vbdesk.report.drawing.style import DrawingStyle, style
+from vbdesk.report.fhir.codes import FhirCodes
+from vbdesk.report.report_texts import ReportTexts
+from vbdesk.resource_files import resource
 
 
 def without(document: Mapping[str, Any], part: str, key: str) -> dict[str, Any]:
@@ -21,46 +22,46 @@ def without(document: Mapping[str, Any], part: str, key: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("model", "file", "part", "key"),
     [
-        (Look, "look.toml", "level", "inconclusive"),
-        (Look, "look.toml", "colour", "accent"),
-        (Vocabulary, "fhir.toml", "level", "low"),
-        (Vocabulary, "fhir.toml", "interpretation", "IND"),
-        (ReportWords, "wording.toml", "caution", "flagged"),
-        (ReportWords, "wording.toml", "chart", "gap"),
+        (DrawingStyle, "look.toml", "level", "inconclusive"),
+        (DrawingStyle, "look.toml", "colour", "accent"),
+        (FhirCodes, "fhir.toml", "level", "low"),
+        (FhirCodes, "fhir.toml", "interpretation", "IND"),
+        (ReportTexts, "wording.toml", "caution", "flagged"),
+        (ReportTexts, "wording.toml", "chart", "gap"),
     ],
 )
-def test_a_missing_entry_is_found(model: type[Entry], file: str, part: str, key: str) -> None:
-    document = read_toml("report", file)
+def test_a_missing_entry_is_found(model: type[StrictDataModel], file: str, part: str, key: str) -> None:
+    document = read_toml(resource("report", file))
     model.model_validate(document)
     with pytest.raises(ValidationError):
         model.model_validate(without(document, part, key))
 
 
 @pytest.mark.parametrize(
-    ("model", "file"), [(Look, "look.toml"), (Vocabulary, "fhir.toml"), (ReportWords, "wording.toml")]
+    ("model", "file"), [(DrawingStyle, "look.toml"), (FhirCodes, "fhir.toml"), (ReportTexts, "wording.toml")]
 )
-def test_an_unknown_entry_is_found(model: type[Entry], file: str) -> None:
+def test_an_unknown_entry_is_found(model: type[StrictDataModel], file: str) -> None:
     with pytest.raises(ValidationError):
-        model.model_validate(read_toml("report", file) | {"colur": {}})
+        model.model_validate(read_toml(resource("report", file)) | {"colur": {}})
 
 
 def test_a_table_has_each_column_once_and_its_keys_among_them() -> None:
-    table = read_toml("report", "tables.toml")["signs"]
+    table = read_toml(resource("report", "tables.toml"))["signs"]
     for wrong in ({"keys": ["nobody"]}, {"columns": [*table["columns"], table["columns"][0]]}):
         with pytest.raises(ValidationError):
             TableDefinition.model_validate(table | wrong)
 
 
 def test_months_are_twelve() -> None:
-    document = read_toml("report", "wording.toml")
+    document = read_toml(resource("report", "wording.toml"))
     with pytest.raises(ValidationError):
-        ReportWords.model_validate(document | {"months": document["months"][:11]})
+        ReportTexts.model_validate(document | {"months": document["months"][:11]})
 
 
 def test_the_colours_of_levels_are_those_of_the_desk() -> None:
     pytest.importorskip("PySide6")
-    from vbdesk.desk.tokens import LIGHT_LEVELS
+    from vbdesk.desk.ui.tokens import LIGHT_LEVELS
 
     for level in Level:
-        desk, printed = LIGHT_LEVELS[level], look().level[level]
+        desk, printed = LIGHT_LEVELS[level], style().level[level]
         assert (printed.ink, printed.shape, printed.tint, printed.heat) == (desk.ink, desk.shape, desk.tint, desk.heat)

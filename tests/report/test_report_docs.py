@@ -1,4 +1,4 @@
-"""docs/exports.md holds to what is written."""
+"""docs/exports.md matches the exported files."""
 
 import re
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas
 import pytest
 
-from vbdesk.report.dictionary import table_definitions
-from vbdesk.report.fhir.vocabulary import vocabulary
+from vbdesk.report.data_dictionary import table_definitions
+from vbdesk.report.fhir.codes import fhir_codes
 from vbdesk.report.subject_record import SubjectRecord
 from vbdesk.report.tidy_csv import DICTIONARY_FILE, csv_files
 
@@ -39,7 +39,7 @@ def test_every_table_and_its_keys_are_named() -> None:
 
 
 def test_every_code_system_and_level_is_named() -> None:
-    words = vocabulary()
+    words = fhir_codes()
     assert f"`{words.base}:sign`" in PAGE
     assert all(f"`:{name}`" in PAGE for name in ("level", "action", "band", "measure", "issue", "document", "job"))
     assert all(f"`{level.value}`" in PAGE for level in words.level)

@@ -1,4 +1,4 @@
-"""Drawings as SVG, read by an XML parser, and the setting of text."""
+"""Drawings as SVG, read by an XML parser, and the layout of text."""
 
 import io
 import itertools
@@ -11,16 +11,17 @@ from PIL import Image, ImageColor
 from report_cases import AS_OF
 
 from vbdesk.contract.levels import Level
+from vbdesk.report.drawing.bidi_text import visual_order
 from vbdesk.report.drawing.glyphs import level_glyph
-from vbdesk.report.drawing.letters import font_runs, missing_letters, shortened, text_width, wrapped
-from vbdesk.report.drawing.look import look
 from vbdesk.report.drawing.png import to_png
-from vbdesk.report.drawing.right_to_left import in_order_of_the_eye
-from vbdesk.report.drawing.shapes import Drawing, Paint, Path, Text
+from vbdesk.report.drawing.shapes import Drawing, Paint, Path, TextLine
+from vbdesk.report.drawing.style import style
 from vbdesk.report.drawing.svg import to_svg
+from vbdesk.report.drawing.text_layout import font_runs, missing_letters, shortened, text_width, wrapped
+from vbdesk.report.report_texts import report_texts
 from vbdesk.report.subject_record import SubjectRecord
+from vbdesk.report.time_format import format_moment, format_short_moment, format_utc_offset
 from vbdesk.report.trajectory_chart import trajectory_drawing
-from vbdesk.report.words import moment_words, report_words, short_moment, zone_words
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -53,7 +54,7 @@ def test_every_trajectory_is_drawn_within_its_bounds(cases: dict[str, SubjectRec
                 assert sign.label in svg.findtext(f"{SVG}desc", "")
 
 
-def test_what_stands_out_is_ringed_and_gaps_are_named(cases: dict[str, SubjectRecord]) -> None:
+def test_anomalies_are_ringed_and_gaps_are_labelled(cases: dict[str, SubjectRecord]) -> None:
     svg = chart(cases["gaps and anomalies"])
     rings = [e for e in svg.iter(f"{SVG}circle") if e.get("r") == "3.4"]
     read = cases["gaps and anomalies"].trajectory
@@ -67,7 +68,7 @@ def test_a_first_recording_is_a_reading_without_an_estimate(cases: dict[str, Sub
     svg = chart(cases["first recording"])
     assert words(svg).count("First recording") == 6
     accents = Counter(e.get("stroke") for e in svg.iter(f"{SVG}polyline"))
-    assert accents[look().colour.accent] == 1  # the one of the legend
+    assert accents[style().colour.accent] == 1  # the one of the legend
 
 
 def test_a_thousand_recordings_draw_every_reading(thousand: SubjectRecord) -> None:
@@ -75,7 +76,7 @@ def test_a_thousand_recordings_draw_every_reading(thousand: SubjectRecord) -> No
     assert sum(1 for _ in svg.iter(f"{SVG}circle")) > 6 * 1000
 
 
-def test_words_take_the_room_that_was_measured_in_whatever_font(cases: dict[str, SubjectRecord]) -> None:
+def test_text_has_the_measured_width_in_any_font(cases: dict[str, SubjectRecord]) -> None:
     lengths = {e.text: float(e.attrib["textLength"]) for e in chart(cases["two"]).iter(f"{SVG}text")}
     assert lengths["Elevated"] == pytest.approx(text_width("Elevated", 7.5, strong=True), abs=0.01)
 
@@ -89,10 +90,10 @@ def test_a_picture_has_its_size_and_shows_what_the_drawing_shows(cases: dict[str
     assert picture.info["dpi"] == pytest.approx((144, 144), abs=0.1)
     colours = {colour for _, colour in picture.getcolors(1 << 20)}
     for level in (Level.ELEVATED, Level.CONSIDER, Level.NONE):
-        assert ImageColor.getrgb(look().level[level].tint) in colours
+        assert ImageColor.getrgb(style().level[level].tint) in colours
 
 
-def test_a_dashed_line_is_parted_and_goes_round_corners() -> None:
+def test_a_dashed_line_continues_around_corners() -> None:
     dashed = Drawing(20, 20, "t", "d")
     dashed.line([(0, 0), (20, 0), (20, 20)], "#000000", 2.0, (4.0, 4.0))
     picture = Image.open(io.BytesIO(to_png(dashed, dpi=72))).convert("L")
@@ -103,8 +104,8 @@ def test_a_dashed_line_is_parted_and_goes_round_corners() -> None:
         assert sum(one != other for one, other in itertools.pairwise(cells)) >= 3
 
 
-def test_hostile_words_are_no_markup() -> None:
-    drawing = Drawing(10, 10, "<t>&", 'd"\x00', [Text((0, 0), "<script>&\x1b🎙", 8, "#000000")])
+def test_hostile_text_is_escaped() -> None:
+    drawing = Drawing(10, 10, "<t>&", 'd"\x00', [TextLine((0, 0), "<script>&\x1b🎙", 8, "#000000")])
     svg = ElementTree.fromstring(to_svg(drawing))
     assert words(svg) == ["<script>&\ufffd🎙"]
     assert svg.findtext(f"{SVG}title") == "<t>&"
@@ -123,12 +124,12 @@ def test_the_glyphs_of_all_levels_differ_without_colour() -> None:
     assert len(set(outlines)) == len(Level)
 
 
-def test_the_colours_of_words_can_be_read_on_their_ground() -> None:
+def test_text_colours_have_enough_contrast() -> None:
     for level in Level:
-        assert contrast(look().level[level].ink, look().level[level].tint) >= 4.5
-        assert contrast(look().level[level].ink, look().colour.surface) >= 4.5
-    for ink in (look().colour.text, look().colour.text2, look().colour.text3):
-        assert contrast(ink, look().colour.surface) >= 4.5
+        assert contrast(style().level[level].ink, style().level[level].tint) >= 4.5
+        assert contrast(style().level[level].ink, style().colour.surface) >= 4.5
+    for ink in (style().colour.text, style().colour.text2, style().colour.text3):
+        assert contrast(ink, style().colour.surface) >= 4.5
 
 
 def contrast(one: str, other: str) -> float:
@@ -143,7 +144,7 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_lines_hold_to_their_width() -> None:
+def test_lines_keep_to_their_width() -> None:
     lines = wrapped("a few words and " + "x" * 300 + "\nthen\u00a0more", 9, 120)
     assert all(text_width(line, 9) <= 120 for line in lines)
     assert "".join("".join(lines).split()) == "afewwordsand" + "x" * 300 + "thenmore"
@@ -178,25 +179,25 @@ def test_letters_of_the_languages_have_a_font() -> None:
         ("א(ב)ג", "ג(ב)א"),
     ],
 )
-def test_hebrew_is_set_in_the_order_of_the_eye(written: str, seen: str) -> None:
-    assert in_order_of_the_eye(written) == seen
+def test_hebrew_is_drawn_in_visual_order(written: str, seen: str) -> None:
+    assert visual_order(written) == seen
 
 
 def test_arabic_letters_join() -> None:
-    assert in_order_of_the_eye("ببب") == "\ufe90\ufe92\ufe91"
-    assert in_order_of_the_eye("دب") == "\ufe8f\ufea9"
-    assert in_order_of_the_eye("لا") == "\ufefb"
-    assert in_order_of_the_eye("بِب") == "\ufe90\ufe91\u0650"
+    assert visual_order("ببب") == "\ufe90\ufe92\ufe91"
+    assert visual_order("دب") == "\ufe8f\ufea9"
+    assert visual_order("لا") == "\ufefb"
+    assert visual_order("بِب") == "\ufe90\ufe91\u0650"
 
 
 @pytest.mark.parametrize(("minutes", "said"), [(0, "UTC"), (60, "UTC+01:00"), (-210, "UTC−03:30"), (345, "UTC+05:45")])
-def test_a_zone_is_said_by_its_offset(minutes: int, said: str) -> None:
-    assert zone_words(AS_OF, timezone(timedelta(minutes=minutes))) == said
+def test_a_time_zone_is_shown_as_an_offset(minutes: int, said: str) -> None:
+    assert format_utc_offset(AS_OF, timezone(timedelta(minutes=minutes))) == said
 
 
 @pytest.mark.parametrize("month", range(1, 13))
-def test_months_are_those_of_the_words(month: int) -> None:
-    """A window sets the language of its whole process, so the process is not asked."""
+def test_month_names_are_those_of_the_texts(month: int) -> None:
+    """Qt sets the locale of the process, so month names must not depend on it."""
     moment = AS_OF.replace(month=month)
-    assert moment_words(moment, UTC).split()[1] == report_words().months[month - 1]
-    assert short_moment(moment, UTC).split()[1] == report_words().months_short[month - 1]
+    assert format_moment(moment, UTC).split()[1] == report_texts().months[month - 1]
+    assert format_short_moment(moment, UTC).split()[1] == report_texts().months_short[month - 1]

@@ -1,4 +1,4 @@
-"""Formats by name, and how files come onto the disk."""
+"""Export formats, and writing their files."""
 
 import json
 from dataclasses import replace
@@ -9,10 +9,10 @@ from report_cases import AS_OF, SOURCE
 
 from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.report.exports import ExportFormat, WouldOverwrite, certain_files, export_files, write_files
-from vbdesk.report.gathering import gather_subject
+from vbdesk.report.exports import ExportFormat, WouldOverwrite, expected_files, export_files, write_files
 from vbdesk.report.pdf import ReportOptions
-from vbdesk.report.subject_record import Source, SubjectRecord
+from vbdesk.report.subject_reader import read_subject
+from vbdesk.report.subject_record import RecordSource, SubjectRecord
 
 OPTIONS = ReportOptions(exported_at=AS_OF)
 
@@ -27,7 +27,7 @@ def test_every_format_makes_files_for_every_subject(cases: dict[str, SubjectReco
     assert found[ExportFormat.PNG] == {"first.png", "two.png"}
     assert "signs.csv" in found[ExportFormat.CSV]
     for kind, names in found.items():
-        assert set(certain_files(kind, ["first", "two"])) <= names
+        assert set(expected_files(kind, ["first", "two"])) <= names
     assert "sub-two/sub-two_sessions.tsv" in found[ExportFormat.BIDS]
 
 
@@ -49,7 +49,7 @@ def test_files_are_written_and_copied_into_folders_that_are_made(tmp_path: Path)
     assert (tmp_path / "out/new/c.flac").read_bytes() == b"fLaC"
 
 
-def test_nothing_is_replaced_unless_that_is_allowed(tmp_path: Path) -> None:
+def test_no_file_is_overwritten_without_permission(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_bytes(b"old")
     with pytest.raises(WouldOverwrite, match=r"b\.txt would be overwritten"):
         write_files(tmp_path, {"a.txt": b"new", "b.txt": b"new"})
@@ -58,7 +58,7 @@ def test_nothing_is_replaced_unless_that_is_allowed(tmp_path: Path) -> None:
     assert (tmp_path / "b.txt").read_bytes() == b"new"
 
 
-def test_a_file_that_cannot_be_finished_leaves_the_old_one_whole(tmp_path: Path) -> None:
+def test_a_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "c.flac").write_bytes(b"old")
     with pytest.raises(FileNotFoundError):
         write_files(tmp_path, {"c.flac": tmp_path / "missing"}, overwrite=True)
@@ -92,18 +92,18 @@ class Reads:
         return self._record.recording(job_id).job
 
 
-def test_a_subject_is_gathered_from_the_reads_of_a_client(cases: dict[str, SubjectRecord]) -> None:
+def test_a_subject_is_read_through_a_client(cases: dict[str, SubjectRecord]) -> None:
     record, told = cases["mixed models"], []
     reads = Reads(record)
-    found = gather_subject("mixed", SOURCE, reads, reads, on_progress=lambda done, total: told.append((done, total)))
+    found = read_subject("mixed", SOURCE, reads, reads, on_progress=lambda done, total: told.append((done, total)))
     assert found == record
     assert told[0] == (0, 10)
     assert told[-1] == (10, 10)
 
 
-def test_a_service_of_this_computer_is_the_same_source_at_every_port() -> None:
-    assert Source.of("http://127.0.0.1:4711", "a") == Source.of("http://localhost:9000/", "a")
-    assert Source.of("https://h.example:8443/", "a").service == "https://h.example:8443"
+def test_a_local_service_is_the_same_source_at_every_port() -> None:
+    assert RecordSource.of("http://127.0.0.1:4711", "a") == RecordSource.of("http://localhost:9000/", "a")
+    assert RecordSource.of("https://h.example:8443/", "a").service == "https://h.example:8443"
 
 
 def test_nothing_is_drawn_without_a_result(cases: dict[str, SubjectRecord]) -> None:

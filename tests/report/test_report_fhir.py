@@ -1,4 +1,4 @@
-"""The FHIR Bundle, read back by fhir.resources, and the rules that its models do not check."""
+"""The FHIR Bundle, read back by fhir.resources, and rules that its models do not check."""
 
 import json
 from dataclasses import replace
@@ -10,7 +10,7 @@ from fhir.resources.R4B.bundle import Bundle
 from report_cases import AS_OF, pulse_scores, subject
 
 from vbdesk.report.fhir import fhir_bundle
-from vbdesk.report.fhir.vocabulary import vocabulary
+from vbdesk.report.fhir.codes import fhir_codes
 from vbdesk.report.sign_off import SignOff
 from vbdesk.report.subject_record import SubjectRecord
 
@@ -23,7 +23,7 @@ def resources(bundle: bytes, kind: str) -> list[dict[str, Any]]:
 
 
 def signs(bundle: bytes) -> list[dict[str, Any]]:
-    system = vocabulary().system("sign")
+    system = fhir_codes().system("sign")
     return [o for o in resources(bundle, "Observation") if o["code"]["coding"][0]["system"] == system]
 
 
@@ -54,7 +54,7 @@ def test_every_reference_leads_to_a_resource_of_the_bundle(case: SubjectRecord) 
     assert all(entry["fullUrl"] == f"urn:uuid:{entry['resource']['id']}" for entry in bundle.get("entry", []))
 
 
-def test_a_value_and_the_reason_of_its_absence_never_stand_together(case: SubjectRecord) -> None:
+def test_no_value_has_a_reason_for_its_absence(case: SubjectRecord) -> None:
     for sign in signs(fhir_bundle(case, scores=True)):
         assert ("valueCodeableConcept" in sign) != ("dataAbsentReason" in sign)
         assert sign["interpretation"]
@@ -80,14 +80,14 @@ def test_the_levels_and_a_change_are_coded(cases: dict[str, SubjectRecord]) -> N
         assert ("U" in codes) == bool(signal.anomaly and signal.z_score > 0)
 
 
-def test_scores_leave_for_research_alone(cases: dict[str, SubjectRecord]) -> None:
+def test_scores_are_exported_for_research_only(cases: dict[str, SubjectRecord]) -> None:
     care, research = (fhir_bundle(cases["two"], scores=scores).decode() for scores in (False, True))
     assert "0.6839" in research
     assert "0.6839" not in care
     assert "extended-metrics" not in care
 
 
-def test_no_code_is_borrowed(case: SubjectRecord) -> None:
+def test_codes_use_only_our_systems_hl7_and_ucum(case: SubjectRecord) -> None:
     systems = {text for text in strings(json.loads(fhir_bundle(case, scores=True))) if "://" in text}
     addresses = {address.split("/")[2] for address in systems if address.startswith("http://")}
     assert addresses <= {"terminology.hl7.org", "unitsofmeasure.org", "www.w3.org"} | {"www.w3.org"}
@@ -153,7 +153,7 @@ def test_a_service_with_blank_names_still_makes_a_valid_bundle() -> None:
     Bundle.model_validate_json(fhir_bundle(replace(record, recordings=(replace(item, job=job),)), scores=True))
 
 
-def test_a_sign_off_names_somebody_and_a_moment() -> None:
+def test_a_sign_off_needs_a_name_and_a_time() -> None:
     with pytest.raises(ValueError, match="name of the person"):
         SignOff("  ", AS_OF)
     with pytest.raises(ValueError, match="zone"):

@@ -1,4 +1,4 @@
-"""The printed report, read back by pypdf and pdfium."""
+"""The PDF report, read back by pypdf and pdfium."""
 
 import io
 import re
@@ -16,9 +16,9 @@ from report_cases import AS_OF, PULSE, pulse_scores, subject
 
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
 from vbdesk.report.pdf import PageSize, ReportOptions, pdf_report
+from vbdesk.report.report_texts import report_texts
 from vbdesk.report.sign_off import SignOff
 from vbdesk.report.subject_record import SubjectRecord
-from vbdesk.report.words import report_words
 
 OPTIONS = ReportOptions(
     exported_at=AS_OF + timedelta(minutes=20),
@@ -79,7 +79,7 @@ def test_nothing_is_printed_without_a_result(cases: dict[str, SubjectRecord]) ->
         pdf_report(cases["two"], replace(OPTIONS, job_id="unknown"))
 
 
-def test_the_change_and_the_share_of_false_flags_are_said_in_words(cases: dict[str, SubjectRecord]) -> None:
+def test_the_change_and_the_share_of_false_flags_are_printed(cases: dict[str, SubjectRecord]) -> None:
     first = words_of(reader(cases["gaps and anomalies"]), 0)
     assert "Above baseline" in first
     assert "In own range" in first
@@ -102,7 +102,7 @@ def test_an_older_recording_can_be_printed(cases: dict[str, SubjectRecord]) -> N
     assert older.level.value.capitalize() in first
 
 
-def test_the_attached_tables_and_bundle_are_whole(cases: dict[str, SubjectRecord]) -> None:
+def test_the_attached_tables_and_bundle_are_complete(cases: dict[str, SubjectRecord]) -> None:
     record = cases["gaps and anomalies"]
     pdf = reader(record)
     attached = {name: contents[0] for name, contents in pdf.attachments.items()}
@@ -117,7 +117,7 @@ def test_the_attached_tables_and_bundle_are_whole(cases: dict[str, SubjectRecord
     assert files[0]["/EF"]["/F"].get_object()["/Subtype"] == "/text/csv"
 
 
-def test_scores_are_printed_and_attached_for_research_alone(cases: dict[str, SubjectRecord]) -> None:
+def test_scores_are_printed_and_attached_for_research_only(cases: dict[str, SubjectRecord]) -> None:
     record = cases["two"]
     score = f"{record.finished[-1].signals[0].score:.3f}"
     care, research = (reader(record, replace(OPTIONS, scores=scores)) for scores in (False, True))
@@ -129,7 +129,7 @@ def test_scores_are_printed_and_attached_for_research_alone(cases: dict[str, Sub
     assert exact in research.attachments["report.fhir.json"][0]
 
 
-def test_the_document_speaks(cases: dict[str, SubjectRecord]) -> None:
+def test_the_document_is_readable_by_screen_readers(cases: dict[str, SubjectRecord]) -> None:
     pdf = reader(cases["diarized"])
     roles = [str(element["/S"]) for element in elements(pdf)]
     assert roles[0] == "/Document"
@@ -183,8 +183,8 @@ def test_the_same_report_has_the_same_bytes_and_another_hour_another_time(cases:
     assert later.metadata.creation_date == OPTIONS.exported_at + timedelta(hours=1)
 
 
-def test_hostile_names_stay_on_the_paper() -> None:
-    """No letter is set outside the page, whatever it is asked to hold."""
+def test_hostile_names_stay_on_the_page() -> None:
+    """No letter is drawn outside the page, with any text."""
     group_id = "Z" + "a1-b.c_d~" * 56 + "endofid"
     record = subject(
         [{sign.value: 0.3 + 0.1 * k for sign in MODEL_SIGNS[ModelName.APEX]} for k in range(5)],
@@ -209,7 +209,7 @@ def test_hostile_names_stay_on_the_paper() -> None:
     assert "endofid" in first.replace("\r\n", "")
 
 
-def test_more_signs_than_a_page_holds_go_on_over_pages() -> None:
+def test_more_signs_than_fit_continue_on_the_next_page() -> None:
     record = subject([{sign.value: 0.2 + 0.03 * k for sign in SignName} for k in range(3)], model=PULSE)
     pdf = reader(record)
     printed = words_of(pdf)
@@ -217,8 +217,8 @@ def test_more_signs_than_a_page_holds_go_on_over_pages() -> None:
     assert sum(str(element["/S"]) == "/Figure" for element in elements(pdf)) >= 2
 
 
-def test_the_words_say_which_language_they_are_in() -> None:
-    assert report_words().language == "en"
+def test_the_report_texts_declare_their_language() -> None:
+    assert report_texts().language == "en"
 
 
 def test_a_thousand_recordings_print(thousand: SubjectRecord) -> None:

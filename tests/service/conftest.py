@@ -5,6 +5,7 @@ SERVICE_TESTS_ENCRYPTED=1 every one has an encryption key.
 """
 
 import asyncio
+import atexit
 import os
 import shutil
 import socket
@@ -12,8 +13,10 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +31,7 @@ from vbdesk.service.composition.app import create_app
 from vbdesk.service.composition.embedded_origin import embedded_origin
 from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.composition.servers import bind, origin_of, run_servers
-from vbdesk.service.encryption.keys import new_key
+from vbdesk.service.encryption.keys import create_key_file
 from vbdesk.service.encryption.recording_files import Recording
 from vbdesk.service.http.slow_clients import ClientTimeouts
 from vbdesk.service.kernel.db.migrate import upgrade
@@ -221,42 +224,41 @@ def start_service(tmp_path: Path, make_database: MakeDatabase) -> Iterator[Calla
 
     `data_dir` is an existing folder; without a database it gets one.
     """
-    stops: list[Callable[[], None]] = []
+    count = 0
+    with ExitStack() as stops:
 
-    def start(
-        *,
-        clock: Any = None,
-        queue: Any = None,
-        inspector: Any = DIRECT,
-        data_dir: Path | None = None,
-        **settings: Any,
-    ) -> RunningService:
-        if data_dir is None:
-            data_dir = tmp_path / f"service-{len(stops)}"
-            data_dir.mkdir()
-        settings = {**make_database(data_dir), **settings}
-        service, stop = _start(data_dir, clock or FakeClock(), queue, settings, inspector)
-        stops.append(stop)
-        return service
+        def start(
+            *,
+            clock: Any = None,
+            queue: Any = None,
+            inspector: Any = DIRECT,
+            data_dir: Path | None = None,
+            **settings: Any,
+        ) -> RunningService:
+            nonlocal count
+            if data_dir is None:
+                data_dir = tmp_path / f"service-{count}"
+                data_dir.mkdir()
+            settings = {**make_database(data_dir), **settings}
+            service, stop = _start(data_dir, clock or FakeClock(), queue, settings, inspector)
+            stops.callback(stop)
+            count += 1
+            return service
 
-    yield start
-    for stop in stops:
-        stop()
+        yield start
 
 
 @pytest.fixture
 def serve_app() -> Iterator[Callable[..., str]]:
     """Serves any ASGI app: `serve_app(app)` gives its address."""
-    stops: list[Callable[[], None]] = []
+    with ExitStack() as stops:
 
-    def start(app: Any, timeouts: ClientTimeouts = ClientTimeouts(), **options: Any) -> str:
-        bound = bind("127.0.0.1", 0)
-        stops.append(_serve((app, bound), timeouts=timeouts, **options))
-        return origin_of(bound)
+        def start(app: Any, timeouts: ClientTimeouts = ClientTimeouts(), **options: Any) -> str:
+            bound = bind("127.0.0.1", 0)
+            stops.callback(_serve((app, bound), timeouts=timeouts, **options))
+            return origin_of(bound)
 
-    yield start
-    for stop in stops:
-        stop()
+        yield start
 
 
 @pytest.fixture(scope="module")
@@ -285,6 +287,15 @@ def client(service: RunningService, account: TestAccount) -> httpx.Client:
     return service.client(account)
 
 
+@cache
+def _key_file() -> Path:
+    """The key of all services of these tests, for some of them share a database."""
+    file = Path(tempfile.mkdtemp(prefix="vbdesk-key-")) / "key"
+    create_key_file(file)
+    atexit.register(shutil.rmtree, file.parent)
+    return file
+
+
 @pytest.fixture
 def make_bench(start_service: Callable[..., Any]) -> Callable[..., Bench]:
     """`make_bench(credits=20, page_size=3)`: a service of its own with one enterprise account."""
@@ -308,24 +319,24 @@ def _start(
     data_dir: Path, clock: Any, queue: Any, flags: dict[str, Any], inspector: Any = DIRECT
 ) -> tuple[RunningService, Callable[[], None]]:
     settings = load_settings(data_dir, **flags)
-    database = open_database(settings)
-    api_socket = bind("127.0.0.1", 0)
-    storage_socket = bind("127.0.0.1", 0) if settings.storage_location is None else None
-    storage_url = origin_of(storage_socket) if storage_socket else str(settings.storage_url)
+    if ENCRYPTED and settings.key_file is None:
+        settings = load_settings(data_dir, **flags, key_file=_key_file())
     queue = queue or RecordingQueue()
-    keys = (new_key(),) if ENCRYPTED else ()
-    context = open_context(settings, database, queue, inspector, clock, storage_url, keys=keys)
-    stop = _serve(
-        (create_app(context), api_socket), *([(embedded_origin(context), storage_socket)] if storage_socket else ())
-    )
-    running = RunningService(origin_of(api_socket), storage_url, context, clock, queue)
-
-    def end() -> None:
-        running.close_clients()
-        stop()
-        close_context(context)
-
-    return running, end
+    with ExitStack() as opened:  # closes everything if a later step fails
+        database = open_database(settings)
+        opened.callback(database.close)
+        api_socket = opened.enter_context(bind("127.0.0.1", 0))
+        storage_socket = opened.enter_context(bind("127.0.0.1", 0)) if settings.storage_location is None else None
+        storage_url = origin_of(storage_socket) if storage_socket else str(settings.storage_url)
+        context = open_context(settings, database, queue, inspector, clock, storage_url)
+        opened.callback(close_context, context)
+        apps = [(create_app(context), api_socket)]
+        if storage_socket:
+            apps.append((embedded_origin(context), storage_socket))
+        opened.callback(_serve(*apps))
+        running = RunningService(origin_of(api_socket), storage_url, context, clock, queue)
+        opened.callback(running.close_clients)
+        return running, opened.pop_all().close
 
 
 def _serve(*apps: tuple[Any, socket.socket], **options: Any) -> Callable[[], None]:
@@ -337,7 +348,7 @@ def _serve(*apps: tuple[Any, socket.socket], **options: Any) -> Callable[[], Non
 
     def end() -> None:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive(), "the service did not stop"
 
     return end

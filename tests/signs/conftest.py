@@ -1,10 +1,10 @@
-"""Made voices for the tests of this room."""
+"""Synthetic voices for the tests of signs."""
 
 import pytest
 
 from vbdesk.signs.passage import Passage
-from vbdesk.signs.reference import load_reference
-from vbdesk.signs.scoring import Conditions
+from vbdesk.signs.reference_data import load_reference_data
+from vbdesk.signs.scoring import RecordingConditions
 from vbdesk.voice.measurement import Measurement
 
 MALE_VOICE = {"pitch_mean": 119.0, "formant_3_mean": 2465.0}
@@ -13,7 +13,7 @@ FEMALE_VOICE = {"pitch_mean": 200.0, "formant_3_mean": 2760.0}
 
 @pytest.fixture(scope="session")
 def reference():
-    return load_reference()
+    return load_reference_data()
 
 
 @pytest.fixture(scope="session")
@@ -23,12 +23,12 @@ def calibration(reference):
 
 @pytest.fixture
 def quiet():
-    """Conditions that limit nothing."""
-    return Conditions(speech_seconds=40.0, voice_percentage=80.0, audio_clarity=95.0, female_share=1.0)
+    """Recording conditions without limits on readings."""
+    return RecordingConditions(speech_seconds=40.0, voice_percentage=80.0, audio_clarity=95.0, female_share=1.0)
 
 
 @pytest.fixture
-def made_features(reference):
+def make_features(reference):
     """A feature set of the given values; everything else is missing."""
 
     def make(**values):
@@ -41,8 +41,8 @@ def made_features(reference):
 
 
 @pytest.fixture
-def made_passage(reference):
-    """A passage whose features lie at the given z (0 where not named), as in a male-typical voice."""
+def make_passage(reference):
+    """A passage with the given z values (0 for other features), of a male-typical voice."""
 
     def make(z=None, *, replicates=None, windows=(), without=()):
         z = {name: (z or {}).get(name, 0.0) for name in reference.norms.features if name not in without}
@@ -58,7 +58,7 @@ def made_passage(reference):
 
 @pytest.fixture
 def at_index():
-    """z values of the features of one sign that give it exactly the index asked for."""
+    """z values of the features of one sign that give exactly the requested index."""
 
     def make(sign, index):
         raw = sign.reference_mean + index * sign.reference_sd

@@ -1,8 +1,8 @@
-"""What the processes of a test do with a recording instead of measuring it; they import it by name."""
+"""Tasks for worker processes in tests, in place of the measurement; imported by name."""
 
 import os
 
-from vbdesk.signs.corpus.measurement import Measured, Unmeasurable
+from vbdesk.signs.corpus.measurement import MeasuredFile, Unmeasurable
 
 
 def read_number(path):
@@ -14,4 +14,4 @@ def read_number(path):
     if text == "bad":
         return Unmeasurable("It is no recording.")
     number = float(text)
-    return Measured({"pitch_mean": number}, number, number, 16_000, 90.0, None, ("low_level",))
+    return MeasuredFile({"pitch_mean": number}, number, number, 16_000, 90.0, None, ("low_level",))

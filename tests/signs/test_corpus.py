@@ -1,4 +1,4 @@
-"""Many recordings measured in processes, through crashes and interruptions."""
+"""Parallel measurement of many recordings, with crashes and interruptions."""
 
 import json
 import sys
@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from vbdesk.signs.corpus.batch import measure_corpus
-from vbdesk.signs.corpus.journal import Journal
+from vbdesk.signs.corpus.journal import MeasurementJournal
 from vbdesk.signs.corpus.measurement import (
-    Measured,
+    MeasuredFile,
     Unmeasurable,
     extractor_fingerprint,
     measure_file,
     too_little_speech,
 )
-from vbdesk.signs.corpus.table import TableError, read_table
+from vbdesk.signs.corpus.parallel_measurement import measure_corpus
+from vbdesk.signs.corpus.recording_table import TableError, read_table
 
 sys.path.append(str(Path(__file__).parent))  # processes import their tasks by name
 
@@ -29,7 +29,7 @@ def journal_path(tmp_path):
 
 @pytest.fixture
 def files(tmp_path):
-    """Files of the given texts, in a folder of their own."""
+    """Write files with the given texts to a folder."""
 
     def make(**texts):
         folder = tmp_path / "recordings"
@@ -41,10 +41,10 @@ def files(tmp_path):
     return make
 
 
-def test_a_crash_and_a_fault_cost_only_their_own_recording(files, journal_path):
+def test_a_crash_or_an_exception_affects_only_its_recording(files, journal_path):
     paths = files(a="1.5", b="crash", c="2.5", d="bad", e="fault", f="1.5")
     done = []
-    journal = Journal(journal_path, "x")
+    journal = MeasurementJournal(journal_path, "x")
     outcomes = measure_corpus(
         [*paths, Path("/absent")], journal, jobs=1, on_done=lambda path: done.append(path.name), measure=read_number
     )
@@ -59,24 +59,26 @@ def test_a_crash_and_a_fault_cost_only_their_own_recording(files, journal_path):
     }
     assert sorted(done) == ["a", "absent", "b", "c", "d", "e", "f"]
     lasting = [path for path in paths if path.name not in "be"]
-    assert len(Journal(journal_path, "x")) == 3  # a and f hold the same bytes
-    again = measure_corpus(lasting, Journal(journal_path, "x"), jobs=1, measure=len)  # would fail if it were called
+    assert len(MeasurementJournal(journal_path, "x")) == 3  # a and f hold the same bytes
+    again = measure_corpus(
+        lasting, MeasurementJournal(journal_path, "x"), jobs=1, measure=len
+    )  # would fail if it were called
     assert again == {path: outcomes[path] for path in lasting}
 
 
-def test_a_line_cut_short_or_of_another_extractor_is_not_there(journal_path):
-    measured = Measured({"pitch_mean": 0.1 + 0.2}, 20.0, 15.0, 44_100, 75.0, 88.0, ())
-    with Journal(journal_path, "x") as journal:
+def test_an_incomplete_line_or_one_of_another_extractor_is_ignored(journal_path):
+    measured = MeasuredFile({"pitch_mean": 0.1 + 0.2}, 20.0, 15.0, 44_100, 75.0, 88.0, ())
+    with MeasurementJournal(journal_path, "x") as journal:
         journal.record("d1", measured)
         journal.record("d2", Unmeasurable("no"))
     with journal_path.open("a") as file:
         file.write('{"sha256": "d3", "extractor": "x", "feat')
-    with Journal(journal_path, "x") as journal:
+    with MeasurementJournal(journal_path, "x") as journal:
         assert len(journal) == 2
         assert journal.find("d1") == measured  # to the last bit
         journal.record("d4", measured)
-    assert Journal(journal_path, "x").find("d4") == measured
-    assert len(Journal(journal_path, "y")) == 0
+    assert MeasurementJournal(journal_path, "x").find("d4") == measured
+    assert len(MeasurementJournal(journal_path, "y")) == 0
 
 
 def test_a_real_recording_is_measured_as_an_analysis_measures_it(request):
@@ -87,7 +89,7 @@ def test_a_real_recording_is_measured_as_an_analysis_measures_it(request):
     assert len(extractor_fingerprint()) == 16
 
 
-def test_what_is_no_recording_has_a_reason(tmp_path):
+def test_a_file_that_is_not_a_recording_has_a_reason(tmp_path):
     (tmp_path / "x.wav").write_bytes(b"RIFFnothing")
     assert measure_file(tmp_path / "x.wav").reason.endswith(".")
     assert measure_file(tmp_path / "absent.wav").reason == "It cannot be read: No such file or directory."
@@ -106,7 +108,7 @@ def test_what_is_no_recording_has_a_reason(tmp_path):
         ('path,speaker\n"a.wav,x\n', "is not CSV"),
     ],
 )
-def test_a_table_that_cannot_be_used_says_where(tmp_path, text, sentence):
+def test_an_invalid_table_is_reported_with_its_line(tmp_path, text, sentence):
     table = tmp_path / "t.csv"
     table.write_text(text)
     with pytest.raises(TableError) as refusal:
@@ -114,7 +116,7 @@ def test_a_table_that_cannot_be_used_says_where(tmp_path, text, sentence):
     assert sentence in str(refusal.value)
 
 
-def test_a_table_is_read_whatever_the_order_of_its_lines(tmp_path):
+def test_the_order_of_table_lines_has_no_influence(tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("﻿path, speaker ,age\nb.wav, x ,\na.wav,y,30\n", encoding="utf-8")
     rows = read_table(table, tmp_path, ["speaker"], ["age"])

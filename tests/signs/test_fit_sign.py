@@ -1,4 +1,4 @@
-"""Signs fitted to made recordings whose truth is known."""
+"""Signs fitted to simulated recordings with known truth."""
 
 import json
 import subprocess
@@ -14,16 +14,16 @@ from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
 from vbdesk.contract.levels import Level
-from vbdesk.signs.corpus.journal import Journal
-from vbdesk.signs.corpus.measurement import Measured, extractor_fingerprint, file_digest
-from vbdesk.signs.corpus.table import TableError
-from vbdesk.signs.fit.calibrating import calibrate
-from vbdesk.signs.fit.regression import fit, speaker_folds
-from vbdesk.signs.fit.resampling import auc, estimate, intraclass_correlation, slope
+from vbdesk.signs.corpus.journal import MeasurementJournal
+from vbdesk.signs.corpus.measurement import MeasuredFile, extractor_fingerprint, file_digest
+from vbdesk.signs.corpus.recording_table import TableError
+from vbdesk.signs.fit.bootstrap import auc, bootstrap_interval, intraclass_correlation, slope
+from vbdesk.signs.fit.probability_calibration import calibrate_probabilities
+from vbdesk.signs.fit.regression import fit_weights, speaker_folds
 from vbdesk.signs.fit.rules import fitting_rules
 from vbdesk.signs.fit.run import fit_sign
-from vbdesk.signs.fit.sign import Request
-from vbdesk.signs.fit.study import Label, StudyError, make_study, read_labels, refuse_shared_recordings
+from vbdesk.signs.fit.sign_builder import FitRequest
+from vbdesk.signs.fit.study import RecordingLabel, StudyError, make_study, read_labels, reject_shared_recordings
 from vbdesk.signs.plugins.discovery import PluginSource, load_plugins
 
 SHIFTED = {"speech_rate": -1.0, "pause_ratio": 0.8}
@@ -48,11 +48,11 @@ def request_of(**changes):
         "timescale": "fast",
         "confounders": ["reading aloud"],
     }
-    return Request.model_validate({**fields, **changes})
+    return FitRequest.model_validate({**fields, **changes})
 
 
 def made_data(norms, speakers=120, recordings=2, shifts=SHIFTED, seed=3, drift=0.0, clarity_by_label=0.0):
-    """Labels and measurements of made speakers, half of them with the label; z values are standard normal."""
+    """Labels and measurements of simulated speakers, half with the label; z values are standard normal."""
     random = np.random.default_rng(seed)
     labels, measured = {}, {}
     start = datetime(2026, 1, 1, tzinfo=UTC)
@@ -71,8 +71,8 @@ def made_data(norms, speakers=120, recordings=2, shifts=SHIFTED, seed=3, drift=0
                 transformed = norm.male.t_mean + norm.male.t_sd * norm.sd_inflation_free_speech * z
                 features[name] = float(np.exp(transformed)) if norm.scale == "log" else float(transformed)
             clarity = float(70 + 5 * random.standard_normal() + clarity_by_label * label)
-            measured[path] = Measured(features, 30.0, 25.0, 16_000, 80.0, clarity, ())
-            labels[path] = Label(f"s{speaker}", label, f"visit {number}", start + timedelta(days=day))
+            measured[path] = MeasuredFile(features, 30.0, 25.0, 16_000, 80.0, clarity, ())
+            labels[path] = RecordingLabel(f"s{speaker}", label, f"visit {number}", start + timedelta(days=day))
     return labels, measured
 
 
@@ -91,7 +91,7 @@ def fitted_to_nothing(norms):
     return fit_sign(*made_data(norms, shifts={}), request_of(), norms)
 
 
-def test_the_area_under_the_curve_is_the_one_that_was_made(fitted_to_many):
+def test_the_auc_is_that_of_the_generated_data(fitted_to_many):
     truth = NormalDist().cdf(SEPARATION / np.sqrt(2))
     area = fitted_to_many.card["auc"]
     assert area["value"] == pytest.approx(truth, abs=0.03)
@@ -99,19 +99,19 @@ def test_the_area_under_the_curve_is_the_one_that_was_made(fitted_to_many):
     assert fitted_to_many.card["has_signal"]
 
 
-def test_fewer_speakers_are_told_apart_less_well_and_never_too_well(fitted, fitted_to_many):
+def test_fewer_speakers_give_a_lower_auc(fitted, fitted_to_many):
     assert fitted.card["has_signal"]
     assert 0.65 < fitted.card["auc"]["value"] < fitted_to_many.card["auc"]["value"]
 
 
-def test_the_weights_point_where_the_labels_differ(fitted_to_many):
+def test_the_weights_have_the_signs_of_the_differences(fitted_to_many):
     weights = fitted_to_many.card["weights"]
     assert list(weights)[:2] == ["speech_rate", "pause_ratio"]
     assert weights["speech_rate"] < 0 < weights["pause_ratio"]
     assert sum(map(abs, weights.values())) == pytest.approx(1, abs=1e-3)
 
 
-def test_labels_without_a_signal_are_told_to_have_none(fitted_to_nothing):
+def test_labels_without_a_signal_are_reported(fitted_to_nothing):
     area = fitted_to_nothing.card["auc"]
     assert area["value"] == pytest.approx(0.5, abs=0.12)
     assert area["low"] < 0.5
@@ -128,14 +128,14 @@ def test_speakers_without_the_label_are_flagged_as_often_as_stated(fitted_to_man
         assert row["measured_rate_with_label"] > 2 * row["measured_rate_without_label"]
 
 
-def test_repeats_agree_as_much_as_they_were_made_to(fitted):
+def test_the_icc_of_repeats_is_that_of_the_generated_data(fitted):
     retest = fitted.card["test_retest"]
     assert (retest["speakers"], retest["recordings"]) == (120, 240)
     assert retest["icc"]["value"] == pytest.approx(STABLE, abs=0.15)
     assert retest["icc_between_sessions"]["value"] == pytest.approx(retest["icc"]["value"])
 
 
-def test_predicted_shares_are_those_that_are_found(fitted):
+def test_predicted_shares_agree_with_observed_ones(fitted):
     calibration = fitted.card["calibration"]
     assert calibration["method"] == "platt"
     assert calibration["brier"] < 0.9 * calibration["brier_of_prevalence"]
@@ -144,22 +144,22 @@ def test_predicted_shares_are_those_that_are_found(fitted):
     assert shares == sorted(shares)
 
 
-def test_many_recordings_are_calibrated_without_a_curve_of_given_form():
+def test_many_recordings_are_calibrated_by_isotonic_regression():
     random = np.random.default_rng(2)
     index = random.normal(size=3000)
     labels = (random.uniform(size=3000) < np.clip(0.1 + 0.8 * (index > 0.5), 0, 1)).astype(np.int64)
     rules = RULES.calibration.model_copy(update={"isotonic_from": 500})
-    report = calibrate(index, labels, np.arange(3000) % 5, rules)
+    report = calibrate_probabilities(index, labels, np.arange(3000) % 5, rules)
     assert report.method == "isotonic"
     assert report.expected_error < 0.03
     assert dict(report.shares)[0.0] == pytest.approx(0.1, abs=0.04)
 
 
 def test_labels_that_change_within_a_speaker_are_fitted_too(norms):
-    """Rested and tired, say: every speaker has both labels, and the trait of the speaker is in both."""
+    """For example rested and tired: every speaker has both labels, with the same trait."""
     labels, measured = made_data(norms, speakers=80, recordings=2, shifts={})
     paths = sorted(labels)
-    tired = {path: Label(labels[path].speaker, number % 2, None, None) for number, path in enumerate(paths)}
+    tired = {path: RecordingLabel(labels[path].speaker, number % 2, None, None) for number, path in enumerate(paths)}
     slower = {
         path: replace(
             one, features={**one.features, "speech_rate": one.features["speech_rate"] * 0.7 ** tired[path].label}
@@ -173,33 +173,33 @@ def test_labels_that_change_within_a_speaker_are_fitted_too(norms):
     assert card["test_retest"] is None  # no speaker has two recordings with one label
 
 
-def test_labels_that_differ_in_everything_are_fitted_without_complaint(norms):
+def test_perfectly_separable_labels_are_fitted(norms):
     card = fit_sign(*made_data(norms, speakers=24, shifts=dict.fromkeys(norms.features, 2.0)), request_of(), norms).card
     assert card["auc"] == {"value": 1.0, "low": 1.0, "high": 1.0}
     assert card["calibration"]["brier"] < 0.01
 
 
-def test_a_drift_with_time_is_seen_and_named(norms):
+def test_a_drift_with_time_is_reported(norms):
     card = fit_sign(*made_data(norms, drift=0.25), request_of(), norms).card
     assert card["drift"]["per_30_days"]["high"] < 0
     assert any("moves with the date of the recording" in sentence for sentence in card["warnings"])
 
 
-def test_a_label_that_the_recording_gives_away_is_named(norms, fitted):
+def test_leakage_by_the_recording_is_reported(norms, fitted):
     card = fit_sign(*made_data(norms, clarity_by_label=15.0), request_of(), norms).card
     assert card["give_aways"]["audio clarity"]["value"] > 0.9
-    assert any(sentence.startswith("The audio clarity alone tells the labels apart") for sentence in card["warnings"])
-    assert not any("alone tells" in sentence for sentence in fitted.card["warnings"])
+    assert any(sentence.startswith("The audio clarity alone separates the labels") for sentence in card["warnings"])
+    assert not any("alone separates" in sentence for sentence in fitted.card["warnings"])
 
 
-def test_the_card_names_nobody(fitted):
+def test_the_card_contains_no_speaker_names(fitted):
     for text in (fitted.sign, fitted.card_for_people, json.dumps(fitted.card)):
         assert "/made" not in text
         assert "s17" not in text.replace("sha", "")
         assert "visit" not in text
 
 
-def test_no_speaker_is_learnt_from_and_tested(norms):
+def test_no_speaker_is_both_trained_on_and_tested(norms):
     labels, measured = made_data(norms, speakers=40, recordings=5)
     study = make_study(labels, measured, norms, RULES.study, 10)
     tested = []
@@ -207,11 +207,11 @@ def test_no_speaker_is_learnt_from_and_tested(norms):
         assert not set(study.speakers[train]) & set(study.speakers[test])
         tested += test.tolist()
     assert sorted(tested) == list(range(200))
-    assert set(fit(study, RULES.regression).folds) == {0, 1, 2, 3, 4}
+    assert set(fit_weights(study, RULES.regression).folds) == {0, 1, 2, 3, 4}
 
 
 def test_labels_that_only_name_the_speaker_cannot_be_learnt(norms):
-    """Every speaker sounds like nobody else: with speakers in both parts of a fold this would be learnt by heart."""
+    """Every speaker is unique: with a speaker in both parts of a fold, the fit would memorise the speaker."""
     labels, measured = made_data(norms, speakers=40, recordings=8, shifts={}, seed=11)
     card = fit_sign(labels, measured, request_of(), norms).card
     assert card["auc"]["value"] < 0.65
@@ -225,7 +225,7 @@ def test_the_same_recordings_give_the_same_files_in_any_order(norms, fitted, tmp
     assert (again.sign, again.card_for_people, again.card) == (fitted.sign, fitted.card_for_people, fitted.card)
 
 
-def test_the_sign_is_one_that_the_seam_reads(fitted, tmp_path):
+def test_the_fitted_sign_is_a_valid_plugin(fitted, tmp_path):
     fitted.write(tmp_path)
     load_plugins.cache_clear()
     signs = load_plugins(PluginSource(tmp_path))
@@ -244,34 +244,39 @@ def test_the_sign_is_one_that_the_seam_reads(fitted, tmp_path):
         (0, lambda label: label, "have no label at all"),
     ],
 )
-def test_data_that_cannot_answer_is_refused(norms, speakers, labels_of, sentence):
+def test_insufficient_data_is_rejected(norms, speakers, labels_of, sentence):
     labels, measured = made_data(norms, speakers=speakers, recordings=1)
-    relabelled = {path: Label(label.speaker, labels_of(label.label), None, None) for path, label in labels.items()}
+    relabelled = {
+        path: RecordingLabel(label.speaker, labels_of(label.label), None, None) for path, label in labels.items()
+    }
     with pytest.raises(StudyError) as refusal:
         fit_sign(relabelled, measured, request_of(), norms)
     assert sentence in str(refusal.value)
 
 
-def test_a_trial_with_fewer_speakers_is_called_one(norms, fitted):
+def test_a_fit_with_few_speakers_is_marked_as_a_trial(norms, fitted):
     labels, measured = made_data(norms, speakers=12)
     card = fit_sign(labels, measured, request_of(), norms, fewest_speakers=5).card
     assert card["warnings"][0].startswith("Speakers with the rarer label: only 6; every figure here is a trial")
     assert not any("a trial" in sentence for sentence in fitted.card["warnings"])
 
 
-def test_a_recording_under_two_labels_is_refused(tmp_path):
+def test_a_recording_with_two_labels_is_rejected(tmp_path):
     for name in ("a.wav", "b.wav"):
         (tmp_path / name).write_bytes(b"the same")
     with pytest.raises(StudyError, match=r"a\.wav and b\.wav are the same recording under another speaker or label"):
-        refuse_shared_recordings(
-            {tmp_path / "a.wav": Label("x", 0, None, None), tmp_path / "b.wav": Label("x", 1, None, None)}
+        reject_shared_recordings(
+            {
+                tmp_path / "a.wav": RecordingLabel("x", 0, None, None),
+                tmp_path / "b.wav": RecordingLabel("x", 1, None, None),
+            }
         )
 
 
 def test_a_feature_that_is_often_missing_is_left_out(norms):
     labels, measured = made_data(norms, speakers=40, recordings=1)
     scarce = {
-        path: Measured(
+        path: MeasuredFile(
             {**one.features} if number % 2 else {k: v for k, v in one.features.items() if k != "pitch_reset"},
             30.0,
             25.0,
@@ -295,7 +300,7 @@ def test_a_feature_that_is_often_missing_is_left_out(norms):
         ("a.wav,x,1,,soon", "line 2: recorded_at is not a time."),
     ],
 )
-def test_a_slip_in_the_table_names_its_line(tmp_path, line, sentence):
+def test_an_error_in_the_table_names_its_line(tmp_path, line, sentence):
     (tmp_path / "d.csv").write_text(f"path,speaker,label,session,recorded_at\n{line}\n")
     with pytest.raises(TableError) as refusal:
         read_labels(tmp_path / "d.csv")
@@ -315,25 +320,25 @@ def test_area_slope_and_icc_agree_with_their_textbook_values():
     )
 
 
-def test_an_interval_holds_the_truth_as_often_as_it_says():
+def test_intervals_have_the_nominal_coverage():
     truth, held = 0.5, 0
     rules = RULES.bootstrap.model_copy(update={"draws": 200})
     labels = np.arange(120) % 2
     for seed in range(60):
         scores = np.random.default_rng(seed).normal(size=120)
-        found = estimate(lambda w, scores=scores: auc(scores, labels, w), np.arange(120), rules)
+        found = bootstrap_interval(lambda w, scores=scores: auc(scores, labels, w), np.arange(120), rules)
         held += found.low <= truth <= found.high
     assert held >= 52  # of 60 at 95 %
 
 
 @pytest.fixture
 def study_on_disk(tmp_path, norms):
-    """A table of made recordings whose measurements stand in the journal already."""
+    """A table of simulated recordings with measurements already in the journal."""
     labels, measured = made_data(norms, speakers=24, recordings=2)
     folder, out = tmp_path / "study", tmp_path / "out"
     folder.mkdir()
     lines = []
-    with Journal(out / "measured.jsonl", extractor_fingerprint()) as journal:
+    with MeasurementJournal(out / "measured.jsonl", extractor_fingerprint()) as journal:
         for path, label in labels.items():
             (folder / path.name).write_text(path.name)
             journal.record(file_digest(folder / path.name), measured[path])
@@ -379,7 +384,7 @@ def test_the_command_writes_sign_and_card(study_on_disk):
         (["--sign", "x", "--timescale", "hours"], "--timescale: "),
     ],
 )
-def test_a_slip_of_the_caller_is_one_sentence(study_on_disk, options, sentence):
+def test_a_usage_error_is_one_sentence(study_on_disk, options, sentence):
     outcome = run(study_on_disk[0], *options)
     assert outcome.exit_code == 2
     assert sentence in outcome.stderr
@@ -394,6 +399,6 @@ def test_without_scikit_learn_the_command_says_how_to_get_it(study_on_disk):
     assert outcome.stderr == "Fitting needs scikit-learn. Install it with: pip install 'vbdesk[fit]'.\n"
 
 
-def test_the_interval_of_a_cross_validated_figure_is_wider_than_drawing_tells(norms):
+def test_the_interval_of_a_cross_validated_value_is_wider_than_the_bootstrap(norms):
     labels, measured = made_data(norms, speakers=100, recordings=1, shifts={}, seed=8)
     assert fit_sign(labels, measured, request_of(), norms).card["auc"]["low"] < 0.52  # 0.53 by drawing alone

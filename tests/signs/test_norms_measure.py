@@ -1,4 +1,4 @@
-"""Norms measured from a group whose truth is known."""
+"""Norms measured from a simulated group with known truth."""
 
 import os
 import re
@@ -14,13 +14,13 @@ import soundfile as sf
 from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
+from vbdesk.data_files import read_data
 from vbdesk.resource_files import resource
-from vbdesk.signs.corpus.measurement import Measured
-from vbdesk.signs.corpus.table import TableError
-from vbdesk.signs.data_file import read_data
+from vbdesk.signs.corpus.measurement import MeasuredFile
+from vbdesk.signs.corpus.recording_table import TableError
 from vbdesk.signs.norms import Norms
-from vbdesk.signs.norms_measure.file import measure_norms, write_norms
-from vbdesk.signs.norms_measure.group import Speaker, read_readers, speakers_of
+from vbdesk.signs.norms_measure.norms_writer import measure_norms, write_norms
+from vbdesk.signs.norms_measure.reference_group import ReferenceSpeaker, group_by_speaker, read_recording_speakers
 from vbdesk.signs.norms_measure.spread import spread_of
 
 MALE, FEMALE = 0, 1
@@ -41,13 +41,15 @@ def drawn_group(norms, n=300, *, without=()):
                 z = 0.6 * (age - 45) / 14.4 + 0.8 * z
             transformed = spread.t_mean + spread.t_sd * z
             features[name] = float(np.exp(transformed)) if norm.scale == "log" else float(transformed)
-        group.append(Speaker(f"s{index:03}", sex, age, {k: v for k, v in features.items() if k not in without}))
+        group.append(
+            ReferenceSpeaker(f"s{index:03}", sex, age, {k: v for k, v in features.items() if k not in without})
+        )
     return group
 
 
 @pytest.fixture
 def written(tmp_path):
-    """Write measured norms and read them as vbdesk does, and as plain TOML."""
+    """Write measured norms; read them as norms and as TOML."""
 
     def write(group, fewest=20):
         result = measure_norms(group, fewest)
@@ -58,7 +60,7 @@ def written(tmp_path):
     return write
 
 
-def test_the_norms_of_a_drawn_group_are_those_it_was_drawn_from(reference, written):
+def test_the_norms_of_a_simulated_group_are_those_of_the_simulation(reference, written):
     result, norms, _ = written(drawn_group(reference.norms))
     assert (result.measured, result.kept) == (36, {})
     errors = []
@@ -112,7 +114,7 @@ def test_a_feature_with_too_few_speakers_keeps_its_shipped_numbers(reference, wr
     )
 
 
-def test_one_wild_recording_moves_nothing(reference):
+def test_one_outlier_has_no_influence(reference):
     norm = reference.norms.features["pitch_mean"]
     values = list(np.random.default_rng(1).normal(120, 15, 80))
     calm, wild = spread_of(norm, values), spread_of(norm, [*values, 900.0])
@@ -128,13 +130,13 @@ def test_the_order_of_speakers_does_not_matter(reference):
 
 def test_a_speaker_counts_once(tmp_path):
     (tmp_path / "t.csv").write_text("path,speaker,sex,age\nb,x,F,30\na,x,female,32\nc,y,Male,\n")
-    readers = read_readers(tmp_path / "t.csv", tmp_path)
+    readers = read_recording_speakers(tmp_path / "t.csv", tmp_path)
 
     def measured(pitch):
-        return Measured({"pitch_mean": pitch}, 20, 15, 16_000, 80, 90, ())
+        return MeasuredFile({"pitch_mean": pitch}, 20, 15, 16_000, 80, 90, ())
 
-    group = speakers_of(readers, {tmp_path / "a": measured(100.0), tmp_path / "b": measured(200.0)})
-    assert group == [Speaker("x", "female", 31.0, {"pitch_mean": 150.0})]
+    group = group_by_speaker(readers, {tmp_path / "a": measured(100.0), tmp_path / "b": measured(200.0)})
+    assert group == [ReferenceSpeaker("x", "female", 31.0, {"pitch_mean": 150.0})]
 
 
 @pytest.mark.parametrize(
@@ -146,16 +148,16 @@ def test_a_speaker_counts_once(tmp_path):
         ("a,z,F,", "speaker z is "),
     ],
 )
-def test_a_slip_in_the_table_of_speakers_names_its_line(tmp_path, line, sentence):
+def test_an_error_in_the_speaker_table_names_its_line(tmp_path, line, sentence):
     (tmp_path / "t.csv").write_text(f"path,speaker,sex,age\nb,z,male,40\n{line}\n")
     with pytest.raises(TableError) as refusal:
-        read_readers(tmp_path / "t.csv", tmp_path)
+        read_recording_speakers(tmp_path / "t.csv", tmp_path)
     assert sentence in str(refusal.value)
 
 
 @pytest.fixture
 def recordings(request, tmp_path):
-    """Six short recordings of "three women" and "three men", one that is none, and their table."""
+    """Six short recordings of "three women" and "three men", an invalid file, and their table."""
     folder = tmp_path / "recordings"
     folder.mkdir()
     lines = ["path,speaker,sex"]
@@ -176,7 +178,7 @@ def command(recordings, out, *more):
     return ["norms", "measure", str(recordings), "--speakers", str(speakers), "--out", str(out), "--fewest", "3", *more]
 
 
-def test_a_run_that_was_killed_goes_on_and_gives_the_same_file(recordings, tmp_path):
+def test_a_killed_run_resumes_and_gives_the_same_file(recordings, tmp_path):
     killed_out, journal = tmp_path / "killed.toml", tmp_path / "killed.toml.measured.jsonl"
     killed = subprocess.Popen(
         [sys.executable, "-m", "vbdesk", *command(recordings, killed_out, "--jobs", "1")],
@@ -220,7 +222,7 @@ def _processes_of(session):
     return alive
 
 
-def test_too_small_a_group_writes_nothing_and_says_what_it_lacks(tmp_path):
+def test_a_group_that_is_too_small_writes_nothing_and_says_why(tmp_path):
     (tmp_path / "recordings").mkdir()
     (tmp_path / "speakers.csv").write_text("path,speaker,sex\nabsent.wav,x,F\n")
     outcome = CliRunner().invoke(app, command(tmp_path / "recordings", tmp_path / "norms.toml"))
@@ -230,7 +232,7 @@ def test_too_small_a_group_writes_nothing_and_says_what_it_lacks(tmp_path):
     assert not (tmp_path / "norms.toml").exists()
 
 
-def test_a_folder_that_is_not_there_is_a_slip_of_the_caller(tmp_path):
+def test_a_missing_folder_is_a_usage_error(tmp_path):
     outcome = CliRunner().invoke(app, command(tmp_path / "absent", tmp_path / "norms.toml"))
     assert (outcome.exit_code, outcome.stderr) == (2, f"There is no folder {tmp_path / 'absent'}.\n")
 
@@ -246,7 +248,7 @@ def test_the_reference_of_signs_is_measured_with_the_norms(reference, written):
         assert found.sd == pytest.approx(np.linalg.norm(weights), rel=0.2)
 
 
-def test_a_sign_that_too_few_speakers_give_keeps_its_own_reference(reference, written):
+def test_a_sign_with_too_few_speakers_keeps_its_own_reference(reference, written):
     gone = ("pause_ratio", "speech_rate", "articulation_rate", "pause_duration", "pause_rate")
     group = drawn_group(reference.norms, 60, without=gone)
     result, norms, _ = written(group)

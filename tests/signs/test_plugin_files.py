@@ -1,4 +1,4 @@
-"""Signs of a lab's own: what is accepted, what is refused, and in which words."""
+"""Plug-in sign files: accepted files, rejected files, and the messages."""
 
 import hashlib
 import json
@@ -69,14 +69,14 @@ def test_a_linear_sign_needs_no_code_at_all(offer):
 
 
 def test_the_score_is_anchored_as_that_of_every_sign(offer):
-    from vbdesk.signs.scoring import score_of
+    from vbdesk.signs.scoring import index_to_score
 
     file = offer().available["hoarse-voice"].file
-    assert score_of(file, 0.0) == pytest.approx(0.2)
-    assert score_of(file, 1.6) == pytest.approx(0.5)
+    assert index_to_score(file, 0.0) == pytest.approx(0.2)
+    assert index_to_score(file, 1.6) == pytest.approx(0.5)
 
 
-def test_without_a_folder_there_are_no_signs_and_no_complaint(tmp_path):
+def test_without_a_folder_there_are_no_signs_and_no_error(tmp_path):
     for source in (PluginSource(None), PluginSource(tmp_path / "absent")):
         signs = load_plugins(source)
         assert not signs.available
@@ -106,7 +106,7 @@ def test_a_name_of_vbdesk_cannot_be_taken(offer, name):
         ({"expected_rate": {"low": 0.1, "consider": 0.2, "moderate": 0.01, "elevated": 0.001}}, "expected_rate: "),
         ({"reference": {"mean": 0.0, "sd": 0.0}}, "reference.sd: "),
         ({"reference": {"mean": float("nan"), "sd": 1.0}}, "reference.mean: "),
-        ({"models": ["pulse"]}, "bundles are fixed"),
+        ({"models": ["pulse"]}, "a plug-in sign cannot join a model"),
         ({"max_level": "none"}, "max_level must be one of low, consider, moderate, elevated"),
         ({"max_level": "extreme"}, "max_level: "),
         ({"version": ""}, "version: "),
@@ -115,7 +115,7 @@ def test_a_name_of_vbdesk_cannot_be_taken(offer, name):
         ({"format": 2}, "format: "),
     ],
 )
-def test_a_file_that_does_not_hold_is_refused_by_name_and_field(offer, change, place):
+def test_an_invalid_file_is_rejected_with_its_name_and_field(offer, change, place):
     signs = offer(sign_file(**{"name": "hoarse-voice", **change}))
     assert not signs.available
     assert the_reason(signs).startswith("hoarse-voice.toml: ")
@@ -134,7 +134,7 @@ def test_a_file_that_is_not_toml_names_the_line(offer, text, reason):
     assert reason in the_reason(offer(text=text))
 
 
-def test_a_file_of_other_bytes_takes_nothing_down(offer, folder):
+def test_a_binary_file_does_not_affect_other_signs(offer, folder):
     (folder / "binary.toml").write_bytes(b"\xff\xfe\x00")
     signs = offer()
     assert list(signs.available) == ["hoarse-voice"]
@@ -159,7 +159,7 @@ def pickled(folder, estimator, **changes):
     return sign_file(model={**model, **changes})
 
 
-def test_an_estimator_is_read_once_pickles_are_allowed(offer, folder):
+def test_an_estimator_is_loaded_if_pickles_are_allowed(offer, folder):
     estimator = fitted_estimator()
     sign = offer(pickled(folder, estimator), allow_pickles=True).available["hoarse-voice"]
     raw = estimator.decision_function(np.array([[0.5, 1.5, 0.0]], dtype=np.float32))[0]
@@ -179,7 +179,7 @@ class Trap:
 @pytest.mark.parametrize(
     ("allow_pickles", "changes", "reason"),
     [
-        (False, {}, "hoarse-voice.toml: model: it is a pickle, and opening one runs whatever code is in it."),
+        (False, {}, "hoarse-voice.toml: model: it is a pickle, and opening it runs the code in it."),
         (True, {"sha256": "0" * 64}, "is not the file it was calibrated with"),
         (True, {"scikit_learn": "0.1"}, "it was fitted with scikit-learn 0.1"),
     ],
@@ -191,7 +191,7 @@ def test_no_pickle_is_opened_unless_allowed_and_unchanged(offer, folder, allow_p
     assert not mark.exists()
 
 
-def test_a_pickle_that_is_no_estimator_is_refused(offer, folder):
+def test_a_pickle_that_is_not_an_estimator_is_rejected(offer, folder):
     assert "holds no estimator" in the_reason(offer(pickled(folder, {"a": 1}), allow_pickles=True))
 
 
@@ -234,10 +234,10 @@ def test_a_function_of_an_installed_package_is_a_sign(package):
         ("predict = 3", CALLABLE, "the entry point names something that cannot be called"),
         ("def predict(z):\n    return float('nan')\n", CALLABLE, "its model gives nan"),
         ("def predict(z):\n    raise RuntimeError('no')\n", CALLABLE, "its model fails: RuntimeError: no"),
-        ("def predict(z):\n    return 0\n", None, "there is no lab-sign.toml beside the module lab_signs_of_a_test"),
+        ("def predict(z):\n    return 0\n", None, "there is no lab-sign.toml next to the module lab_signs_of_a_test"),
     ],
 )
-def test_a_package_that_does_not_work_is_reported(package, code, content, reason):
+def test_a_broken_package_is_reported(package, code, content, reason):
     assert reason in the_reason(package(code, content))
 
 
@@ -259,7 +259,7 @@ def with_onnx(folder, source, **changes):
     return sign_file(model={**model, **changes})
 
 
-def test_an_onnx_model_gives_what_its_estimator_gave(offer, folder, onnx_truth):
+def test_an_onnx_model_gives_the_output_of_its_estimator(offer, folder, onnx_truth):
     source, truth = onnx_truth
     sign = offer(with_onnx(folder, source)).available["hoarse-voice"]
     for row, decision in zip(truth["rows"], truth["decision"], strict=True):
@@ -277,17 +277,17 @@ def test_an_onnx_model_gives_what_its_estimator_gave(offer, folder, onnx_truth):
         ({"sha256": "1" * 64}, "is not the file it was calibrated with"),
     ],
 )
-def test_an_onnx_file_that_does_not_fit_is_refused(offer, folder, onnx_truth, changes, reason):
+def test_an_unsuitable_onnx_file_is_rejected(offer, folder, onnx_truth, changes, reason):
     assert reason in the_reason(offer(with_onnx(folder, onnx_truth[0], **changes)))
 
 
-def test_an_onnx_file_that_is_damaged_is_refused(offer, folder, onnx_truth):
+def test_a_damaged_onnx_file_is_rejected(offer, folder, onnx_truth):
     damaged = folder / "damaged.onnx"
     damaged.write_bytes(onnx_truth[0].read_bytes()[:40])
     assert "is not a model that ONNX Runtime can run" in the_reason(offer(with_onnx(folder, damaged)))
 
 
-def test_the_example_of_the_guide_is_one_that_works(offer, request):
+def test_the_example_of_the_guide_works(offer, request):
     guide = (request.config.rootpath / "docs" / "signs-of-your-own.md").read_text(encoding="utf-8")
     example = guide.split("```toml\n")[1].split("```")[0]
     sign = offer(name="slow-speech", text=example).available["slow-speech"]

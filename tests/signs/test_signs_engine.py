@@ -1,4 +1,4 @@
-"""The whole way, from a real recording to a result."""
+"""The whole analysis, from a real recording to a result."""
 
 import json
 import re
@@ -10,11 +10,11 @@ import pytest
 from vbdesk.contract.catalog import MODEL_SIGNS, STANDALONE_SIGNS, ModelName
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import ModelResult, SignResult
-from vbdesk.signs.engine import Target, analyze, listen, read
+from vbdesk.signs.engine import ScoringTarget, analyze, measure_recording, score_recording
 from vbdesk.signs.target import UnknownTarget
 from vbdesk.voice.decode import decode, from_samples
 
-PULSE = Target("model", "pulse")
+PULSE = ScoringTarget("model", "pulse")
 
 
 @pytest.fixture(scope="module")
@@ -23,18 +23,18 @@ def recording(request):
 
 
 @pytest.fixture(scope="module")
-def heard(recording):
-    return listen(recording)
+def measurements(recording):
+    return measure_recording(recording)
 
 
 @pytest.fixture(scope="module")
-def heard_dialogue(request):
-    return listen(decode(request.path.parents[1] / "data" / "dialogue_two_speakers_40s.flac"), diarize=True)
+def measured_dialogue(request):
+    return measure_recording(decode(request.path.parents[1] / "data" / "dialogue_two_speakers_40s.flac"), diarize=True)
 
 
 @pytest.mark.parametrize("model", list(ModelName))
-def test_every_model_reads_a_real_recording(heard, reference, model):
-    result = read(heard, Target("model", model.value))
+def test_every_model_scores_a_real_recording(measurements, reference, model):
+    result = score_recording(measurements, ScoringTarget("model", model.value))
     assert isinstance(result, ModelResult)
     assert [signal.name for signal in result.signals] == list(MODEL_SIGNS[model])
     for signal in result.signals:
@@ -54,32 +54,36 @@ def test_every_model_reads_a_real_recording(heard, reference, model):
 
 
 @pytest.mark.parametrize("name", STANDALONE_SIGNS)
-def test_every_sign_reads_a_real_recording(heard, name):
-    result = read(heard, Target("sign", name.value))
+def test_every_sign_scores_a_real_recording(measurements, name):
+    result = score_recording(measurements, ScoringTarget("sign", name.value))
     assert isinstance(result, SignResult)
     assert result.signal.name == name
     assert 0 <= result.signal.score <= 1
     assert set(json.loads(result.model_dump_json())) == {"signal", "audio_quality"}
 
 
-def test_a_healthy_reader_is_mostly_unflagged(heard):
-    levels = [signal.level for model in ModelName for signal in read(heard, Target("model", model.value)).signals]
+def test_a_healthy_reader_is_mostly_unflagged(measurements):
+    levels = [
+        signal.level
+        for model in ModelName
+        for signal in score_recording(measurements, ScoringTarget("model", model.value)).signals
+    ]
     assert sum(level in (Level.NONE, Level.LOW) for level in levels) >= 0.7 * len(levels)
 
 
-def test_the_same_recording_gives_the_same_bits(recording, heard):
+def test_the_same_recording_gives_the_same_bits(recording, measurements):
     again = analyze(recording, PULSE).model_dump_json()
-    assert again == read(heard, PULSE).model_dump_json()
+    assert again == score_recording(measurements, PULSE).model_dump_json()
 
 
-def test_the_voice_class_is_nowhere_in_a_result(heard):
+def test_the_voice_class_is_not_in_the_result(measurements):
     for model in ModelName:
-        text = read(heard, Target("model", model.value)).model_dump_json()
+        text = score_recording(measurements, ScoringTarget("model", model.value)).model_dump_json()
         assert not re.search(r"\b(male|female|man|woman|gender|female_share|voice_class)\b", text, re.IGNORECASE)
 
 
-def test_elevated_androgens_are_not_scored_in_another_voice(heard):
-    signal = read(heard, Target("sign", "elevated-androgens")).signal
+def test_elevated_androgens_are_not_scored_in_another_voice(measurements):
+    signal = score_recording(measurements, ScoringTarget("sign", "elevated-androgens")).signal
     assert (signal.level, signal.score, signal.score_interval) == (Level.INCONCLUSIVE, 0.2, None)
 
 
@@ -91,7 +95,7 @@ def test_speech_too_short_for_a_reading_is_inconclusive(recording):
 
 
 @pytest.mark.parametrize("sound", ["a tone", "clicks"])
-def test_what_holds_no_voice_is_inconclusive_with_the_healthy_mean(sound):
+def test_sound_without_a_voice_is_inconclusive_with_the_healthy_mean(sound):
     second = np.arange(20 * 16_000) / 16_000
     samples = 0.3 * np.sin(2 * np.pi * 220 * second) if sound == "a tone" else 0.01 * (second * 16 % 1 == 0)
     result = analyze(from_samples(samples.astype(np.float32), 16_000), PULSE)
@@ -100,8 +104,8 @@ def test_what_holds_no_voice_is_inconclusive_with_the_healthy_mean(sound):
     assert result.extended_metrics == []
 
 
-def test_two_speakers_are_read_apart(heard_dialogue):
-    result = read(heard_dialogue, PULSE)
+def test_two_speakers_are_scored_separately(measured_dialogue):
+    result = score_recording(measured_dialogue, PULSE)
     first, second = result.speakers
     assert (first.speaker, second.speaker) == ("speaker_1", "speaker_2")
     assert first.speech_seconds >= second.speech_seconds
@@ -113,22 +117,22 @@ def test_two_speakers_are_read_apart(heard_dialogue):
     assert all(left[1] <= right[0] for left, right in pairwise(segments))
 
 
-def test_a_sign_is_read_for_each_speaker(heard_dialogue):
-    result = read(heard_dialogue, Target("sign", "stress"))
+def test_a_sign_is_scored_for_each_speaker(measured_dialogue):
+    result = score_recording(measured_dialogue, ScoringTarget("sign", "stress"))
     assert [speaker.signal.name for speaker in result.speakers] == ["stress", "stress"]
     assert result.speakers[0].signal == result.signal
     assert result.speakers[0].summary is None
 
 
-def test_one_speaker_is_one_entry(recording, heard):
+def test_one_speaker_is_one_entry(recording, measurements):
     result = analyze(recording, PULSE, diarize=True)
     assert len(result.speakers) == 1
-    assert result.signals == read(heard, PULSE).signals
+    assert result.signals == score_recording(measurements, PULSE).signals
 
 
 @pytest.mark.parametrize(
     ("kind", "name"), [("model", "stress"), ("sign", "pulse"), ("sign", "dry-mouth"), ("model", ""), ("sign", "Stress")]
 )
-def test_a_target_that_cannot_be_asked_for_is_refused(kind, name):
+def test_an_unknown_target_is_rejected(kind, name):
     with pytest.raises(UnknownTarget, match=f"There is no {kind} '{name}'"):
-        Target(kind, name)
+        ScoringTarget(kind, name)

@@ -12,14 +12,14 @@ QUALITY = AudioQuality(issues=[], voice_percentage=80.0, audio_clarity=90.0)
 
 
 @pytest.fixture
-def result(reference, made_passage):
+def result(reference, make_passage):
     def make(**levels):
         readings = [
             Reading(name, 0.0, 0.5, Level(levels.get(name.replace("-", "_"), "none")))
             for name in MODEL_SIGNS[ModelName.PULSE]
         ]
         return ModelResult(
-            summary=summarise_readings(readings, made_passage(), [], reference),
+            summary=summarise_readings(readings, make_passage(), [], reference),
             signals=[make_signal(reading, reference) for reading in readings],
             audio_quality=QUALITY,
             extended_metrics=[],
@@ -50,7 +50,7 @@ def test_every_signal_gets_its_fields(result):
     assert "population_z" in fatigue
 
 
-def test_on_a_first_submission_nothing_is_said(result):
+def test_a_first_submission_has_no_sentence(result):
     before = result(stress="consider")
     assert told(add_longitudinal(before, {})) == told(before)
 
@@ -67,15 +67,15 @@ def test_on_a_first_submission_nothing_is_said(result):
         ({}, {"stress": known(False)}, (), None),
     ],
 )
-def test_the_history_is_told_in_one_sentence(reference, result, levels, fields, unconfirmed, sentence):
+def test_the_history_is_one_sentence(reference, result, levels, fields, unconfirmed, sentence):
     before = result(**levels)
     after = told(add_longitudinal(before, fields, unconfirmed))
-    sentences = reference.wording.words.history.model_dump()
+    sentences = reference.narrative.texts.history.model_dump()
     assert [name for name, text in sentences.items() if text in after] == ([sentence] if sentence else [])
     assert len(after) == len(told(before)) + (len(sentences[sentence]) + 1 if sentence else 0)
 
 
-def test_an_inconclusive_recording_says_nothing_of_history(result):
+def test_an_inconclusive_recording_has_no_history_sentence(result):
     levels = {name.replace("-", "_"): "inconclusive" for name in MODEL_SIGNS[ModelName.PULSE]}
     before = result(**levels)
     assert told(add_longitudinal(before, {"stress": known(True)})) == told(before)

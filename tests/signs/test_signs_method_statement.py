@@ -41,7 +41,7 @@ def test_extended_metrics_are_described_as_their_data_has_them(request, referenc
     assert f"from unpleasant with {valence['sanity_auc_pleasant_v_unpleasant']:.2f}." in page
 
 
-def test_a_definition_after_somebody_has_its_source_in_the_norms_too(request, reference):
+def test_a_definition_with_an_author_has_its_source_in_the_norms(request, reference):
     text = (request.config.rootpath / "docs" / "method-analysis.md").read_text(encoding="utf-8")
     table = text.partition("| Feature | Unit | Definition | After |")[2].partition("\n\n")[0]
     after_somebody = set()
@@ -54,7 +54,7 @@ def test_a_definition_after_somebody_has_its_source_in_the_norms_too(request, re
     assert after_somebody == {name for name, norm in reference.norms.features.items() if norm.method_cites}
 
 
-def test_what_is_said_of_repeats_is_what_the_table_shows(request):
+def test_the_statement_on_repeats_agrees_with_its_table(request):
     text = (request.config.rootpath / "docs" / "method-analysis.md").read_text(encoding="utf-8")
     shares = [int(share) for share in re.findall(r"(\d+) % between people \| reported", text)]
     assert len(shares) == 21

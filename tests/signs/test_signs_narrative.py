@@ -1,4 +1,4 @@
-"""Every summary that the rules can produce, in every language, keeps to the rules of wording."""
+"""Every summary that the rules can produce, in every language, obeys the wording rules."""
 
 import re
 from functools import cache
@@ -9,10 +9,10 @@ import pytest
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
 from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction, recommended_action
 from vbdesk.contract.results import IssueCode
-from vbdesk.signs.narrative import render, with_history
-from vbdesk.signs.reference import load_reference
+from vbdesk.signs.narrative import add_history_sentence, render_summary
+from vbdesk.signs.narrative_texts import UnknownLanguage, find_language, languages
+from vbdesk.signs.reference_data import load_reference_data
 from vbdesk.signs.scoring import Reading
-from vbdesk.signs.wording import UnknownLanguage, find_language, languages
 
 BANNED = {
     "en": r"(diagnos\w*|diseases?|disorders?|patients?|symptoms?|suffer\w*|abnormal\w*|normal\w*|positive\w*"
@@ -37,7 +37,7 @@ BAD_JOINTS = {
     "fr": r"\bde le\b|\bà les?\b|\bde les\b|\b(de|que|le|la|se|ne|je|ce) [aeéèêiouâô]",
 }
 ISSUES = [None, *IssueCode]
-MAX_CHARACTERS = load_reference().wording.rules.length.max_characters
+MAX_CHARACTERS = load_reference_data().narrative.rules.length.max_characters
 LANGUAGES = ("en", "de", "es", "fr")
 EVERY_LANGUAGE = pytest.mark.parametrize("language", LANGUAGES)
 
@@ -53,7 +53,7 @@ def bundle(reference, model, named, level, rest=Level.NONE):
 
 
 def moving_z(readings, reference):
-    """Each feature as far out as it goes, in the direction of a sign that it moved."""
+    """Each feature at its z limit, in the direction that raises a sign."""
     z = {}
     for one in readings:
         if one.contributions:
@@ -66,7 +66,7 @@ def moving_z(readings, reference):
 def write(reference, readings, issues=(), z=None):
     action = recommended_action([one.level for one in readings])
     z = moving_z(readings, reference) if z is None else z
-    return render(readings, z, issues, action, reference), action
+    return render_summary(readings, z, issues, action, reference), action
 
 
 def sentences(text):
@@ -75,7 +75,7 @@ def sentences(text):
 
 @cache  # the same sentences come again and again
 def assert_well_formed(text, language):
-    """What holds for every piece of text: nothing banned, no torn joints, no stray spaces."""
+    """Check a text: no banned words, no broken joints, no extra spaces."""
     assert not re.search(rf"\b{BANNED[language]}\b", text, re.IGNORECASE), text
     assert not re.search(r"  |^ | $| [,.;:]|,\.|\.\.|[{}]", text), text
     assert not re.search(BAD_JOINTS[language], text), text
@@ -103,23 +103,23 @@ def bundles_of(reference, model):
 
 @EVERY_LANGUAGE
 @pytest.mark.parametrize("model", list(ModelName))
-def test_every_combination_of_signs_levels_and_issues_keeps_the_rules(model, language):
-    reference = load_reference(language)
-    words = reference.wording.words
+def test_every_combination_of_signs_levels_and_issues_obeys_the_rules(model, language):
+    reference = load_reference_data(language)
+    words = reference.narrative.texts
     longest = max(words.history.model_dump().values(), key=len)
     moved = [(readings, moving_z(readings, reference)) for readings in bundles_of(reference, model)]
     for (readings, z), issue in product(moved, ISSUES):
         text, action = write(reference, readings, [issue.value] if issue else [], z)
         assert_well_worded(text, action, words)
         if action is not RecommendedAction.INCONCLUSIVE:
-            told = with_history(text, longest, words)
+            told = add_history_sentence(text, longest, words)
             assert longest in told
             assert_well_worded(told, action, words)
 
 
 @EVERY_LANGUAGE
 def test_every_two_clauses_and_every_two_signs_join(language):
-    words = load_reference(language).wording.words
+    words = load_reference_data(language).narrative.texts
     clauses = {text for clause in words.clauses.values() for text in (clause.higher, clause.lower)}
     for pair in permutations(sorted(clauses), 2):
         assert_well_formed(words.features.heard.format(clauses=words.list.join([*pair])), language)
@@ -129,8 +129,8 @@ def test_every_two_clauses_and_every_two_signs_join(language):
 
 
 @EVERY_LANGUAGE
-def test_every_cause_and_every_other_sentence_keeps_the_rules(language):
-    words = load_reference(language).wording.words
+def test_every_cause_and_every_other_sentence_obeys_the_rules(language):
+    words = load_reference_data(language).narrative.texts
     said = [words.causes.sentence.format(cause=cause) for cause in words.causes.phrase.values()]
     groups = (words.quality, words.missing, words.special, words.action)
     said += [sentence for group in groups for sentence in group.values()]
@@ -142,8 +142,8 @@ def test_every_cause_and_every_other_sentence_keeps_the_rules(language):
 
 
 @EVERY_LANGUAGE
-def test_high_and_low_are_told_apart_and_no_words_are_left_in_english(language):
-    words, english = load_reference(language).wording.words, load_reference().wording.words
+def test_high_and_low_clauses_differ_and_all_texts_are_translated(language):
+    words, english = load_reference_data(language).narrative.texts, load_reference_data().narrative.texts
     for name, clause in words.clauses.items():
         assert clause.higher != clause.lower
         assert language == "en" or clause != english.clauses[name]
@@ -159,14 +159,14 @@ def test_the_languages_are_those_of_the_files():
     ("tag", "language"),
     [("en", "en"), ("de-AT", "de"), ("es-419", "es"), ("FR", "fr"), ("fr_CA", "fr"), ("en-GB", "en")],
 )
-def test_a_language_tag_finds_the_language_that_serves_it(tag, language):
+def test_a_language_tag_finds_its_language(tag, language):
     assert find_language(tag) == language
 
 
 @pytest.mark.parametrize("tag", ["pt", "", "narrative", "../en", "deu"])
-def test_a_language_without_words_is_refused_with_those_there_are(tag):
+def test_an_unknown_language_is_rejected_with_the_available_ones(tag):
     with pytest.raises(UnknownLanguage, match=r"Choose one of: en, de, es, fr\."):
-        load_reference(tag)
+        load_reference_data(tag)
 
 
 def test_one_sign_at_consider_reads_as_written(reference):
@@ -201,7 +201,7 @@ def test_an_inconclusive_recording_stops_after_reason_and_action(reference):
     )
 
 
-def test_features_that_pulled_the_other_way_or_lie_in_range_are_not_told(reference):
+def test_features_in_range_or_with_a_negative_contribution_are_not_mentioned(reference):
     readings = bundle(reference, ModelName.CLARITY, (), Level.NONE)
     moved = {"pause_rate": 0.9, "pause_ratio": -0.8, "speech_rate": 0.2}
     readings[0] = Reading(SignName.COGNITIVE_IMPAIRMENT, 1.7, 0.51, Level.CONSIDER, moved)
@@ -209,17 +209,17 @@ def test_features_that_pulled_the_other_way_or_lie_in_range_are_not_told(referen
     assert "the voice pauses often." in text
 
 
-def test_without_a_feature_that_stands_out_that_is_said(reference):
+def test_a_summary_says_if_no_feature_stands_out(reference):
     readings = bundle(reference, ModelName.CLARITY, MODEL_SIGNS[ModelName.CLARITY], Level.LOW)
     text, _ = write(reference, readings, z=dict.fromkeys(reference.norms.features, 1.0))
-    assert reference.wording.words.features.none_stood_out in text
+    assert reference.narrative.texts.features.none_stood_out in text
 
 
-def test_features_that_are_over_read_are_never_told(reference):
+def test_excluded_features_are_never_mentioned(reference):
     readings = bundle(reference, ModelName.ARIA, (SignName.ELEVATED_ANDROGENS,), Level.MODERATE)
     text, _ = write(reference, readings)
-    assert reference.wording.words.clauses["pitch_tract_residual"].lower not in text
-    assert reference.wording.words.clauses["pitch_mean"].lower in text
+    assert reference.narrative.texts.clauses["pitch_tract_residual"].lower not in text
+    assert reference.narrative.texts.clauses["pitch_mean"].lower in text
 
 
 def test_the_strongest_three_at_the_highest_level_are_named(reference):
@@ -231,11 +231,11 @@ def test_the_strongest_three_at_the_highest_level_are_named(reference):
     assert "a faint signal of anxious speaking, tiredness or sleep loss and acute stress." in text
 
 
-def test_with_mixed_grades_the_weakest_is_told(reference):
+def test_with_mixed_grades_the_weakest_is_mentioned(reference):
     named = (SignName.MOOD_DISRUPTION, SignName.ANXIETY)
     text, _ = write(reference, bundle(reference, ModelName.PULSE, named, Level.CONSIDER))
     assert "Research support for at least one of these links is limited." in text
-    assert reference.wording.words.evidence.B not in text
+    assert reference.narrative.texts.evidence.B not in text
     text, _ = write(
         reference, bundle(reference, ModelName.TIDE, (SignName.FATIGUE, SignName.IRON_DEFICIENCY), Level.LOW)
     )
@@ -267,14 +267,14 @@ def test_special_sentences_come_from_low_on(reference, model, name, sentence):
     assert sentence not in write(reference, bundle(reference, model, (), Level.NONE, Level.INCONCLUSIVE))[0]
 
 
-def test_history_follows_what_was_heard(reference):
+def test_history_follows_the_features(reference):
     named = (SignName.STRESS,)
     text, _ = write(reference, bundle(reference, ModelName.PULSE, named, Level.CONSIDER))
-    told = sentences(with_history(text, "It changed.", reference.wording.words))
+    told = sentences(add_history_sentence(text, "It changed.", reference.narrative.texts))
     assert told[1].startswith("Compared with the reference")
     assert told[2] == "It changed."
 
 
-def test_history_follows_the_finding_where_nothing_was_heard(reference):
+def test_history_follows_the_finding_without_features(reference):
     text, _ = write(reference, bundle(reference, ModelName.PULSE, (), Level.NONE), ["clipping"])
-    assert sentences(with_history(text, "It changed.", reference.wording.words))[2] == "It changed."
+    assert sentences(add_history_sentence(text, "It changed.", reference.narrative.texts))[2] == "It changed."

@@ -13,7 +13,7 @@ def test_a_log_feature_is_standardised_in_its_class_and_widened_for_free_speech(
     assert norm.z(0.3, 0.0) == pytest.approx(1.049286, abs=1e-5)
 
 
-def test_a_linear_feature_is_taken_as_it_is(reference):
+def test_a_linear_feature_is_not_transformed(reference):
     # (-20 + 14.531) / (5.7155 * 1.1)
     assert reference.norms.features["spectral_slope_mid"].z(-20.0, 0.0) == pytest.approx(-0.869883, abs=1e-5)
 
@@ -38,27 +38,27 @@ def test_z_never_leaves_its_limits(reference, value):
 
 
 @pytest.mark.parametrize(("pitch", "resonance", "expected"), [(119, 2465, 0.0), (200, 2760, 1.0)])
-def test_the_voice_class_follows_pitch_and_resonance(reference, made_features, pitch, resonance, expected):
-    share = reference.norms.female_share(made_features(pitch_mean=pitch, formant_3_mean=resonance))
+def test_the_voice_class_follows_pitch_and_resonance(reference, make_features, pitch, resonance, expected):
+    share = reference.norms.female_share(make_features(pitch_mean=pitch, formant_3_mean=resonance))
     assert share == pytest.approx(expected, abs=0.01)
 
 
-def test_the_class_is_the_logistic_model_averaged_over_takes(reference, made_features):
-    share = reference.norms.female_share(made_features(pitch_mean=150.0, formant_3_mean=2600.0))
+def test_the_class_is_the_logistic_model_averaged_over_takes(reference, make_features):
+    share = reference.norms.female_share(make_features(pitch_mean=150.0, formant_3_mean=2600.0))
     takes = -2.9743 + 2.14 * np.random.default_rng(1).standard_normal(100_000)
     assert share == pytest.approx(np.mean(1 / (1 + np.exp(-takes))), abs=0.01)
 
 
-def test_a_file_without_a_spread_between_takes_believes_the_model(reference, made_features):
+def test_without_a_spread_between_takes_the_model_is_used_unchanged(reference, make_features):
     data = reference.norms.model_dump(by_alias=True)
     del data["voice_class"]["between_takes_sd"]
-    measured = made_features(pitch_mean=150.0, formant_3_mean=2600.0)
+    measured = make_features(pitch_mean=150.0, formant_3_mean=2600.0)
     assert Norms.model_validate(data).female_share(measured) == pytest.approx(1 / (1 + math.exp(2.9743)))
 
 
-def test_a_voice_between_the_classes_keeps_nearly_the_same_place_from_take_to_take(reference, made_features):
+def test_a_voice_between_the_classes_has_stable_z_values_over_takes(reference, make_features):
     takes = [(154, 2651), (174, 2565), (167, 2698), (156, 2670), (161, 2698)]  # pitch and third formant of one reader
-    measured = [made_features(pitch_mean=f0, formant_3_mean=f3, voice_jitter=2.4) for f0, f3 in takes]
+    measured = [make_features(pitch_mean=f0, formant_3_mean=f3, voice_jitter=2.4) for f0, f3 in takes]
     norms = reference.norms
     believed = Norms.model_validate(
         norms.model_dump(by_alias=True) | {"voice_class": norms.voice_class.model_dump() | {"between_takes_sd": 0.0}}
@@ -70,10 +70,10 @@ def test_a_voice_between_the_classes_keeps_nearly_the_same_place_from_take_to_ta
     assert swing(norms) < 0.75 * swing(believed)
 
 
-def test_another_take_may_belong_to_the_other_class_only_between_them(reference, made_features):
+def test_a_simulated_take_changes_class_only_between_the_classes(reference, make_features):
     def ends(pitch, resonance):
-        measured = made_features(pitch_mean=pitch, formant_3_mean=resonance)
-        return [reference.norms.share_in_another_take(measured, deviation) for deviation in (-1.0, 1.0)]
+        measured = make_features(pitch_mean=pitch, formant_3_mean=resonance)
+        return [reference.norms.resampled_female_share(measured, deviation) for deviation in (-1.0, 1.0)]
 
     assert ends(100, 2350) == pytest.approx([0, 0], abs=0.01)
     assert ends(215, 2800) == pytest.approx([1, 1], abs=0.01)
@@ -81,8 +81,8 @@ def test_another_take_may_belong_to_the_other_class_only_between_them(reference,
     assert low < 0.35 < 0.5 < high
 
 
-def test_without_a_class_features_that_depend_on_it_are_left_out(reference, made_features):
-    measured = made_features(pitch_mean=150.0, speech_rate=3.0, formant_1_mean=500.0)
+def test_without_a_class_features_that_depend_on_it_are_left_out(reference, make_features):
+    measured = make_features(pitch_mean=150.0, speech_rate=3.0, formant_1_mean=500.0)
     assert reference.norms.female_share(measured) is None
     assert set(reference.norms.standardise(measured, None)) == {"speech_rate"}
 
@@ -104,7 +104,7 @@ def test_interpretation_bands(z, expected):
     assert interpret(z) is expected
 
 
-def test_a_norm_without_spread_is_refused(reference):
+def test_a_norm_without_spread_is_rejected(reference):
     data = reference.norms.model_dump(by_alias=True)
     data["feature"]["voice_jitter"]["male"]["t_sd"] = 0.0
     with pytest.raises(ValueError, match="greater than 0"):

@@ -1,6 +1,13 @@
 import pytest
 
-from vbdesk.signs.passage import LONGEST_UNIT_S, Listening, clip, hear, own_turns, resampling_units
+from vbdesk.signs.passage import (
+    LONGEST_UNIT_S,
+    MeasurementOptions,
+    clip,
+    measure_passage,
+    merge_turns,
+    resampling_units,
+)
 
 
 def test_long_phrases_are_cut_into_equal_units():
@@ -13,25 +20,25 @@ def test_only_units_within_the_own_turns_are_drawn():
     assert resampling_units([(0.0, 3.0), (5.0, 8.0)], [(2.0, 6.0)]) == [(2.0, 3.0), (5.0, 6.0)]
 
 
-def test_clip_keeps_what_lies_within():
+def test_clip_keeps_the_parts_within():
     assert clip([(0.0, 2.0), (3.0, 5.0)], [(1.0, 4.0)]) == [(1.0, 2.0), (3.0, 4.0)]
     assert clip([(0.0, 1.0)], [(1.0, 2.0)]) == []
 
 
 def test_a_speaker_keeps_the_pauses_of_a_turn_but_not_the_words_of_others():
     own = [(0.0, 2.0), (3.0, 4.0), (8.0, 9.0)]
-    assert own_turns(own, [(5.0, 7.0)]) == [(0.0, 4.0), (8.0, 9.0)]
-    assert own_turns(own, []) == [(0.0, 9.0)]
+    assert merge_turns(own, [(5.0, 7.0)]) == [(0.0, 4.0), (8.0, 9.0)]
+    assert merge_turns(own, []) == [(0.0, 9.0)]
 
 
-def test_nothing_heard_is_a_passage_without_values(reference):
-    passage = hear(None, [], 0.0, None, Listening(reference.norms))
+def test_a_passage_without_speech_has_no_values(reference):
+    passage = measure_passage(None, [], 0.0, None, MeasurementOptions(reference.norms))
     assert (passage.z, passage.replicates, passage.windows, passage.female_share) == ({}, [], [], None)
     assert all(measurement.value is None for measurement in passage.features.values())
 
 
-def test_what_a_narrow_band_cannot_give_is_missing_with_its_reason(reference):
-    listening = Listening(reference.norms, left_out={"alpha_ratio": "narrow_bandwidth"})
+def test_features_outside_a_narrow_band_are_missing_with_a_reason(reference):
+    listening = MeasurementOptions(reference.norms, left_out={"alpha_ratio": "narrow_bandwidth"})
     assert listening.measure(None, None)["alpha_ratio"].missing == "narrow_bandwidth"
 
 

@@ -5,13 +5,13 @@ import pytest
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.signs.scoring import (
-    conclusive,
-    contributions,
-    index_of,
-    level_of,
-    read_sign,
-    score_of,
-    weight_available,
+    feature_contributions,
+    index_to_level,
+    index_to_score,
+    is_conclusive,
+    measured_weight_share,
+    score_sign,
+    sign_index,
 )
 
 EVERY_SIGN = pytest.mark.parametrize("name", list(SignName))
@@ -21,11 +21,11 @@ def read(reference, name, measured, conditions):
     share = reference.norms.female_share(measured)
     z = reference.norms.standardise(measured, share)
     calibration = reference.calibration
-    return read_sign(name, calibration.signs[name], calibration.scoring, z, replace(conditions, female_share=share))
+    return score_sign(name, calibration.signs[name], calibration.scoring, z, replace(conditions, female_share=share))
 
 
-def test_substance_use_pattern_by_hand(reference, made_features, quiet):
-    measured = made_features(
+def test_substance_use_pattern_agrees_with_a_manual_calculation(reference, make_features, quiet):
+    measured = make_features(
         pitch_mean=119.0,
         formant_3_mean=2300.0,  # male-typical to five decimals
         pause_duration_variability=0.3,  # z = (ln 0.3 + 1.9176) / (0.52316 * 1.3)  =  1.04929
@@ -40,8 +40,8 @@ def test_substance_use_pattern_by_hand(reference, made_features, quiet):
     assert reading.level is Level.NONE  # under 1.751
 
 
-def test_dry_mouth_by_hand(reference, made_features, quiet):
-    measured = made_features(
+def test_dry_mouth_agrees_with_a_manual_calculation(reference, make_features, quiet):
+    measured = make_features(
         pitch_mean=200.0,
         formant_3_mean=2760.0,  # female-typical: p = 0.9999
         voice_jitter=4.0,  # z = (ln 4 - 0.75101) / (0.22151 * 1.1)           =  2.60715
@@ -63,7 +63,7 @@ def test_the_healthy_mean_scores_a_fifth(calibration, at_index, quiet, name):
     z = at_index(sign, 0.0)
     if name is SignName.METABOLIC_LOAD:
         z = {row.feature: sign.reference_mean * (1 if row.weight > 0 else -1) for row in sign.evidence}
-    reading = read_sign(name, sign, calibration.scoring, z, quiet)
+    reading = score_sign(name, sign, calibration.scoring, z, quiet)
     assert reading.index == pytest.approx(0.0, abs=1e-3)
     assert round(reading.score, 3) == 0.2
     assert reading.level is Level.NONE
@@ -72,8 +72,8 @@ def test_the_healthy_mean_scores_a_fifth(calibration, at_index, quiet, name):
 @EVERY_SIGN
 def test_the_cut_for_consider_scores_a_half(calibration, at_index, quiet, name):
     sign = calibration.signs[name]
-    assert round(score_of(sign, sign.cut_consider), 4) == 0.5
-    reading = read_sign(name, sign, calibration.scoring, at_index(sign, sign.cut_consider + 1e-3), quiet)
+    assert round(index_to_score(sign, sign.cut_consider), 4) == 0.5
+    reading = score_sign(name, sign, calibration.scoring, at_index(sign, sign.cut_consider + 1e-3), quiet)
     assert reading.level is (Level.LOW if sign.placeholder else Level.CONSIDER)
 
 
@@ -82,25 +82,25 @@ def test_levels_change_at_the_cuts_and_stop_at_the_cap(calibration, name):
     sign = calibration.signs[name]
     cap = LEVEL_ORDER.index(sign.max_level)
     for below, (level, cut) in zip(LEVEL_ORDER, sign.cuts.items(), strict=False):
-        assert level_of(sign, cut) is LEVEL_ORDER[min(LEVEL_ORDER.index(level), cap)]
-        assert level_of(sign, cut - 0.001) is LEVEL_ORDER[min(LEVEL_ORDER.index(below), cap)]
-    assert level_of(sign, 50.0) is sign.max_level
+        assert index_to_level(sign, cut) is LEVEL_ORDER[min(LEVEL_ORDER.index(level), cap)]
+        assert index_to_level(sign, cut - 0.001) is LEVEL_ORDER[min(LEVEL_ORDER.index(below), cap)]
+    assert index_to_level(sign, 50.0) is sign.max_level
 
 
 def test_a_missing_feature_adds_nothing(calibration):
     sign = calibration.signs[SignName.STRESS]
     z = {"pitch_mean": 1.0, "pitch_variability": 1.0}
-    assert contributions(sign, z, 0.0) == {"pitch_mean": 0.4761, "pitch_variability": 0.1429}
-    assert index_of(sign, z, 0.0) == pytest.approx((0.619 + 0.0005509) / 0.6276)
+    assert feature_contributions(sign, z, 0.0) == {"pitch_mean": 0.4761, "pitch_variability": 0.1429}
+    assert sign_index(sign, z, 0.0) == pytest.approx((0.619 + 0.0005509) / 0.6276)
 
 
 def test_a_row_of_one_class_counts_in_proportion_to_it(calibration):
     sign = calibration.signs[SignName.METABOLIC_LOAD]
-    assert contributions(sign, {"pitch_mean": -2.0}, 0.0)["pitch_mean"] == 0
-    assert contributions(sign, {"pitch_mean": -2.0}, 0.5)["pitch_mean"] == pytest.approx(0.3584)
+    assert feature_contributions(sign, {"pitch_mean": -2.0}, 0.0)["pitch_mean"] == 0
+    assert feature_contributions(sign, {"pitch_mean": -2.0}, 0.5)["pitch_mean"] == pytest.approx(0.3584)
     without_pitch = {row.feature: 0.0 for row in sign.evidence if row.feature != "pitch_mean"}
-    assert weight_available(sign, without_pitch, 0.0) == pytest.approx(1.0)
-    assert weight_available(sign, without_pitch, 1.0) == pytest.approx(0.6416, abs=1e-4)
+    assert measured_weight_share(sign, without_pitch, 0.0) == pytest.approx(1.0)
+    assert measured_weight_share(sign, without_pitch, 1.0) == pytest.approx(0.6416, abs=1e-4)
 
 
 def full(sign):
@@ -119,10 +119,10 @@ def full(sign):
 )
 def test_each_limit_alone_makes_a_sign_inconclusive(calibration, quiet, name, change):
     sign = calibration.signs[name]
-    assert conclusive(calibration.scoring, sign, full(sign), quiet)
+    assert is_conclusive(calibration.scoring, sign, full(sign), quiet)
     limited = replace(quiet, **change)
-    assert not conclusive(calibration.scoring, sign, full(sign), limited)
-    assert read_sign(name, sign, calibration.scoring, full(sign), limited).level is Level.INCONCLUSIVE
+    assert not is_conclusive(calibration.scoring, sign, full(sign), limited)
+    assert score_sign(name, sign, calibration.scoring, full(sign), limited).level is Level.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(
@@ -136,14 +136,14 @@ def test_each_limit_alone_makes_a_sign_inconclusive(calibration, quiet, name, ch
         (SignName.ELEVATED_ANDROGENS, {"female_share": 0.9}),
     ],
 )
-def test_at_the_limit_a_sign_is_read(calibration, quiet, name, change):
+def test_a_sign_is_scored_at_the_limit(calibration, quiet, name, change):
     sign = calibration.signs[name]
-    assert conclusive(calibration.scoring, sign, full(sign), replace(quiet, **change))
+    assert is_conclusive(calibration.scoring, sign, full(sign), replace(quiet, **change))
 
 
 def test_too_little_of_the_weight_makes_a_sign_inconclusive_but_keeps_its_score(calibration, quiet):
     sign = calibration.signs[SignName.STRESS]
-    reading = read_sign(SignName.STRESS, sign, calibration.scoring, {"pitch_mean": 3.0}, quiet)  # 0.4761 of 1
+    reading = score_sign(SignName.STRESS, sign, calibration.scoring, {"pitch_mean": 3.0}, quiet)  # 0.4761 of 1
     assert reading.level is Level.INCONCLUSIVE
     assert reading.score > 0.5
 
@@ -164,12 +164,12 @@ def test_a_sign_is_noise_sensitive_from_four_tenths_of_its_weight(calibration, n
 
 
 def test_where_nothing_was_measured_the_score_is_the_healthy_mean(calibration, quiet):
-    reading = read_sign(SignName.STRESS, calibration.signs[SignName.STRESS], calibration.scoring, {}, quiet)
+    reading = score_sign(SignName.STRESS, calibration.signs[SignName.STRESS], calibration.scoring, {}, quiet)
     assert (reading.score, reading.level, reading.index) == (0.2, Level.INCONCLUSIVE, None)
 
 
 def test_a_sign_that_does_not_apply_is_not_scored(calibration, quiet):
     sign = calibration.signs[SignName.ELEVATED_ANDROGENS]
     z = dict.fromkeys(full(sign), -3.0)
-    reading = read_sign(SignName.ELEVATED_ANDROGENS, sign, calibration.scoring, z, replace(quiet, female_share=0.0))
+    reading = score_sign(SignName.ELEVATED_ANDROGENS, sign, calibration.scoring, z, replace(quiet, female_share=0.0))
     assert (reading.score, reading.level, reading.contributions) == (0.2, Level.INCONCLUSIVE, {})

@@ -1,4 +1,4 @@
-"""The interval of a score: what it rests on, and that it is the same wherever the recording is analysed."""
+"""The interval of a score: its basis, and its reproducibility on any computer."""
 
 import math
 import subprocess
@@ -11,18 +11,18 @@ import pytest
 
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.levels import Level
-from vbdesk.signs.engine import Target, analyze, listen
-from vbdesk.signs.scoring import Reading, score_of
-from vbdesk.signs.uncertainty import index_error, with_interval
+from vbdesk.signs.engine import ScoringTarget, analyze, measure_recording
+from vbdesk.signs.scoring import Reading, index_to_score
+from vbdesk.signs.uncertainty import add_score_interval, index_error
 from vbdesk.voice.decode import decode
 
 SPOKEN = "speech_male_20s.flac"
 PRINT_RESULT = """
 import sys
 from pathlib import Path
-from vbdesk.signs.engine import Target, analyze
+from vbdesk.signs.engine import ScoringTarget, analyze
 from vbdesk.voice.decode import decode
-print(analyze(decode(Path(sys.argv[1])), Target("model", "haven")).model_dump_json())
+print(analyze(decode(Path(sys.argv[1])), ScoringTarget("model", "haven")).model_dump_json())
 """
 
 
@@ -33,7 +33,7 @@ def recording_path(request):
 
 @pytest.fixture(scope="module")
 def haven(recording_path):
-    return analyze(decode(recording_path), Target("model", "haven")).model_dump_json()
+    return analyze(decode(recording_path), ScoringTarget("model", "haven")).model_dump_json()
 
 
 def test_the_error_is_the_spread_of_the_index_over_resampled_speech(calibration):
@@ -44,7 +44,7 @@ def test_the_error_is_the_spread_of_the_index_over_resampled_speech(calibration)
     assert error == pytest.approx(abs(first.weight) / sign.reference_sd)
 
 
-def test_signs_of_voice_quality_are_less_sure_than_phrases_tell(calibration):
+def test_noise_sensitive_signs_have_a_larger_error_than_their_phrases(calibration):
     rules = calibration.scoring
     assert rules.error_factor(calibration.signs[SignName.HYPERVIGILANCE].weights) == 1
     assert rules.error_factor(calibration.signs[SignName.DRY_MOUTH].weights) == pytest.approx(1.7)
@@ -53,8 +53,8 @@ def test_signs_of_voice_quality_are_less_sure_than_phrases_tell(calibration):
 def test_the_interval_is_symmetrical_on_the_index_and_holds_the_score(calibration):
     sign = calibration.signs[SignName.STRESS]
     replicates = [dict.fromkeys(sign.weights, z) for z in (-0.5, 0.5, 1.0)]
-    reading = Reading(SignName.STRESS, 1.0, score_of(sign, 1.0), Level.LOW)
-    low, high = with_interval(reading, sign, calibration.scoring, replicates, 0.5).interval
+    reading = Reading(SignName.STRESS, 1.0, index_to_score(sign, 1.0), Level.LOW)
+    low, high = add_score_interval(reading, sign, calibration.scoring, replicates, 0.5).interval
     assert low < reading.score < high
     below, above = ((math.log(end / (1 - end)) - sign.logit_intercept) / sign.logit_slope - 1.0 for end in (low, high))
     assert below == pytest.approx(-above)
@@ -68,7 +68,7 @@ def test_with_nothing_to_resample_the_error_is_that_of_a_retest(calibration):
 def test_nothing_measured_has_no_interval(calibration):
     unread = Reading(SignName.STRESS, None, 0.2, Level.INCONCLUSIVE)
     sign = calibration.signs[SignName.STRESS]
-    assert with_interval(unread, sign, calibration.scoring, [{}, {}], 0.5).interval is None
+    assert add_score_interval(unread, sign, calibration.scoring, [{}, {}], 0.5).interval is None
 
 
 def test_more_speech_gives_a_narrower_interval(recording_path, calibration):
@@ -79,7 +79,7 @@ def test_more_speech_gives_a_narrower_interval(recording_path, calibration):
             index_error(sign, calibration.scoring, passage.replicates, passage.female_share)
             for sign in calibration.signs.values()
         ]
-        for passage in (listen(recording).passages[0] for recording in (once, twice))
+        for passage in (measure_recording(recording).passages[0] for recording in (once, twice))
     ]
     assert 1.2 < np.median(np.divide(*errors)) < 2.0
 
@@ -87,7 +87,7 @@ def test_more_speech_gives_a_narrower_interval(recording_path, calibration):
 def test_threads_at_the_same_time_give_the_same_bits(recording_path, haven):
     recording = decode(recording_path)
     with ThreadPoolExecutor(3) as threads:
-        results = threads.map(lambda _: analyze(recording, Target("model", "haven")).model_dump_json(), range(3))
+        results = threads.map(lambda _: analyze(recording, ScoringTarget("model", "haven")).model_dump_json(), range(3))
         assert set(results) == {haven}
 
 

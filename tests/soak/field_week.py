@@ -45,23 +45,23 @@ from PySide6.QtWidgets import QApplication
 from service_books import StoredJob, samples_sha256
 from service_in_process import ServiceInProcess, http_date
 
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
-from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
 from vbdesk.contract.limits import Plan
-from vbdesk.desk.models.cells import StateMark
-from vbdesk.desk.navigation import Navigator
-from vbdesk.desk.outside import Outside
+from vbdesk.desk.ports import Outside
+from vbdesk.desk.shell.view_models import outbox_view_model
+from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.tasks import TaskOwner
-from vbdesk.desk.viewmodels.outbox import OutboxViewModel
-from vbdesk.desk.workspace import Workspace, open_budget
-from vbdesk.outbox.courier.courier import CourierStatus
-from vbdesk.outbox.courier.network import UnknownNetwork
+from vbdesk.desk.ui.cells import StateCell
+from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.outbox.sync.network import UnknownNetwork
+from vbdesk.outbox.sync.sync_worker import CourierStatus
 
 TARGET, COST, CREDITS = Target("sign", "stress"), 10, 100_000
 ANALYSIS_S = (3.0, 25.0)
@@ -185,7 +185,7 @@ class Page:
         )
         budget = open_budget(profile, laptop.library)
         self._workspace = Workspace(profile, laptop.library, budget, self._tasks, outside, Navigator())
-        self._shown = OutboxViewModel(self._workspace)
+        self._shown = outbox_view_model(self._workspace)
         self._refusals: list[str] = []
         self._shown.refused.connect(self._refusals.append)
         laptop.courier = self._workspace._courier
@@ -219,7 +219,7 @@ class Page:
         tally.holds(told == true, f"the page counts {told}, the database {true}")
         there = {job.job_id: job.status for job in jobs}
         for take_id, fact in state_of.items():
-            [mark] = [cell for cell in rows[take_id].cells if isinstance(cell, StateMark)]
+            [mark] = [cell for cell in rows[take_id].cells if isinstance(cell, StateCell)]
             tally.holds(mark.state == fact["state"], f"{mark.state} on the page, {fact['state']} in the database")
             allowed = _TRUE_OF_SERVICE.get(OutboxState(fact["state"]))
             tally.holds(

@@ -17,9 +17,9 @@ import soundfile as sf
 import soxr
 
 from vbdesk.capture.devices import PortAudioLister
+from vbdesk.capture.encrypted_take import read_take
 from vbdesk.capture.microphone import PortAudioMicrophone
 from vbdesk.capture.recorder import Recorder
-from vbdesk.capture.sealed import read_take
 
 RATE = 48_000
 KEY = bytes(range(32))

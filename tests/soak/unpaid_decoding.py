@@ -22,13 +22,13 @@ import httpx
 TESTS = Path(__file__).parents[1]
 sys.path.append(str(TESTS / "voice"))
 
-from cheap_flac import cheap_flac  # noqa: E402
+from constant_flac import constant_flac  # noqa: E402
 
 SPEECH = (TESTS / "data" / "speech_kathleen_20s.flac").read_bytes()
 ATTACKS = {
-    "20 minutes at 655 kHz (178 kB)": cheap_flac(seconds=1199, sample_rate=655_350),
-    "11 hours at 48 kHz (437 kB)": cheap_flac(seconds=40_000, sample_rate=48_000),
-    "20 minutes of stereo silence at 48 kHz (15 kB)": cheap_flac(seconds=1199, sample_rate=48_000, channels=2),
+    "20 minutes at 655 kHz (178 kB)": constant_flac(seconds=1199, sample_rate=655_350),
+    "11 hours at 48 kHz (437 kB)": constant_flac(seconds=40_000, sample_rate=48_000),
+    "20 minutes of stereo silence at 48 kHz (15 kB)": constant_flac(seconds=1199, sample_rate=48_000, channels=2),
 }
 
 

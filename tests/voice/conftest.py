@@ -1,4 +1,4 @@
-"""Recordings that the tests of this room share."""
+"""Recordings shared by the voice tests."""
 
 import sys
 from pathlib import Path
@@ -19,7 +19,7 @@ def data_folder() -> Path:
 
 @pytest.fixture(scope="session")
 def shared_audio() -> Path:
-    """The larger collection beside the checkout."""
+    """The larger collection next to the checkout."""
     folder = TESTS.parents[1] / "shared" / "audio"
     if not folder.is_dir():
         pytest.skip("../shared/audio is not here")

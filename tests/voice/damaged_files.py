@@ -1,8 +1,8 @@
-"""Sound files that are broken in the ways of transfers, recorders and attackers."""
+"""Sound files damaged as by transfers, recorders and attackers."""
 
 import numpy as np
 
-HEAD = 600  # bytes in which headers stand, and where most of the damage is done
+HEAD = 600  # bytes that hold the headers, and get most of the damage
 
 Generator = np.random.Generator
 

@@ -10,7 +10,7 @@ RATE = 16_000
 
 
 def write_m4a(path: Path, codec: str, layout: str, samples: NDArray[np.float32]) -> None:
-    """Write `samples`, shape (frames, channels), packed: PyAV cannot make a planar frame of eight channels either."""
+    """Write `samples`, shape (frames, channels), packed, because PyAV cannot make a planar frame of eight channels."""
     with av.open(str(path), "w", format="ipod") as output:
         stream = output.add_stream(codec, rate=RATE)
         stream.layout = layout

@@ -42,7 +42,7 @@ class Speech:
     stretches: list[tuple[float, float, float, float]]
 
     def f0_at(self, times_s: np.ndarray) -> np.ndarray:
-        """True F0 in Hz, 0 where there is no voice."""
+        """True F0 in Hz, 0 if unvoiced."""
         truth = np.zeros(len(times_s))
         for start, end, first, last in self.stretches:
             inside = (times_s >= start) & (times_s < end)
@@ -84,7 +84,7 @@ def make_vowel(
 
 
 def make_speech(*, lowest: float = 110.0, highest: float = 220.0, seconds: float = 20.0, seed: int = 0) -> Speech:
-    """Stretches of vowels of 0.1 to 0.6 s that glide, each followed by breath noise or a pause."""
+    """Gliding vowels of 0.1 to 0.6 s, each followed by breath noise or a pause."""
     random = np.random.default_rng(seed)
     count = int(seconds * ANALYSIS_RATE)
     sound, stretches = np.zeros(count), []
@@ -105,14 +105,14 @@ def make_speech(*, lowest: float = 110.0, highest: float = 220.0, seconds: float
 
 
 def pulse_train(f0: float, seconds: float) -> np.ndarray:
-    """Pulses that fall off by 6 dB an octave, at `FINE_RATE`."""
+    """Pulses with a spectrum that falls by 6 dB per octave, at `FINE_RATE`."""
     pulses = np.zeros(int(seconds * FINE_RATE))
     pulses[np.rint(np.arange(0.02, seconds, 1 / f0) * FINE_RATE).astype(int)] = 1
     return lfilter([1], [1, -0.98], pulses)
 
 
 def _glide(first: float, last: float, seconds: float, vowel: str, random: np.random.Generator) -> np.ndarray:
-    """A vowel at the analysis rate, F0 from `first` to `last`, with the jitter and shimmer of a usual voice."""
+    """A vowel at the analysis rate, F0 from `first` to `last`, with the jitter and shimmer of a normal voice."""
     source = np.zeros(int((seconds + 0.1) * FINE_RATE))
     start = 0.0
     while start < seconds:

@@ -1,4 +1,4 @@
-"""Which channels carry the voice, and that putting them together loses nothing of it."""
+"""Mixing channels to mono without losing the voice."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from m4a_files import write_m4a
 from numpy.typing import NDArray
 
 from vbdesk.voice.decode import _read, _Unpacker, decode, from_samples
-from vbdesk.voice.errors import UnsupportedFormat
+from vbdesk.voice.errors import UnsupportedAudio
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
 
 Floats = NDArray[np.float32]
@@ -53,7 +53,7 @@ def test_channels_in_antiphase_do_not_cancel(tmp_path: Path, kathleen: Recording
     assert np.array_equal(from_samples(np.column_stack([voice, -voice]), ANALYSIS_RATE).samples, voice)
 
 
-def test_two_microphones_wired_against_each_other_add_up(tmp_path: Path, kathleen: Recording) -> None:
+def test_two_microphones_in_opposite_phase_add_up(tmp_path: Path, kathleen: Recording) -> None:
     voice = kathleen.samples
     recording = decode_channels(tmp_path, voice + hiss(len(voice), 0.001), -0.7 * voice + hiss(len(voice), 0.001, 2))
     assert correlation(recording, voice) > 0.999
@@ -61,19 +61,19 @@ def test_two_microphones_wired_against_each_other_add_up(tmp_path: Path, kathlee
 
 
 @pytest.mark.parametrize("channel", [0, 1, 3])
-def test_the_only_channel_that_sounds_keeps_its_level(tmp_path: Path, kathleen: Recording, channel: int) -> None:
+def test_a_single_active_channel_keeps_its_level(tmp_path: Path, kathleen: Recording, channel: int) -> None:
     channels = [np.zeros_like(kathleen.samples) for _ in range(4)]
     channels[channel] = kathleen.samples
     assert np.abs(decode_channels(tmp_path, *channels).samples - kathleen.samples).max() < 1e-6
 
 
 @pytest.mark.parametrize("noise_level", [0.005, 0.05, 0.3])
-def test_a_channel_that_only_hisses_is_left_out(tmp_path: Path, kathleen: Recording, noise_level: float) -> None:
+def test_a_channel_with_only_hiss_is_left_out(tmp_path: Path, kathleen: Recording, noise_level: float) -> None:
     voice = kathleen.samples
     assert np.array_equal(decode_channels(tmp_path, hiss(len(voice), noise_level), voice).samples, voice)
 
 
-def test_a_channel_that_only_hums_is_left_out(tmp_path: Path, male: Recording) -> None:
+def test_a_channel_with_only_hum_is_left_out(tmp_path: Path, male: Recording) -> None:
     hum = 0.2 * np.sin(2 * np.pi * 50 * np.arange(len(male.samples)) / ANALYSIS_RATE).astype(np.float32)
     assert np.array_equal(decode_channels(tmp_path, hum, male.samples).samples, male.samples)
 
@@ -83,7 +83,7 @@ def test_a_constant_in_a_channel_is_not_sound(tmp_path: Path, male: Recording) -
     assert np.array_equal(decode_channels(tmp_path, constant, male.samples).samples, male.samples)
 
 
-def test_both_sides_of_a_call_are_kept_at_their_level(tmp_path: Path, kathleen: Recording, male: Recording) -> None:
+def test_both_speakers_of_a_call_keep_their_level(tmp_path: Path, kathleen: Recording, male: Recording) -> None:
     silence = np.zeros(len(kathleen.samples) + len(male.samples), np.float32)
     left, right = silence.copy(), silence.copy()
     left[: len(kathleen.samples)] = kathleen.samples
@@ -93,8 +93,8 @@ def test_both_sides_of_a_call_are_kept_at_their_level(tmp_path: Path, kathleen: 
     assert level_db(recording, left + right) == pytest.approx(0, abs=3)
 
 
-def test_one_channel_of_noise_is_as_good_as_another(tmp_path: Path) -> None:
-    """Nobody speaks: nothing is left out, nothing fails."""
+def test_channels_of_noise_are_all_kept(tmp_path: Path) -> None:
+    """Without speech no channel is left out."""
     noise = [hiss(20 * ANALYSIS_RATE, seed=seed) for seed in (1, 2)]
     assert decode_channels(tmp_path, *noise).channels == 2
 
@@ -109,7 +109,7 @@ print(recording.channels, round(recording.duration_s))
 
 
 @pytest.mark.parametrize(("codec", "layout"), [("aac", "7.1"), ("alac", "7.1(wide)")])
-def test_eight_channels_do_not_end_the_process(tmp_path: Path, codec: str, layout: str) -> None:
+def test_eight_channels_do_not_crash_the_process(tmp_path: Path, codec: str, layout: str) -> None:
     generator = np.random.default_rng(1)
     write_m4a(
         tmp_path / "take.m4a", codec, layout, generator.normal(0, 0.1, (16 * ANALYSIS_RATE, 8)).astype(np.float32)
@@ -130,13 +130,13 @@ def test_every_channel_of_an_m4a_is_read_value_for_value(tmp_path: Path, layout:
     assert np.array_equal(read, sent)
 
 
-def test_more_than_eight_channels_are_refused_before_their_planes_are_touched() -> None:
+def test_more_than_eight_channels_are_rejected_before_their_planes_are_read() -> None:
     frame = av.AudioFrame(format="fltp", layout="hexadecagonal", samples=1024)
-    with pytest.raises(UnsupportedFormat, match="There are 16 channels"):
+    with pytest.raises(UnsupportedAudio, match="There are 16 channels"):
         _Unpacker().to_float(frame)
 
 
-def test_a_file_of_nine_channels_is_refused(tmp_path: Path) -> None:
+def test_a_file_with_nine_channels_is_rejected(tmp_path: Path) -> None:
     sf.write(tmp_path / "take.wav", np.random.default_rng(3).normal(0, 0.1, (16 * ANALYSIS_RATE, 9)), ANALYSIS_RATE)
-    with pytest.raises(UnsupportedFormat, match="There are 9 channels"):
+    with pytest.raises(UnsupportedAudio, match="There are 9 channels"):
         decode(tmp_path / "take.wav")

@@ -1,4 +1,4 @@
-"""What is accepted, what is refused, and that nothing changes on the way."""
+"""Decoding: accepted files, rejected files, and unchanged samples."""
 
 import csv
 from pathlib import Path
@@ -16,11 +16,11 @@ from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.voice.decode import decode, from_samples
 from vbdesk.voice.errors import (
     AudioError,
-    AudioTooLarge,
-    AudioTooLong,
-    AudioTooShort,
+    AudioFileTooLarge,
     NothingToAnalyse,
-    UnsupportedFormat,
+    RecordingTooLong,
+    RecordingTooShort,
+    UnsupportedAudio,
 )
 from vbdesk.voice.recording import Recording
 
@@ -33,7 +33,7 @@ def speech(kathleen: Recording, rate: int, seconds: float = 16.0) -> NDArray[np.
 
 
 def seven_bits(size: int) -> bytes:
-    """`size` as a tag of an MP3 file states it."""
+    """Encode `size` as in the tag of an MP3 file."""
     return bytes(size >> shift & 0x7F for shift in (21, 14, 7, 0))
 
 
@@ -47,7 +47,7 @@ def encode(
     video: bool = False,
     quality: int | None = None,
 ) -> Path:
-    """Write `samples` with FFmpeg; `video`: a few grey pictures beside them; `quality`: at a variable rate."""
+    """Write `samples` with FFmpeg; `video` adds a few grey pictures, `quality` selects a variable bit rate."""
     with av.open(str(path), "w", format=container) as output:
         if video:
             pictures = output.add_stream("mpeg4", rate=25)
@@ -113,7 +113,7 @@ def test_duration_is_counted_at_the_rate_of_the_file(tmp_path: Path, kathleen: R
     assert abs(len(recording.samples) - 16 * RATE) <= 1
 
 
-def test_block_by_block_equals_all_at_once(tmp_path: Path, kathleen: Recording) -> None:
+def test_resampling_by_block_equals_resampling_at_once(tmp_path: Path, kathleen: Recording) -> None:
     samples = speech(kathleen, 44_100)
     path = tmp_path / "take.wav"
     sf.write(path, samples, 44_100, subtype="FLOAT")
@@ -137,7 +137,7 @@ def test_compressed_files_sound_like_their_source(
     assert shifted.max() / np.sqrt((recording.samples**2).sum() * (source**2).sum()) > 0.98
 
 
-def test_the_name_of_a_file_says_nothing(tmp_path: Path, data_folder: Path) -> None:
+def test_the_file_name_has_no_influence(tmp_path: Path, data_folder: Path) -> None:
     path = tmp_path / "recording.wav"
     path.write_bytes((data_folder / "speech_kathleen_20s.mp3").read_bytes())
     assert decode(path).content_type == "audio/mpeg"
@@ -182,31 +182,31 @@ def test_variable_rates_and_album_art_are_read(tmp_path: Path, kathleen: Recordi
         ("mov", "pcm_s16le", 16_000),
     ],
 )
-def test_other_formats_and_codecs_are_refused(
+def test_other_formats_and_codecs_are_rejected(
     tmp_path: Path, kathleen: Recording, container: str, codec: str, rate: int
 ) -> None:
     path = encode(tmp_path / "take.m4a", container, codec, speech(kathleen, rate), rate)
-    with pytest.raises(UnsupportedFormat, match="WAV, FLAC, MP3 or M4A"):
+    with pytest.raises(UnsupportedAudio, match="WAV, FLAC, MP3 or M4A"):
         decode(path)
 
 
-def test_vorbis_is_refused(tmp_path: Path, kathleen: Recording) -> None:
+def test_vorbis_is_rejected(tmp_path: Path, kathleen: Recording) -> None:
     path = tmp_path / "take.flac"
     sf.write(path, speech(kathleen, RATE), RATE, format="OGG", subtype="VORBIS")
-    with pytest.raises(UnsupportedFormat, match="Ogg"):
+    with pytest.raises(UnsupportedAudio, match="Ogg"):
         decode(path)
 
 
-def test_gsm_in_wav_is_refused(tmp_path: Path, kathleen: Recording) -> None:
+def test_gsm_in_wav_is_rejected(tmp_path: Path, kathleen: Recording) -> None:
     path = tmp_path / "phone.wav"
     sf.write(path, speech(kathleen, 8_000), 8_000, subtype="GSM610")
-    with pytest.raises(UnsupportedFormat, match="GSM610"):
+    with pytest.raises(UnsupportedAudio, match="GSM610"):
         decode(path)
 
 
-def test_a_video_is_refused(tmp_path: Path, kathleen: Recording) -> None:
+def test_a_video_is_rejected(tmp_path: Path, kathleen: Recording) -> None:
     path = encode(tmp_path / "clip.m4a", "mp4", "aac", speech(kathleen, 44_100), 44_100, video=True)
-    with pytest.raises(UnsupportedFormat, match="video"):
+    with pytest.raises(UnsupportedAudio, match="video"):
         decode(path)
 
 
@@ -223,34 +223,36 @@ def test_a_video_is_refused(tmp_path: Path, kathleen: Recording) -> None:
         b"#EXTM3U\n#EXTINF:10,\nhttp://127.0.0.1:9/a.ts\n",
     ],
 )
-def test_what_is_not_sound_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_without_sound_is_rejected(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "take.mp3"
     path.write_bytes(content)
-    with pytest.raises(UnsupportedFormat):
+    with pytest.raises(UnsupportedAudio):
         decode(path)
 
 
 @pytest.mark.parametrize("name", ["speech_kathleen_20s.flac", "speech_kathleen_20s.m4a"])
-def test_a_file_cut_off_is_refused_where_it_shows(tmp_path: Path, data_folder: Path, name: str) -> None:
+def test_a_truncated_file_is_rejected_if_detectable(tmp_path: Path, data_folder: Path, name: str) -> None:
     content = (data_folder / name).read_bytes()
     path = tmp_path / "cut"
     path.write_bytes(content[: len(content) * 9 // 10])
-    with pytest.raises(UnsupportedFormat, match="cut off"):
+    with pytest.raises(UnsupportedAudio, match="cut off"):
         decode(path)
 
 
-def test_damage_inside_a_flac_is_refused(tmp_path: Path, data_folder: Path) -> None:
+def test_damage_inside_a_flac_is_rejected(tmp_path: Path, data_folder: Path) -> None:
     content = bytearray((data_folder / "speech_kathleen_20s.flac").read_bytes())
     content[150_000:150_200] = b"\xaa" * 200
     path = tmp_path / "damaged.flac"
     path.write_bytes(content)
-    with pytest.raises(UnsupportedFormat, match="damaged"):
+    with pytest.raises(UnsupportedAudio, match="damaged"):
         decode(path)
 
 
 @pytest.mark.parametrize("subtype", ["FLOAT", "DOUBLE"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e30, -1e300])
-def test_values_that_are_no_sound_are_refused(tmp_path: Path, kathleen: Recording, value: float, subtype: str) -> None:
+def test_values_that_are_not_sound_are_rejected(
+    tmp_path: Path, kathleen: Recording, value: float, subtype: str
+) -> None:
     samples = speech(kathleen, RATE).astype(np.float64)
     samples[[1000, 200_000]] = value
     path = tmp_path / "wild.wav"
@@ -258,18 +260,18 @@ def test_values_that_are_no_sound_are_refused(tmp_path: Path, kathleen: Recordin
         with np.errstate(over="ignore"):
             samples = samples.astype(np.float32)
     sf.write(path, samples, RATE, subtype=subtype)
-    with pytest.raises(UnsupportedFormat, match="not sound"):
+    with pytest.raises(UnsupportedAudio, match="not sound"):
         decode(path)
 
 
-def test_a_file_of_absurd_values_alone_is_refused(tmp_path: Path, kathleen: Recording) -> None:
+def test_a_file_of_only_absurd_values_is_rejected(tmp_path: Path, kathleen: Recording) -> None:
     path = tmp_path / "huge.wav"
     sf.write(path, speech(kathleen, RATE) * np.float32(1e30), RATE, subtype="FLOAT")
-    with pytest.raises(UnsupportedFormat, match="not sound"):
+    with pytest.raises(UnsupportedAudio, match="not sound"):
         decode(path)
 
 
-def test_a_file_of_vanishing_values_is_silence(tmp_path: Path, kathleen: Recording) -> None:
+def test_a_file_of_tiny_values_is_silence(tmp_path: Path, kathleen: Recording) -> None:
     path = tmp_path / "tiny.wav"
     sf.write(path, speech(kathleen, RATE) * np.float32(1e-30), RATE, subtype="FLOAT")
     with pytest.raises(NothingToAnalyse):
@@ -277,10 +279,10 @@ def test_a_file_of_vanishing_values_is_silence(tmp_path: Path, kathleen: Recordi
 
 
 @pytest.mark.parametrize(("rate", "channels"), [(3_999, 1), (1_000_000, 1), (16_000, 33)])
-def test_rates_and_channels_beyond_reason_are_refused(tmp_path: Path, rate: int, channels: int) -> None:
+def test_implausible_rates_and_channels_are_rejected(tmp_path: Path, rate: int, channels: int) -> None:
     path = tmp_path / "odd.wav"
     sf.write(path, np.full((4_000, channels), 0.1), rate)
-    with pytest.raises(UnsupportedFormat, match=r"rate|channels"):
+    with pytest.raises(UnsupportedAudio, match=r"rate|channels"):
         decode(path)
 
 
@@ -290,7 +292,7 @@ def test_fifteen_seconds_are_enough_and_a_sample_less_is_not(tmp_path: Path, kat
     sf.write(enough, samples, RATE)
     sf.write(short, samples[:-1], RATE)
     assert decode(enough).duration_s == 15.0
-    with pytest.raises(AudioTooShort, match="at least 15 seconds"):
+    with pytest.raises(RecordingTooShort, match="at least 15 seconds"):
         decode(short)
     assert decode(short, check_duration=False).duration_s == pytest.approx(15.0, abs=1e-3)
 
@@ -301,7 +303,7 @@ def test_twenty_minutes_are_accepted_and_a_second_more_is_not(tmp_path: Path, ka
     sf.write(path, samples[: 1200 * 8_000], 8_000)
     assert decode(path).duration_s == 1200.0
     sf.write(path, samples, 8_000)
-    with pytest.raises(AudioTooLong, match="20 minutes"):
+    with pytest.raises(RecordingTooLong, match="20 minutes"):
         decode(path)
 
 
@@ -309,13 +311,13 @@ def test_a_file_over_the_limit_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "large.wav"
     with path.open("wb") as file:
         file.truncate(MAX_AUDIO_BYTES + 1)
-    with pytest.raises(AudioTooLarge, match="32 MB"):
+    with pytest.raises(AudioFileTooLarge, match="32 MB"):
         decode(path)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5])
 @pytest.mark.parametrize("rate", [16_000, 44_100])
-def test_silence_and_constants_hold_nothing_to_analyse(tmp_path: Path, value: float, rate: int) -> None:
+def test_silence_and_constants_have_nothing_to_analyse(tmp_path: Path, value: float, rate: int) -> None:
     path = tmp_path / "empty.wav"
     sf.write(path, np.full(20 * rate, value, np.float32), rate)
     with pytest.raises(NothingToAnalyse):
@@ -337,14 +339,14 @@ def test_silence_ends_at_minus_sixty_decibels(tmp_path: Path, level: float, is_r
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (UnsupportedFormat, ErrorCode.UNSUPPORTED_FORMAT),
-        (AudioTooShort, ErrorCode.AUDIO_TOO_SHORT),
-        (AudioTooLong, ErrorCode.AUDIO_TOO_LONG),
-        (AudioTooLarge, ErrorCode.AUDIO_TOO_LARGE),
+        (UnsupportedAudio, ErrorCode.UNSUPPORTED_FORMAT),
+        (RecordingTooShort, ErrorCode.AUDIO_TOO_SHORT),
+        (RecordingTooLong, ErrorCode.AUDIO_TOO_LONG),
+        (AudioFileTooLarge, ErrorCode.AUDIO_TOO_LARGE),
         (NothingToAnalyse, ErrorCode.AUDIO_POOR_QUALITY),
     ],
 )
-def test_every_refusal_has_its_code_and_says_what_to_do(error: type[AudioError], code: ErrorCode) -> None:
+def test_every_error_has_its_code_and_says_what_to_do(error: type[AudioError], code: ErrorCode) -> None:
     assert error.code == code
     assert str(error("Found this.")) == f"Found this. {error.advice}"
 
@@ -357,28 +359,28 @@ def test_samples_in_memory_become_a_recording(kathleen: Recording) -> None:
     assert len(recording.samples) == 5 * RATE
 
 
-def test_the_collection_of_odd_files_is_judged_as_expected(shared_audio: Path) -> None:
-    """Every file has a rule here, by how its expected verdict begins; accepted but marked files are tested apart."""
+def test_the_collection_of_unusual_files_has_the_expected_verdicts(shared_audio: Path) -> None:
+    """Each file is checked by the start of its expected verdict; files with issues have tests of their own."""
     accepted = (type(None),)
-    unreadable = (UnsupportedFormat,)
+    unreadable = (UnsupportedAudio,)
     verdicts = {
         "reject: format": unreadable,
         "reject: codec": unreadable,
         "reject: not audio": unreadable,
         "reject: unreadable": unreadable,
         "reject: empty": unreadable,
-        "reject: too short": (AudioTooShort,),
+        "reject: too short": (RecordingTooShort,),
         "reject or warn: truncated": unreadable,
         "reject or clear message": unreadable,
         "reject/flag": (NothingToAnalyse, type(None)),
-        "reject": (UnsupportedFormat, AudioTooShort),
-        "too short": (AudioTooShort,),
-        "accept by content": (type(None), AudioTooShort),
+        "reject": (UnsupportedAudio, RecordingTooShort),
+        "too short": (RecordingTooShort,),
+        "accept by content": (type(None), RecordingTooShort),
         "accept": accepted,
         "flag": accepted,
         "decode (content": accepted,
-        "decode; music": (AudioTooShort,),
-        "no crash": (UnsupportedFormat, AudioTooShort, NothingToAnalyse),
+        "decode; music": (RecordingTooShort,),
+        "no crash": (UnsupportedAudio, RecordingTooShort, NothingToAnalyse),
     }
     with (shared_audio / "manifest.csv").open(encoding="utf-8") as file:
         odd = [row for row in csv.DictReader(file) if row["path"].startswith("odd/")]

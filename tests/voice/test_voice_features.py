@@ -9,7 +9,7 @@ import pytest
 import soundfile as sf
 
 from vbdesk.resource_files import resource
-from vbdesk.voice.features import FEATURES, analyse_frames, extract, summarise
+from vbdesk.voice.features import FEATURES, analyse_frames, extract_features, summarise_features
 from vbdesk.voice.measurement import FeatureSet
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 
@@ -58,7 +58,7 @@ def test_features_are_those_of_the_norms():
 
 def test_every_feature_agrees_with_the_reference_extractor(recording):
     name, samples = recording
-    measured = extract(samples)
+    measured = extract_features(samples)
     with (DATA / "praat_reference.csv").open(newline="", encoding="utf-8") as file:
         reference = {row["feature"]: float(row["value"]) for row in csv.DictReader(file) if row["file"] == name}
     assert set(reference) == set(FEATURES)
@@ -71,34 +71,34 @@ def test_every_feature_agrees_with_the_reference_extractor(recording):
 
 
 def test_measuring_twice_gives_the_same_numbers_to_the_bit(speech):
-    assert extract(speech) == extract(speech.copy())
+    assert extract_features(speech) == extract_features(speech.copy())
 
 
-def test_samples_are_left_as_they_were(speech):
+def test_samples_are_not_modified(speech):
     before = speech.copy()
-    extract(speech)
+    extract_features(speech)
     assert np.array_equal(before, speech)
     assert speech.dtype == np.float32
 
 
 def test_gain_changes_only_the_mean_loudness(speech):
-    usual, soft = extract(speech), extract(speech * np.float32(0.25))
+    usual, soft = extract_features(speech), extract_features(speech * np.float32(0.25))
     for name in set(FEATURES) - {"loudness_mean"}:
         assert soft[name].value == pytest.approx(usual[name].value, rel=0.01, abs=1e-3), name
     assert soft["loudness_mean"].value == pytest.approx(usual["loudness_mean"].value - 12.04, abs=0.05)
 
 
 def test_leading_silence_and_a_shift_against_the_frames_change_little(speech):
-    usual = extract(speech)
-    later = extract(np.concatenate([np.zeros(2 * ANALYSIS_RATE, np.float32), speech]))
+    usual = extract_features(speech)
+    later = extract_features(np.concatenate([np.zeros(2 * ANALYSIS_RATE, np.float32), speech]))
     assert largest_deviation(usual, later) < (0.05, "")
-    shifted = extract(np.concatenate([np.zeros(2 * ANALYSIS_RATE + 37, np.float32), speech]))
+    shifted = extract_features(np.concatenate([np.zeros(2 * ANALYSIS_RATE + 37, np.float32), speech]))
     assert largest_deviation(usual, shifted) < (0.35, "")
 
 
-def test_noise_marks_what_it_spoils_and_nothing_else(speech):
+def test_noise_removes_only_the_affected_features(speech):
     frames = analyse_frames(speech)
-    clear, noisy = summarise(frames), summarise(frames, reliable_voice_quality=False)
+    clear, noisy = summarise_features(frames), summarise_features(frames, reliable_voice_quality=False)
     spoiled = {name for name in FEATURES if noisy[name] != clear[name]}
     assert spoiled == {"harmonics_to_noise", "cepstral_peak_prominence", "aspiration_noise"}
     assert {noisy[name].missing for name in spoiled} == {"noise"}
@@ -107,37 +107,39 @@ def test_noise_marks_what_it_spoils_and_nothing_else(speech):
 
 def test_one_part_that_covers_everything_equals_the_whole(speech):
     frames = analyse_frames(speech)
-    assert summarise(frames, [(0.0, 1000.0)]) == summarise(frames)
+    assert summarise_features(frames, [(0.0, 1000.0)]) == summarise_features(frames)
 
 
-def test_parts_are_found_in_their_place(speech):
+def test_parts_have_the_values_of_their_position(speech):
     frames = analyse_frames(speech)
     half = speech.size / ANALYSIS_RATE / 2
-    part = summarise(frames, [(0.0, half)])
-    alone = extract(speech[: speech.size // 2])
+    part = summarise_features(frames, [(0.0, half)])
+    alone = extract_features(speech[: speech.size // 2])
     for name in ("pitch_mean", "voice_shimmer", "alpha_ratio", "loudness_mean", "formant_1_mean", "harmonics_to_noise"):
         assert deviation(name, part[name].value, alone[name].value) < 0.25, name
 
 
 def test_resampled_phrases_scatter_around_the_whole(speech):
     frames = analyse_frames(speech)
-    whole = summarise(frames)
+    whole = summarise_features(frames)
     spans = frames.phrase_spans
-    repeated = summarise(frames, [*spans, *spans])
+    repeated = summarise_features(frames, [*spans, *spans])
     same = ("pitch_mean", "voice_jitter", "speech_rate", "pause_rate", "pause_duration", "alpha_ratio")
     for name in same:
         assert repeated[name].value == pytest.approx(whole[name].value, rel=0.02), name
     random = np.random.default_rng(5)
-    draws = [summarise(frames, [spans[i] for i in random.integers(0, len(spans), len(spans))]) for _ in range(30)]
+    draws = [
+        summarise_features(frames, [spans[i] for i in random.integers(0, len(spans), len(spans))]) for _ in range(30)
+    ]
     rates = [draw["speech_rate"].value for draw in draws]
     assert np.std(rates) > 0
     assert min(rates) < whole["speech_rate"].value < max(rates)
 
 
-def test_a_part_without_a_pause_says_so(speech):
+def test_a_part_without_a_pause_reports_too_few_pauses(speech):
     frames = analyse_frames(speech)
     longest = frames.phrases.times[np.argmax(frames.phrases.values)]
-    part = summarise(frames, [(longest - 0.5, longest + 0.5)])
+    part = summarise_features(frames, [(longest - 0.5, longest + 0.5)])
     assert part["pause_duration"].missing == "too_few_pauses"
     assert part["pitch_reset"].missing == "too_few_pauses"
     assert part["pitch_mean"].value is not None
@@ -155,13 +157,13 @@ def test_a_part_without_a_pause_says_so(speech):
     ids=["nothing", "an instant", "silence", "a constant", "white noise"],
 )
 def test_without_a_voice_every_feature_is_missing(samples):
-    features = extract(samples)
+    features = extract_features(samples)
     assert set(features) == set(FEATURES)
     assert {item.value for item in features.values()} == {None}
     assert {item.missing for item in features.values()} == {"too_little_speech"}
 
 
 def test_a_very_short_utterance_is_measured_without_failing(speech):
-    features = extract(speech[: int(1.2 * ANALYSIS_RATE)])
-    assert features["pitch_mean"].value == pytest.approx(extract(speech)["pitch_mean"].value, rel=0.2)
+    features = extract_features(speech[: int(1.2 * ANALYSIS_RATE)])
+    assert features["pitch_mean"].value == pytest.approx(extract_features(speech)["pitch_mean"].value, rel=0.2)
     assert features["pause_duration_variability"].missing == "too_few_pauses"

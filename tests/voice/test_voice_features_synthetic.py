@@ -1,4 +1,4 @@
-"""Features of made sounds, whose truth is known by construction."""
+"""Features of synthetic sounds with known truth."""
 
 from itertools import product
 
@@ -10,7 +10,7 @@ from synthetic_voice import FINE_RATE, VOWELS, make_speech, make_vowel, pulse_tr
 
 from vbdesk.voice.cepstrum import cepstral_prominence
 from vbdesk.voice.f0 import track_f0
-from vbdesk.voice.features import analyse_frames, summarise
+from vbdesk.voice.features import analyse_frames, summarise_features
 from vbdesk.voice.formants import measure_formants
 from vbdesk.voice.harmonicity import measure_harmonicity
 from vbdesk.voice.perturbation import measure_perturbation
@@ -62,7 +62,7 @@ def test_harmonicity_of_made_vowels_is_near_the_truth():
     assert np.mean(errors) < 0.8
 
 
-def test_harmonicity_beside_digital_silence_is_no_number_or_low():
+def test_harmonicity_next_to_digital_silence_is_nan_or_low():
     vowel = make_vowel(160, "a").samples
     cut = np.concatenate([vowel[: ANALYSIS_RATE + 7], np.zeros(ANALYSIS_RATE, np.float32)])
     moments = np.arange(0.9, 1.1, 0.001)
@@ -90,7 +90,7 @@ def test_f0_of_made_speech_follows_its_contour():
     assert np.mean(error > 0.2) < 0.01
 
 
-def test_voicing_of_made_speech_is_told_from_its_noise_and_its_pauses():
+def test_voicing_of_synthetic_speech_excludes_noise_and_pauses():
     made = make_speech(seed=4)
     track = track_f0(made.samples)
     assert np.mean((made.f0_at(track.times) > 0) != (track.frequency > 0)) < 0.065
@@ -133,7 +133,7 @@ def test_balance_of_two_tones_is_the_difference_of_their_levels():
 
 
 def bursts(lengths_and_pauses: list[tuple[float, float]]) -> Samples:
-    """A buzz at 120 Hz that sounds and pauses, over faint noise."""
+    """A 120 Hz buzz with pauses, over faint noise."""
     parts = []
     for sounding, pause in lengths_and_pauses:
         parts += [np.ones(int(sounding * ANALYSIS_RATE)), np.zeros(int(pause * ANALYSIS_RATE))]
@@ -145,7 +145,7 @@ def bursts(lengths_and_pauses: list[tuple[float, float]]) -> Samples:
 
 def test_pauses_of_a_made_signal_are_counted_and_measured():
     pauses = [0.5, 0.9, 0.4, 0.7]
-    features = summarise(analyse_frames(bursts([(1.5, pause) for pause in pauses] + [(1.5, 0.6)])))
+    features = summarise_features(analyse_frames(bursts([(1.5, pause) for pause in pauses] + [(1.5, 0.6)])))
     total = 5 * 1.5 + sum(pauses)
     assert features["pause_rate"].value == pytest.approx(60 * 4 / total, rel=0.05)
     # the 64 ms window of the level spreads sound into the pause at both ends
@@ -155,15 +155,15 @@ def test_pauses_of_a_made_signal_are_counted_and_measured():
     assert features["phrase_length"].value == pytest.approx(1.5, abs=0.07)
 
 
-def test_gaps_shorter_than_a_pause_do_not_part_speech():
-    features = summarise(analyse_frames(bursts([(0.5, 0.12)] * 6)))
+def test_gaps_shorter_than_a_pause_do_not_split_speech():
+    features = summarise_features(analyse_frames(bursts([(0.5, 0.12)] * 6)))
     assert features["pause_rate"].value == 0
     assert features["pause_ratio"].value == 0
     assert features["pause_duration"].missing == "too_few_pauses"
 
 
 def test_syllables_are_counted_by_the_dips_between_them():
-    features = summarise(analyse_frames(bursts([(0.18, 0.07)] * 20)))
+    features = summarise_features(analyse_frames(bursts([(0.18, 0.07)] * 20)))
     assert features["speech_rate"].value == pytest.approx(4.0, rel=0.06)
 
 
@@ -176,6 +176,8 @@ def test_a_steady_tone_has_no_tremor_and_a_wavering_one_has():
         phase = 2 * np.pi * np.cumsum(f0) / ANALYSIS_RATE
         return (0.05 * sum(np.cos(harmonic * phase) / harmonic for harmonic in range(1, 15))).astype(np.float32)
 
-    steady, wavering = (summarise(analyse_frames(sung(amount)))["voice_tremor"].value for amount in (0.0, depth))
+    steady, wavering = (
+        summarise_features(analyse_frames(sung(amount)))["voice_tremor"].value for amount in (0.0, depth)
+    )
     assert steady < 0.02
     assert wavering == pytest.approx(depth / np.sqrt(2), rel=0.15)

@@ -1,4 +1,4 @@
-"""What must not matter to features, and what must move them in a known direction."""
+"""Changes that must not affect features, and changes that must move them in a known direction."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +11,7 @@ from synthetic_voice import make_vowel
 
 from vbdesk.voice.decode import decode, from_samples
 from vbdesk.voice.f0 import track_f0
-from vbdesk.voice.features import FEATURES, extract
+from vbdesk.voice.features import FEATURES, extract_features
 from vbdesk.voice.measurement import FeatureSet
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
 
@@ -23,7 +23,7 @@ STEADY = (  # features that no single frame decides, as it does a syllable or a 
 
 @pytest.fixture(scope="module")
 def usual(kathleen: Recording) -> FeatureSet:
-    return extract(kathleen.samples)
+    return extract_features(kathleen.samples)
 
 
 def assert_same(features: FeatureSet, usual: FeatureSet, tolerance: float, names: tuple[str, ...] = FEATURES) -> None:
@@ -35,36 +35,34 @@ def assert_same(features: FeatureSet, usual: FeatureSet, tolerance: float, names
     assert far == {}
 
 
-def test_a_voice_turned_upside_down_is_the_same_voice(kathleen: Recording, usual: FeatureSet) -> None:
-    assert_same(extract(-kathleen.samples), usual, 1e-3)
+def test_inverting_the_samples_changes_nothing(kathleen: Recording, usual: FeatureSet) -> None:
+    assert_same(extract_features(-kathleen.samples), usual, 1e-3)
 
 
 def test_a_constant_offset_changes_nothing(kathleen: Recording, usual: FeatureSet) -> None:
-    assert_same(extract(kathleen.samples + np.float32(0.05)), usual, 5e-3)
+    assert_same(extract_features(kathleen.samples + np.float32(0.05)), usual, 5e-3)
 
 
 def test_a_stereo_copy_is_the_mono_recording(kathleen: Recording, usual: FeatureSet) -> None:
     both = np.stack([kathleen.samples, kathleen.samples], axis=1)
-    assert extract(from_samples(both, ANALYSIS_RATE).samples) == usual
+    assert extract_features(from_samples(both, ANALYSIS_RATE).samples) == usual
 
 
 @pytest.mark.parametrize("subtype", ["PCM_16", "PCM_24", "FLOAT"])
-def test_the_depth_of_the_samples_hardly_matters(
-    kathleen: Recording, usual: FeatureSet, tmp_path: Path, subtype: str
-) -> None:
+def test_the_bit_depth_hardly_matters(kathleen: Recording, usual: FeatureSet, tmp_path: Path, subtype: str) -> None:
     path = tmp_path / "copy.wav"
     sf.write(path, kathleen.samples, ANALYSIS_RATE, subtype=subtype)
-    assert_same(extract(decode(path).samples), usual, 1e-2)
+    assert_same(extract_features(decode(path).samples), usual, 1e-2)
 
 
 def test_a_higher_sampling_rate_hardly_matters(kathleen: Recording, usual: FeatureSet) -> None:
     fine = soxr.resample(kathleen.samples, ANALYSIS_RATE, 48_000, quality="VHQ")
-    assert_same(extract(from_samples(fine, 48_000).samples), usual, 1e-2, STEADY)
+    assert_same(extract_features(from_samples(fine, 48_000).samples), usual, 1e-2, STEADY)
 
 
 @pytest.mark.parametrize("coded", ["speech_kathleen_20s.mp3", "speech_kathleen_20s.m4a"])
-def test_64_kbit_per_second_leave_the_steady_features(usual: FeatureSet, data_folder: Path, coded: str) -> None:
-    assert_same(extract(decode(data_folder / coded).samples), usual, 3e-2, STEADY)
+def test_a_64_kbit_codec_preserves_the_steady_features(usual: FeatureSet, data_folder: Path, coded: str) -> None:
+    assert_same(extract_features(decode(data_folder / coded).samples), usual, 3e-2, STEADY)
 
 
 def test_f0_follows_the_speed_of_playing(male: Recording) -> None:
@@ -78,9 +76,9 @@ def median_f0(samples: Samples) -> float:
     return float(np.median(frequency[frequency > 0]))
 
 
-def test_more_jitter_more_shimmer_and_more_noise_are_read_as_more() -> None:
+def test_more_jitter_shimmer_and_noise_give_higher_values() -> None:
     def read(feature: str, **voice: float) -> float:
-        return extract(make_vowel(150, "a", seed=1, **voice).samples)[feature].value
+        return extract_features(make_vowel(150, "a", seed=1, **voice).samples)[feature].value
 
     jitter = [read("voice_jitter", jitter=amount) for amount in (0.0, 0.005, 0.01, 0.015)]
     shimmer = [read("voice_shimmer", shimmer=amount) for amount in (0.0, 0.03, 0.06, 0.1)]

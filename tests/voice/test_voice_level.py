@@ -20,7 +20,7 @@ def test_silence_has_no_level_and_no_clipping() -> None:
 
 
 @pytest.mark.parametrize("samples", [np.empty(0, np.float32), np.zeros((10, 2), np.float32)])
-def test_what_is_not_a_mono_signal_is_refused(samples: np.ndarray) -> None:
+def test_a_signal_that_is_not_mono_is_rejected(samples: np.ndarray) -> None:
     with pytest.raises(ValueError, match="one-dimensional"):
         measure_level(samples)
 
@@ -32,7 +32,7 @@ def test_ordinary_speech_does_not_clip(kathleen: Recording, male: Recording) -> 
 
 
 @pytest.mark.parametrize("gain", [1.0, 0.3])
-def test_flat_tops_are_counted_even_when_turned_down_later(kathleen: Recording, gain: float) -> None:
+def test_flat_tops_are_counted_after_attenuation(kathleen: Recording, gain: float) -> None:
     normalised = kathleen.samples / np.abs(kathleen.samples).max()
     clipped = np.clip(4 * normalised, -1, 1)
     flat = 100 * np.mean(np.abs(clipped) >= 1)
@@ -45,14 +45,14 @@ def test_clipping_at_another_rate_survives_resampling(kathleen: Recording) -> No
     assert measure_level(soxr.resample(clipped, 44_100, 16_000)).clipped_percent > 1
 
 
-def test_the_active_level_does_not_see_pauses(kathleen: Recording) -> None:
+def test_the_active_level_ignores_pauses(kathleen: Recording) -> None:
     padded = np.concatenate([kathleen.samples, np.zeros(80_000, np.float32)])
     assert active_rms(padded) == pytest.approx(active_rms(kathleen.samples), rel=0.05)
     assert active_rms(np.zeros(16_000, np.float32)) == 0
 
 
 @pytest.mark.parametrize("scale", [3.0, 32_768.0])
-def test_a_float_file_on_a_scale_of_its_own_does_not_clip(kathleen: Recording, scale: float) -> None:
+def test_a_float_file_with_another_full_scale_does_not_clip(kathleen: Recording, scale: float) -> None:
     normalised = kathleen.samples / np.abs(kathleen.samples).max()
     assert measure_level(normalised * np.float32(scale)).clipped_percent < 0.01
     assert measure_level(np.clip(4 * normalised, -1, 1) * np.float32(scale)).clipped_percent > 1

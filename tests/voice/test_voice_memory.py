@@ -1,4 +1,4 @@
-"""What decoding costs in memory, measured in a process of its own."""
+"""Memory use of decoding, measured in a process of its own."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ print(samples.nbytes / 2**20, peak_mb() - before)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is told elsewhere by other means")
 @pytest.mark.parametrize("right", [1, -1])
-def test_twenty_minutes_of_stereo_stand_in_memory_once(tmp_path: Path, kathleen: Recording, right: int) -> None:
+def test_twenty_minutes_of_stereo_need_memory_for_one_copy(tmp_path: Path, kathleen: Recording, right: int) -> None:
     """Also where channels run against each other, so that the file is read twice."""
     spoken = soxr.resample(kathleen.samples, ANALYSIS_RATE, 48_000)
     left = np.zeros(1200 * 48_000, np.float32)  # mostly silence: quick to write

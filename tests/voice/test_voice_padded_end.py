@@ -1,4 +1,4 @@
-"""A copy in M4A is as long as its original, and a header that lies takes no sound away."""
+"""A copy in M4A is as long as its original, and a wrong header removes no sound."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def test_a_copy_in_m4a_is_as_long_as_its_original(data_folder: Path) -> None:
     ],
     ids=["padding", "two frames of padding", "too much for padding", "a wrong header", "a cut file", "no length"],
 )
-def test_only_padding_is_left_out(declared: int, kept: int) -> None:
+def test_only_padding_is_removed(declared: int, kept: int) -> None:
     sound = np.arange(10 * FRAME, dtype=np.float32)[:, None]
     end = _PaddedEnd(declared / RATE)
     passed = [part for frame in np.split(sound, 10) for part in end.cut(RATE, frame)]

@@ -1,4 +1,4 @@
-"""A room that echoes is named, a dry one with a slow speaker or noise is not."""
+"""Reverberation is reported, a dry room with a slow speaker or noise is not."""
 
 import numpy as np
 import pytest
@@ -7,10 +7,10 @@ from scipy.signal import fftconvolve
 
 from vbdesk.voice.activity import SpeechActivity, detect_speech
 from vbdesk.voice.decode import from_samples
+from vbdesk.voice.quality_rules import quality_rules
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
 from vbdesk.voice.reverberation import is_reverberant, measure_decay
 from vbdesk.voice.short_term import cut_frames
-from vbdesk.voice.thresholds import quality_rules
 
 
 def echoes(recording: Recording) -> bool:
@@ -33,7 +33,7 @@ def with_noise(recording: Recording, snr_db: float) -> Recording:
 
 
 def read_at(recording: Recording, tempo: float) -> Recording:
-    """The same at another tempo: frames are laid down farther apart or closer than they were taken."""
+    """Change the tempo: frames are written with another hop than they were read."""
     frame, hop = 640, 160
     starts = np.arange(0, len(recording.samples) - frame, int(hop * tempo))
     frames = cut_frames(recording.samples, starts, frame) * np.hanning(frame).astype(np.float32) / 2
@@ -44,33 +44,33 @@ def read_at(recording: Recording, tempo: float) -> Recording:
 
 
 @pytest.mark.parametrize(("rt60_s", "direct_db"), [(0.6, -3), (0.8, 0), (1.2, 0)])
-def test_a_room_that_echoes_is_named(kathleen: Recording, male: Recording, rt60_s: float, direct_db: float) -> None:
+def test_a_reverberant_room_is_reported(kathleen: Recording, male: Recording, rt60_s: float, direct_db: float) -> None:
     for recording in (kathleen, male):
         assert echoes(in_a_room(recording, rt60_s, direct_db))
 
 
 @pytest.mark.parametrize("rt60_s", [0.1, 0.2, 0.3])
-def test_an_ordinary_room_is_not(kathleen: Recording, male: Recording, rt60_s: float) -> None:
+def test_an_ordinary_room_is_not_reported(kathleen: Recording, male: Recording, rt60_s: float) -> None:
     for recording in (kathleen, male):
         assert not echoes(in_a_room(recording, rt60_s))
 
 
 @pytest.mark.parametrize("snr_db", [20, 10, 5])
-def test_noise_in_the_pauses_is_not_an_echo(kathleen: Recording, male: Recording, snr_db: float) -> None:
+def test_noise_in_the_pauses_is_not_reverberation(kathleen: Recording, male: Recording, snr_db: float) -> None:
     for recording in (kathleen, male):
         assert not echoes(with_noise(recording, snr_db))
 
 
-def test_a_room_is_named_in_noise_too(male: Recording) -> None:
+def test_a_reverberant_room_is_reported_in_noise(male: Recording) -> None:
     assert echoes(with_noise(in_a_room(male, 1.0), 20))
 
 
-def test_slow_speech_is_not_an_echo(kathleen: Recording, male: Recording) -> None:
+def test_slow_speech_is_not_reverberation(kathleen: Recording, male: Recording) -> None:
     for recording in (kathleen, male):
         assert not echoes(read_at(recording, 0.6))
 
 
-def test_falls_are_slower_the_longer_a_room_sounds(male: Recording) -> None:
+def test_falls_are_slower_in_a_more_reverberant_room(male: Recording) -> None:
     falls = []
     for rt60_s in (0.2, 0.4, 0.6, 0.9, 1.3):
         recording = in_a_room(male, rt60_s)
@@ -86,7 +86,7 @@ def test_gain_does_not_matter(male: Recording, gain: float) -> None:
     assert decay.fall_db_per_s == pytest.approx(usual.fall_db_per_s, rel=0.01)
 
 
-def test_where_nobody_speaks_nothing_decays(male: Recording) -> None:
+def test_without_speech_there_is_no_decay(male: Recording) -> None:
     assert measure_decay(male.samples, SpeechActivity([], 0, 0)) is None
     assert measure_decay(male.samples[:1000], detect_speech(male)) is None
     assert measure_decay(np.zeros(0, np.float32), SpeechActivity([], 0, 0)) is None

@@ -1,4 +1,4 @@
-"""Frames, stretches, tracks, peaks and bands: the small parts that every feature stands on."""
+"""Frames, runs, tracks, peaks and bands: the parts that every feature uses."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def tone(frequency: float, seconds: float, amplitude: float = 0.5) -> np.ndarray
     return (amplitude * np.cos(2 * np.pi * frequency * moments)).astype(np.float32)
 
 
-def test_frames_lie_symmetrically_and_fit_whole():
+def test_frames_are_symmetrical_and_fit_into_the_recording():
     times = frame_times(ANALYSIS_RATE, 0.05)
     assert times.size == 96
     assert times[0] == pytest.approx(1 - times[-1])
@@ -34,13 +34,13 @@ def test_frames_beyond_the_ends_are_filled_with_zeros():
     assert cut_frames(samples, np.array([-1]), 8).tolist() == [[0, 1, 2, 3, 4, 5, 0, 0]]
 
 
-def test_stretches_are_found_and_long_ones_cut():
+def test_runs_are_found_and_long_ones_cut():
     stretches = runs(np.array([1, 1, 0, 1, 0, 0, 1, 1, 1], dtype=bool))
     assert stretches.tolist() == [[0, 2], [3, 4], [6, 9]]
     assert cut_long(stretches, 2).tolist() == [[0, 2], [3, 4], [6, 8], [8, 9]]
 
 
-def test_a_track_gives_a_repeated_part_twice_and_its_end_not():
+def test_a_track_repeats_a_repeated_span_and_excludes_its_end():
     track = Track(np.array([0.0, 1.0, 2.0, 3.0]), np.array([10.0, 11.0, 12.0, 13.0]))
     assert track.within([(1.0, 3.0), (1.0, 2.0)]).tolist() == [11, 12, 11]
     assert track.within([]).tolist() == []
@@ -63,7 +63,7 @@ def test_level_of_a_tone_and_of_silence_in_dbfs():
     assert contour.at(np.array([1.5])) == SILENCE_DBFS
 
 
-def test_the_lower_band_keeps_a_tone_in_place_and_drops_what_lies_above():
+def test_the_lower_band_keeps_a_tone_in_place_and_removes_higher_ones():
     rate = 10_000
     moments = (np.arange(5 * rate) + 0.5) / rate
     kept = emphasised_band(tone(1000, 5.0), rate)
@@ -82,7 +82,7 @@ def test_the_breath_band_passes_its_middle_only():
     assert np.abs(breath_band(tone(5000, 4.0)))[1000:-1000].max() < 1e-3
 
 
-def test_a_long_steady_voice_has_one_pulse_a_period_throughout():
+def test_a_long_steady_voice_has_one_pulse_per_period():
     moments = np.arange(10 * ANALYSIS_RATE) / ANALYSIS_RATE
     buzz = sum(np.cos(2 * np.pi * 125 * harmonic * moments) / harmonic for harmonic in range(1, 12))
     samples = (0.1 * buzz).astype(np.float32)
@@ -91,7 +91,7 @@ def test_a_long_steady_voice_has_one_pulse_a_period_throughout():
     assert np.mean(np.abs(period * 125 - 1) < 0.002) > 0.99
 
 
-def test_the_band_pass_without_delay_gives_the_usual_numbers_for_each_of_many_signals():
+def test_the_zero_phase_band_pass_equals_scipy_for_each_signal():
     random = np.random.default_rng(0)
     signals = [np.cumsum(random.standard_normal(length)) for length in (40, 300, 16, 77)]
     usual = butter(2, (4.0, 12.0), "bandpass", fs=100, output="sos")

@@ -3,10 +3,10 @@ import pytest
 
 from vbdesk.voice.activity import SpeechActivity, detect_speech
 from vbdesk.voice.decode import decode, from_samples
-from vbdesk.voice.features import analyse_frames, summarise
+from vbdesk.voice.features import analyse_frames, summarise_features
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
 from vbdesk.voice.speaker_clusters import cluster_voices
-from vbdesk.voice.speakers import SpeakerTurns, alone, diarize
+from vbdesk.voice.speakers import SpeakerTurns, diarize, isolate_speaker
 
 MAN = [(6.60, 11.28), (15.92, 28.24), (33.24, 39.50)]
 WOMAN = [(0.98, 6.44), (11.48, 15.53), (28.57, 32.66)]
@@ -27,22 +27,22 @@ def test_two_speakers_get_their_own_turns(dialogue: Recording) -> None:
     assert share_within(second, WOMAN) > 0.96
 
 
-def test_a_voice_alone_is_measured_as_if_nobody_else_had_spoken(dialogue: Recording) -> None:
+def test_an_isolated_speaker_is_measured_without_the_others(dialogue: Recording) -> None:
     only_woman = np.full(dialogue.samples.size, 1e-5, np.float32)
     only_woman *= np.random.default_rng(0).standard_normal(only_woman.size).astype(np.float32)
     for start, end in WOMAN:
         spoken = slice(int(start * ANALYSIS_RATE), int(end * ANALYSIS_RATE))
         only_woman[spoken] = dialogue.samples[spoken]
-    truth = summarise(analyse_frames(only_woman), WOMAN)
-    mixed = summarise(analyse_frames(dialogue.samples), WOMAN)
-    apart = summarise(analyse_frames(alone(dialogue.samples, WOMAN)), WOMAN)
+    truth = summarise_features(analyse_frames(only_woman), WOMAN)
+    mixed = summarise_features(analyse_frames(dialogue.samples), WOMAN)
+    apart = summarise_features(analyse_frames(isolate_speaker(dialogue.samples, WOMAN)), WOMAN)
     for feature in ("pitch_mean", "harmonics_to_noise", "formant_3_mean", "voice_tremor"):
         assert apart[feature].value == pytest.approx(truth[feature].value, rel=0.02), feature
     assert abs(mixed["harmonics_to_noise"].value - truth["harmonics_to_noise"].value) > 0.3
 
 
-def test_a_voice_alone_keeps_its_own_samples_and_hears_no_other(dialogue: Recording) -> None:
-    own = alone(dialogue.samples, MAN)
+def test_an_isolated_speaker_keeps_only_its_own_samples(dialogue: Recording) -> None:
+    own = isolate_speaker(dialogue.samples, MAN)
     inside = slice(17 * ANALYSIS_RATE, 28 * ANALYSIS_RATE)
     outside = slice(29 * ANALYSIS_RATE, 32 * ANALYSIS_RATE)
     assert np.array_equal(own[inside], dialogue.samples[inside])
@@ -65,7 +65,7 @@ def test_one_reader_is_one_speaker(kathleen: Recording, male: Recording) -> None
         assert only.speech_seconds == pytest.approx(activity.speech_s)
 
 
-def test_the_same_recording_reads_the_same_twice(dialogue: Recording) -> None:
+def test_diarization_is_reproducible(dialogue: Recording) -> None:
     activity = detect_speech(dialogue)
     assert diarize(dialogue, activity) == diarize(dialogue, activity)
 
@@ -75,13 +75,13 @@ def test_too_little_speech_is_one_speaker(dialogue: Recording) -> None:
     assert len(diarize(short, detect_speech(short))) == 1
 
 
-def test_silence_is_one_speaker_who_says_nothing() -> None:
+def test_silence_is_one_speaker_without_speech() -> None:
     silence = from_samples(np.zeros(20 * ANALYSIS_RATE), ANALYSIS_RATE)
     assert diarize(silence, detect_speech(silence)) == [SpeakerTurns("speaker_1", 0, [])]
 
 
 @pytest.mark.parametrize("voices", [1, 2, 3])
-def test_voices_are_counted(voices: int) -> None:
+def test_speakers_are_counted(voices: int) -> None:
     generator = np.random.default_rng(voices)
     centres = np.abs(generator.standard_normal((voices, 256)))
     truth = np.repeat(np.arange(voices), 20)
@@ -104,6 +104,6 @@ def test_the_telephone_dialogue_of_the_collection(shared_audio) -> None:
         spoken.setdefault(fields[7], []).append((float(fields[3]), float(fields[3]) + float(fields[4])))
     truth = np.stack([np.any([(times_s >= a) & (times_s < b) for a, b in turns], axis=0) for turns in spoken.values()])
     found = np.stack([SpeechActivity(speaker.segments, 0, 0).covers(times_s) for speaker in speakers])
-    alone = truth.sum(axis=0) == 1
-    agreement = max(np.mean((truth == found[order])[:, alone].all(axis=0)) for order in ([0, 1], [1, 0]))
+    isolate_speaker = truth.sum(axis=0) == 1
+    agreement = max(np.mean((truth == found[order])[:, isolate_speaker].all(axis=0)) for order in ([0, 1], [1, 0]))
     assert agreement > 0.85

@@ -1,4 +1,4 @@
-"""Sizes that a WAV header gets wrong, and sound that stands where few look for it."""
+"""Wrong sizes in WAV headers, and unusual positions of the data chunk."""
 
 import io
 import struct
@@ -9,9 +9,9 @@ import pytest
 import soundfile as sf
 
 from vbdesk.voice.decode import decode
-from vbdesk.voice.errors import UnsupportedFormat
+from vbdesk.voice.errors import UnsupportedAudio
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
-from vbdesk.voice.wav_header import SoundChunk, find_sound
+from vbdesk.voice.wav_header import DataChunk, find_data_chunk
 
 
 def wav(recording: Recording, container: str = "WAV") -> bytearray:
@@ -43,7 +43,7 @@ def write(folder: Path, content: bytes) -> Path:
         (0x80000024, 0x80000000),
     ],
 )
-def test_a_header_that_never_knew_its_length_is_read_to_the_end(
+def test_a_file_with_unknown_length_is_read_to_the_end(
     tmp_path: Path, kathleen: Recording, riff: int, data: int
 ) -> None:
     recording = decode(write(tmp_path, with_sizes(wav(kathleen), riff, data)))
@@ -52,19 +52,19 @@ def test_a_header_that_never_knew_its_length_is_read_to_the_end(
 
 
 @pytest.mark.parametrize("riff", [0, 100, 0xFFFFFFFF])
-def test_the_size_of_the_whole_is_not_needed(tmp_path: Path, kathleen: Recording, riff: int) -> None:
+def test_the_riff_size_is_not_needed(tmp_path: Path, kathleen: Recording, riff: int) -> None:
     content = wav(kathleen)
     content[4:8] = struct.pack("<I", riff)
     assert decode(write(tmp_path, content)).duration_s == kathleen.duration_s
 
 
 @pytest.mark.parametrize(("missing_bytes", "is_refused"), [(1001, False), (31_999, False), (40_000, True)])
-def test_a_wav_that_broke_off_is_refused_where_more_than_a_second_is_missing(
+def test_a_truncated_wav_is_rejected_if_more_than_a_second_is_missing(
     tmp_path: Path, kathleen: Recording, missing_bytes: int, is_refused: bool
 ) -> None:
     path = write(tmp_path, wav(kathleen)[:-missing_bytes])
     if is_refused:
-        with pytest.raises(UnsupportedFormat, match="cut off"):
+        with pytest.raises(UnsupportedAudio, match="cut off"):
             decode(path)
     else:
         assert decode(path).duration_s == pytest.approx(kathleen.duration_s - missing_bytes / 32_000, abs=0.001)
@@ -79,7 +79,7 @@ def test_long_forms_of_wav_are_read(tmp_path: Path, kathleen: Recording, magic: 
 
 
 @pytest.mark.parametrize("container", ["RF64", "WAV"])
-def test_odd_chunks_before_and_behind_the_sound_are_passed_over(
+def test_other_chunks_before_and_after_the_data_are_skipped(
     tmp_path: Path, kathleen: Recording, container: str
 ) -> None:
     content = wav(kathleen, container)
@@ -93,14 +93,14 @@ def test_odd_chunks_before_and_behind_the_sound_are_passed_over(
     assert np.abs(recording.samples - kathleen.samples).max() < 1e-4
 
 
-def test_what_the_header_claims_is_compared_with_what_is_there(kathleen: Recording) -> None:
+def test_the_declared_size_is_compared_with_the_present_one(kathleen: Recording) -> None:
     size = 2 * len(kathleen.samples)
     content = wav(kathleen)
-    assert find_sound(io.BytesIO(content)) == SoundChunk(size, size, 32_000)
-    assert find_sound(io.BytesIO(content[:-32_000])).missing_s == 1.0
-    assert find_sound(io.BytesIO(with_sizes(content, 0, 0))).was_never_closed
-    assert find_sound(io.BytesIO(content[:36])) is None
+    assert find_data_chunk(io.BytesIO(content)) == DataChunk(size, size, 32_000)
+    assert find_data_chunk(io.BytesIO(content[:-32_000])).missing_s == 1.0
+    assert find_data_chunk(io.BytesIO(with_sizes(content, 0, 0))).is_unfinished
+    assert find_data_chunk(io.BytesIO(content[:36])) is None
 
 
-def test_a_file_of_nothing_but_chunks_is_given_up_soon() -> None:
-    assert find_sound(io.BytesIO(b"RIFF\xff\xff\xff\xffWAVE" + b"JUNK\0\0\0\0" * 100_000)) is None
+def test_a_file_of_only_other_chunks_is_abandoned_early() -> None:
+    assert find_data_chunk(io.BytesIO(b"RIFF\xff\xff\xff\xffWAVE" + b"JUNK\0\0\0\0" * 100_000)) is None

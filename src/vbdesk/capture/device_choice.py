@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vbdesk.capture.devices import Device
-from vbdesk.privacy import for_owner_alone, make_private
+from vbdesk.privacy import make_private, owner_only_opener
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class RememberedMicrophone:
         """Keep the choice. Raises OSError."""
         make_private(self._path.parent)
         unfinished = self._path.with_suffix(".new")
-        with open(unfinished, "w", encoding="utf-8", opener=for_owner_alone) as file:
+        with open(unfinished, "w", encoding="utf-8", opener=owner_only_opener) as file:
             json.dump({"name": wanted.name, "host_api": wanted.host_api}, file)
         unfinished.replace(self._path)
 

@@ -5,7 +5,6 @@ there too, as noise that swells until the next word. Both are judged by the leve
 meter can do it while somebody speaks. What neither leaves a trace in the pauses goes unnoticed.
 """
 
-import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -15,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from vbdesk.capture.sealed import Frames
+from vbdesk.capture.encrypted_take import Frames
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 
 FRAME_S = 0.01
@@ -88,9 +88,7 @@ class EnhancementRules(_Data):
 @cache
 def enhancement_rules() -> EnhancementRules:
     """The rules that ship with the product."""
-    return EnhancementRules.model_validate(
-        tomllib.loads(resource("capture", "enhancement.toml").read_text(encoding="utf-8"))
-    )
+    return EnhancementRules.model_validate(read_toml(resource("capture", "enhancement.toml")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vbdesk.capture.sealed import Frames
+from vbdesk.capture.encrypted_take import Frames
 from vbdesk.contract.limits import MAX_DURATION_S
 from vbdesk.voice.level import to_dbfs
 

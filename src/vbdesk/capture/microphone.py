@@ -13,7 +13,7 @@ import soundfile as sf
 
 from vbdesk.capture import portaudio
 from vbdesk.capture.devices import Device
-from vbdesk.capture.sealed import Frames
+from vbdesk.capture.encrypted_take import Frames
 
 SAMPLE_RATE = 48_000  # Hz; the sound system resamples where a device has another rate
 BLOCK_FRAMES = 960  # 20 ms

@@ -7,12 +7,12 @@ from collections import deque
 import numpy as np
 
 from vbdesk.capture.devices import Device
+from vbdesk.capture.encrypted_take import Frames
 from vbdesk.capture.enhancement import Enhancement, EnhancementHint, Levels, frame_levels, judge_enhancement
 from vbdesk.capture.meter import SILENCE, LevelMeter
 from vbdesk.capture.meter import Levels as MeterLevels
 from vbdesk.capture.microphone import Block, Microphone, Session
-from vbdesk.capture.room import RoomFinding, judge_room, room_rules
-from vbdesk.capture.sealed import Frames
+from vbdesk.capture.room_check import RoomFinding, judge_room, room_rules
 
 ENHANCEMENT_MEMORY_S = 30.0
 ENHANCEMENT_EVERY_S = 2.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from vbdesk.capture import portaudio
 from vbdesk.capture.clock import Clock, SystemClock
-from vbdesk.capture.sealed import TakeAudio
+from vbdesk.capture.encrypted_take import TakeAudio
 
 
 class PlaybackError(Exception):

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from vbdesk.capture.patience import NoAnswer, within
+from vbdesk.capture.call_timeout import NoAnswer, within
 
 OPEN_LIMIT_S = 6.0  # a cold start of a sound server takes up to four
 CLOSE_LIMIT_S = 2.0

@@ -4,7 +4,6 @@ A file is one task, or a sequence of tasks that are made in one recording. Langu
 is found by RFC 4647's lookup (`de-AT` finds `de`), and English stands in for what is missing.
 """
 
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from vbdesk.capture.speech_meter import SpeechSoFar
 from vbdesk.contract.language import look_up_language
 from vbdesk.contract.limits import MAX_DURATION_S
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 
 FALLBACK_LANGUAGE = "en"
@@ -194,7 +194,7 @@ def _files(folder: Path) -> dict[str, _TaskFile | _SequenceFile]:
 
 
 def _read(path: Path) -> _TaskFile | _SequenceFile:
-    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    document = read_toml(path)
     languages = {key: document.pop(key) for key in list(document) if isinstance(document[key], dict)}
     return _FILE.validate_python({**document, "languages": languages})
 

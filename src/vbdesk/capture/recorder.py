@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from vbdesk import __version__
 from vbdesk.capture.clock import Clock, SystemClock
 from vbdesk.capture.devices import Device, DeviceLister
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.capture.meter import SILENCE, Levels
 from vbdesk.capture.microphone import Microphone
 from vbdesk.capture.recording import Health, Phase, Recording
-from vbdesk.capture.sealed import SealedTakeWriter
 from vbdesk.capture.speech_meter import SpeechMeter, SpeechSoFar
 from vbdesk.capture.take import EndReason, Take
 from vbdesk.contract.ids import new_id

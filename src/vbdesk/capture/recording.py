@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from vbdesk.capture.boot_clock import BootTime
 from vbdesk.capture.clock import Clock
 from vbdesk.capture.devices import Device, DeviceLister, DevicesUnknown, is_among
+from vbdesk.capture.encrypted_take import Frames, SealedTakeWriter
 from vbdesk.capture.meter import LevelMeter, Levels, LiveEnvelope
 from vbdesk.capture.microphone import Block, Session
-from vbdesk.capture.sealed import Frames, SealedTakeWriter
 from vbdesk.capture.speech_meter import SpeechMeter, SpeechSoFar
 from vbdesk.capture.take import EndReason, Take, end_sentence
 from vbdesk.capture.take_keys import shred

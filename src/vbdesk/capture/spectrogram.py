@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from vbdesk.capture.sealed import Frames
+from vbdesk.capture.encrypted_take import Frames
 
 WINDOW_S = 0.02
 HIGHEST_HZ = 8000.0  # above, the analysis hears nothing

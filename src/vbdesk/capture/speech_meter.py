@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vbdesk.capture.sealed import Frames
+from vbdesk.capture.encrypted_take import Frames
 from vbdesk.voice.activity import CHUNK, CHUNK_S, CONTEXT, LEVEL, MAX_GAIN, SPEECH_PROBABILITY, detector
 from vbdesk.voice.level import to_dbfs
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples

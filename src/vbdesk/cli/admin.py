@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli import admin_encryption, admin_operations, admin_secrets
-from vbdesk.cli.administration import AccountId, AsJson, DataDir, give_keys, opened_database, show, show_list
+from vbdesk.cli.admin_context import AccountId, AsJson, DataDir, give_keys, opened_database, show, show_list
 from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import fail
 from vbdesk.contract.limits import Plan

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from vbdesk.cli.administration import AsJson, DataDir, opened_store, show
+from vbdesk.cli.admin_context import AsJson, DataDir, opened_store, show
 from vbdesk.cli.output import fail
 
 app = typer.Typer(no_args_is_help=True, help="Encryption at rest. Keys are named, never shown.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.administration import AsJson, DataDir, opened_database, opened_store, show, show_list
+from vbdesk.cli.admin_context import AsJson, DataDir, opened_database, opened_store, show, show_list
 from vbdesk.cli.output import fail
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.administration import AsJson, DataDir, given_keys, opened_database, opened_settings, show, show_list
+from vbdesk.cli.admin_context import AsJson, DataDir, given_keys, opened_database, opened_settings, show, show_list
 from vbdesk.cli.output import fail
 from vbdesk.privacy import make_private
 

@@ -10,7 +10,7 @@ from vbdesk.cli.output import fail, print_json, say
 if TYPE_CHECKING:
     from vbdesk.contract.results import AudioQuality, ModelResult, Signal, SignResult
     from vbdesk.signs.plugins.discovery import PluginSign
-    from vbdesk.signs.target import Target
+    from vbdesk.signs.target import ScoringTarget
 
 USAGE = 2
 FAILURE = 1
@@ -47,10 +47,12 @@ def analyze(
         say(*result_lines(result), *_norms_line(norms))
 
 
-def _target(model: str | None, sign: str | None, signs_dir: Path | None, allow_pickles: bool) -> "Target | PluginSign":
-    from vbdesk.signs.plugins.reading import find_sign
+def _target(
+    model: str | None, sign: str | None, signs_dir: Path | None, allow_pickles: bool
+) -> "ScoringTarget | PluginSign":
+    from vbdesk.signs.plugins.analysis import find_sign
     from vbdesk.signs.plugins.source import PluginSource
-    from vbdesk.signs.target import Target, UnknownTarget
+    from vbdesk.signs.target import ScoringTarget, UnknownTarget
 
     if (model is None) == (sign is None):
         fail("Say what to analyse for: either --model NAME or --sign NAME.", USAGE)
@@ -58,14 +60,14 @@ def _target(model: str | None, sign: str | None, signs_dir: Path | None, allow_p
         fail(f"There is no folder {signs_dir}.", USAGE)
     try:
         if model is not None:
-            return Target.model(model)
+            return ScoringTarget.model(model)
         return find_sign(sign or "", PluginSource(signs_dir, allow_pickles))
     except UnknownTarget as error:
         fail(str(error), USAGE)
 
 
 def _check_language(tag: str) -> None:
-    from vbdesk.signs.wording import UnknownLanguage, find_language
+    from vbdesk.signs.narrative_texts import UnknownLanguage, find_language
 
     try:
         find_language(tag)
@@ -74,12 +76,12 @@ def _check_language(tag: str) -> None:
 
 
 def _analyze(
-    file: Path, target: "Target | PluginSign", diarize: bool, language: str, norms: Path | None
+    file: Path, target: "ScoringTarget | PluginSign", diarize: bool, language: str, norms: Path | None
 ) -> "ModelResult | SignResult":
-    from vbdesk.signs.data_file import DataFileError
+    from vbdesk.data_files import DataFileError
     from vbdesk.signs.engine import analyze as analyze_recording
+    from vbdesk.signs.plugins.analysis import analyze_plugin
     from vbdesk.signs.plugins.discovery import PluginSign
-    from vbdesk.signs.plugins.reading import analyze_plugin
     from vbdesk.signs.plugins.scorers import PluginError
     from vbdesk.voice.decode import decode
     from vbdesk.voice.errors import AudioError, ModelUnavailable
@@ -120,9 +122,11 @@ def result_lines(result: "ModelResult | SignResult") -> list[str]:
 
 
 def _norms_line(norms: Path | None) -> list[str]:
-    from vbdesk.signs.reference import load_reference
+    from vbdesk.signs.reference_data import load_reference_data
 
-    return [] if norms is None else [f"Norms {load_reference(norms_file=norms).norms.meta.version}, of {norms.name}"]
+    if norms is None:
+        return []
+    return [f"Norms {load_reference_data(norms_file=norms).norms.meta.version}, of {norms.name}"]
 
 
 def _signal_table(signals: "list[Signal]") -> list[str]:

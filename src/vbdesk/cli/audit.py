@@ -8,7 +8,7 @@ import typer
 
 from vbdesk.cli.connection import ACT_FIRST, AsJson, DataDir, named_profile, told, vault_of
 from vbdesk.cli.output import fail, print_json, say
-from vbdesk.cli.places import places
+from vbdesk.cli.paths import places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,7 +63,7 @@ def accept_copy(profile: ProfileName = None, data_dir: DataDir = None) -> None:
     Recordings that are missing from it stay missing. The service is asked whether it has each recording that waits,
     before it is sent. The desk must be closed.
     """
-    from vbdesk.cli.held_library import held_library
+    from vbdesk.cli.locked_library import held_library
     from vbdesk.outbox.library.library import NotAllowed
 
     with held_library(profile, data_dir) as held:
@@ -94,8 +94,8 @@ def _log(wanted: str | None, data_dir: "Path | None") -> "Iterator[_Log]":
     from vbdesk.capture.clock import SystemClock
     from vbdesk.outbox.diagnostics.list_check import check_list, copied_list
     from vbdesk.outbox.library.audit import AuditReader, AuditUnreadable
-    from vbdesk.outbox.library.examine import NOT_KNOWN
-    from vbdesk.outbox.library.high_water import read_keyring
+    from vbdesk.outbox.library.integrity_check import NOT_KNOWN
+    from vbdesk.outbox.library.rollback_detection import read_keyring
     from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
     from vbdesk.outbox.profiles.profiles import known_library_key, library_folder
     from vbdesk.outbox.profiles.vault import patiently

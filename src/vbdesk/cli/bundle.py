@@ -18,11 +18,11 @@ from vbdesk.cli.connection import (
     told,
     vault_of,
 )
-from vbdesk.cli.held_library import held_library
+from vbdesk.cli.locked_library import held_library
 from vbdesk.cli.output import fail, local_time, print_json, say
 
 if TYPE_CHECKING:
-    from vbdesk.outbox.bundles.bundle import Bundle
+    from vbdesk.outbox.bundles.bundle_export import Bundle
 
 OwnProfile = Annotated[
     str | None, typer.Option("--profile", help="A profile of the desk, by name or id. Default: the one in use.")
@@ -36,7 +36,7 @@ bundle = typer.Typer(
 @bundle.command()
 def key(profile: OwnProfile = None, data_dir: DataDir = None) -> None:
     """Print the public key of this computer: who has it can make bundles that only this computer opens."""
-    from vbdesk.cli.places import places
+    from vbdesk.cli.paths import places
     from vbdesk.outbox.bundles.bundle_keys import public_key
     from vbdesk.outbox.profiles.vault import patiently
 
@@ -61,7 +61,7 @@ def export(
     data_dir: DataDir = None,
 ) -> None:
     """Hand over the recordings that wait to be sent, in one sealed file; they stay here too, but are not sent here."""
-    from vbdesk.outbox.bundles.bundle import export_bundle, owner_of, ready
+    from vbdesk.outbox.bundles.bundle_export import export_bundle, owner_of, ready
     from vbdesk.outbox.bundles.bundle_keys import ForKey, ForPassphrase
     from vbdesk.outbox.library.disk_faults import disk_fault, stopped_sentence
 
@@ -98,7 +98,7 @@ def import_(
     data_dir: DataDir = None,
 ) -> None:
     """Take over the recordings of a bundle; the desk, or `vbdesk sync`, sends them."""
-    from vbdesk.outbox.bundles.bundle import owner_of
+    from vbdesk.outbox.bundles.bundle_export import owner_of
     from vbdesk.outbox.bundles.bundle_file import read_head
     from vbdesk.outbox.bundles.bundle_import import import_bundle
     from vbdesk.outbox.bundles.bundle_keys import secret_of
@@ -127,7 +127,7 @@ def import_(
 @bundle.command("list")
 def list_(profile: OwnProfile = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """List the bundles made here, and what has become of their recordings; finish those that were left open."""
-    from vbdesk.outbox.bundles.bundle import bundles, settle
+    from vbdesk.outbox.bundles.bundle_export import bundles, settle
 
     with _told(), held_library(profile, data_dir) as held:
         settle(held.library)
@@ -153,7 +153,7 @@ def take_back(
     data_dir: DataDir = None,
 ) -> None:
     """Let this computer send what is still handed over in a bundle, for example when the stick is lost."""
-    from vbdesk.outbox.bundles import bundle as outbox
+    from vbdesk.outbox.bundles import bundle_export as outbox
 
     with _told(), held_library(profile, data_dir) as held:
         wanted = [
@@ -171,7 +171,7 @@ def take_back(
 @contextmanager
 def _told() -> Iterator[None]:
     """End the command with the sentence of what went wrong with a bundle."""
-    from vbdesk.capture.sealed import SealedError
+    from vbdesk.capture.encrypted_take import SealedError
     from vbdesk.outbox.bundles.bundle_errors import BundleError, NoRoom
 
     try:

@@ -25,11 +25,11 @@ import typer
 from vbdesk.cli.output import fail, say
 
 if TYPE_CHECKING:
-    from vbdesk.cli.places import Places
+    from vbdesk.cli.paths import Places
     from vbdesk.client import Client, ClientError, Credentials, RequestBudget
     from vbdesk.client.request_file import RequestFile
+    from vbdesk.outbox.profiles.encrypted_vault import SealedVault
     from vbdesk.outbox.profiles.profiles import Profile
-    from vbdesk.outbox.profiles.sealed_vault import SealedVault
     from vbdesk.outbox.profiles.vault import Vault
 
 REFUSED, USAGE, LATER, ACT_FIRST, STOPPED = 1, 2, 3, 4, 130
@@ -105,7 +105,7 @@ def names_account(environ: Mapping[str, str] = os.environ) -> bool:
 @contextmanager
 def told() -> Iterator[None]:
     """End the command with one sentence and the right status, whatever of the service or keyring goes wrong."""
-    from vbdesk.client import ClientError, InUse, LinesDamaged, WrongFolder
+    from vbdesk.client import ClientError, InUse, JsonLinesDamaged, WrongFolder
     from vbdesk.client.local_service import LocalServiceFailed
     from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, ProfilesUnreadable
     from vbdesk.outbox.profiles.service_key import ServiceKeyMissing
@@ -127,7 +127,7 @@ def told() -> Iterator[None]:
         fail(str(error), ACT_FIRST)
     except InUse as error:
         fail(str(error), LATER)
-    except (ProfilesUnreadable, LinesDamaged, WrongFolder) as error:
+    except (ProfilesUnreadable, JsonLinesDamaged, WrongFolder) as error:
         fail(str(error))
 
 
@@ -159,7 +159,7 @@ def status_of(error: "ClientError") -> int:
 
 @contextmanager
 def _of_environment(environ: Mapping[str, str], data_dir: Path | None) -> Iterator[Connection]:
-    from vbdesk.cli.places import places
+    from vbdesk.cli.paths import places
     from vbdesk.client import RequestBudget
     from vbdesk.client.environment import account_in
 
@@ -185,7 +185,7 @@ def _of_profile(
     vault: "Vault | None",
     budget: "RequestBudget | None",
 ) -> Iterator[Connection]:
-    from vbdesk.cli.places import places
+    from vbdesk.cli.paths import places
     from vbdesk.client import Credentials, RequestBudget
 
     place = places(data_dir)
@@ -239,7 +239,7 @@ def vault_of(profile: "Profile", place: "Places") -> "Vault":
 
 def local_service_key(place: "Places", vault: "Vault") -> bytes:
     """The key of the service on this computer; made on first use. Raises VaultError, ServiceKeyMissing."""
-    from vbdesk.outbox.profiles.sealed_vault import SealedVault
+    from vbdesk.outbox.profiles.encrypted_vault import SealedVault
     from vbdesk.outbox.profiles.service_key import PassphraseNeeded, ServiceKeyStore
     from vbdesk.outbox.profiles.vault import patiently
 
@@ -254,7 +254,7 @@ def local_service_key(place: "Places", vault: "Vault") -> bytes:
 
 def _ask_for_passphrase(place: "Places") -> "SealedVault":
     """What the passphrase of this computer opens; a command without a terminal ends here."""
-    from vbdesk.outbox.profiles.sealed_vault import SealedVault
+    from vbdesk.outbox.profiles.encrypted_vault import SealedVault
     from vbdesk.outbox.profiles.service_key import PassphraseWrong, ServiceKeyMissing, ServiceKeyStore
 
     if not sys.stdin.isatty():

@@ -4,7 +4,6 @@ import os
 import secrets
 import sys
 import tempfile
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -107,10 +106,10 @@ def _run(folder: Path, window: bool) -> None:
 
 
 def _samples() -> Samples:
+    from vbdesk.data_files import read_toml
     from vbdesk.resource_files import resource
 
-    with resource("samples", "samples.toml").open("rb") as file:
-        data = tomllib.load(file)
+    data = read_toml(resource("samples", "samples.toml"))
     yesterday = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(days=1)
     files = data["files"]
     recordings = tuple(
@@ -145,13 +144,13 @@ def _client(endpoint: "Endpoint", credentials: "Credentials") -> "Client":
 def _check(samples: Samples) -> list["Quality"]:
     """The check that the desk makes of every take, before anything is sent."""
     from vbdesk.voice.decode import decode
-    from vbdesk.voice.quality import assess
+    from vbdesk.voice.quality import assess_quality
 
     with _progress() as progress:
         task = progress.add_task("Checking locally", total=len(samples.recordings))
         qualities = []
         for sample in samples.recordings:
-            qualities.append(assess(decode(sample.path)))
+            qualities.append(assess_quality(decode(sample.path)))
             progress.advance(task)
     return qualities
 
@@ -238,20 +237,21 @@ def _draw(read: "TrajectoryRead") -> None:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     from PySide6.QtWidgets import QApplication
 
-    from vbdesk.desk import theme
-    from vbdesk.desk.plots.picture import save_picture
-    from vbdesk.desk.plots.trajectory_data import chart_of
-    from vbdesk.report.sign_reference import sign_references
+    from vbdesk.desk.charts.chart_picture import save_picture
+    from vbdesk.desk.charts.trajectory_data import chart_of
+    from vbdesk.desk.ui.theme import Scheme, Theme
+    from vbdesk.report.shipped_signs import shipped_signs
 
     QApplication.instance() or QApplication(sys.argv[:1])
-    theme.install(theme.Theme(theme.Scheme.LIGHT))
-    cuts = {name: reference.score_cuts for name, reference in sign_references().items()}
-    save_picture(chart_of(read, cuts), CHART, note=NOTE)
+    theme = Theme(Scheme.LIGHT)
+    theme.install()
+    cuts = {name: reference.score_cuts for name, reference in shipped_signs().items()}
+    save_picture(theme, chart_of(read, cuts), CHART, note=NOTE)
     console.print(f"Chart written to {CHART.absolute()}")
 
 
 def _open_desk(folder: Path, group_id: str, endpoint: "Endpoint", credentials: "Credentials") -> None:
-    from vbdesk.desk.app import run_visit
+    from vbdesk.desk.shell.app import run_visit
 
     console.print("Opening the desk. Close its window, or press Ctrl-C here, to end the demonstration.")
     run_visit(

@@ -8,7 +8,7 @@ import typer
 
 from vbdesk.cli.display import has_display
 from vbdesk.cli.output import fail
-from vbdesk.cli.places import places
+from vbdesk.cli.paths import places
 
 
 def desk(
@@ -22,9 +22,9 @@ def desk(
         fail("Choose --light or --dark, not both.", 2)
     if not has_display() and "QT_QPA_PLATFORM" not in os.environ:
         fail("There is no display here. Start the desk in a graphical session.")
-    from vbdesk.desk.app import run
-    from vbdesk.desk.outside import Outside
-    from vbdesk.desk.theme import Scheme
+    from vbdesk.desk.ports import Outside
+    from vbdesk.desk.shell.app import run
+    from vbdesk.desk.ui.theme import Scheme
     from vbdesk.outbox.diagnostics.log_file import keep_log
 
     scheme = Scheme.LIGHT if light else Scheme.DARK if dark else Scheme.SYSTEM

@@ -9,7 +9,7 @@ from vbdesk.cli.connection import AsJson, DataDir
 from vbdesk.cli.doctor_service import examine_service
 from vbdesk.cli.encryption_key import KeyStdin, read_keys
 from vbdesk.cli.output import fail, print_json, say, wrapped
-from vbdesk.cli.places import places
+from vbdesk.cli.paths import places
 
 if TYPE_CHECKING:
     from vbdesk.outbox.diagnostics.diagnostics import Diagnosis, Finding
@@ -47,7 +47,7 @@ def doctor(
         fail("--url belongs to --service.")
     if key_stdin:
         fail("--key-stdin belongs to --service.")
-    from vbdesk.desk.outside import Outside
+    from vbdesk.desk.ports import Outside
     from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
     from vbdesk.outbox.profiles.vault import KeyringVault
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from vbdesk.contract.jobs import Job
     from vbdesk.outbox.profiles.vault import Vault
     from vbdesk.report.bids import AudioFile
-    from vbdesk.report.gathering import ReadsJobs
     from vbdesk.report.pdf import ReportOptions
+    from vbdesk.report.subject_reader import JobReader
     from vbdesk.report.subject_record import SubjectRecord
 
 FORMATS = ("csv", "fhir", "pdf", "bids", "json", "svg", "png")
@@ -61,7 +61,7 @@ def export(
     from vbdesk.report.exports import (
         ExportFormat,
         WouldOverwrite,
-        certain_files,
+        expected_files,
         export_files,
         refuse_overwriting,
         write_files,
@@ -78,7 +78,7 @@ def export(
     group_ids = list(dict.fromkeys(group))
     try:
         if not force:
-            refuse_overwriting(folder, certain_files(kind, group_ids))  # before a reading that may take long
+            refuse_overwriting(folder, expected_files(kind, group_ids))  # before a reading that may take long
         records, of_profile = _read(group_ids, profile, data_dir, language, results)
         files = export_files(kind, records, options, _sound(audio, records))
         write_files(folder, files, overwrite=force)
@@ -112,7 +112,7 @@ def _check_usage(
 
 
 def _options(format: str, sign_off: str | None, scores: bool | None, job: str | None, paper: str) -> "ReportOptions":
-    from vbdesk.report.drawing.letters import missing_letters
+    from vbdesk.report.drawing.text_layout import missing_letters
     from vbdesk.report.pdf import PageSize, ReportOptions
     from vbdesk.report.sign_off import SignOff
 
@@ -137,14 +137,14 @@ def _read(
     groups: list[str], profile: str | None, data_dir: Path | None, language: str, results: Path | None
 ) -> "tuple[list[SubjectRecord], bool]":
     """Every subject, and whether a profile was used, not an account of the environment."""
-    from vbdesk.report.gathering import gather_subject
-    from vbdesk.report.subject_record import Source
+    from vbdesk.report.subject_reader import read_subject
+    from vbdesk.report.subject_record import RecordSource
 
     with open_client(profile, data_dir) as connection:
-        source = Source.of(connection.base_url, connection.account_id)
+        source = RecordSource.of(connection.base_url, connection.account_id)
         jobs = connection.client.jobs if results is None else _KeptJobs(results, connection.client.jobs)
         records = [
-            gather_subject(
+            read_subject(
                 group_id,
                 source,
                 connection.client.groups,
@@ -160,7 +160,7 @@ def _read(
 def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: "Vault | None" = None) -> None:
     """Tell the audit log of the profile's recordings, if it has some here; say so where that cannot be done."""
     from vbdesk.cli.connection import named_profile, vault_of
-    from vbdesk.cli.places import places
+    from vbdesk.cli.paths import places
     from vbdesk.outbox.library.audit import Deed, Part
     from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault, stopped_sentence
     from vbdesk.outbox.library.opening import HeldLibrary, LibraryInUse
@@ -191,12 +191,13 @@ def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: 
 class _KeptJobs:
     """Jobs that a folder of results has, and the service's for all others; a job that has ended never changes."""
 
-    def __init__(self, folder: Path, others: "ReadsJobs") -> None:
-        from vbdesk.client.lines import LineFile, alone
+    def __init__(self, folder: Path, others: "JobReader") -> None:
+        from vbdesk.client.folder_lock import exclusive_lock
         from vbdesk.client.result_folder import JOBS
+        from vbdesk.json_lines import JsonLinesFile
 
-        with alone(folder / ".lock"):  # a synchronisation may be at work on it
-            self._kept = {line["job_id"]: line for line in LineFile(folder / JOBS).read()}
+        with exclusive_lock(folder / ".lock"):  # a synchronisation may be at work on it
+            self._kept = {line["job_id"]: line for line in JsonLinesFile(folder / JOBS).read()}
         self._others = others
 
     def get(self, job_id: str) -> "Job":

@@ -10,7 +10,7 @@ from vbdesk.cli.output import fail, print_json, say, wrapped
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from vbdesk.signs.sheets import FeatureSheet, MeasuredFeature
+    from vbdesk.signs.fact_sheets import FeatureFactSheet, MeasuredFeature
 
 USAGE = 2
 FAILURE = 1
@@ -29,11 +29,11 @@ def _root() -> None:
 def list_features(as_json: AsJson = False) -> None:
     """List all features with unit and definition."""
 
-    from vbdesk.signs.reference import load_reference
-    from vbdesk.signs.sheets import feature_sheet
+    from vbdesk.signs.fact_sheets import feature_fact_sheet
+    from vbdesk.signs.reference_data import load_reference_data
 
-    reference = load_reference()
-    sheets = [feature_sheet(name, reference) for name in reference.norms.features]
+    reference = load_reference_data()
+    sheets = [feature_fact_sheet(name, reference) for name in reference.norms.features]
     if as_json:
         print_json([sheet.model_dump(mode="json") for sheet in sheets], indent=2)
         return
@@ -46,13 +46,13 @@ def show(
     name: Annotated[str, typer.Argument(help="Name of a feature, such as voice_jitter.")], as_json: AsJson = False
 ) -> None:
     """Print definition, unit, scale, meaning, signs and sources of one feature."""
-    from vbdesk.signs.reference import load_reference
-    from vbdesk.signs.sheets import feature_sheet
+    from vbdesk.signs.fact_sheets import feature_fact_sheet
+    from vbdesk.signs.reference_data import load_reference_data
 
-    reference = load_reference()
+    reference = load_reference_data()
     if name not in reference.norms.features:
         fail(f"There is no feature {name!r}. Choose one of: {', '.join(reference.norms.features)}.", USAGE)
-    sheet = feature_sheet(name, reference)
+    sheet = feature_fact_sheet(name, reference)
     if as_json:
         print_json(sheet, indent=2)
     else:
@@ -66,10 +66,10 @@ def measure(
 ) -> None:
     """Measure every feature of a recording; where one has no value, say why."""
 
-    from vbdesk.signs.data_file import DataFileError
-    from vbdesk.signs.engine import listen
-    from vbdesk.signs.reference import load_reference
-    from vbdesk.signs.sheets import measured_features
+    from vbdesk.data_files import DataFileError
+    from vbdesk.signs.engine import measure_recording
+    from vbdesk.signs.fact_sheets import measured_features
+    from vbdesk.signs.reference_data import load_reference_data
     from vbdesk.voice.decode import decode
     from vbdesk.voice.errors import AudioError, ModelUnavailable
 
@@ -78,7 +78,7 @@ def measure(
     if not file.is_file():
         fail(f"{file} is not a file. Name a recording.", USAGE)
     try:
-        rows = measured_features(listen(decode(file)).passages[0], load_reference())
+        rows = measured_features(measure_recording(decode(file)).passages[0], load_reference_data())
     except (AudioError, ModelUnavailable, DataFileError, FileNotFoundError) as error:
         fail(str(error), FAILURE)
     except OSError as error:
@@ -89,7 +89,7 @@ def measure(
         say(*_table(rows))
 
 
-def _readable(sheet: "FeatureSheet") -> "Iterable[str]":
+def _readable(sheet: "FeatureFactSheet") -> "Iterable[str]":
     yield f"{sheet.label} ({sheet.feature}), {sheet.unit}"
     yield ""
     for title, text in (

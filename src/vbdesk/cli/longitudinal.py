@@ -1,4 +1,4 @@
-"""`vbdesk longitudinal`: the method on a history in a file, without a service."""
+"""`vbdesk longitudinal`: run the longitudinal method on a history file, without a service."""
 
 import json
 import sys
@@ -23,16 +23,16 @@ def longitudinal(
 
     The history is an object with as_of, jobs and, if wanted, options; docs/method-longitudinal.md describes it.
     """
-    # here, so that the other commands do not load numpy for it
-    from vbdesk.longitudinal.case_file import CaseFileError, read_case
-    from vbdesk.longitudinal.case_report import case_report, each_job_report
+    # imported late: the other commands do not need numpy
+    from vbdesk.longitudinal.history_file import HistoryFileError, read_history_file
+    from vbdesk.longitudinal.unrounded_report import unrounded_fields_of_all_jobs, unrounded_report
 
     name = "Standard input" if file == STANDARD_INPUT else file.resolve().name
     try:
         text = sys.stdin.read() if file == STANDARD_INPUT else file.read_text(encoding="utf-8-sig")
-        case = read_case(text)
-        report = each_job_report(case) if each_job else case_report(case)
-    except CaseFileError as error:
+        history = read_history_file(text)
+        report = unrounded_fields_of_all_jobs(history) if each_job else unrounded_report(history)
+    except HistoryFileError as error:
         fail(f"{name}: {error}", UNUSABLE)
     except UnicodeDecodeError:
         fail(f"{name} is not text in UTF-8.", UNUSABLE)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from vbdesk.cli.measuring import list_failed, measure_with_bar
+from vbdesk.cli.batch_measurement import list_failed, measure_with_bar
 from vbdesk.cli.output import fail
 
 USAGE = 2
@@ -39,19 +39,19 @@ def measure(
     short goes on where it was. The result does not depend on the order of files or the number of processes.
     """
     from vbdesk.contract.catalog import SignName
-    from vbdesk.signs.corpus.table import TableError
-    from vbdesk.signs.data_file import DataFileError
-    from vbdesk.signs.norms_measure.file import measure_norms, write_norms
-    from vbdesk.signs.norms_measure.group import read_readers, speakers_of
+    from vbdesk.data_files import DataFileError
+    from vbdesk.signs.corpus.recording_table import TableError
+    from vbdesk.signs.norms_measure.norms_writer import measure_norms, write_norms
+    from vbdesk.signs.norms_measure.reference_group import group_by_speaker, read_recording_speakers
     from vbdesk.voice.errors import ModelUnavailable
 
     if not folder.is_dir():
         fail(f"There is no folder {folder}.", USAGE)
     try:
-        readers = read_readers(speakers, folder)
+        readers = read_recording_speakers(speakers, folder)
         journal = out.with_name(f"{out.name}.measured.jsonl")
         measured, failed = measure_with_bar(list(readers), journal, jobs, resume=resume)
-        group = speakers_of(readers, measured)
+        group = group_by_speaker(readers, measured)
         list_failed(failed, folder)
         result = measure_norms(group, fewest)
         if not result.measured:

@@ -7,13 +7,13 @@ from vbdesk.cli.output import wrapped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from vbdesk.signs.plugins.sheet import OwnModel, PluginSheet
-    from vbdesk.signs.sheets import CutPoint, Needs, SignSheet
+    from vbdesk.signs.fact_sheets import CutPoint, RecordingRequirements, SignFactSheet
+    from vbdesk.signs.plugins.fact_sheet import PluginFactSheet, PluginModel
 
 NOTICE = "A biomarker signal, not a diagnosis."
 
 
-def shipped(sheet: "SignSheet") -> "Iterable[str]":
+def shipped(sheet: "SignFactSheet") -> "Iterable[str]":
     """The sheet of a sign that ships."""
     placeholder = ", placeholder: no feature has a confirmed direction" if sheet.placeholder else ""
     yield from (f"{sheet.label} ({sheet.name}), calibration {sheet.version}", NOTICE, "")
@@ -44,7 +44,7 @@ def shipped(sheet: "SignSheet") -> "Iterable[str]":
         yield from wrapped(source.cited, "  ", "    ")
 
 
-def own(sheet: "PluginSheet") -> "Iterable[str]":
+def own(sheet: "PluginFactSheet") -> "Iterable[str]":
     """The sheet of a sign of a lab's own."""
     yield from (f"{sheet.label} ({sheet.name}), version {sheet.version}, a sign of your own", NOTICE, "")
     yield from _fields(
@@ -71,7 +71,7 @@ def _fields(*fields: tuple[str, str]) -> "Iterable[str]":
         yield from wrapped(text, f"{title:<15} ")
 
 
-def _needs(needs: "Needs") -> str:
+def _needs(needs: "RecordingRequirements") -> str:
     clarity = "" if needs.audio_clarity is None else f", clarity {needs.audio_clarity:g} of 100"
     return (
         f"{needs.speech_seconds:g} s of speech, {needs.voice_percentage:g} % of the recording{clarity}"
@@ -79,7 +79,7 @@ def _needs(needs: "Needs") -> str:
     )
 
 
-def _model(model: "OwnModel") -> str:
+def _model(model: "PluginModel") -> str:
     more = [
         model.file,
         model.gives and f"gives a {model.gives}",
@@ -101,13 +101,13 @@ def _confounders(confounders: "Sequence[str]") -> "Iterable[str]":
     yield from (f"  {confounder}" for confounder in confounders)
 
 
-def _repeats(sheet: "SignSheet") -> str:
+def _repeats(sheet: "SignFactSheet") -> str:
     change = sheet.repeatability.smallest_real_change
     least = "" if change is None else f"; 95 of 100 repeats lie within {change:g} SD of the index"
     return f"ICC {sheet.repeatability.icc:.2f} in free speech, from the literature, provisional{least}"
 
 
-def _flagged(sheet: "SignSheet") -> "Iterable[str]":
+def _flagged(sheet: "SignFactSheet") -> "Iterable[str]":
     shares = (("native", sheet.flagged_reference), ("second-language", sheet.flagged_second_language))
     told = [f"{100 * share:.1f} % of healthy {who} readers" for who, share in shares if share is not None]
     if told:

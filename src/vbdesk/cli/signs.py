@@ -8,9 +8,9 @@ import typer
 from vbdesk.cli.output import fail, print_json, say, wrapped
 
 if TYPE_CHECKING:
+    from vbdesk.signs.fact_sheets import SignFactSheet
     from vbdesk.signs.plugins.discovery import PluginSigns
-    from vbdesk.signs.plugins.sheet import PluginSheet
-    from vbdesk.signs.sheets import SignSheet
+    from vbdesk.signs.plugins.fact_sheet import PluginFactSheet
 
 USAGE = 2
 LIST_NOTE = (
@@ -39,13 +39,13 @@ def list_signs(signs_dir: SignsDir = None, allow_pickled_signs: AllowPickles = F
     """List all signs with grade of evidence, highest level, and how many healthy readers are flagged."""
 
     from vbdesk.contract.catalog import SignName
-    from vbdesk.signs.plugins.sheet import plugin_sheet
-    from vbdesk.signs.reference import load_reference
-    from vbdesk.signs.sheets import sign_sheet
+    from vbdesk.signs.fact_sheets import sign_fact_sheet
+    from vbdesk.signs.plugins.fact_sheet import plugin_fact_sheet
+    from vbdesk.signs.reference_data import load_reference_data
 
-    found, reference = _own_signs(signs_dir, allow_pickled_signs), load_reference()
-    sheets: list[SignSheet | PluginSheet] = [sign_sheet(name, reference) for name in SignName]
-    sheets += [plugin_sheet(sign, reference) for sign in found.available.values()]
+    found, reference = _own_signs(signs_dir, allow_pickled_signs), load_reference_data()
+    sheets: list[SignFactSheet | PluginFactSheet] = [sign_fact_sheet(name, reference) for name in SignName]
+    sheets += [plugin_fact_sheet(sign, reference) for sign in found.available.values()]
     if as_json:
         print_json([sheet.model_dump(mode="json") for sheet in sheets], indent=2)
     else:
@@ -66,13 +66,13 @@ def show(
     """Print evidence, weights, cut-points, confounders, expected rates and sources of one sign."""
     from vbdesk.cli.sign_text import own, shipped
     from vbdesk.contract.catalog import SignName
-    from vbdesk.signs.plugins.sheet import plugin_sheet
-    from vbdesk.signs.reference import load_reference
-    from vbdesk.signs.sheets import sign_sheet
+    from vbdesk.signs.fact_sheets import sign_fact_sheet
+    from vbdesk.signs.plugins.fact_sheet import plugin_fact_sheet
+    from vbdesk.signs.reference_data import load_reference_data
 
-    sheet: SignSheet | PluginSheet
+    sheet: SignFactSheet | PluginFactSheet
     if name in list(SignName):
-        sheet = sign_sheet(SignName(name), load_reference())
+        sheet = sign_fact_sheet(SignName(name), load_reference_data())
         text = shipped(sheet)
     else:
         found = _own_signs(signs_dir, allow_pickled_signs)
@@ -81,7 +81,7 @@ def show(
                 fail(f"The sign {name} cannot be used ({item.place}): {item.reason}")
         if name not in found.available:
             fail(f"There is no sign {name!r}. Choose one of: {', '.join([*SignName, *found.available])}.", USAGE)
-        sheet = plugin_sheet(found.available[name], load_reference())
+        sheet = plugin_fact_sheet(found.available[name], load_reference_data())
         text = own(sheet)
     if as_json:
         print_json(sheet, indent=2)
@@ -98,7 +98,7 @@ def _own_signs(folder: Path | None, allow_pickles: bool) -> "PluginSigns":
     return load_plugins(PluginSource(folder, allow_pickles))
 
 
-def _row(sheet: "SignSheet | PluginSheet") -> str:
+def _row(sheet: "SignFactSheet | PluginFactSheet") -> str:
     grade = sheet.evidence_grade + (" placeholder" if getattr(sheet, "placeholder", False) else "")
     flagged = next(cut.expected_share if cut.reported else 0.0 for cut in sheet.cuts if cut.level.flagged)
     models = ", ".join(sheet.models) or "none, a sign of your own"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vbdesk.cli.measuring import list_failed, measure_with_bar
+from vbdesk.cli.batch_measurement import list_failed, measure_with_bar
 from vbdesk.cli.output import fail
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pydantic import ValidationError
 
-    from vbdesk.signs.calibration import Grade, LevelRates
+    from vbdesk.signs.calibration import ExpectedRates, Grade
 
 USAGE = 2
 RATED = ("low", "consider", "moderate", "elevated")
@@ -56,17 +56,17 @@ def fit(
         fail("Fitting needs scikit-learn. Install it with: pip install 'vbdesk[fit]'.")
     from pydantic import ValidationError
 
-    from vbdesk.signs.corpus.table import TableError
-    from vbdesk.signs.data_file import DataFileError
+    from vbdesk.data_files import DataFileError
+    from vbdesk.signs.corpus.recording_table import TableError
     from vbdesk.signs.fit.run import fit_sign
-    from vbdesk.signs.fit.sign import Request
-    from vbdesk.signs.fit.study import StudyError, read_labels, refuse_shared_recordings
-    from vbdesk.signs.reference import load_reference
+    from vbdesk.signs.fit.sign_builder import FitRequest
+    from vbdesk.signs.fit.study import StudyError, read_labels, reject_shared_recordings
+    from vbdesk.signs.reference_data import load_reference_data
     from vbdesk.voice.errors import ModelUnavailable
 
     try:
-        reference = load_reference(norms_file=norms)
-        request = Request.model_validate(
+        reference = load_reference_data(norms_file=norms)
+        request = FitRequest.model_validate(
             {
                 "sign": sign,
                 "grade": grade,
@@ -78,7 +78,7 @@ def fit(
             }
         )
         labels = read_labels(data)
-        refuse_shared_recordings(labels)
+        reject_shared_recordings(labels)
         measured, failed = measure_with_bar(list(labels), out / "measured.jsonl", jobs, resume=resume)
         list_failed(failed, data.parent)
         fitted = fit_sign(labels, measured, request, reference.norms, fewest)
@@ -94,7 +94,9 @@ def fit(
     typer.echo("\n".join(_summary(fitted.card, written)))
 
 
-def _rates(given: str | None, grade: str, shipped: "Mapping[Grade, LevelRates]") -> dict[str, str] | dict[str, float]:
+def _rates(
+    given: str | None, grade: str, shipped: "Mapping[Grade, ExpectedRates]"
+) -> dict[str, str] | dict[str, float]:
     """The rates that were given, else those of the grade."""
     if given is None:
         found = {str(known): rates for known, rates in shipped.items()}

@@ -1,4 +1,4 @@
-"""`vbdesk simulate`: what the methods are worth, on data whose truth is known."""
+"""`vbdesk simulate`: repeat the published simulations."""
 
 import sys
 from pathlib import Path
@@ -27,20 +27,20 @@ def longitudinal(
     ] = None,
     sign_class: Annotated[str | None, typer.Option("--class", help="Only this class of signs, fast or slow.")] = None,
     write: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="Put the tables between the marks of this file instead.")
+        Path | None, typer.Option(dir_okay=False, help="Write the tables between the marks of this file.")
     ] = None,
 ) -> None:
-    """False alarms, power, delay and coverage of the longitudinal method beside the published figures, as Markdown.
+    """False alarms, power, delay and coverage of the longitudinal method next to the published figures, as Markdown.
 
-    Ends with status 1 when a bar is missed; with few subjects that may be chance.
+    Exit status 1 if a bar is missed; with few subjects that can happen by chance.
     """
-    from vbdesk.longitudinal.simulation.report import bar_rows, markdown, reference
-    from vbdesk.longitudinal.simulation.run import WEEKLY_SUBJECTS, Simulation, all_settings
+    from vbdesk.simulation.longitudinal.report import bar_results, markdown, published_results
+    from vbdesk.simulation.longitudinal.run import WEEKLY_SUBJECTS, Simulation, all_settings
 
-    classes = sorted(reference().published)
+    classes = sorted(published_results().published)
     if sign_class is not None and sign_class not in classes:
         fail(f"There is no class {sign_class}; choose {' or '.join(classes)}.", 2)
-    before, after = _around_marks(write) if write else ("", "")
+    before, after = _text_around_marks(write) if write else ("", "")
     simulation = Simulation(seed, subjects or WEEKLY_SUBJECTS)
     results = {}
     settings = list(all_settings([sign_class] if sign_class else classes))
@@ -49,8 +49,8 @@ def longitudinal(
             typer.echo(f"\r{number} of {len(settings)}", err=True, nl=number == len(settings))
         results[setting] = simulation.run(setting)
     text = markdown(results, simulation.seed, simulation.subjects)
-    _give(text, write, before, after)
-    missed = [row for row in bar_rows(results) if not row.holds]
+    _write_tables(text, write, before, after)
+    missed = [row for row in bar_results(results) if not row.holds]
     if missed:
         worst = missed[0]
         bars = "1 bar is" if len(missed) == 1 else f"{len(missed)} bars are"
@@ -64,18 +64,18 @@ def longitudinal(
 def capacity(
     seed: Annotated[int, typer.Option(min=0, help="Seed of all draws.")] = PUBLISHED_SEED,
     write: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="Put the tables between the marks of this file instead.")
+        Path | None, typer.Option(dir_okay=False, help="Write the tables between the marks of this file.")
     ] = None,
 ) -> None:
-    """What 1, 10 and 1,000 million recordings a day take, and which part breaks first, as Markdown."""
-    from vbdesk.service.capacity.inputs import shipped_costs, shipped_load
-    from vbdesk.service.capacity.report import markdown
+    """Resources for 1, 10 and 1,000 million recordings a day, and which part breaks first, as Markdown."""
+    from vbdesk.simulation.capacity.inputs import shipped_assumptions, shipped_costs
+    from vbdesk.simulation.capacity.report import markdown
 
-    before, after = _around_marks(write) if write else ("", "")
-    _give(markdown(shipped_load(), shipped_costs(), seed), write, before, after)
+    before, after = _text_around_marks(write) if write else ("", "")
+    _write_tables(markdown(shipped_assumptions(), shipped_costs(), seed), write, before, after)
 
 
-def _give(text: str, write: Path | None, before: str, after: str) -> None:
+def _write_tables(text: str, write: Path | None, before: str, after: str) -> None:
     if write is None:
         typer.echo(text, nl=False)
         return
@@ -85,9 +85,9 @@ def _give(text: str, write: Path | None, before: str, after: str) -> None:
         fail(f"{write.name} cannot be written: {error.strerror}.", 2)
 
 
-def _around_marks(path: Path) -> tuple[str, str]:
+def _text_around_marks(path: Path) -> tuple[str, str]:
     try:
-        with path.open("r+", encoding="utf-8") as file:  # to be written, which is better known before than after
+        with path.open("r+", encoding="utf-8") as file:  # fail before the simulation if it is not writable
             text = file.read()
     except OSError as error:
         fail(f"{path.name} cannot be opened: {error.strerror}.", 2)

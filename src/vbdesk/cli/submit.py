@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vbdesk.client import FileToSubmit, Submitted
     from vbdesk.client.uploads import Progress
     from vbdesk.contract.jobs import Job
-    from vbdesk.outbox.intake.intake import IntakeRow
+    from vbdesk.outbox.imports.file_import import IntakeRow
     from vbdesk.outbox.library.items import Target
 
 NO_SOUND = "The file is not WAV, FLAC, MP3 or M4A."
@@ -178,7 +178,7 @@ def _looked_at(
     connection: Connection,
 ) -> "list[IntakeRow]":
     """Every recording with its length and moment, or with what is wrong with it, before anything is sent."""
-    from vbdesk.outbox.intake.intake import IntakeError, IntakeRow, preview_csv, preview_files
+    from vbdesk.outbox.imports.file_import import IntakeError, IntakeRow, preview_csv, preview_files
 
     if csv is None:
         preview = preview_files(paths, group, target, progress=_counter("Read"))
@@ -193,7 +193,7 @@ def _looked_at(
 
 def _with_moment(row: "IntakeRow", moments: _Moments) -> "IntakeRow":
     from vbdesk.client import recorded_at_in_name
-    from vbdesk.outbox.intake.intake import CLOCK_DRIFT
+    from vbdesk.outbox.imports.file_import import CLOCK_DRIFT
 
     if row.error is not None or not (moments.given or moments.from_name):
         return row
@@ -206,13 +206,13 @@ def _with_moment(row: "IntakeRow", moments: _Moments) -> "IntakeRow":
 
 
 def _journal_of(connection: Connection, data_dir: Path | None) -> Path:
-    from vbdesk.cli.places import places
+    from vbdesk.cli.paths import places
 
     return account_file(places(data_dir), "submitted", connection.service, connection.account_id)
 
 
 def _is_foreign(path: Path) -> bool:
-    from vbdesk.outbox.intake.intake import SUFFIXES
+    from vbdesk.outbox.imports.file_import import SUFFIXES
 
     return path.is_file() and path.suffix.lower() not in SUFFIXES
 

@@ -35,14 +35,14 @@ from vbdesk.cli.signals import stop_in_order
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from vbdesk.cli.held_library import Held
+    from vbdesk.cli.locked_library import Held
     from vbdesk.cli.recording_times import TimeChoice
     from vbdesk.client import RequestBudget
-    from vbdesk.outbox.courier.courier import Courier
-    from vbdesk.outbox.courier.reach import CourierStatus
     from vbdesk.outbox.library.items import RecordingItem
     from vbdesk.outbox.library.states import Fix
     from vbdesk.outbox.profiles.vault import Vault
+    from vbdesk.outbox.sync.connectivity import CourierStatus
+    from vbdesk.outbox.sync.sync_worker import Courier
 
 GIVE_UP_AFTER_S = 40.0  # 1 + 2 + 4 + 8 + 16 seconds of trying again, and some for the trying
 DISK_TIMEOUT_S = 60.0
@@ -130,7 +130,7 @@ def sync(
 
 
 def _keep_log(data_dir: Path | None) -> None:
-    from vbdesk.cli.places import places
+    from vbdesk.cli.paths import places
     from vbdesk.outbox.diagnostics.log_file import keep_log
 
     keep_log(places(data_dir).data, on_terminal=False)
@@ -168,12 +168,12 @@ def send_waiting(
         look_again: take ids of recordings to ask the service about once more.
         times: which time of a recording is right, as a person decided; by take id or `all`.
     """
-    from vbdesk.cli.held_library import held_library
-    from vbdesk.cli.places import places
+    from vbdesk.cli.locked_library import held_library
+    from vbdesk.cli.paths import places
     from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
-    from vbdesk.outbox.courier.courier import Courier
-    from vbdesk.outbox.courier.request_journal import SharedRequests, StoredRequests
     from vbdesk.outbox.library.retention import SoundRetention
+    from vbdesk.outbox.sync.request_journal import SharedRequests, StoredRequests
+    from vbdesk.outbox.sync.sync_worker import Courier
 
     place = places(data_dir)
     with held_library(profile, data_dir, vault) as held:
@@ -208,7 +208,7 @@ def send_waiting(
 def _erase_at_service(held: "Held", data_dir: Path, key: bytes) -> None:
     """Have the service on this computer erase what was removed here; what fails is left to a later run or the desk."""
     from vbdesk.client.local_service import LocalServiceFailed, erase_recordings
-    from vbdesk.outbox.library.erasures import Erase
+    from vbdesk.outbox.library.pending_erasures import Erase
 
     erasures = held.library.erasures
     for owed in [] if erasures is None else erasures.due():
@@ -358,7 +358,7 @@ class _Watch:
 
     def _given_up(self) -> str | None:
         """Why nothing moves, where all that is on its way has had its retries and waits for a long time now."""
-        from vbdesk.outbox.courier.verdicts import LONGEST_DELAY_S
+        from vbdesk.outbox.sync.error_policy import LONGEST_DELAY_S
 
         soon = datetime.now(UTC) + timedelta(seconds=LONGEST_DELAY_S)
         resting = [item for item in self._on_way.values() if item and item.not_before and item.not_before > soon]

@@ -2,17 +2,18 @@
 
 from vbdesk.client.analyze import Target, Webhook
 from vbdesk.client.audio import AudioSource
-from vbdesk.client.budget import RequestBudget, RequestJournal
 from vbdesk.client.client import Client
+from vbdesk.client.clock import CancelFlag, SkippingTimekeeper, SystemTimekeeper, Timekeeper
 from vbdesk.client.credentials import Credentials
 from vbdesk.client.errors import CaptivePortal, Cause, ClientError, ConnectionFailed, Kind
-from vbdesk.client.lines import InUse, LinesDamaged
+from vbdesk.client.folder_lock import InUse
+from vbdesk.client.request_budget import RequestBudget, RequestJournal
 from vbdesk.client.result_folder import WrongFolder
 from vbdesk.client.result_sync import SyncReport, sync
-from vbdesk.client.retry import RetryRule
+from vbdesk.client.retry_policy import RetryRule
 from vbdesk.client.submission import FileToSubmit, Submitted, recorded_at_in_name, submit_files
-from vbdesk.client.timekeeper import CancelFlag, SkippingTimekeeper, SystemTimekeeper, Timekeeper
 from vbdesk.client.webhook import read_delivery
+from vbdesk.json_lines import JsonLinesDamaged
 
 __all__ = [
     "AudioSource",
@@ -25,8 +26,8 @@ __all__ = [
     "Credentials",
     "FileToSubmit",
     "InUse",
+    "JsonLinesDamaged",
     "Kind",
-    "LinesDamaged",
     "RequestBudget",
     "RequestJournal",
     "RetryRule",

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from vbdesk.client.audio import AudioSource
+from vbdesk.client.clock import CancelFlag
 from vbdesk.client.paths import path
-from vbdesk.client.timekeeper import CancelFlag
 from vbdesk.client.transport import Call, Transport
 from vbdesk.contract.idempotency import KEY_HEADER
 from vbdesk.contract.jobs import GroupJob, Job

@@ -11,14 +11,14 @@ import httpx
 from vbdesk.client.account import Account
 from vbdesk.client.analyze import AnalysisTarget, Webhook, submit
 from vbdesk.client.audio import AudioSource
-from vbdesk.client.budget import RequestBudget
 from vbdesk.client.catalog import Models, Signs
+from vbdesk.client.clock import CancelFlag, SystemTimekeeper, Timekeeper
 from vbdesk.client.credentials import Credentials
 from vbdesk.client.environment import account_in
 from vbdesk.client.groups import Groups
 from vbdesk.client.jobs import Jobs
-from vbdesk.client.retry import RetryRule
-from vbdesk.client.timekeeper import CancelFlag, SystemTimekeeper, Timekeeper
+from vbdesk.client.request_budget import RequestBudget
+from vbdesk.client.retry_policy import RetryRule
 from vbdesk.client.transport import TIMEOUT, Transport
 from vbdesk.client.uploads import Uploads
 from vbdesk.contract.jobs import Job

@@ -5,10 +5,10 @@ from datetime import datetime
 
 from pydantic import TypeAdapter
 
+from vbdesk.client.clock import CancelFlag
 from vbdesk.client.errors import Cancelled, UnexpectedAnswer
-from vbdesk.client.pages import read_all
+from vbdesk.client.pagination import read_all
 from vbdesk.client.paths import path
-from vbdesk.client.timekeeper import CancelFlag
 from vbdesk.client.transport import Call, Transport
 from vbdesk.contract.groups import (
     AddJobs,

@@ -4,10 +4,10 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from vbdesk.client.clock import CancelFlag
 from vbdesk.client.errors import Cancelled, UnexpectedAnswer
-from vbdesk.client.pages import read_all
+from vbdesk.client.pagination import read_all
 from vbdesk.client.paths import path
-from vbdesk.client.timekeeper import CancelFlag
 from vbdesk.client.transport import Call, Transport
 from vbdesk.contract.jobs import Job, JobList, JobListItem, JobStatus
 from vbdesk.contract.limits import POLL_INTERVAL_S, Bucket

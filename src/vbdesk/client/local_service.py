@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 from vbdesk.client.credentials import Credentials
-from vbdesk.privacy import for_owner_alone, make_private
+from vbdesk.privacy import make_private, owner_only_opener
 
 LOCAL_PLAN = "enterprise"
 LOCAL_CREDITS = 1_000_000_000
@@ -87,7 +87,7 @@ class LocalService:
             command += ["--workers", str(self._workers)]
         if self._key is not None:
             command += ["--key-stdin"]
-        with open(self.log_path, "ab", opener=for_owner_alone) as log:
+        with open(self.log_path, "ab", opener=owner_only_opener) as log:
             # a session of its own: Ctrl-C in the terminal reaches us alone, and we end the child in order
             self._child = subprocess.Popen(
                 command,

@@ -1,13 +1,13 @@
 """The requests of the last minute in a small file, for programs that end and begin again."""
 
-import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
-from vbdesk.privacy import for_owner_alone, make_private
+from vbdesk.json_lines import read_valid_json_lines
+from vbdesk.privacy import make_private, owner_only_opener
 
 MAX_BYTES = 64 * 1024
 
@@ -31,7 +31,7 @@ class RequestFile:
         """Note a request that leaves in `in_s` seconds."""
         try:
             make_private(self._path.parent)
-            with open(self._path, "a", encoding="ascii", opener=for_owner_alone) as file:
+            with open(self._path, "a", encoding="ascii", opener=owner_only_opener) as file:
                 file.write(_line(bucket, self._time_of_day() + in_s))
             self._failed = False
         except OSError:
@@ -46,7 +46,7 @@ class RequestFile:
             noted = [(bucket, at) for bucket, at in self._read() if now - at < 2 * RATE_WINDOW_S]
             if self._path.exists() and self._path.stat().st_size > MAX_BYTES:
                 shorter = self._path.with_suffix(".new")
-                with open(shorter, "w", encoding="ascii", opener=for_owner_alone) as file:
+                with open(shorter, "w", encoding="ascii", opener=owner_only_opener) as file:
                     file.write("".join(_line(bucket, at) for bucket, at in noted))
                 shorter.replace(self._path)
         except OSError:
@@ -54,11 +54,9 @@ class RequestFile:
         return [(bucket, now - at) for bucket, at in noted]
 
     def _read(self) -> Iterator[tuple[Bucket, float]]:
-        if not self._path.exists():
-            return
-        for line in self._path.read_text(encoding="ascii", errors="replace").splitlines():
+        for line in read_valid_json_lines(self._path):
             try:
-                bucket, at = json.loads(line)
+                bucket, at = line
                 yield Bucket(bucket), float(at)
             except (ValueError, TypeError):
                 continue  # cut off by a crash, or by another program that wrote at the same moment

@@ -17,11 +17,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from vbdesk.client.lines import LineFile, alone
+from vbdesk.client.folder_lock import exclusive_lock
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.results import LongitudinalSignal, Signal, signals_of
 from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
-from vbdesk.privacy import for_owner_alone, make_export_folder, set_export_mode
+from vbdesk.json_lines import JsonLinesFile
+from vbdesk.privacy import make_export_folder, owner_only_opener, set_export_mode
 
 JOBS, TABLE, STATE = "jobs.jsonl", "signals.csv", "state.json"
 
@@ -48,11 +49,11 @@ class ResultFolder:
         Raises, on opening:
             WrongFolder: it is another account's.
             InUse: another program synchronises it.
-            LinesDamaged, OSError: it cannot be read.
+            JsonLinesDamaged, OSError: it cannot be read.
         """
         self._folder = folder
         self._account_id = account_id
-        self._lines = LineFile(folder / JOBS)
+        self._lines = JsonLinesFile(folder / JOBS)
         self._job_ids: set[str] = set()
         self._state: dict[str, Any] = {}
         self._stale = False
@@ -60,7 +61,7 @@ class ResultFolder:
 
     def __enter__(self) -> Self:
         make_export_folder(self._folder)
-        self._held.enter_context(alone(self._folder / ".lock"))
+        self._held.enter_context(exclusive_lock(self._folder / ".lock"))
         try:
             self._state = self._read_state()
             self._write_state()  # whose folder it is stands there before the first job does
@@ -128,7 +129,7 @@ class ResultFolder:
         if not self._stale:
             return
         unfinished = self._folder / f"{TABLE}.new"
-        with open(unfinished, "w", encoding="utf-8", newline="", opener=for_owner_alone) as file:
+        with open(unfinished, "w", encoding="utf-8", newline="", opener=owner_only_opener) as file:
             writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
             writer.writeheader()
             memberships = self._memberships()
@@ -164,7 +165,7 @@ class ResultFolder:
 
     def _write_state(self) -> None:
         unfinished = self._folder / f"{STATE}.new"
-        with open(unfinished, "w", encoding="utf-8", opener=for_owner_alone) as file:
+        with open(unfinished, "w", encoding="utf-8", opener=owner_only_opener) as file:
             json.dump(self._state, file)
             file.flush()
             os.fsync(file.fileno())

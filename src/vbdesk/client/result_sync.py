@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from vbdesk.client.client import Client
+from vbdesk.client.clock import CancelFlag
 from vbdesk.client.errors import Cancelled, NotFound
 from vbdesk.client.result_folder import ResultFolder
-from vbdesk.client.timekeeper import CancelFlag
 from vbdesk.contract.groups import Group
 from vbdesk.contract.jobs import Job
 
@@ -53,7 +53,7 @@ def sync(
 
     Raises:
         NotFound: a group that was named does not exist.
-        WrongFolder, InUse, LinesDamaged, OSError: the folder cannot be used.
+        WrongFolder, InUse, JsonLinesDamaged, OSError: the folder cannot be used.
         ClientError: see `vbdesk.client.errors`.
     """
     with ResultFolder(folder, client.account_id) as kept:

@@ -11,6 +11,7 @@ from pathlib import Path
 from vbdesk.client.analyze import AnalysisTarget
 from vbdesk.client.audio import AudioSource
 from vbdesk.client.client import Client
+from vbdesk.client.clock import CancelFlag, SystemTimekeeper, Timekeeper
 from vbdesk.client.errors import (
     AudioRefused,
     Cancelled,
@@ -23,8 +24,8 @@ from vbdesk.client.errors import (
     UploadFailed,
     UploadRefInvalid,
 )
-from vbdesk.client.journal import Entry, Journal
-from vbdesk.client.lines import alone
+from vbdesk.client.folder_lock import exclusive_lock
+from vbdesk.client.submission_journal import Entry, Journal
 from vbdesk.client.submission_recovery import (
     CLOCK_TOLERANCE,
     SEARCH_AFTER_S,
@@ -37,7 +38,6 @@ from vbdesk.client.submission_recovery import (
     resembles,
     search_span,
 )
-from vbdesk.client.timekeeper import CancelFlag, SystemTimekeeper, Timekeeper
 from vbdesk.client.uploads import Progress
 from vbdesk.contract.jobs import GroupJob
 from vbdesk.contract.limits import FIRST_RETRY_DELAY_S, MAX_AUDIO_BYTES, MAX_RETRIES
@@ -127,9 +127,9 @@ def submit_files(
 
     Raises:
         ClientError: of the line as a whole: no connection, wrong key, no credits, unknown target. Begin again later.
-        InUse, LinesDamaged, OSError: the journal cannot be used.
+        InUse, JsonLinesDamaged, OSError: the journal cannot be used.
     """
-    with alone(journal.with_name(f"{journal.name}.lock")):
+    with exclusive_lock(journal.with_name(f"{journal.name}.lock")):
         sender = _Sender(client, Journal(journal), progress, cancel, timekeeper or SystemTimekeeper())
         for file in files:
             yield sender.send(file)

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from vbdesk.client.analyze import AnalysisTarget
 from vbdesk.client.errors import CaptivePortal, ClientError, ConnectionFailed, ServiceUnavailable, UnexpectedAnswer
-from vbdesk.client.retry import SAFE_STATUSES
+from vbdesk.client.retry_policy import SAFE_STATUSES
 from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.jobs import GroupJob, Job
 

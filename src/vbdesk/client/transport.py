@@ -11,25 +11,18 @@ from typing import Any, BinaryIO, Literal, TypeVar
 import httpx
 from pydantic import ValidationError
 
-from vbdesk.client.answers import error_of, is_of_portal, unreadable
 from vbdesk.client.audio import AudioSource
-from vbdesk.client.budget import RequestBudget
-from vbdesk.client.causes import cause_of
+from vbdesk.client.clock import CancelFlag, Timekeeper
 from vbdesk.client.credentials import Credentials
-from vbdesk.client.errors import (
-    Cancelled,
-    ClientError,
-    ConnectionFailed,
-    RateLimited,
-    Unauthorized,
-    UnexpectedAnswer,
-)
-from vbdesk.client.retry import RetryRule
-from vbdesk.client.timekeeper import CancelFlag, Timekeeper
+from vbdesk.client.error_responses import error_of, is_of_portal, unreadable
+from vbdesk.client.errors import Cancelled, ClientError, ConnectionFailed, RateLimited, Unauthorized, UnexpectedAnswer
+from vbdesk.client.network_errors import cause_of
+from vbdesk.client.request_budget import RequestBudget
+from vbdesk.client.retry_policy import RetryRule
 from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER
-from vbdesk.contract.idempotency import KEPT_HEADER
+from vbdesk.contract.idempotency import RETENTION_HEADER
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
-from vbdesk.contract.timestamps import can_be_now
+from vbdesk.contract.timestamps import is_plausible_now
 
 T = TypeVar("T")
 
@@ -190,11 +183,11 @@ class Transport:
     def _read_clock(self, response: httpx.Response) -> None:
         with suppress(KeyError, ValueError, OverflowError):
             moment = parsedate_to_datetime(response.headers["Date"]).astimezone(UTC)
-            self.server_time = moment if can_be_now(moment) else None
+            self.server_time = moment if is_plausible_now(moment) else None
 
     def _read_promise(self, response: httpx.Response) -> None:
         """Take in whether keys are honoured; the service says so on every answer to somebody that it knows."""
-        text = response.headers.get(KEPT_HEADER, "")
+        text = response.headers.get(RETENTION_HEADER, "")
         self.key_kept_s = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
     def _slow_down(self, bucket: Bucket, error: ClientError) -> None:

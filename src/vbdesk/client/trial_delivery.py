@@ -6,8 +6,8 @@ from uuid import uuid4
 import httpx
 from pydantic import ValidationError
 
-from vbdesk.client.causes import cause_of
 from vbdesk.client.errors import ClientError, Kind
+from vbdesk.client.network_errors import cause_of
 from vbdesk.contract.accounts import WebhookConfig
 from vbdesk.contract.jobs import Job, JobStatus, JobType
 from vbdesk.contract.limits import MAX_WEBHOOK_URL_LENGTH

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import httpx
 
-from vbdesk.client.answers import is_of_portal, storage_error_of
 from vbdesk.client.audio import AudioSource
+from vbdesk.client.clock import CancelFlag
+from vbdesk.client.error_responses import is_of_portal, storage_error_of
 from vbdesk.client.errors import AddressUsed, Cancelled, ConnectionFailed, UploadExpired
 from vbdesk.client.paths import path
-from vbdesk.client.timekeeper import CancelFlag
 from vbdesk.client.transport import Call, Transport
 from vbdesk.contract.limits import Bucket
 from vbdesk.contract.uploads import STORED_SHA256, AudioContentType, UploadGrant, UploadRequest

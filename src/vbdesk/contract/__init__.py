@@ -1,1 +1,1 @@
-"""The wire: every resource, enumeration, limit and rule of the interface, as typed models."""
+"""The wire: resources, enumerations, limits and rules of the interface, as typed models."""

@@ -1,4 +1,4 @@
-"""The account: credits and the webhook that hears of every finished job."""
+"""The account: credits, and the webhook for finished jobs."""
 
 from typing import Annotated
 
@@ -19,14 +19,14 @@ class Credits(WireModel):
 
 
 class WebhookConfig(WireModel):
-    """Where finished jobs are reported, and the key that signs the reports."""
+    """The address of the webhook, and the key that signs its deliveries."""
 
     url: Annotated[AnyUrl, Field(min_length=1, max_length=MAX_WEBHOOK_URL_LENGTH)]
     secret_key: Annotated[SecretStr, Field(min_length=1)]
 
 
 class WebhookConfigured(WireModel):
-    """Answer to the set-up."""
+    """Answer to a webhook configuration."""
 
     success: bool
     message: str

@@ -1,4 +1,4 @@
-"""The base of every model on the wire."""
+"""The base class of all wire models."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ from pydantic import BaseModel, ConfigDict
 
 
 class WireModel(BaseModel):
-    """A frozen model; unknown fields on input are ignored, so that newer servers and older clients get on."""
+    """A frozen model; unknown input fields are ignored, so that older clients work with newer servers."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", protected_namespaces=())
 
 
 def is_none(value: Any) -> bool:
-    """Whether an optional field is left out of the JSON: use as `Field(default=None, exclude_if=is_none)`."""
+    """Whether `value` is None; `Field(default=None, exclude_if=is_none)` leaves a None out of the JSON."""
     return value is None

@@ -1,4 +1,4 @@
-"""Models, signs, use cases and conditions: the names of everything that can be asked for."""
+"""The catalog: names of models, signs, use cases and conditions."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -56,7 +56,7 @@ class SignName(StrEnum):
 
     @property
     def standalone(self) -> bool:
-        """Whether the sign may be asked for by itself."""
+        """Whether the sign can be requested alone."""
         return self not in MODEL_INTERNAL_SIGNS
 
 
@@ -132,7 +132,7 @@ USE_CASE_MODELS: dict[str, ModelName] = {
     "recovery": ModelName.HARBOR,
     "metabolic": ModelName.TIDE,
 }
-"""Use case of the earlier v2 form to the model that answers it."""
+"""Use case of the earlier v2 form to its model."""
 
 CONDITION_SIGNS: dict[str, SignName] = {
     "depression": _S.MOOD_DISRUPTION,
@@ -153,12 +153,12 @@ CONDITION_SIGNS: dict[str, SignName] = {
     "substance-use": _S.SUBSTANCE_USE_PATTERN,
     "concussion": _S.HEAD_IMPACT,
 }
-"""Condition id of the earlier v2 form to the sign that answers it."""
+"""Condition id of the earlier v2 form to its sign."""
 
 SIGN_CONDITIONS: dict[SignName, str] = {sign: condition for condition, sign in CONDITION_SIGNS.items()}
 
 V1_USE_CASES: dict[str, str] = {"wellness": "wellness", "cognitive": "cognitive", "anemia": "womens-health"}
-"""v1 condition to the use case whose result shape it has."""
+"""v1 condition to the use case with the same result shape."""
 
 
 class Model(WireModel):
@@ -182,7 +182,7 @@ class Sign(WireModel):
 
 
 class SignDetail(Sign):
-    """A sign with its back-reference to a condition id; null when unmapped."""
+    """A sign with its condition id; null if there is none."""
 
     condition: str | None
 
@@ -204,7 +204,7 @@ def model(name: ModelName) -> Model:
 
 
 def signs(plugins: Iterable[str] = ()) -> SignList:
-    """The standalone signs, then those of a lab's own."""
+    """The standalone signs, then the plug-in signs."""
     names = [*(sign.value for sign in STANDALONE_SIGNS), *sorted(plugins)]
     return SignList(signs=[Sign(name=name, label=label_of(name)) for name in names])
 
@@ -215,5 +215,5 @@ def sign_detail(sign: SignName) -> SignDetail:
 
 
 def plugin_sign(name: str) -> SignDetail:
-    """A sign of a lab's own: no condition of the earlier form maps to it."""
+    """A plug-in sign; it has no condition of the earlier form."""
     return SignDetail(name=name, label=label_of(name), condition=None)

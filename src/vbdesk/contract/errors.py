@@ -1,4 +1,4 @@
-"""Error codes and the one shape of every error body."""
+"""Error codes, and the shape of error bodies."""
 
 from enum import StrEnum
 from typing import Any
@@ -9,7 +9,7 @@ from vbdesk.contract.base import WireModel, is_none
 
 
 class ErrorCode(StrEnum):
-    """What went wrong, for programs."""
+    """The cause of an error, for programs."""
 
     UNAUTHORIZED = "UNAUTHORIZED"
     INSUFFICIENT_CREDITS = "INSUFFICIENT_CREDITS"
@@ -49,11 +49,11 @@ HTTP_STATUS: dict[ErrorCode, int] = {
 }
 
 INVALID_UPLOAD_REF = "Invalid audio_upload_ref"
-"""The message that goes with `INVALID_REQUEST` when an upload reference does not resolve."""
+"""The message of `INVALID_REQUEST` for an unknown upload reference."""
 
 
 class ErrorDetail(WireModel):
-    """One fault found by validation: where, what, and its kind."""
+    """One validation error: location, message and type."""
 
     loc: list[str | int]
     msg: str
@@ -61,7 +61,7 @@ class ErrorDetail(WireModel):
 
 
 class ErrorBody(WireModel):
-    """Body of every error answer; `status` equals the HTTP status. `detail` comes with 422 only."""
+    """Body of every error answer; `status` equals the HTTP status. Only a 422 has `detail`."""
 
     code: str
     message: str
@@ -70,6 +70,6 @@ class ErrorBody(WireModel):
 
 
 def error_body(code: ErrorCode, message: str, detail: list[dict[str, Any]] | None = None) -> ErrorBody:
-    """The body for `code` with its HTTP status filled in."""
+    """Build the body for `code` with its HTTP status."""
     details = None if detail is None else [ErrorDetail.model_validate(item) for item in detail]
     return ErrorBody(code=code, message=message, status=HTTP_STATUS[code], detail=details)

@@ -1,4 +1,4 @@
-"""Groups: caller-named containers of jobs, one subject each where the history matters."""
+"""Groups: containers of jobs named by the caller; one subject per group if the history is used."""
 
 import re
 from typing import Annotated, Literal
@@ -14,7 +14,7 @@ _GROUP_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~:-]*")
 
 
 def group_id_fault(text: str) -> str | None:
-    """Why `text` cannot be a group id, as a sentence for a person; None when it can."""
+    """Explain in one sentence why `text` is not a valid group id; None if it is."""
     if not text:
         return "Give a group id."
     if len(text) > MAX_GROUP_ID_LENGTH:
@@ -25,13 +25,13 @@ def group_id_fault(text: str) -> str | None:
 
 
 class GroupCreate(WireModel):
-    """Request to create a group. The id's rules are checked by the service, which answers 400, not 422."""
+    """Request to create a group. The service checks the id and answers 400, not 422."""
 
     group_id: str
 
 
 class GroupCreated(WireModel):
-    """Answer to it."""
+    """Answer to a group creation."""
 
     group_id: str
     job_count: int
@@ -90,13 +90,13 @@ class GroupJobList(WireModel):
 
 
 class AddJobs(WireModel):
-    """Request to put existing jobs into a group."""
+    """Request to add existing jobs to a group."""
 
     job_ids: Annotated[list[str], Field(min_length=1, max_length=MAX_JOBS_PER_ADD)]
 
 
 class JobsAdded(WireModel):
-    """What became of each id: exactly one of added, skipped, not_found."""
+    """The outcome of each id: exactly one of added, skipped, not_found."""
 
     status: Literal["accepted"] = "accepted"
     added: list[str]
@@ -106,7 +106,7 @@ class JobsAdded(WireModel):
 
 
 class JobRemoved(WireModel):
-    """Answer to the removal of one job from a group; the job itself is kept."""
+    """Answer to the removal of a job from a group; the job itself is kept."""
 
     status: Literal["accepted"] = "accepted"
     removed: str

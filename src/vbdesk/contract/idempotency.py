@@ -1,10 +1,10 @@
-"""Repeating a submit safely: the key that a caller sends, and the service's promise to keep it."""
+"""Idempotent submits: the caller's key, and how long the service keeps it."""
 
 KEY_HEADER = "Idempotency-Key"
-"""Names one submit of one recording; the same key with the same recording answers the first job again."""
+"""Header that identifies one submit; the same key with the same recording returns the first job."""
 
-KEPT_HEADER = "X-Vbdesk-Idempotency"
-"""On every authenticated answer of a service that honours keys: for how many seconds it keeps one."""
+RETENTION_HEADER = "X-Vbdesk-Idempotency"
+"""Header of every authenticated answer of a service that supports keys: seconds for which it keeps a key."""
 
-KEPT_S = 86_400
-"""How long our service keeps a key."""
+RETENTION_S = 86_400
+"""Seconds for which our service keeps a key."""

@@ -11,9 +11,9 @@ _last = 0
 
 
 def new_id() -> str:
-    """A new UUIDv7, greater than every earlier one of this process.
+    """Create a UUIDv7 that is greater than every earlier one of this process.
 
-    The 12 bits behind the milliseconds count on within one millisecond, so ids of one process sort by age.
+    The 12 bits after the milliseconds are a counter within one millisecond, so ids of one process sort by age.
     """
     global _last
     with _lock:
@@ -24,13 +24,13 @@ def new_id() -> str:
     return str(uuid.UUID(int=value))
 
 
-def made_at(identifier: str) -> datetime:
-    """When an id was made, to the millisecond.
+def id_timestamp(identifier: str) -> datetime:
+    """The creation time of an id, to the millisecond.
 
     Raises:
         ValueError: `identifier` is not a UUIDv7.
     """
     value = uuid.UUID(identifier)
     if value.version != 7:
-        raise ValueError("This id does not tell when it was made.")
+        raise ValueError("This id does not contain its creation time.")
     return datetime.fromtimestamp((value.int >> 80) / 1000, UTC)

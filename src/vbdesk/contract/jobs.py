@@ -1,4 +1,4 @@
-"""Jobs: what was asked, how far it is, what came out."""
+"""Jobs: target, status and result."""
 
 from enum import StrEnum
 
@@ -10,7 +10,7 @@ from vbdesk.contract.timestamps import Timestamp
 
 
 class JobStatus(StrEnum):
-    """State of a job; `pending` appears in the earlier v2 form and in v1 only."""
+    """State of a job; only the earlier v2 form and v1 use `pending`."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -21,7 +21,7 @@ class JobStatus(StrEnum):
 
     @property
     def terminal(self) -> bool:
-        """Whether the job will not change any more."""
+        """Whether the state is final."""
         return self in TERMINAL_STATUSES
 
 
@@ -34,11 +34,11 @@ JOB_EDGES: dict[JobStatus, frozenset[JobStatus]] = {
     JobStatus.FAILED: frozenset(),
     JobStatus.TIMED_OUT: frozenset(),
 }
-"""The only legal changes of state."""
+"""The legal state changes."""
 
 
 class JobType(StrEnum):
-    """What kind of target was analysed; the last two belong to the earlier v2 form and v1."""
+    """Kind of target; the last two belong to the earlier v2 form and v1."""
 
     MODEL = "model"
     SIGN = "sign"
@@ -47,7 +47,7 @@ class JobType(StrEnum):
 
 
 class Job(WireModel):
-    """A job as every read and the webhook give it."""
+    """A job, as in every answer and webhook delivery."""
 
     job_id: str
     status: JobStatus
@@ -67,7 +67,7 @@ class Job(WireModel):
 
 
 class GroupJob(Job):
-    """Answer of a group-aware submit: the job, its group and the capture time supplied."""
+    """Answer to a submit with a group: the job, its group and its recording time."""
 
     group_id: str
     recorded_at: Timestamp | None

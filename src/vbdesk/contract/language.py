@@ -1,12 +1,12 @@
-"""Which of the languages that there are serves a wish best."""
+"""Lookup of the best available language."""
 
 from collections.abc import Iterable, Iterator
 
 
 def look_up_language(wanted: str, available: Iterable[str]) -> str | None:
-    """The tag of `available` that the BCP 47 tag `wanted` finds, whatever its case; None if it finds none.
+    """Find the tag of `available` that matches the BCP 47 tag `wanted`, ignoring case; None without a match.
 
-    Subtags are dropped from the end until one fits (RFC 4647, lookup).
+    Subtags are removed from the end until a tag matches (RFC 4647, lookup).
     """
     known = {tag.lower(): tag for tag in available}
     found = (known[shorter] for shorter in _shortened(wanted.strip().replace("_", "-").lower()) if shorter in known)
@@ -18,5 +18,5 @@ def _shortened(tag: str) -> Iterator[str]:
     while parts:
         yield "-".join(parts)
         parts.pop()
-        if parts and len(parts[-1]) == 1:  # what a singleton introduces has gone, so it goes too
+        if parts and len(parts[-1]) == 1:  # a singleton is removed with the subtag that it introduces
             parts.pop()

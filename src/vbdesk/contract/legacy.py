@@ -1,4 +1,4 @@
-"""The older forms: resources of v1, and the shape of results under the earlier v2 form and v1."""
+"""Older forms: resources of v1, and the shape of results in the earlier v2 form and v1."""
 
 from typing import Annotated, TypeVar
 
@@ -11,13 +11,13 @@ from vbdesk.contract.timestamps import Timestamp
 
 MAX_AUDIO_URL_LENGTH = 2083
 V1_DIARIZED = "-diarized"
-"""What `pipeline_type` ends with when speakers were told apart."""
+"""Suffix of `pipeline_type` for a diarized job."""
 
 AnySignalT = TypeVar("AnySignalT", bound=Signal)
 
 
 class V1Submitted(WireModel):
-    """Answer to every v1 analyze call."""
+    """Answer to a v1 analyze call."""
 
     job_id: str
 
@@ -29,12 +29,12 @@ class V1AudioUrl(WireModel):
 
 
 class V1Job(WireModel):
-    """A job as v1 shows it; `status` is `pending` until it is terminal.
+    """A job in v1; `status` is `pending` until it is terminal.
 
     Attributes:
-        pipeline_type: the v1 condition, or the target's own name for a job that came by v2; ends with `V1_DIARIZED`
-            when speakers were told apart.
-        result: in the earlier form's shape.
+        pipeline_type: the v1 condition, or the target's name for a job of v2; ends with `V1_DIARIZED` for a diarized
+            job.
+        result: in the shape of the earlier form.
     """
 
     job_id: str
@@ -49,12 +49,12 @@ class V1Job(WireModel):
 
 
 def v1_status(status: JobStatus) -> JobStatus:
-    """The state as v1 names it."""
+    """Convert a state to v1."""
     return status if status.terminal else JobStatus.PENDING
 
 
-def in_earlier_form(result: Result) -> Result:
-    """The result with `model_id` beside the `name` of every signal, also of single speakers."""
+def to_earlier_form(result: Result) -> Result:
+    """Add `model_id`, equal to `name`, to every signal, also of single speakers."""
     speakers = None if result.speakers is None else [_speaker(speaker) for speaker in result.speakers]
     if isinstance(result, SignResult):
         return result.model_copy(update={"signal": _signal(result.signal), "speakers": speakers})

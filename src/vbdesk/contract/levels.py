@@ -1,11 +1,11 @@
-"""Levels of signals, and what follows from a set of them."""
+"""Levels of signals, and the overall level and action derived from them."""
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How strongly a signal stands out; `inconclusive` is outside the order."""
+    """How strong a signal is; `inconclusive` has no place in the order."""
 
     NONE = "none"
     LOW = "low"
@@ -21,7 +21,7 @@ class Level(StrEnum):
 
 
 class RecommendedAction(StrEnum):
-    """What the set of levels suggests to do."""
+    """The action that a set of levels suggests."""
 
     NONE = "none"
     MONITOR = "monitor"
@@ -38,13 +38,13 @@ FLAGGED_LEVELS = frozenset({Level.CONSIDER, Level.MODERATE, Level.ELEVATED})
 
 
 def overall_level(levels: Iterable[Level]) -> Level:
-    """The highest conclusive level; `inconclusive` only when every level is (or there is none)."""
+    """The highest conclusive level; `inconclusive` if there is none."""
     conclusive = [level for level in levels if level is not Level.INCONCLUSIVE]
     return max(conclusive, key=LEVEL_ORDER.index, default=Level.INCONCLUSIVE)
 
 
 def recommended_action(levels: Sequence[Level]) -> RecommendedAction:
-    """The action derived from all levels; where two rows of the interface's table apply, the stronger wins."""
+    """The action for all levels; if two rows of the interface's table apply, the stronger one wins."""
     highest = overall_level(levels)
     if highest is Level.CONSIDER and levels.count(Level.CONSIDER) >= 2:
         return RecommendedAction.REVIEW

@@ -1,4 +1,4 @@
-"""Numbers that the interface fixes."""
+"""Limits of the interface."""
 
 from enum import StrEnum
 
@@ -21,7 +21,7 @@ MAX_RETRIES = 5
 
 
 class Plan(StrEnum):
-    """What an account may ask per minute."""
+    """Rate plan of an account."""
 
     STANDARD = "standard"
     ENTERPRISE = "enterprise"

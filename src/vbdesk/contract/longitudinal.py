@@ -1,6 +1,6 @@
-"""Reads of a group over time: a subject's trajectory, and the group as a cohort.
+"""Longitudinal resources of a group: a subject's trajectory, and the aggregate of a cohort.
 
-Scores and other computed numbers come rounded to four decimals; a deviation is the difference of the rounded values.
+Scores and other computed numbers are rounded to four decimals; a deviation is the difference of the rounded values.
 """
 
 from typing import Annotated, Literal
@@ -19,7 +19,7 @@ TrendDirection = Literal["rising", "falling", "stable", "insufficient_data"]
 
 
 class LongitudinalFields(WireModel):
-    """One sign of a longitudinal job against the subject's own history; all null on the first submission."""
+    """One sign of a longitudinal job, compared with the subject's history; all null on the first submission."""
 
     latest_score: Share | None = None
     baseline_score: Share | None = None
@@ -30,13 +30,13 @@ class LongitudinalFields(WireModel):
 
 
 class TrajectoryWindow(WireModel):
-    """Which recordings the trajectory rests on.
+    """The recordings that a trajectory uses.
 
     Attributes:
-        from_: recordings at or before this moment are too old.
-        to: recordings after it lie too far ahead.
+        from_: recordings at or before this time are too old.
+        to: recordings after this time are too far in the future.
         truncated: there were more than `max_jobs`; the oldest are left out.
-        future_excluded: finished jobs recorded after `to`.
+        future_excluded: number of finished jobs recorded after `to`.
     """
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
@@ -51,7 +51,7 @@ class TrajectoryWindow(WireModel):
 
 
 class PopulationReference(WireModel):
-    """What `population_z` compares with; `n_groups` is rounded down to a multiple of ten."""
+    """The population of `population_z`; `n_groups` is rounded down to a multiple of ten."""
 
     source: Literal["account_cohort", "shipped"]
     n_groups: int | None
@@ -68,7 +68,7 @@ class Trend(WireModel):
 
 
 class AnomalyEpisode(WireModel):
-    """Successive anomalous timepoints on one side of the baseline; `open` when the newest is among them."""
+    """Successive anomalous timepoints on one side of the baseline; `open` if it includes the newest."""
 
     start: Timestamp
     end: Timestamp
@@ -83,9 +83,9 @@ class SeriesPoint(WireModel):
     """One timepoint (UTC day) of one sign.
 
     Attributes:
-        t: its last recording.
-        n: recordings that day.
-        reading: the day's weighted mean.
+        t: time of the day's last recording.
+        n: number of recordings that day.
+        reading: weighted mean of the day's scores.
     """
 
     t: Timestamp
@@ -102,11 +102,11 @@ class SeriesPoint(WireModel):
 
 
 class SignTrajectory(WireModel):
-    """One sign over the window; its estimates are null until there are two recordings.
+    """One sign over the window; estimates are null with fewer than two recordings.
 
     Attributes:
-        normal_range: where one good recording of this subject would lie, 90 %.
-        subject_sd_ratio: the subject's own variability over the sign's usual one.
+        normal_range: 90 % range for one good recording of this subject.
+        subject_sd_ratio: the subject's variability over the sign's usual variability.
     """
 
     name: str
@@ -134,7 +134,7 @@ class SignTrajectory(WireModel):
 
 
 class TrajectorySignal(WireModel):
-    """A recording's own reading of one sign; `score` null where nothing was measurable."""
+    """The reading of one sign in one recording; `score` is null if nothing was measurable."""
 
     name: str
     score: Share | None
@@ -143,7 +143,7 @@ class TrajectorySignal(WireModel):
 
 
 class DataPoint(WireModel):
-    """One recording in the window; `relative_weight` 1 is 30 s of speech in quiet."""
+    """One recording in the window; `relative_weight` 1 is 30 s of speech without noise."""
 
     job_id: str
     recorded_at: Timestamp
@@ -154,7 +154,7 @@ class DataPoint(WireModel):
 
 
 class TrajectoryRead(WireModel):
-    """A subject's trajectory. `done_job_count` counts the whole group, the rest the window."""
+    """A subject's trajectory. `done_job_count` counts the whole group; other counts are of the window."""
 
     status: Literal["done"] = "done"
     group_id: str
@@ -170,7 +170,7 @@ class TrajectoryRead(WireModel):
 
 
 class TrajectoryRunning(WireModel):
-    """The envelope while a recompute is still in flight: ask again after `retry_after_seconds`."""
+    """The answer while the trajectory is being computed; retry after `retry_after_seconds`."""
 
     status: Literal["running"] = "running"
     group_id: str
@@ -184,7 +184,7 @@ Trajectory = Annotated[TrajectoryRead | TrajectoryRunning, Field(discriminator="
 
 
 class AggregateWindow(WireModel):
-    """Which recordings the aggregate rests on."""
+    """The recordings that an aggregate uses."""
 
     days: int
     jobs_used: int
@@ -203,7 +203,7 @@ class JobCounts(WireModel):
 
 
 class Deciles(WireModel):
-    """Linear quantiles; the outer two are null under ten values, the median under two."""
+    """Linear quantiles; p10 and p90 are null under ten values, p50 under two."""
 
     p10: float | None
     p50: float | None
@@ -211,7 +211,7 @@ class Deciles(WireModel):
 
 
 class RecordingsSummary(WireModel):
-    """The recordings of the window; `usable_share` are good enough to raise an anomaly."""
+    """The recordings of the window; `usable_share` is the share good enough for an anomaly."""
 
     n: int
     total_minutes: float
@@ -223,9 +223,9 @@ class RecordingsSummary(WireModel):
 
 
 class Adherence(WireModel):
-    """How regularly recordings came; days and ISO weeks in UTC, from the first to the last recording.
+    """Regularity of the recordings; days and ISO weeks in UTC, from the first to the last recording.
 
-    Gaps lie between successive active days, measured at each day's last recording.
+    Gaps are between successive active days, measured at each day's last recording.
     """
 
     first_recorded_at: Timestamp | None
@@ -241,7 +241,7 @@ class Adherence(WireModel):
 
 
 class ScoreSummary(WireModel):
-    """Distribution of the conclusive scores; nulls where there are too few."""
+    """Distribution of the conclusive scores; null with too few."""
 
     mean: float | None
     sd: float | None
@@ -255,7 +255,7 @@ class ScoreSummary(WireModel):
 
 
 class WeekSummary(WireModel):
-    """One ISO week (`2026-W09`); `median` of conclusive scores."""
+    """One ISO week (`2026-W09`); `median` is of conclusive scores."""
 
     week: str
     n: int
@@ -264,7 +264,7 @@ class WeekSummary(WireModel):
 
 
 class SignAggregate(WireModel):
-    """One sign over the window's recordings; the interval is Wilson's, 95 %."""
+    """One sign over the window's recordings; the interval is a 95 % Wilson interval."""
 
     name: str
     label: str
@@ -278,7 +278,7 @@ class SignAggregate(WireModel):
 
 
 class AggregateRead(WireModel):
-    """The group's jobs as a cohort: no model of a subject."""
+    """Statistics of a group's jobs as a cohort, without a longitudinal model."""
 
     status: Literal["done"] = "done"
     group_id: str

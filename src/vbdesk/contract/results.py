@@ -1,4 +1,4 @@
-"""What an analysis says."""
+"""The result of an analysis."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -13,7 +13,7 @@ Percent = Annotated[float, Field(ge=0.0, le=100.0)]
 
 
 class ValueInterpretation(StrEnum):
-    """Where a measured value lies in the reference."""
+    """Position of a measured value in the reference."""
 
     LOW = "low"
     REDUCED = "reduced"
@@ -23,7 +23,7 @@ class ValueInterpretation(StrEnum):
 
 
 class IssueCode(StrEnum):
-    """What is wrong with the sound of a recording. Other servers may send further codes."""
+    """Quality issue of a recording. Other servers can send other codes."""
 
     HIGH_BACKGROUND_NOISE = "high_background_noise"
     INSUFFICIENT_SPEECH = "insufficient_speech"
@@ -37,7 +37,7 @@ class IssueCode(StrEnum):
 
 
 class VocalFeature(WireModel):
-    """One measured feature, named for people."""
+    """One measured feature, with its display name."""
 
     feature: str
     label: str
@@ -64,13 +64,13 @@ class Summary(WireModel):
 
 
 class Signal(WireModel):
-    """One sign's reading. `score` is for researchers; people read `level`.
+    """The reading of one sign. `score` is for researchers; care staff see `level`.
 
     Attributes:
         score_interval: [low, high] of the score, by resampling speech segments.
         evidence_grade: grade of the research behind the sign (B, C or D).
-        sign_version: version of the calibration that scored it.
-        model_id: the sign's name under the earlier form's field, else absent.
+        sign_version: version of the calibration.
+        model_id: the sign's name, in the earlier form only.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Signal(WireModel):
 
 
 class LongitudinalSignal(Signal):
-    """A reading against the subject's own history; all of these null on the first submission to a group."""
+    """A reading compared with the subject's history; these fields are null on the first submission to a group."""
 
     latest_score: Share | None
     baseline_score: Share | None
@@ -99,7 +99,7 @@ AnySignal = Annotated[LongitudinalSignal | Signal, Field(union_mode="left_to_rig
 
 
 class AudioQuality(WireModel):
-    """How good the recording was; `issues` empty means none."""
+    """Quality of the recording; `issues` is empty for a good one."""
 
     issues: list[str]
     voice_percentage: Percent | None
@@ -107,7 +107,7 @@ class AudioQuality(WireModel):
 
 
 class ExtendedMetric(WireModel):
-    """A descriptive scale of how the voice sounds, between two verbal anchors."""
+    """A descriptive scale of the voice, between two verbal anchors."""
 
     metric_id: str
     label: str
@@ -118,7 +118,7 @@ class ExtendedMetric(WireModel):
 
 
 class SpeakerResult(WireModel):
-    """One speaker of a diarized recording, with that speaker's own reading."""
+    """One speaker of a diarized recording, with that speaker's readings."""
 
     speaker: str
     speech_seconds: float
@@ -129,7 +129,7 @@ class SpeakerResult(WireModel):
 
 
 class ModelResult(WireModel):
-    """Result of a model job; `speakers` only when diarized."""
+    """Result of a model job; only a diarized one has `speakers`."""
 
     summary: Summary
     signals: list[AnySignal]
@@ -139,7 +139,7 @@ class ModelResult(WireModel):
 
 
 class SignResult(WireModel):
-    """Result of a sign job; `speakers` only when diarized."""
+    """Result of a sign job; only a diarized one has `speakers`."""
 
     signal: AnySignal
     audio_quality: AudioQuality
@@ -150,5 +150,5 @@ Result = ModelResult | SignResult
 
 
 def signals_of(result: Result) -> list[Signal]:
-    """Every signal that a result carries."""
+    """All signals of a result."""
     return list(result.signals) if isinstance(result, ModelResult) else [result.signal]

@@ -1,4 +1,4 @@
-"""Timestamps of the interface: every allowed form in, one form out."""
+"""Timestamps of the interface: parsing of every allowed form, and the one output form."""
 
 import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
@@ -12,10 +12,10 @@ _FORM = re.compile(
     r"(?P<zone>[Zz]|(?P<sign>[+-])(?P<hours>\d{2}):(?P<minutes>\d{2}))?"
 )
 
-FIRST_NOW = datetime(2025, 1, 1, tzinfo=UTC)
-"""This program did not exist before, so no right clock shows an earlier time while it runs."""
-LAST_NOW = datetime(2050, 1, 1, tzinfo=UTC)
-"""No release of this program is in use for so long, so no right clock shows a later time while it runs."""
+EARLIEST_NOW = datetime(2025, 1, 1, tzinfo=UTC)
+"""Earliest plausible current time: this program did not exist before."""
+LATEST_NOW = datetime(2050, 1, 1, tzinfo=UTC)
+"""Latest plausible current time: no release of this program is in use that long."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LARGEST = 1e15
@@ -25,8 +25,8 @@ _ADVICE = "Give the time as ISO 8601, for example 2026-03-01T09:30:00Z."
 def parse_timestamp(text: str) -> datetime:
     """Parse an ISO 8601 timestamp into an aware datetime in UTC.
 
-    The designator may be `Z`, `+hh:mm`, `-hh:mm` or absent (then UTC); the seconds may be left out, as a browser's
-    field for date and time does; the fraction may have any number of digits, of which microseconds are kept.
+    The zone can be `Z`, `+hh:mm`, `-hh:mm` or absent, which means UTC. Seconds are optional, as in a browser's date and
+    time field. The fraction can have any number of digits; it is truncated to microseconds.
 
     Raises:
         ValueError: the text is not such a timestamp.
@@ -53,15 +53,15 @@ def _zone(match: re.Match[str]) -> tzinfo:
 
 
 def format_timestamp(moment: datetime) -> str:
-    """RFC 3339 in UTC with designator `Z` and microseconds; a naive `moment` is taken as UTC."""
+    """Format as RFC 3339 in UTC with `Z` and microseconds; a naive `moment` counts as UTC."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return in_zone(aware, UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def in_zone(moment: datetime, zone: tzinfo | None = None) -> datetime:
-    """`moment` in `zone`, the one of this computer if None; in UTC where that zone cannot show it.
+    """Convert `moment` to `zone` (None: the local zone), or to UTC if the zone cannot represent it.
 
-    A zone cannot show the first and last hours of the calendar, and Windows shows none before 1970.
+    That happens in the first and last hours of the calendar, and on Windows before 1970.
     """
     try:
         return moment.astimezone(zone)
@@ -73,8 +73,8 @@ def in_zone(moment: datetime, zone: tzinfo | None = None) -> datetime:
         return moment.replace(tzinfo=UTC)
 
 
-def at_seconds(seconds: float) -> datetime:
-    """The moment so many seconds after 1970, in UTC; the first or last of the calendar where it lies beyond."""
+def from_unix_seconds(seconds: float) -> datetime:
+    """Convert Unix seconds to a time in UTC, clamped to the first or last moment of the calendar."""
     if isnan(seconds):
         return _EPOCH
     try:
@@ -83,8 +83,8 @@ def at_seconds(seconds: float) -> datetime:
         return (datetime.max if seconds > 0 else datetime.min).replace(tzinfo=UTC)
 
 
-def shifted(moment: datetime, step: timedelta) -> datetime:
-    """`moment + step`; the first or last moment of the calendar where that lies beyond."""
+def add_clamped(moment: datetime, step: timedelta) -> datetime:
+    """`moment + step`, clamped to the first or last moment of the calendar."""
     try:
         return moment + step
     except OverflowError:
@@ -92,19 +92,19 @@ def shifted(moment: datetime, step: timedelta) -> datetime:
 
 
 def bounded(amount: float) -> float:
-    """`amount` as one that can be rounded to a whole number: NaN gives 0, and infinity a large number."""
+    """Make `amount` finite, so that it can be rounded: NaN gives 0, infinity a large number."""
     if amount != amount:  # NaN; `isnan` takes no integer of thousands of digits
         return 0.0
     return max(-_LARGEST, min(_LARGEST, amount))
 
 
-def can_be_now(moment: datetime) -> bool:
-    """Whether a right clock can show `moment` while this program runs; not so for 1970 or 2099."""
-    return FIRST_NOW <= moment < LAST_NOW
+def is_plausible_now(moment: datetime) -> bool:
+    """Whether `moment` is a plausible current time; 1970 and 2099 are not."""
+    return EARLIEST_NOW <= moment < LATEST_NOW
 
 
 def local_minute(moment: datetime) -> str:
-    """A moment as the clock of this computer shows it, to the minute: `2026-03-01 09:30`."""
+    """Format a time in the local zone, to the minute: `2026-03-01 09:30`."""
     return f"{in_zone(moment):%Y-%m-%d %H:%M}"
 
 

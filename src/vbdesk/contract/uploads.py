@@ -1,4 +1,4 @@
-"""Audio uploads by signed address."""
+"""Audio uploads to a signed URL."""
 
 from typing import Literal
 
@@ -10,14 +10,14 @@ from vbdesk.contract.timestamps import Timestamp
 AudioContentType = Literal["audio/wav", "audio/flac", "audio/mpeg", "audio/mp4"]
 LENGTH_RANGE_HEADER = "X-Vbdesk-Content-Length-Range"
 STORED_SHA256 = "StoredSha256"
-"""In the XML of a 412 of the storage: digest in hex of what is at the address. A caller knows its own file by it."""
+"""XML element of a storage answer 412: hex digest of the stored file, by which a caller recognises its own file."""
 
 
 class UploadRequest(WireModel):
-    """Request for a place to put one file.
+    """Request for an upload URL for one file.
 
     Attributes:
-        size_bytes: Size of the file, if it is known: the place then takes exactly so many. Servers need not know it.
+        size_bytes: size of the file, if known; the URL then accepts exactly this size. Servers can ignore it.
     """
 
     content_type: AudioContentType
@@ -26,7 +26,7 @@ class UploadRequest(WireModel):
 
 
 class UploadGrant(WireModel):
-    """Where to PUT the bytes, once, with every one of `required_headers`, before `expires_at`."""
+    """An upload URL: PUT the bytes once, with all `required_headers`, before `expires_at`."""
 
     upload_url: str
     upload_ref: str

@@ -13,5 +13,5 @@ def webhook_signature(body: bytes, secret_key: str) -> str:
 
 
 def signature_matches(body: bytes, secret_key: str, signature: str) -> bool:
-    """Whether `signature` is that of `body`, compared in constant time."""
+    """Whether `signature` is the signature of `body`; compares in constant time."""
     return hmac.compare_digest(webhook_signature(body, secret_key).encode(), signature.encode())

@@ -1,10 +1,10 @@
-"""One subject over time: the trait-shift-state filter and the reads made from it."""
+"""One subject over time: trait-shift-state filter, job fields, trajectory."""
 
 from vbdesk.longitudinal.aggregate import aggregate
 from vbdesk.longitudinal.cohort import CohortReference, cohort_reference, cohort_values, snapshot
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
-from vbdesk.longitudinal.job_fields import job_fields, job_standings, unconfirmed_changes, wire_fields
-from vbdesk.longitudinal.trajectory import only_signs, trajectory, trajectory_json
+from vbdesk.longitudinal.job_fields import job_estimates, job_fields, unconfirmed_changes, wire_fields
+from vbdesk.longitudinal.trajectory import select_signs, trajectory, trajectory_json
 
 __all__ = [
     "CohortReference",
@@ -13,9 +13,9 @@ __all__ = [
     "aggregate",
     "cohort_reference",
     "cohort_values",
+    "job_estimates",
     "job_fields",
-    "job_standings",
-    "only_signs",
+    "select_signs",
     "snapshot",
     "trajectory",
     "trajectory_json",

@@ -1,4 +1,4 @@
-"""The aggregate read: a group's jobs as a cohort, without a model of a subject."""
+"""The aggregate read: a group's jobs as a cohort, without a model of one subject."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,15 +22,13 @@ from vbdesk.contract.longitudinal import (
     SignAggregate,
     WeekSummary,
 )
-from vbdesk.longitudinal.course import INCONCLUSIVE
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.parameters import QualityRule, shipped_parameters
-from vbdesk.longitudinal.precision import variance_factors
-from vbdesk.longitudinal.rounding import rounded, rounded_pair
-from vbdesk.longitudinal.student import normal_quantile
+from vbdesk.longitudinal.rounding import DAY, rounded, rounded_age_days, rounded_pair
+from vbdesk.longitudinal.student_t import normal_quantile
+from vbdesk.longitudinal.variance_factors import quality_factors
 from vbdesk.longitudinal.window import window_as_of
 
-DAY = timedelta(days=1)
 WEEK = timedelta(weeks=1)
 MIN_FOR_SPREAD = 2  # sd and inner quantiles
 MIN_FOR_TAILS = 10  # p10 and p90
@@ -44,13 +42,13 @@ def aggregate(
     labels: Mapping[str, str],
     status_counts: Mapping[str, int] | None = None,
 ) -> AggregateRead:
-    """Read a group as a cohort: what was recorded, how regularly, and how its signs are distributed.
+    """Summarise a group as a cohort: recordings, regularity, signs.
 
     Args:
         group_id: the group.
         history: its jobs in any order and any status.
         as_of: moment of the read, aware.
-        labels: display name by sign; a sign without one shows the words of its name.
+        labels: display name by sign; `label_of` its name by default.
         status_counts: jobs of the whole group by status; counted in `history` by default.
     """
     parameters = shipped_parameters()
@@ -95,7 +93,7 @@ def _job_counts(counts: Counter[str]) -> JobCounts:
 
 def _recordings(entries: Sequence[HistoryEntry], rule: QualityRule) -> RecordingsSummary:
     durations = _known(entry.duration_s for entry in entries)
-    usable = variance_factors(entries, rule) <= rule.usable_factor
+    usable = quality_factors(entries, rule) <= rule.usable_factor
     issues = Counter(issue for entry in entries for issue in entry.issues)
     return RecordingsSummary(
         n=len(entries),
@@ -125,8 +123,8 @@ def _adherence(times: Sequence[datetime], as_of: datetime) -> Adherence:
         )
     last_of_day = list({time.date(): time for time in times}.values())
     gaps = [(later - earlier) / DAY for earlier, later in pairwise(last_of_day)]
-    weeks = (_monday(times[-1]) - _monday(times[0])) // WEEK + 1
-    active_weeks = len({_monday(time) for time in times})
+    weeks = (_week_start(times[-1]) - _week_start(times[0])) // WEEK + 1
+    active_weeks = len({_week_start(time) for time in times})
     return Adherence(
         first_recorded_at=times[0],
         last_recorded_at=times[-1],
@@ -137,7 +135,7 @@ def _adherence(times: Sequence[datetime], as_of: datetime) -> Adherence:
         recordings_per_week=rounded(len(times) / weeks),
         median_gap_days=rounded(float(np.median(gaps))) if gaps else None,
         longest_gap_days=rounded(max(gaps)) if gaps else None,
-        current_gap_days=rounded(max(as_of - times[-1], timedelta()) / DAY),
+        current_gap_days=rounded_age_days(as_of, times[-1]),
     )
 
 
@@ -177,7 +175,7 @@ def _weekly(readings: Sequence[tuple[datetime, SignReading]]) -> list[WeekSummar
 
 def _conclusive(readings: Iterable[SignReading]) -> list[float]:
     """Scores of conclusive readings, within 0..1."""
-    return [min(max(score, 0.0), 1.0) for score in _known(r.score for r in readings if r.level != INCONCLUSIVE)]
+    return [min(max(score, 0.0), 1.0) for score in _known(r.score for r in readings if r.level != Level.INCONCLUSIVE)]
 
 
 def _score_summary(scores: Sequence[float]) -> ScoreSummary:
@@ -211,6 +209,6 @@ def _known(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None and isfinite(value)]
 
 
-def _monday(time: datetime) -> datetime:
+def _week_start(time: datetime) -> datetime:
     midnight = time.replace(hour=0, minute=0, second=0, microsecond=0)
     return midnight - timedelta(days=midnight.weekday())

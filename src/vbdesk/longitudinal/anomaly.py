@@ -1,4 +1,4 @@
-"""Has this subject changed? z-scores against an unchanged subject, and the rules that turn them into anomalies."""
+"""Anomaly detection: z-scores against an unchanged subject, and limits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vbdesk.longitudinal.filter import Estimates
+from vbdesk.longitudinal.filter import FilterOutput
 from vbdesk.longitudinal.gains import GainStep
 from vbdesk.longitudinal.parameters import AnomalyRule, Parameters, SignClass
 from vbdesk.longitudinal.scale import Array, score_of
-from vbdesk.longitudinal.student import normal_equivalent
+from vbdesk.longitudinal.student_t import normal_equivalent
 from vbdesk.longitudinal.timepoints import Timepoints
 
 Flags = NDArray[np.bool_]
@@ -19,16 +19,16 @@ Kind = Literal["none", "sustained", "acute"]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdicts:
-    """Per timepoint and sign, shape (n, b).
+class Detections:
+    """Z-scores and anomalies per timepoint and sign, shape (n, b).
 
     Attributes:
         deviation: latest minus baseline, in score.
-        z: deviation over the spread it would have if nothing had changed [F7].
+        z: deviation in standard deviations of an unchanged subject [F7].
         z_sustained: the same for the shift alone.
-        sustained: a change that lasts [F9], confirmed at a second timepoint where the class asks for it [F10].
-        unconfirmed: would be sustained, but has been seen at one timepoint only; slow signs alone wait like this.
-        acute: a single reading far out [F11], where it is not sustained; fast signs only.
+        sustained: lasting change [F9]; a class may require confirmation at a second timepoint [F10].
+        unconfirmed: beyond the sustained limit at one timepoint only, of a class that requires confirmation.
+        acute: a single reading far from the baseline [F11] and not sustained; fast signs only.
     """
 
     deviation: Array
@@ -46,7 +46,7 @@ class Verdicts:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """Successive anomalous timepoints on one side of the baseline; `first` and `last` are positions."""
+    """Anomalous timepoints in a row on one side, from position `first` to `last`."""
 
     first: int
     last: int
@@ -56,24 +56,24 @@ class Episode:
     open: bool
 
 
-class Run(NamedTuple):
-    """Timepoints in a row that would be sustained: on which side, since when (days); side 0 when there is no run."""
+class SignificantRun(NamedTuple):
+    """Consecutive significant timepoints: side (0: no run), first day."""
 
     side: float
     since: float
 
 
-NO_RUN = Run(0.0, 0.0)
+NO_RUN = SignificantRun(0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """What timepoints say each for itself, shape (n, b).
+class ZScores:
+    """Z-scores of timepoints and limits passed, before confirmation; shape (n, b).
 
     Attributes:
         deviation: latest minus baseline, in score.
-        z: see `Verdicts`.
-        z_sustained: see `Verdicts`.
+        z: see `Detections`.
+        z_sustained: see `Detections`.
         side: 1 where the shift is above the norm, -1 where it is below.
         significant: the shift is beyond its limit.
         acute: the reading is beyond its limit.
@@ -87,68 +87,70 @@ class Evidence:
     acute: Flags
 
 
-def judge(
+def detect_anomalies(
     timepoints: Timepoints,
     steps: Sequence[GainStep],
-    estimates: Estimates,
+    filtered: FilterOutput,
     sign_class: SignClass,
     parameters: Parameters,
-) -> Verdicts:
-    """Judge every timepoint with what was known at that time."""
+) -> Detections:
+    """Detect anomalies at every timepoint from what was known at that time."""
     positions = np.arange(len(timepoints.days))
     gaps = mean_gaps(timepoints.days, parameters.anomaly)
-    evidence = weigh(positions, gaps, timepoints.usable, timepoints.values, steps, estimates, sign_class, parameters)
-    sustained = evidence.significant
+    z_scores = compute_z_scores(
+        positions, gaps, timepoints.usable, timepoints.values, steps, filtered, sign_class, parameters
+    )
+    sustained = z_scores.significant
     if sign_class.needs_confirmation:
-        sustained = _confirmed(evidence, timepoints, parameters.anomaly.confirm_hours)
-    return Verdicts(
-        evidence.deviation,
-        evidence.z,
-        evidence.z_sustained,
+        sustained = _confirmed(z_scores, timepoints, parameters.anomaly.confirm_hours)
+    return Detections(
+        z_scores.deviation,
+        z_scores.z,
+        z_scores.z_sustained,
         sustained,
-        evidence.significant & ~sustained,
-        evidence.acute & ~sustained,
+        z_scores.significant & ~sustained,
+        z_scores.acute & ~sustained,
     )
 
 
-def weigh(
+def compute_z_scores(
     positions: NDArray[np.intp],
     gaps: Array,
     usable: Flags,
     values: Array,
     steps: Sequence[GainStep],
-    estimates: Estimates,
+    filtered: FilterOutput,
     sign_class: SignClass,
     parameters: Parameters,
-) -> Evidence:
-    """Weigh timepoints each for itself.
+) -> ZScores:
+    """Compute z-scores and compare them with the limits, timepoint by timepoint.
 
     Args:
-        positions: shape (n,), how many timepoints stand before each.
+        positions: shape (n,), number of earlier timepoints.
         gaps: shape (n,), mean of the last gaps before each (`mean_gaps`).
         usable: shape (n,).
         values: shape (n, b), readings.
         steps: n gain steps.
-        estimates: of shape (n, b).
+        filtered: shape (n, b).
         sign_class: the signs' class.
-        parameters: every number of the method.
+        parameters: the method's parameters.
     """
     rule, offset = parameters.anomaly, parameters.scale.offset
     df = parameters.personal_scale.prior_readings + 1.0 + positions[:, None]
-    own_sd = np.sqrt(estimates.variance_ratio)
+    own_sd = np.sqrt(filtered.variance_ratio)
     deviation_sd = own_sd * np.sqrt([step.null_deviation_variance for step in steps])[:, None]
     shift_sd = own_sd * np.sqrt([step.null_shift_variance for step in steps])[:, None]
 
-    baseline = score_of(estimates.trait, offset)
-    deviation = score_of(estimates.level, offset) - baseline
-    z = normal_equivalent((estimates.state + estimates.shift) / deviation_sd, df)
-    z_sustained = normal_equivalent(estimates.shift / shift_sd, df)
+    baseline = score_of(filtered.trait, offset)
+    deviation = score_of(filtered.level, offset) - baseline
+    z = normal_equivalent((filtered.state + filtered.shift) / deviation_sd, df)
+    z_sustained = normal_equivalent(filtered.shift / shift_sd, df)
 
     log_gap = np.log(gaps)[:, None]
     eligible = (usable & (positions >= rule.min_timepoints - 1))[:, None]
-    reading_off_baseline = values - estimates.trait
+    reading_off_baseline = values - filtered.trait
 
-    side = np.sign(estimates.shift)
+    side = np.sign(filtered.shift)
     significant = (
         eligible
         & (np.abs(z_sustained) >= _limit(sign_class.sustained_limit, log_gap))
@@ -157,22 +159,22 @@ def weigh(
     )
     acute = np.zeros_like(significant)
     if sign_class.acute_limit is not None:
-        raw = estimates.raw_deviation
+        raw = filtered.raw_deviation
         z_acute = normal_equivalent(raw / deviation_sd, df)
-        raw_deviation = score_of(estimates.trait + raw, offset) - baseline
+        raw_deviation = score_of(filtered.trait + raw, offset) - baseline
         acute = (
             eligible
             & (np.abs(z_acute) >= _limit(sign_class.acute_limit, log_gap))
             & (np.abs(raw_deviation) >= rule.min_deviation)
             & (reading_off_baseline * raw > 0.0)
         )
-    return Evidence(deviation, z, z_sustained, side, significant, acute)
+    return ZScores(deviation, z, z_sustained, side, significant, acute)
 
 
 def mean_gaps(days: Array, rule: AnomalyRule) -> Array:
-    """Mean of the last gaps before each timepoint in days, shape (n,), held to the rule's range.
+    """Mean of the last gaps before each timepoint in days, clipped, shape (n,).
 
-    Limits fall with it, so that a false-alarm budget per year is spent, not one per test.
+    Limits fall as the gap grows, so that the false-alarm rate is constant per year, not per timepoint.
     """
     position = np.arange(len(days))
     gaps = np.minimum(position, rule.gaps_averaged)
@@ -180,19 +182,19 @@ def mean_gaps(days: Array, rule: AnomalyRule) -> Array:
     return np.clip(mean, *rule.gap_range_days)
 
 
-def next_run(run: Run, significant: bool, side: float, day: float, usable: bool) -> Run:
+def next_run(run: SignificantRun, significant: bool, side: float, day: float, usable: bool) -> SignificantRun:
     """The run after one more timepoint [F10].
 
-    It ends at a usable timepoint that is not significant and begins anew in the other direction; unusable days neither
-    count nor end it.
+    A significant timepoint on the other side starts a new run. A usable timepoint that is not significant ends the run;
+    an unusable one changes nothing.
     """
     if significant:
-        return run if run.side == side else Run(side, day)
+        return run if run.side == side else SignificantRun(side, day)
     return NO_RUN if usable else run
 
 
-def is_confirmed(run: Run, significant: bool, day: float, hours: float) -> bool:
-    """Whether a significant timepoint, in the run that it belongs to, has an earlier one at least `hours` before."""
+def is_confirmed(run: SignificantRun, significant: bool, day: float, hours: float) -> bool:
+    """Whether the run of a significant timepoint began at least `hours` earlier."""
     return significant and (day - run.since) * 24.0 >= hours
 
 
@@ -200,12 +202,12 @@ def _limit(limit: tuple[float, float], log_gap: Array) -> Array:
     return limit[0] - limit[1] * log_gap
 
 
-def _confirmed(evidence: Evidence, timepoints: Timepoints, hours: float) -> Flags:
-    """Significant timepoints that an earlier one of the same run confirms."""
-    confirmed = np.zeros_like(evidence.significant)
+def _confirmed(z_scores: ZScores, timepoints: Timepoints, hours: float) -> Flags:
+    """Significant timepoints that an earlier timepoint of the same run confirms."""
+    confirmed = np.zeros_like(z_scores.significant)
     days, usable = timepoints.days.tolist(), timepoints.usable.tolist()
-    for column in np.flatnonzero(evidence.significant.any(axis=0)):
-        significant, sides = evidence.significant[:, column].tolist(), evidence.side[:, column].tolist()
+    for column in np.flatnonzero(z_scores.significant.any(axis=0)):
+        significant, sides = z_scores.significant[:, column].tolist(), z_scores.side[:, column].tolist()
         run = NO_RUN
         for k in range(significant.index(True), len(significant)):
             run = next_run(run, significant[k], sides[k], days[k], usable[k])
@@ -213,10 +215,10 @@ def _confirmed(evidence: Evidence, timepoints: Timepoints, hours: float) -> Flag
     return confirmed
 
 
-def episodes(verdicts: Verdicts, column: int) -> list[Episode]:
-    """Runs of anomalous timepoints of one sign; a run with any sustained timepoint is sustained."""
-    flagged = np.flatnonzero(verdicts.anomaly[:, column]).tolist()
-    above = verdicts.deviation[:, column] > 0.0
+def episodes(detections: Detections, column: int) -> list[Episode]:
+    """Anomaly episodes of one sign; any sustained timepoint makes one sustained."""
+    flagged = np.flatnonzero(detections.anomaly[:, column]).tolist()
+    above = detections.deviation[:, column] > 0.0
     runs: list[list[int]] = []
     for k in flagged:
         if runs and runs[-1][-1] == k - 1 and above[k] == above[k - 1]:
@@ -228,8 +230,8 @@ def episodes(verdicts: Verdicts, column: int) -> list[Episode]:
             first=run[0],
             last=run[-1],
             direction="above" if above[run[0]] else "below",
-            kind="sustained" if verdicts.sustained[run, column].any() else "acute",
-            peak_z=max(verdicts.z[run, column].tolist(), key=abs),
+            kind="sustained" if detections.sustained[run, column].any() else "acute",
+            peak_z=max(detections.z[run, column].tolist(), key=abs),
             open=run[-1] == len(above) - 1,
         )
         for run in runs

@@ -1,7 +1,7 @@
-"""The account's own groups as a reference for `population_z` [F15].
+"""Reference for `population_z` from the account's own groups [F15].
 
-Accounts are never pooled, only two order statistics leave the computation, and nothing is said of fewer than 30
-groups, so that no single subject can be read off.
+Three rules keep a single subject from being inferred: accounts are never pooled, only two order statistics leave the
+computation, and fewer than 30 groups give no reference.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from vbdesk.longitudinal.course import follow, standing_of
+from vbdesk.longitudinal.filtered_series import filter_signs, last_estimate
 from vbdesk.longitudinal.history import HistoryEntry
 from vbdesk.longitudinal.parameters import CohortRule, Parameters, shipped_parameters
 from vbdesk.longitudinal.window import window_as_of
@@ -22,14 +22,14 @@ MAD_TO_SD = 1.4826  # of a normal distribution
 
 @dataclass(frozen=True, slots=True)
 class CohortReference:
-    """Location and scale of a population, started logit.
+    """Location and scale of a population on the started-logit scale.
 
     Attributes:
         location: median level.
         scale: robust standard deviation.
-        source: this account's groups, or a reference shipped with the sign.
-        n_groups: groups behind it; None for a shipped one.
-        snapshot_at: when it was taken; None until it is.
+        source: the account's groups, or a reference shipped with the sign.
+        n_groups: number of groups; None for a shipped reference.
+        snapshot_at: when the snapshot was taken; None before that.
     """
 
     location: float
@@ -42,10 +42,10 @@ class CohortReference:
 def cohort_reference(
     values: Iterable[float | None], shipped: CohortReference | None = None, rule: CohortRule | None = None
 ) -> CohortReference | None:
-    """Reference from the current levels of the *other* groups, one value each (`cohort_values`).
+    """Compute a reference from the `cohort_values` of the *other* groups.
 
-    Blended with the sign's shipped reference, where it has one. Fewer groups than the rule asks for: the shipped
-    reference alone, or None.
+    It is blended with the sign's shipped reference, if any. With fewer groups than the rule requires, the result is the
+    shipped reference or None.
     """
     rule = rule or shipped_parameters().cohort
     levels = np.array([value for value in values if value is not None and isfinite(value)])
@@ -62,9 +62,9 @@ def cohort_reference(
 
 
 def snapshot(reference: CohortReference, taken_at: datetime) -> CohortReference:
-    """The reference as it may be used and told: rounded so that one group more or less cannot be read off.
+    """Round a reference for publication, so that one group more or less does not show.
 
-    Take one at most once a day, and drop it as soon as membership falls below the minimum.
+    Take a snapshot at most once a day, and drop it as soon as membership falls below the minimum.
     """
     n_groups = None if reference.n_groups is None else reference.n_groups // 10 * 10
     return replace(
@@ -79,9 +79,9 @@ def snapshot(reference: CohortReference, taken_at: datetime) -> CohortReference:
 def cohort_values(
     history: Sequence[HistoryEntry], as_of: datetime, parameters: Parameters | None = None
 ) -> dict[str, float]:
-    """What one group brings into its account's cohorts: its current level (started logit) by sign.
+    """Current level (started logit) of one group by sign, for its account's cohorts.
 
-    Signs with too few timepoints, or last measured too long ago, are left out.
+    A sign with too few timepoints, or measured too long ago, is left out.
     """
     parameters = parameters or shipped_parameters()
     rule = parameters.cohort
@@ -89,10 +89,10 @@ def cohort_values(
     signs = sorted({sign for entry in entries for sign in entry.signs})
     recent = timedelta(days=rule.member_within_days)
     return {
-        sign: standing_of(course, column, parameters).level
-        for course in follow(entries, signs, parameters)
-        if len(course.steps) >= rule.member_min_timepoints and as_of - course.recordings[-1].recorded_at <= recent
-        for column, sign in enumerate(course.signs)
+        sign: last_estimate(series, column, parameters).level
+        for series in filter_signs(entries, signs, parameters)
+        if len(series.steps) >= rule.member_min_timepoints and as_of - series.recordings[-1].recorded_at <= recent
+        for column, sign in enumerate(series.signs)
     }
 
 

@@ -1,4 +1,4 @@
-"""Means of the trait-shift-state filter [F6]: what one sign's readings say, given the gains."""
+"""Means of the trait-shift-state filter [F6], given the gains."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from vbdesk.longitudinal.scale import Array
 
 
 @dataclass(frozen=True, slots=True)
-class Estimates:
-    """Estimates after each timepoint, shape (n, b) for n timepoints and b signs, started-logit units.
+class FilterOutput:
+    """Started-logit estimates, shape (n, b): n timepoints, b signs.
 
     Attributes:
         trait: the personal norm.
-        state: ordinary up and down.
+        state: ordinary variation.
         shift: slow departure from the norm.
-        variance_ratio: the subject's own variance over the class's.
-        raw_deviation: state + shift as they would be with the reading taken at face value.
-        winsorised: the reading, pulled in to what the filter let it say.
+        variance_ratio: the subject's own variance divided by the class's.
+        raw_deviation: state + shift computed without clipping the reading.
+        winsorised: the reading after clipping.
     """
 
     trait: Array
@@ -39,7 +39,7 @@ class Estimates:
 
 
 class MeanCarry(NamedTuple):
-    """What one timepoint leaves to the next for one sign: the means, and the subject's own variance as it is learnt."""
+    """The filter's state between timepoints of one sign: means and own variance."""
 
     trait: float
     state: float
@@ -50,7 +50,7 @@ class MeanCarry(NamedTuple):
 
 
 class MeanRow(NamedTuple):
-    """One timepoint of one sign; see `Estimates`."""
+    """One timepoint of one sign; see `FilterOutput`."""
 
     trait: float
     state: float
@@ -61,25 +61,25 @@ class MeanRow(NamedTuple):
 
 
 def prior_means(trait_mean: float, rule: PersonalScaleRule) -> MeanCarry:
-    """Where every subject begins."""
+    """State of a subject without recordings."""
     return MeanCarry(trait_mean, 0.0, 0.0, 1.0, rule.prior_readings, rule.prior_readings)
 
 
-def estimate(values: Array, steps: Sequence[GainStep], trait_mean: float, rule: PersonalScaleRule) -> Estimates:
-    """Run the filter over `values`, shape (n, b), with one gain step a timepoint.
+def run_filter(values: Array, steps: Sequence[GainStep], trait_mean: float, rule: PersonalScaleRule) -> FilterOutput:
+    """Run the filter over `values`, shape (n, b), with one gain step per timepoint.
 
-    Innovations are clipped (Huber), which bounds what one recording can do, and feed the subject's own variance, an
-    inverse-gamma estimate whose prior is worth `rule.prior_readings`.
+    Innovations are clipped (Huber), which bounds the influence of one recording. They also update the subject's own
+    variance: an inverse-gamma estimate whose prior counts as `rule.prior_readings` readings.
     """
     start = prior_means(trait_mean, rule)
     columns = [tuple(zip(*mean_rows(column, steps, start, rule)[0], strict=True)) for column in values.T.tolist()]
-    return Estimates(*np.array(columns).transpose(1, 2, 0))
+    return FilterOutput(*np.array(columns).transpose(1, 2, 0))
 
 
 def mean_rows(
     values: Sequence[float], steps: Sequence[GainStep], carry: MeanCarry, rule: PersonalScaleRule
 ) -> tuple[list[MeanRow], MeanCarry]:
-    """The filter over one sign's values, going on from `carry`; the new carry stands beside the rows."""
+    """Filter one sign's values from `carry`; returns rows and the new carry."""
     clip, correction = rule.innovation_clip, rule.clip_correction
     lowest, highest = rule.range
     trait, state, shift, ratio, readings, square_sum = carry

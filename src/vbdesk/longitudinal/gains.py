@@ -1,11 +1,13 @@
-"""Gains of the trait-shift-state filter [F5]: what depends on times and quality alone, shared by the signs of a class.
+"""Gains of the trait-shift-state filter [F5]; signs of a class share them.
 
-A subject's level is trait + state + shift. The state is ordinary up and down that forgets itself in days, the shift a
-slow departure from the norm; both are Ornstein-Uhlenbeck processes. Beside the filter's own error covariance, the
-error of the *same* gains is followed for a stable subject (no shift but a little natural wander): its variances are
-what deviation and shift would scatter by if nothing had changed, and so what z is measured in.
+A subject's level is trait + state + shift. The state is ordinary variation that decays within days; the shift is a slow
+departure from the norm. Both are Ornstein-Uhlenbeck processes.
 
-Scalars, not matrices: three components and a few hundred steps make numpy's call overhead the whole cost.
+The filter has its own error covariance. A second covariance is propagated with the *same* gains for a stable subject,
+whose shift is only a small natural wander. Its variances are the null distribution of deviation and shift: z is
+measured in their standard deviations.
+
+Scalars, not matrices: with three components and a few hundred steps, numpy's call overhead would be the whole cost.
 """
 
 from collections.abc import Iterable
@@ -19,17 +21,17 @@ Symmetric = tuple[float, float, float, float, float, float]  # tt, ts, th, ss, s
 
 
 class GainStep(NamedTuple):
-    """One timepoint. Variances are for a personal variance factor of 1.
+    """Gains and variances at one timepoint, for a personal variance factor of 1.
 
     Attributes:
-        state_decay: share of the state that is left since the timepoint before.
+        state_decay: share of the state left since the previous timepoint.
         shift_decay: the same for the shift.
-        innovation_variance: of reading minus forecast.
+        innovation_variance: variance of reading minus forecast.
         trait_gain: share of the innovation that goes to the trait; the next two to state and shift.
         state_gain: see `trait_gain`.
         shift_gain: see `trait_gain`.
-        null_deviation_variance: of the estimated state + shift, when nothing has changed.
-        null_shift_variance: of the estimated shift, when nothing has changed.
+        null_deviation_variance: variance of the estimated state + shift when nothing has changed.
+        null_shift_variance: variance of the estimated shift when nothing has changed.
         level_variance: error variance of trait + state + shift.
         trait_variance: error variance of the trait.
     """
@@ -47,7 +49,7 @@ class GainStep(NamedTuple):
 
 
 class GainCarry(NamedTuple):
-    """What one timepoint leaves to the next: its day and the covariances after it."""
+    """The filter's state between timepoints: day and covariances of the last one."""
 
     day: float
     error: Symmetric
@@ -63,9 +65,9 @@ def gain_steps(
     prior: PriorRule,
     carry: GainCarry | None = None,
 ) -> tuple[list[GainStep], GainCarry | None]:
-    """Gains and variances for timepoints at `days` (ascending) with readings of the given variance factors.
+    """Compute gains and variances for timepoints at `days` (ascending).
 
-    Begins at the prior, or goes on from the `carry` of earlier timepoints; the new carry stands beside the steps.
+    Starts from the prior, or from the `carry` of earlier timepoints. Returns the steps and the new carry.
     """
     trait_cap = sign_class.trait_variance * prior.trait_widening
     state, shift = sign_class.state_variance, sign_class.shift_variance
@@ -114,14 +116,14 @@ def gain_steps(
 
 
 def _decay(c: Symmetric, a: float, b: float, state: float, shift: float) -> Symmetric:
-    """Covariance after a gap: state and shift keep the shares a and b and gain fresh variance."""
+    """Covariance after a gap: state and shift decay to the shares a and b."""
     tt, ts, th, ss, sh, hh = c
     aa, bb = a * a, b * b
     return tt, a * ts, b * th, aa * ss + state * (1.0 - aa), a * b * sh, bb * hh + shift * (1.0 - bb)
 
 
 def _age_trait(c: Symmetric, growth: float, cap: float) -> Symmetric:
-    """Old knowledge of the trait fades (recency weighting), but never below the prior."""
+    """Let the trait's variance grow with age, at most to the prior."""
     return (max(c[0], min(c[0] * growth, cap)), *c[1:])
 
 
@@ -133,7 +135,7 @@ def _optimal_gain(c: Symmetric, noise: float) -> tuple[float, Vector]:
 
 
 def _update(c: Symmetric, gain: Vector, noise: float) -> Symmetric:
-    """`(I - K h') C (I - K h')' + K noise K'` with h = (1, 1, 1): exact for any gain (Joseph form)."""
+    """`(I - K h') C (I - K h')' + K noise K'`, h = (1, 1, 1) (Joseph form)."""
     tt, ts, th, ss, sh, hh = c
     kt, ks, kh = gain
     t, s, h = tt + ts + th, ts + ss + sh, th + sh + hh

@@ -1,4 +1,4 @@
-"""A subject's history as this room receives it: finished and unfinished jobs of one group."""
+"""History of a subject, the input of the method: the jobs of one group."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 
 class SignReading(NamedTuple):
-    """What one recording says about one sign.
+    """Score and level of one sign in one recording.
 
     Attributes:
-        score: 0..1, or None where nothing was measurable; such a reading is left out of the history.
-        level: the level on the wire; `inconclusive` readings count, with the least weight.
+        score: 0..1; None where nothing was measurable, and then the method skips the reading.
+        level: the level on the wire; an `inconclusive` reading counts, with the least weight.
         flagged: whether the level is consider, moderate or elevated.
-        interval: 90 % interval of the score as the recording itself tells it, None where it does not.
+        interval: 90 % interval of the score; None where the analysis reports none.
     """
 
     score: float | None
@@ -29,12 +29,12 @@ class HistoryEntry:
     Attributes:
         job_id: breaks ties between equal `recorded_at`.
         recorded_at: capture time, aware.
-        status: membership status; only `done` jobs feed the computations.
+        status: membership status; the method uses `done` jobs only.
         duration_s: length of the recording, None where unknown.
         voice_percentage: 0..100, None where unknown.
         audio_clarity: 0..100, None where unknown.
         issues: issue codes of the audio quality.
-        recommended_action: the summary's action; None for a sign job.
+        recommended_action: action of the result's summary; None for a sign job.
         signs: readings by sign name.
     """
 

@@ -1,6 +1,5 @@
-"""The numbers of the method, read from `resources/longitudinal/parameters.toml` and checked when read."""
+"""Parameters of the method: `resources/longitudinal/parameters.toml`."""
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Self
@@ -8,6 +7,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from vbdesk.contract.longitudinal import TimeScale
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -20,13 +20,13 @@ class _Section(BaseModel):
 
 
 class WindowRule(_Section):
-    """How far ahead of the read a recording may lie; length and size of the window are the interface's."""
+    """How far in the future a recording may be."""
 
     future_hours: Annotated[float, Field(ge=0)]
 
 
 class ScaleRule(_Section):
-    """The started logit's offset."""
+    """Offset of the started logit."""
 
     offset: Positive
 
@@ -48,20 +48,20 @@ class QualityRule(_Section):
 
 
 class TimepointRule(_Section):
-    """What recordings of one day share."""
+    """Variance that recordings of one day have in common."""
 
     shared_variance: Annotated[float, Field(ge=0)]
 
 
 class PriorRule(_Section):
-    """How far the population prior is widened, and how much wander counts as nothing."""
+    """Widening of the population prior, and the natural wander that is no change."""
 
     trait_widening: Positive
     natural_wander: Annotated[float, Field(ge=0, le=1)]
 
 
 class PersonalScaleRule(_Section):
-    """How a subject's own variance is learnt."""
+    """How a subject's own variance is estimated."""
 
     prior_readings: Positive
     innovation_clip: Positive
@@ -70,7 +70,7 @@ class PersonalScaleRule(_Section):
 
 
 class AnomalyRule(_Section):
-    """Conditions that every anomaly meets beside its class's limits."""
+    """Conditions of every anomaly, in addition to the limits of its class."""
 
     min_timepoints: Annotated[int, Field(ge=1)]
     min_deviation: Positive
@@ -80,7 +80,7 @@ class AnomalyRule(_Section):
 
 
 class TrendRule(_Section):
-    """When a slope is worth reporting."""
+    """When a slope is reported as rising or falling."""
 
     min_timepoints: Annotated[int, Field(ge=3)]
     min_slope_per_30d: Positive
@@ -94,9 +94,9 @@ class IntervalRule(_Section):
 
 
 class CohortRule(_Section):
-    """Who is in a cohort and when it may be spoken of."""
+    """Which groups form a cohort, and from what size it is published."""
 
-    min_groups: Annotated[int, Field(ge=11)]  # smaller cells would let single subjects be read off
+    min_groups: Annotated[int, Field(ge=11)]  # in a smaller cohort single subjects could be inferred
     prior_groups: Positive
     min_scale: Positive
     member_min_timepoints: Annotated[int, Field(ge=1)]
@@ -104,7 +104,7 @@ class CohortRule(_Section):
 
 
 class SignClass(_Section):
-    """Variances (started-logit units squared), lengths (days) and limits shared by the signs of a class.
+    """Variances (started logit), lengths (days) and limits of a class of signs.
 
     A limit is (h0, h1): |z| must reach `h0 - h1 * ln(mean gap in days)`.
     """
@@ -126,14 +126,14 @@ class SignClass(_Section):
 
 
 class SignAssignment(_Section):
-    """Which class a sign belongs to."""
+    """Class of each sign."""
 
     default_class: str
     class_of: dict[str, str]
 
 
 class Parameters(_Section):
-    """Every number of the method."""
+    """All parameters of the method."""
 
     method: str
     window: WindowRule
@@ -168,7 +168,7 @@ class Parameters(_Section):
         return self
 
     def class_name(self, sign: str) -> str:
-        """Name of the class of `sign`; signs without an entry take the default class."""
+        """Name of the class of `sign`; the default class where it has no entry."""
         return self.signs.class_of.get(sign, self.signs.default_class)
 
     def class_of(self, sign: str) -> SignClass:
@@ -176,7 +176,7 @@ class Parameters(_Section):
         return self.classes[self.class_name(sign)]
 
     def with_signs(self, time_scales: Mapping[str, TimeScale]) -> Self:
-        """These parameters with further signs, each in the class of its time scale; a sign with an entry keeps it.
+        """Copy with more signs by time scale; existing entries are kept.
 
         Raises:
             ValueError: no class has such a time scale.
@@ -198,7 +198,6 @@ def shipped_parameters() -> Parameters:
     """The parameters that ship with the product.
 
     Raises:
-        pydantic.ValidationError: the file is incomplete or contradicts itself.
+        pydantic.ValidationError: the file is incomplete or inconsistent.
     """
-    text = resource("longitudinal", "parameters.toml").read_text(encoding="utf-8")
-    return Parameters.model_validate(tomllib.loads(text))
+    return Parameters.model_validate(read_toml(resource("longitudinal", "parameters.toml")))

@@ -1,7 +1,7 @@
-"""Recordings of one UTC day become one timepoint [F3].
+"""Merge the recordings of one UTC day into one timepoint [F3].
 
-What a day's recordings share (room, device, cold, mood) does not average out: a hundred uploads in a day count as at
-most 1 / `shared_variance` readings.
+What they share (room, device, cold, mood) does not average out. A hundred uploads in a day therefore count as at most
+1 / `shared_variance` readings.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ SECONDS_PER_DAY = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Timepoints:
-    """One row a UTC day, in time order; n days, b signs.
+    """One row per UTC day, in time order; n days, b signs.
 
     Attributes:
         days: shape (n,), time of the day's last recording in days since 1970.
@@ -24,7 +24,7 @@ class Timepoints:
         values: shape (n, b), weighted mean of the day's readings, started logit.
         counts: shape (n,), recordings of the day.
         last: shape (n,), position of the day's last recording in the input.
-        usable: shape (n,), whether the day's best recording may raise or end an anomaly.
+        usable: shape (n,), whether the quality of the day's best recording suffices to raise or end an anomaly.
     """
 
     days: Array
@@ -38,7 +38,7 @@ class Timepoints:
 def daily_timepoints(
     seconds: Array, factors: Array, readings: Array, *, shared_variance: float, usable_factor: float
 ) -> Timepoints:
-    """Merge recordings into timepoints.
+    """Merge recordings into daily timepoints.
 
     Args:
         seconds: shape (m,), times since 1970, ascending, at least one.

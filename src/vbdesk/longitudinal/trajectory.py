@@ -1,4 +1,4 @@
-"""The trajectory read: one subject, every sign, over the window."""
+"""The trajectory read: all signs of one subject over the window."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,23 +13,23 @@ from vbdesk.contract.limits import HISTORY_DAYS, HISTORY_JOBS
 from vbdesk.contract.longitudinal import SignTrajectory, TrajectoryRead
 from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.longitudinal.anomaly import episodes
-from vbdesk.longitudinal.bands import Bands, bands
 from vbdesk.longitudinal.cohort import CohortReference, population_z
-from vbdesk.longitudinal.course import Course, follow, measured, scores_of, standing_of
+from vbdesk.longitudinal.filtered_series import FilteredSeries, filter_signs, has_score, last_estimate, score_array
+from vbdesk.longitudinal.first_submission import null_trajectory
 from vbdesk.longitudinal.history import HistoryEntry
+from vbdesk.longitudinal.intervals import Intervals, score_intervals
 from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
-from vbdesk.longitudinal.precision import variance_factors
-from vbdesk.longitudinal.rounding import DECIMALS, rounded, rounded_difference, rounded_pair
+from vbdesk.longitudinal.rounding import DECIMALS, rounded, rounded_age_days, rounded_difference, rounded_pair
 from vbdesk.longitudinal.scale import Array, score_of
-from vbdesk.longitudinal.trend import NO_SLOPE, SlopeEstimate, slopes
+from vbdesk.longitudinal.trend import SlopeEstimate, slopes
+from vbdesk.longitudinal.variance_factors import quality_factors
 from vbdesk.longitudinal.window import DONE, HISTORY, window_as_of
 
-DAY = timedelta(days=1)
 DATE_LENGTH = len("2026-03-01")
 PENDING = ("queued", "running")
 
 Values = dict[str, Any]
-"""Fields of a part of the wire's model, by name."""
+"""Fields of a wire model, or of a part of it, by name."""
 
 
 def trajectory(
@@ -45,21 +45,21 @@ def trajectory(
     pending_job_count: int | None = None,
     parameters: Parameters | None = None,
 ) -> TrajectoryRead:
-    """Read a subject's trajectory, rounded for the wire.
+    """Compute a subject's trajectory, rounded for the wire.
 
     Args:
         group_id: the group.
         history: its jobs in any order and any status.
         as_of: moment of the read, aware.
-        labels: display name by sign; a sign without one shows the words of its name.
-        signs: only these; all that the window holds by default.
+        labels: display name by sign; `label_of` its name by default.
+        signs: only these; all signs in the window by default.
         references: population reference by sign.
         computed_at: when it was computed; `as_of` by default.
         done_job_count: finished jobs of the whole group; counted in `history` by default.
         pending_job_count: queued and running jobs of the group; counted in `history` by default.
-        parameters: those that ship by default.
+        parameters: the shipped ones by default.
     """
-    head = _Head(
+    header = _ReadHeader(
         group_id=group_id,
         as_of=as_of,
         computed_at=computed_at or as_of,
@@ -67,7 +67,7 @@ def trajectory(
         pending_job_count=_count(history, PENDING) if pending_job_count is None else pending_job_count,
     )
     return TrajectoryRead.model_validate(
-        _values(head, history, labels, signs, references or {}, parameters or shipped_parameters())
+        _values(header, history, labels, signs, references or {}, parameters or shipped_parameters())
     )
 
 
@@ -82,13 +82,13 @@ def trajectory_json(
     pending_job_count: int,
     parameters: Parameters | None = None,
 ) -> str:
-    """The JSON of `trajectory`, without making and checking its ten thousand parts."""
-    head = _Head(group_id, as_of, as_of, done_job_count, pending_job_count)
-    return to_json(_values(head, history, labels, None, references, parameters or shipped_parameters())).decode()
+    """JSON of `trajectory`, without building its ten thousand models."""
+    header = _ReadHeader(group_id, as_of, as_of, done_job_count, pending_job_count)
+    return to_json(_values(header, history, labels, None, references, parameters or shipped_parameters())).decode()
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
+class _ReadHeader:
     group_id: str
     as_of: datetime
     computed_at: datetime
@@ -97,50 +97,56 @@ class _Head:
 
 
 def _values(
-    head: _Head,
+    header: _ReadHeader,
     history: Sequence[HistoryEntry],
     labels: Mapping[str, str],
     signs: Sequence[str] | None,
     references: Mapping[str, CohortReference],
     parameters: Parameters,
 ) -> Values:
-    """A `TrajectoryRead` as plain values, times as they go out."""
+    """A `TrajectoryRead` as plain values, with formatted times."""
     ahead = parameters.window.future_hours
-    window = window_as_of(history, head.as_of, ahead)
+    window = window_as_of(history, header.as_of, ahead)
     entries = window.entries
     names = sorted(set(signs) if signs else {sign for entry in entries for sign in entry.signs})
     times = [format_timestamp(entry.recorded_at) for entry in entries]
-    courses = _courses_by_sign(entries, times, names, parameters)
+    all_series = _series_by_sign(entries, times, names, parameters)
     return {
         "status": "done",
-        "group_id": head.group_id,
-        "as_of": format_timestamp(head.as_of),
-        "computed_at": format_timestamp(head.computed_at),
+        "group_id": header.group_id,
+        "as_of": format_timestamp(header.as_of),
+        "computed_at": format_timestamp(header.computed_at),
         "method": parameters.method,
         "interval_level": parameters.interval.level,
         "window": {
             "days": HISTORY_DAYS,
-            "from": format_timestamp(head.as_of - HISTORY),
-            "to": format_timestamp(head.as_of + timedelta(hours=ahead)),
+            "from": format_timestamp(header.as_of - HISTORY),
+            "to": format_timestamp(header.as_of + timedelta(hours=ahead)),
             "max_jobs": HISTORY_JOBS,
             "jobs_used": len(entries),
             "truncated": window.truncated,
             "future_excluded": window.future_excluded,
         },
-        "done_job_count": head.done_job_count,
-        "pending_job_count": head.pending_job_count,
+        "done_job_count": header.done_job_count,
+        "pending_job_count": header.pending_job_count,
         "signs": [
-            courses[name].sign(name, labels.get(name, label_of(name)), head.as_of, references.get(name))
-            if name in courses
-            else _unfollowed(name, labels.get(name, label_of(name)), entries, head.as_of, parameters)
+            all_series[name].sign(name, labels.get(name, label_of(name)), header.as_of, references.get(name))
+            if name in all_series
+            else null_trajectory(
+                name,
+                labels.get(name, label_of(name)),
+                parameters.class_of(name),
+                [entry.recorded_at for entry in entries if has_score(entry, name)],
+                header.as_of,
+            )
             for name in names
         ],
         "data_points": _data_points(entries, times, names, parameters),
     }
 
 
-def only_signs(read: TrajectoryRead, names: Sequence[str], parameters: Parameters | None = None) -> TrajectoryRead:
-    """The part of a read that is about these signs; those that were never measured are there with nulls."""
+def select_signs(read: TrajectoryRead, names: Sequence[str], parameters: Parameters | None = None) -> TrajectoryRead:
+    """Reduce a read to these signs; a sign that was never measured has null fields."""
     wanted = sorted(set(names))
     found = {sign.name: sign for sign in read.signs}
     parameters = parameters or shipped_parameters()
@@ -153,7 +159,9 @@ def only_signs(read: TrajectoryRead, names: Sequence[str], parameters: Parameter
             "signs": [
                 found[name]
                 if name in found
-                else SignTrajectory.model_validate(_unfollowed(name, label_of(name), (), read.as_of, parameters))
+                else SignTrajectory.model_validate(
+                    null_trajectory(name, label_of(name), parameters.class_of(name), (), read.as_of)
+                )
                 for name in wanted
             ],
             "data_points": [point for point in points if point.signals],
@@ -161,42 +169,42 @@ def only_signs(read: TrajectoryRead, names: Sequence[str], parameters: Parameter
     )
 
 
-class _CourseOnWire:
-    """One course, with what the trajectory shows beside the verdicts."""
+class _SeriesToWire:
+    """Wire values of the signs of one `FilteredSeries`."""
 
-    def __init__(self, course: Course, times: Mapping[str, str], parameters: Parameters) -> None:
-        self._course = course
+    def __init__(self, series: FilteredSeries, times: Mapping[str, str], parameters: Parameters) -> None:
+        self._filtered_series = series
         self._parameters = parameters
-        self._bands: Bands = bands(course.estimates, course.steps, course.sign_class, parameters)
-        self._slopes = slopes(course.timepoints, course.estimates, course.sign_class, parameters)
-        self._last = course.recordings[-1].recorded_at
-        self._times = [times[course.recordings[k].job_id] for k in course.timepoints.last.tolist()]
+        self._intervals: Intervals = score_intervals(series.filtered, series.steps, series.sign_class, parameters)
+        self._slopes = slopes(series.timepoints, series.filtered, series.sign_class, parameters)
+        self._last = series.recordings[-1].recorded_at
+        self._times = [times[series.recordings[k].job_id] for k in series.timepoints.last.tolist()]
 
     def sign(self, name: str, label: str, as_of: datetime, reference: CohortReference | None) -> Values:
-        """The wire's view of one of the course's signs."""
-        course, column = self._course, self._course.signs.index(name)
-        standing = standing_of(course, column, self._parameters)
+        """Fields of a `SignTrajectory`."""
+        series, column = self._filtered_series, self._filtered_series.signs.index(name)
+        estimate = last_estimate(series, column, self._parameters)
         return {
             "name": name,
             "label": label,
-            "time_scale": course.sign_class.time_scale,
-            "n_recordings": len(course.recordings),
+            "time_scale": series.sign_class.time_scale,
+            "n_recordings": len(series.recordings),
             "n_timepoints": len(self._times),
             "last_recorded_at": self._times[-1],
-            "age_days": _age_days(as_of, self._last),
-            "latest_score": rounded(standing.latest_score),
-            "latest_interval": rounded_pair(self._bands.latest[:, -1, column]),
-            "baseline_score": rounded(standing.baseline_score),
-            "baseline_interval": rounded_pair(self._bands.baseline[:, -1, column]),
-            "normal_range": rounded_pair(self._bands.normal_range[:, -1, column]),
-            "deviation_from_baseline": rounded_difference(standing.latest_score, standing.baseline_score),
-            "z_score": rounded(standing.z_score),
-            "z_sustained": rounded(course.verdicts.z_sustained[-1, column]),
-            "anomaly": standing.anomaly,
-            "population_z": rounded(population_z(standing.level, reference)),
-            "population_reference": None if reference is None else _told(reference),
-            "subject_sd_ratio": rounded(np.sqrt(course.estimates.variance_ratio[-1, column])),
-            "trend": _trend(self._slopes[column], course.sign_class.trend_days),
+            "age_days": rounded_age_days(as_of, self._last),
+            "latest_score": rounded(estimate.latest_score),
+            "latest_interval": rounded_pair(self._intervals.latest[:, -1, column]),
+            "baseline_score": rounded(estimate.baseline_score),
+            "baseline_interval": rounded_pair(self._intervals.baseline[:, -1, column]),
+            "normal_range": rounded_pair(self._intervals.normal_range[:, -1, column]),
+            "deviation_from_baseline": rounded_difference(estimate.latest_score, estimate.baseline_score),
+            "z_score": rounded(estimate.z_score),
+            "z_sustained": rounded(series.detections.z_sustained[-1, column]),
+            "anomaly": estimate.anomaly,
+            "population_z": rounded(population_z(estimate.level, reference)),
+            "population_reference": None if reference is None else _population_reference(reference),
+            "subject_sd_ratio": rounded(np.sqrt(series.filtered.variance_ratio[-1, column])),
+            "trend": _trend(self._slopes[column], series.sign_class.trend_days),
             "anomalies": self._episodes(column),
             "series": self._series(column),
         }
@@ -212,66 +220,45 @@ class _CourseOnWire:
                 "timepoints": episode.last - episode.first + 1,
                 "open": episode.open,
             }
-            for episode in episodes(self._course.verdicts, column)
+            for episode in episodes(self._filtered_series.detections, column)
         ]
 
     def _series(self, column: int) -> list[Values]:
-        course, offset = self._course, self._parameters.scale.offset
-        verdicts = course.verdicts
+        series, offset = self._filtered_series, self._parameters.scale.offset
+        detections = series.detections
         columns = {
             "t": self._times,
-            "n": course.timepoints.counts.tolist(),
-            "reading": _rounded_list(score_of(course.timepoints.values[:, column], offset)),
-            "latest": _rounded_list(score_of(course.estimates.level[:, column], offset)),
-            "latest_interval": _rounded_pairs(self._bands.latest[:, :, column]),
-            "baseline": _rounded_list(score_of(course.estimates.trait[:, column], offset)),
-            "normal_range": _rounded_pairs(self._bands.normal_range[:, :, column]),
-            "z": _rounded_list(verdicts.z[:, column]),
-            "z_sustained": _rounded_list(verdicts.z_sustained[:, column]),
-            "anomaly": verdicts.anomaly[:, column].tolist(),
+            "n": series.timepoints.counts.tolist(),
+            "reading": _rounded_list(score_of(series.timepoints.values[:, column], offset)),
+            "latest": _rounded_list(score_of(series.filtered.level[:, column], offset)),
+            "latest_interval": _rounded_pairs(self._intervals.latest[:, :, column]),
+            "baseline": _rounded_list(score_of(series.filtered.trait[:, column], offset)),
+            "normal_range": _rounded_pairs(self._intervals.normal_range[:, :, column]),
+            "z": _rounded_list(detections.z[:, column]),
+            "z_sustained": _rounded_list(detections.z_sustained[:, column]),
+            "anomaly": detections.anomaly[:, column].tolist(),
             "kind": np.where(
-                verdicts.sustained[:, column], "sustained", np.where(verdicts.acute[:, column], "acute", "none")
+                detections.sustained[:, column], "sustained", np.where(detections.acute[:, column], "acute", "none")
             ).tolist(),
         }
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _courses_by_sign(
+def _series_by_sign(
     entries: Sequence[HistoryEntry], times: Sequence[str], names: Sequence[str], parameters: Parameters
-) -> dict[str, _CourseOnWire]:
+) -> dict[str, _SeriesToWire]:
     by_sign = {}
     time_of_job = {entry.job_id: time for entry, time in zip(entries, times, strict=True)}
-    for course in follow(entries, names, parameters):
-        on_wire = _CourseOnWire(course, time_of_job, parameters)
-        by_sign.update(dict.fromkeys(course.signs, on_wire))
+    for series in filter_signs(entries, names, parameters):
+        on_wire = _SeriesToWire(series, time_of_job, parameters)
+        by_sign.update(dict.fromkeys(series.signs, on_wire))
     return by_sign
-
-
-def _unfollowed(
-    name: str, label: str, entries: Sequence[HistoryEntry], as_of: datetime, parameters: Parameters
-) -> Values:
-    """A sign with at most one recording: everything estimated is null."""
-    moments = [entry.recorded_at for entry in entries if measured(entry, name)]
-    sign_class = parameters.class_of(name)
-    known = {
-        "name": name,
-        "label": label,
-        "time_scale": sign_class.time_scale,
-        "n_recordings": len(moments),
-        "n_timepoints": len(moments),
-        "last_recorded_at": format_timestamp(moments[-1]) if moments else None,
-        "age_days": _age_days(as_of, moments[-1]) if moments else None,
-        "trend": _trend(NO_SLOPE, sign_class.trend_days),
-        "anomalies": [],
-        "series": [],
-    }
-    return dict.fromkeys(SignTrajectory.model_fields) | known
 
 
 def _data_points(
     entries: Sequence[HistoryEntry], times: Sequence[str], names: Sequence[str], parameters: Parameters
 ) -> list[Values]:
-    weights = _rounded_list(1.0 / variance_factors(entries, parameters.quality))
+    weights = _rounded_list(1.0 / quality_factors(entries, parameters.quality))
     scores = {name: _own_scores(entries, name) for name in names}
     return [
         {
@@ -295,8 +282,8 @@ def _data_points(
 
 
 def _own_scores(entries: Sequence[HistoryEntry], name: str) -> list[float | None]:
-    """The recordings' own scores as they count: within 0..1, None where nothing was measured."""
-    scores = scores_of([entry.signs.get(name) for entry in entries])
+    """Scores of the recordings, clipped to 0..1; None where nothing was measured."""
+    scores = score_array([entry.signs.get(name) for entry in entries])
     return [score if score == score else None for score in _rounded_list(np.clip(scores, 0.0, 1.0))]
 
 
@@ -310,17 +297,13 @@ def _trend(slope: SlopeEstimate, horizon_days: float) -> Values:
     }
 
 
-def _told(reference: CohortReference) -> Values:
+def _population_reference(reference: CohortReference) -> Values:
     taken = reference.snapshot_at
     return {
         "source": reference.source,
         "n_groups": reference.n_groups,
         "snapshot_at": None if taken is None else format_timestamp(taken),
     }
-
-
-def _age_days(as_of: datetime, last: datetime) -> float:
-    return rounded(max(as_of - last, timedelta()) / DAY)
 
 
 def _count(history: Sequence[HistoryEntry], statuses: Sequence[str]) -> int:

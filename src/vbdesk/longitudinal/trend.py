@@ -1,4 +1,4 @@
-"""Where a sign has been heading: a generalised-least-squares slope over the recent readings [F12]."""
+"""Trend of a sign: generalised-least-squares slope of recent readings [F12]."""
 
 from dataclasses import dataclass
 from math import exp, sqrt
@@ -6,19 +6,19 @@ from typing import Literal
 
 import numpy as np
 
-from vbdesk.longitudinal.filter import Estimates
+from vbdesk.longitudinal.filter import FilterOutput
 from vbdesk.longitudinal.parameters import Parameters, SignClass
 from vbdesk.longitudinal.scale import Array, score_of
-from vbdesk.longitudinal.student import central_quantile, normal_equivalent, normal_quantile
+from vbdesk.longitudinal.student_t import central_t_quantile, normal_equivalent, normal_quantile
 from vbdesk.longitudinal.timepoints import Timepoints
 
 Direction = Literal["rising", "falling", "stable", "insufficient_data"]
-SLOPE_DAYS = 30.0  # the unit in which slopes are told
+SLOPE_DAYS = 30.0  # unit of a slope: score per 30 days
 
 
 @dataclass(frozen=True, slots=True)
 class SlopeEstimate:
-    """Slope in score per 30 days at the current level, with its interval; None without enough data."""
+    """Slope in score per 30 days, with interval; None without enough data."""
 
     direction: Direction
     slope_per_30d: float | None
@@ -30,9 +30,9 @@ NO_SLOPE = SlopeEstimate("insufficient_data", None, None, None)
 
 
 def slopes(
-    timepoints: Timepoints, estimates: Estimates, sign_class: SignClass, parameters: Parameters
+    timepoints: Timepoints, filtered: FilterOutput, sign_class: SignClass, parameters: Parameters
 ) -> list[SlopeEstimate]:
-    """One slope a sign, from the winsorised readings of the horizon (at least the last five timepoints)."""
+    """Slopes by sign, from the winsorised readings of the horizon."""
     rule, days = parameters.trend, timepoints.days
     n, b = timepoints.values.shape
     start = max(0, min(int(np.searchsorted(days, days[-1] - sign_class.trend_days)), n - rule.min_timepoints))
@@ -40,7 +40,7 @@ def slopes(
         return [NO_SLOPE] * b
 
     ago = (days[start:] - days[-1])[:, None]
-    columns = np.concatenate([np.ones_like(ago), ago, estimates.winsorised[start:]], axis=1)
+    columns = np.concatenate([np.ones_like(ago), ago, filtered.winsorised[start:]], axis=1)
     white = _whiten(columns, days[start:], timepoints.variance_factors[start:], sign_class)
     design, readings = white[:, :2], white[:, 2:]
     inverse = np.linalg.inv(design.T @ design)
@@ -49,11 +49,11 @@ def slopes(
 
     prior = parameters.personal_scale.prior_readings
     df = prior + (n - start) - 2.0
-    residual_variance = (prior * estimates.variance_ratio[-1] + residual_sum) / df
+    residual_variance = (prior * filtered.variance_ratio[-1] + residual_sum) / df
     slope = coefficients[1]
     se = np.sqrt(residual_variance * inverse[1, 1])
-    half = float(central_quantile(parameters.interval.level, df)) * se
-    level = estimates.level[-1]
+    half = float(central_t_quantile(parameters.interval.level, df)) * se
+    level = filtered.level[-1]
     change = score_of(level, parameters.scale.offset) - score_of(
         level - SLOPE_DAYS * np.stack([slope, slope - half, slope + half]), parameters.scale.offset
     )
@@ -69,10 +69,7 @@ def _direction(moving: np.bool_, slope: float) -> Direction:
 
 
 def _whiten(columns: Array, days: Array, factors: Array, sign_class: SignClass) -> Array:
-    """Divide state and reading noise out of `columns`, shape (n, m): their rows become uncorrelated, variance 1.
-
-    The weights of a row depend on times and qualities alone; the columns follow in scalars, being few.
-    """
+    """Whiten rows of `columns`, shape (n, m), against state and reading noise."""
     variance = sign_class.state_variance
     state = variance
     weights = []

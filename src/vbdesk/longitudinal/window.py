@@ -1,4 +1,4 @@
-"""Which recordings count [F13]: the finished ones of the last 270 days, the 1,000 most recent."""
+"""Window of a history [F13]: last 270 days, at most 1,000 recordings."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ DONE = "done"
 
 @dataclass(frozen=True, slots=True)
 class HistoryWindow:
-    """The recordings that count, in order of (recorded_at, job_id).
+    """The recordings in the window, in order of (recorded_at, job_id).
 
     Attributes:
         entries: at most 1,000.
-        truncated: there were more; the oldest are left out.
-        future_excluded: finished recordings too far ahead of the moment of the read.
+        truncated: there were more than 1,000; the oldest are left out.
+        future_excluded: number of finished recordings too far in the future.
     """
 
     entries: list[HistoryEntry]
@@ -26,13 +26,13 @@ class HistoryWindow:
     future_excluded: int
 
 
-def order(entry: HistoryEntry) -> tuple[datetime, str]:
+def history_order(entry: HistoryEntry) -> tuple[datetime, str]:
     """Sort key of a history."""
     return entry.recorded_at, entry.job_id
 
 
 def window_as_of(history: Iterable[HistoryEntry], as_of: datetime, future_hours: float) -> HistoryWindow:
-    """The window of a read at `as_of`; recordings up to `future_hours` ahead belong to it (clocks run ahead)."""
+    """Window of a read at `as_of`, plus `future_hours` for clocks that run ahead."""
     ahead = timedelta(hours=future_hours)
     kept: list[HistoryEntry] = []
     future_excluded = 0
@@ -44,15 +44,17 @@ def window_as_of(history: Iterable[HistoryEntry], as_of: datetime, future_hours:
             future_excluded += 1
         elif age < HISTORY:
             kept.append(entry)
-    kept.sort(key=order)
+    kept.sort(key=history_order)
     return HistoryWindow(kept[-HISTORY_JOBS:], len(kept) > HISTORY_JOBS, future_excluded)
 
 
 def window_of_job(history: Iterable[HistoryEntry], job: HistoryEntry) -> list[HistoryEntry]:
-    """What a job's own fields rest on: itself, whatever its status says, and what was recorded before it [F14]."""
+    """Window of a job's own fields: earlier recordings, and the job [F14]."""
     earlier = [
         entry
         for entry in history
-        if entry.status == DONE and order(entry) < order(job) and job.recorded_at - entry.recorded_at < HISTORY
+        if entry.status == DONE
+        and history_order(entry) < history_order(job)
+        and job.recorded_at - entry.recorded_at < HISTORY
     ]
-    return [*sorted(earlier, key=order), job][-HISTORY_JOBS:]
+    return [*sorted(earlier, key=history_order), job][-HISTORY_JOBS:]

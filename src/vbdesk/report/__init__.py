@@ -1,1 +1,1 @@
-"""What leaves the desk: tidy CSV, FHIR, PDF and folders for research, all made from one `SubjectRecord`."""
+"""Exports of a `SubjectRecord`: CSV, FHIR, PDF, BIDS, JSON and charts."""

@@ -1,4 +1,4 @@
-"""Every format by its name: which files it makes, and how they come onto the disk without harm to others."""
+"""Export formats, and writing their files without overwriting others."""
 
 import json
 import shutil
@@ -7,16 +7,16 @@ from enum import StrEnum
 from pathlib import Path
 
 from vbdesk.contract.timestamps import format_timestamp
-from vbdesk.privacy import for_owner_alone, make_export_folder, set_export_mode
+from vbdesk.privacy import make_export_folder, owner_only_opener, set_export_mode
 from vbdesk.report.bids import AudioFile, bids_files
-from vbdesk.report.dictionary import table_definitions
+from vbdesk.report.data_dictionary import table_definitions
 from vbdesk.report.drawing.png import to_png
 from vbdesk.report.drawing.shapes import Drawing
 from vbdesk.report.drawing.svg import to_svg
 from vbdesk.report.fhir import fhir_bundle
-from vbdesk.report.names import file_stems
+from vbdesk.report.file_names import file_stems
 from vbdesk.report.pdf import ReportOptions, pdf_report
-from vbdesk.report.plain_text import plain
+from vbdesk.report.safe_text import safe_text
 from vbdesk.report.subject_record import SubjectRecord
 from vbdesk.report.tidy_csv import DICTIONARY_FILE, csv_files
 from vbdesk.report.trajectory_chart import trajectory_drawing
@@ -26,7 +26,7 @@ Files = Mapping[str, bytes | Path]
 
 
 class ExportFormat(StrEnum):
-    """What an export can be."""
+    """Format of an export."""
 
     CSV = "csv"
     FHIR = "fhir"
@@ -38,17 +38,17 @@ class ExportFormat(StrEnum):
 
     @property
     def one_folder(self) -> bool:
-        """Whether all subjects share a folder; else each has one file."""
+        """Whether all subjects share a folder; otherwise each subject has one file."""
         return self in (ExportFormat.CSV, ExportFormat.BIDS)
 
 
-ENDINGS = {ExportFormat.FHIR: ".fhir.json"}
-"""Endings of names that differ from the format's own."""
+EXTENSIONS = {ExportFormat.FHIR: ".fhir.json"}
+"""File name extensions that differ from the format's name."""
 CHART_WIDTH_POINTS = 540.0
 
 
 class WouldOverwrite(Exception):
-    """There are files already; `str(error)` is one sentence for a person."""
+    """Files already exist; `str(error)` is a sentence for the user."""
 
 
 def export_files(
@@ -62,22 +62,22 @@ def export_files(
     Args:
         kind: the format.
         records: the subjects.
-        options: how to print, who has read, and whether raw scores leave; JSON always has them.
-        audio: sound by job id, for BIDS.
+        options: print options, sign-off, and whether to export raw scores; JSON always has them.
+        audio: audio files by job id, for BIDS.
 
     Raises:
-        ValueError: a subject cannot be printed or drawn; the text says why.
+        ValueError: a subject cannot be printed or drawn; the message says why.
     """
     if kind is ExportFormat.CSV:
         return csv_files(records, scores=options.scores)
     if kind is ExportFormat.BIDS:
         return bids_files(records, audio, scores=options.scores)
     names = _names(kind, [record.group_id for record in records])
-    return {names[record.group_id]: _one(kind, record, options) for record in records}
+    return {names[record.group_id]: _export_one(kind, record, options) for record in records}
 
 
-def certain_files(kind: ExportFormat, group_ids: Sequence[str]) -> list[str]:
-    """Files that an export of these subjects will make whatever they hold: to ask before a long reading."""
+def expected_files(kind: ExportFormat, group_ids: Sequence[str]) -> list[str]:
+    """Files that an export creates in any case, to check before a long read."""
     if kind is ExportFormat.CSV:
         return [*(f"{table}.csv" for table in table_definitions()), DICTIONARY_FILE]
     if kind is ExportFormat.BIDS:
@@ -94,11 +94,11 @@ def refuse_overwriting(folder: Path, names: Iterable[str]) -> None:
 
 
 def write_files(folder: Path, files: Files, *, overwrite: bool = False) -> None:
-    """Write files into `folder`, each whole or not at all; none if one is there already.
+    """Write files into `folder`, each atomically; none if one of them exists.
 
     Raises:
-        WouldOverwrite: one is there and may not be replaced; nothing was written.
-        OSError: the disk refused.
+        WouldOverwrite: a file exists and `overwrite` is false; nothing was written.
+        OSError: writing failed.
     """
     if not overwrite:
         refuse_overwriting(folder, files)
@@ -107,7 +107,7 @@ def write_files(folder: Path, files: Files, *, overwrite: bool = False) -> None:
         make_export_folder(path.parent)
         unfinished = path.with_name(f"{path.name}.unfinished")
         try:
-            with open(unfinished, "wb", opener=for_owner_alone) as file:
+            with open(unfinished, "wb", opener=owner_only_opener) as file:
                 if isinstance(content, Path):
                     with content.open("rb") as source:
                         shutil.copyfileobj(source, file)
@@ -120,24 +120,24 @@ def write_files(folder: Path, files: Files, *, overwrite: bool = False) -> None:
 
 
 def _names(kind: ExportFormat, group_ids: Sequence[str]) -> Mapping[str, str]:
-    ending = ENDINGS.get(kind, f".{kind}")
+    ending = EXTENSIONS.get(kind, f".{kind}")
     return {group_id: f"{stem}{ending}" for group_id, stem in file_stems(group_ids).items()}
 
 
-def _one(kind: ExportFormat, record: SubjectRecord, options: ReportOptions) -> bytes:
+def _export_one(kind: ExportFormat, record: SubjectRecord, options: ReportOptions) -> bytes:
     match kind:
         case ExportFormat.FHIR:
             return fhir_bundle(record, scores=options.scores, sign_off=options.sign_off)
         case ExportFormat.PDF:
             return pdf_report(record, options)
         case ExportFormat.SVG:
-            return to_svg(_charts(record, options))
+            return to_svg(_chart_drawing(record, options))
         case ExportFormat.PNG:
-            return to_png(_charts(record, options))
+            return to_png(_chart_drawing(record, options))
     return subject_json(record)
 
 
-def _charts(record: SubjectRecord, options: ReportOptions) -> Drawing:
+def _chart_drawing(record: SubjectRecord, options: ReportOptions) -> Drawing:
     read = record.trajectory
     if read is None or not read.data_points:
         raise ValueError(f"Subject {record.group_id} has no recording with a result yet, so there is nothing to draw.")
@@ -145,7 +145,7 @@ def _charts(record: SubjectRecord, options: ReportOptions) -> Drawing:
 
 
 def subject_json(record: SubjectRecord) -> bytes:
-    """The reads of the service, unchanged, in one document."""
+    """The service's responses, unchanged, in one document."""
     document = {
         "group_id": record.group_id,
         "service": record.source.service,
@@ -157,4 +157,4 @@ def subject_json(record: SubjectRecord) -> bytes:
         ],
         "trajectory": None if record.trajectory is None else record.trajectory.model_dump(mode="json"),
     }
-    return plain(json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode("utf-8")
+    return safe_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode("utf-8")

@@ -8,16 +8,16 @@ MAX_NAME_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class SignOff:
-    """A reader's name as typed, and the aware moment of signing; not a cryptographic signature."""
+    """Typed name and time (aware) of a reader; not a cryptographic signature."""
 
     name: str
     at: datetime
 
     def __post_init__(self) -> None:
-        """Refuse a sign-off that names nobody or no moment."""
+        """Refuse a sign-off without a name or a time zone."""
         if not self.name.strip() or len(self.name) > MAX_NAME_LENGTH:
             raise ValueError(
                 f"Give the name of the person who has read the report, with at most {MAX_NAME_LENGTH} characters."
             )
         if self.at.tzinfo is None:
-            raise ValueError("The time of a sign-off needs a zone.")
+            raise ValueError("The time of a sign-off needs a time zone.")

@@ -1,4 +1,4 @@
-"""What leaves the desk about one subject: the finished reads of the service, put together and never changed."""
+"""All data of one subject as the service returned it: the input of every export."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -12,15 +12,15 @@ from vbdesk.contract.results import AudioQuality, LongitudinalSignal, ModelResul
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Where a record was read: the service's address, and the account's public id."""
+class RecordSource:
+    """Source of a record: the service's address and the account's public id."""
 
     service: str
     account_id: str
 
     @classmethod
-    def of(cls, base_url: str, account_id: str) -> "Source":
-        """The source that a client speaks to; a service of this computer has another port at every start."""
+    def of(cls, base_url: str, account_id: str) -> "RecordSource":
+        """Source of a client, without the changing port of a local service."""
         address = urlsplit(base_url)
         local = address.hostname in {"127.0.0.1", "localhost", "::1"}
         return cls("http://localhost" if local else base_url.rstrip("/"), account_id)
@@ -31,8 +31,8 @@ class RecordingRecord:
     """One recording of the subject.
 
     Attributes:
-        recorded_at: when it was made, aware; orders the history.
-        job: the analysis, in any terminal or open state.
+        recorded_at: capture time, aware; orders the history.
+        job: the analysis in any state.
     """
 
     recorded_at: datetime
@@ -40,12 +40,12 @@ class RecordingRecord:
 
     @property
     def done(self) -> bool:
-        """Whether there is a result to speak of."""
+        """Whether there is a result."""
         return self.job.status is JobStatus.DONE and self.job.result is not None
 
     @property
     def target(self) -> tuple[JobType, str]:
-        """What was asked for: its kind, and its name."""
+        """What was requested: job type and name."""
         job = self.job
         name = job.model_name or job.sign_name or job.use_case or job.condition
         return job.job_type, name or ""
@@ -57,7 +57,7 @@ class RecordingRecord:
 
     @property
     def quality(self) -> AudioQuality | None:
-        """How good the recording was; None without a result."""
+        """Audio quality; None without a result."""
         return None if self.job.result is None else self.job.result.audio_quality
 
     @property
@@ -72,7 +72,7 @@ class RecordingRecord:
 
     @property
     def action(self) -> RecommendedAction | None:
-        """What is suggested; None without a result."""
+        """Recommended action; None without a result."""
         result = self.job.result
         if result is None:
             return None
@@ -82,23 +82,23 @@ class RecordingRecord:
 
     @property
     def longitudinal(self) -> bool:
-        """Whether the readings were made against the subject's history."""
+        """Whether the readings are compared with the subject's history."""
         return any(isinstance(signal, LongitudinalSignal) for signal in self.signals)
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectRecord:
-    """One subject.
+    """One subject and its recordings.
 
     Attributes:
-        group_id: the caller's name of the subject, a pseudonym.
+        group_id: the account's pseudonym of the subject.
         recordings: by recording time.
-        trajectory: the subject over time; None where the service has none to give.
+        trajectory: None if the service has none.
         language: of labels and narrative, as a BCP 47 tag.
     """
 
     group_id: str
-    source: Source
+    source: RecordSource
     recordings: tuple[RecordingRecord, ...]
     trajectory: TrajectoryRead | None = None
     language: str = "en"
@@ -109,7 +109,7 @@ class SubjectRecord:
         return tuple(recording for recording in self.recordings if recording.done)
 
     def only(self, recording: RecordingRecord) -> "SubjectRecord":
-        """The subject with this recording alone, and what the service knows over time."""
+        """Copy with this recording only, and the trajectory."""
         return replace(self, recordings=(recording,))
 
     def recording(self, job_id: str) -> RecordingRecord:
@@ -126,18 +126,18 @@ class SubjectRecord:
 
 def subject_record(
     group_id: str,
-    source: Source,
+    source: RecordSource,
     recordings: Iterable[tuple[datetime | None, Job]],
     trajectory: TrajectoryRead | None = None,
     language: str = "en",
 ) -> SubjectRecord:
-    """Put a subject together from the reads of a service.
+    """Build a record from the responses of a service.
 
     Args:
         group_id: the subject.
-        source: where the reads come from.
-        recordings: recording time and job in any order; without a time, the job's own `created_at` counts.
-        trajectory: the subject over time, if it was read.
+        source: service and account.
+        recordings: capture time and job in any order; the job's `created_at` replaces a missing time.
+        trajectory: the trajectory, if it was read.
         language: of labels and narrative.
     """
     records = [RecordingRecord(recorded_at or job.created_at, job) for recorded_at, job in recordings]

@@ -1,7 +1,7 @@
-"""Tidy CSV: UTF-8, comma, header, one observation a row, empty where a value is missing.
+"""Tidy CSV: UTF-8, comma, header, one observation per row, empty if missing.
 
-Numbers carry no thousands separator, times are RFC 3339 in UTC, booleans true and false. Text that a spreadsheet would
-run as a formula gets an apostrophe in front.
+Numbers have no thousands separator, times are RFC 3339 in UTC, booleans are true and false. Text that a spreadsheet
+would run as a formula is prefixed with an apostrophe.
 """
 
 import csv
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from vbdesk.contract.timestamps import format_timestamp
-from vbdesk.report.dictionary import Column, TableDefinition, table_definitions
-from vbdesk.report.plain_text import plain
+from vbdesk.report.data_dictionary import DictionaryColumn, TableDefinition, table_definitions
+from vbdesk.report.safe_text import safe_text
 from vbdesk.report.subject_record import SubjectRecord
 from vbdesk.report.tables import Row, Value, table_rows
 
@@ -21,11 +21,11 @@ _DICTIONARY_HEADER = ("table", "column", "type", "unit", "values", "key", "about
 
 
 def csv_files(records: Sequence[SubjectRecord], *, scores: bool = True) -> Mapping[str, bytes]:
-    """Every table and the data dictionary, by file name; the same records give the same bytes.
+    """Tables and data dictionary by file name; deterministic.
 
     Args:
         records: the subjects, in the order of the rows.
-        scores: with raw scores and extended metrics, for research; else only levels, changes and measures leave.
+        scores: include raw scores and extended metrics, for research.
     """
     files = {}
     for name, table in table_definitions().items():
@@ -37,12 +37,12 @@ def csv_files(records: Sequence[SubjectRecord], *, scores: bool = True) -> Mappi
 
 
 def dictionary_csv(tables: Mapping[str, TableDefinition], *, scores: bool) -> bytes:
-    """What each column of these tables, by their names, holds; with or without those of raw scores."""
+    """Data dictionary of `tables`, with or without columns of raw scores."""
     return _csv(_dictionary_lines(tables, scores=scores))
 
 
-def cell(value: Value) -> str:
-    """A value as it stands in a file; empty where it is missing."""
+def csv_cell(value: Value) -> str:
+    """Format a value for a CSV file; empty if missing."""
     match value:
         case None:
             return ""
@@ -52,23 +52,23 @@ def cell(value: Value) -> str:
             return repr(value)
         case datetime():
             return format_timestamp(value)
-    # a lone carriage return ends a row for many readers, and the csv module does not quote it
-    text = plain(value).replace("\r\n", "\n").replace("\r", "\n")
+    # many readers end a row at a lone carriage return, and the csv module does not quote it
+    text = safe_text(value).replace("\r\n", "\n").replace("\r", "\n")
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
-def _lines(columns: Sequence[Column], rows: Iterable[Row]) -> Iterable[Sequence[str]]:
+def _lines(columns: Sequence[DictionaryColumn], rows: Iterable[Row]) -> Iterable[Sequence[str]]:
     names = [column.name for column in columns]
     yield names
     for row in rows:
-        yield [cell(row.get(name)) for name in names]
+        yield [csv_cell(row.get(name)) for name in names]
 
 
 def _dictionary_lines(tables: Mapping[str, TableDefinition], *, scores: bool) -> Iterable[Sequence[str]]:
     yield _DICTIONARY_HEADER
     for name, table in tables.items():
         for column in table.columns_for(scores=scores):
-            key = cell(column.name in table.keys)
+            key = csv_cell(column.name in table.keys)
             yield name, column.name, column.type, column.unit, ";".join(column.values), key, column.about
 
 

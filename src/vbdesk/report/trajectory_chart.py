@@ -1,4 +1,4 @@
-"""A subject over time as a drawing: one chart a sign, above each other on one time axis."""
+"""A trajectory as a drawing: one chart per sign, stacked on one time axis."""
 
 import itertools
 import math
@@ -8,18 +8,19 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.longitudinal import DataPoint, SeriesPoint, SignTrajectory, TrajectoryRead
-from vbdesk.contract.timestamps import in_zone, shifted
+from vbdesk.contract.timestamps import add_clamped, in_zone
 from vbdesk.report.drawing.glyphs import level_glyph, level_word
-from vbdesk.report.drawing.letters import text_width, wrapped
-from vbdesk.report.drawing.look import look
-from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Point, Shape, Text, moved
-from vbdesk.report.sign_reference import sign_references
-from vbdesk.report.words import report_words, zone_words
+from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Point, Shape, TextLine, moved
+from vbdesk.report.drawing.style import style
+from vbdesk.report.drawing.text_layout import text_width, wrapped
+from vbdesk.report.report_texts import report_texts
+from vbdesk.report.shipped_signs import shipped_signs
+from vbdesk.report.time_format import format_utc_offset
 
-SCORE_RANGE = (0.06, 0.94)  # the same in all charts, so that heights can be compared
+SCORE_RANGE = (0.06, 0.94)  # the same in all charts, so that heights are comparable
 GAP = timedelta(days=21)
 DENSE = 150
-"""From this many recordings on the readings stand behind the estimate, small and light."""
+"""With more recordings than this, readings are drawn behind the estimate, small and light."""
 ROW_HEIGHT, AXIS_HEIGHT, LEGEND_HEIGHT = 58.0, 20.0, 16.0
 _NAMES_WIDTH, _LADDER_WIDTH, _LADDER_GAP = 158.0, 4.0, 8.0
 _MIN_TICK_WIDTH = 26.0
@@ -27,7 +28,7 @@ _MIN_TICK_WIDTH = 26.0
 
 @dataclass(frozen=True, slots=True)
 class _Area:
-    """Where one sign is drawn: its rectangle, and the span of time."""
+    """Rectangle and time span of one sign's chart."""
 
     left: float
     right: float
@@ -51,11 +52,11 @@ def charts_height(signs: int) -> float:
 
 
 def trajectory_drawing(read: TrajectoryRead, signs: Sequence[SignTrajectory], width: float, zone: tzinfo) -> Drawing:
-    """Draw `signs` of a trajectory, `width` points wide; the axis shows days of `zone`."""
+    """Draw `signs` of a trajectory, `width` points wide, with days of `zone`."""
     drawing = Drawing(
         width=width,
         height=charts_height(len(signs)),
-        title=report_words().chart.title.format(group_id=read.group_id),
+        title=report_texts().chart.title.format(group_id=read.group_id),
         description=" ".join(describe_sign(sign) for sign in signs),
     )
     start, end = _span(read)
@@ -63,7 +64,7 @@ def trajectory_drawing(read: TrajectoryRead, signs: Sequence[SignTrajectory], wi
         top = row * ROW_HEIGHT
         area = _Area(_NAMES_WIDTH, width - _LADDER_WIDTH - _LADDER_GAP, top + 7, top + ROW_HEIGHT - 7, start, end)
         if row:
-            drawing.line([(0, top), (width, top)], look().colour.border, 0.5)
+            drawing.line([(0, top), (width, top)], style().colour.border, 0.5)
         _draw_name(drawing, sign, read.data_points, top)
         _draw_sign(drawing, area, sign, read.data_points)
         _draw_ladder(drawing, area, sign)
@@ -75,19 +76,19 @@ def trajectory_drawing(read: TrajectoryRead, signs: Sequence[SignTrajectory], wi
 
 
 def describe_sign(sign: SignTrajectory) -> str:
-    """What the chart of a sign shows, as a sentence."""
-    words, trend, unusual = report_words().chart, trend_words(sign), len(sign.anomalies)
+    """Describe the chart of a sign in a sentence."""
+    words, trend, unusual = report_texts().chart, trend_text(sign), len(sign.anomalies)
     return (words.sign_unusual if unusual else words.sign).format(
         label=sign.label,
         trend=f"{trend[0].lower()}{trend[1:]}",
-        recordings=report_words().counted(sign.n_recordings),
+        recordings=report_texts().counted(sign.n_recordings),
         stretches=words.once if unusual == 1 else words.times.format(count=unusual),
     )
 
 
-def trend_words(sign: SignTrajectory) -> str:
-    """Where a sign is going, in words."""
-    words = report_words().chart
+def trend_text(sign: SignTrajectory) -> str:
+    """Text of a sign's trend."""
+    words = report_texts().chart
     match sign.trend.direction:
         case "rising":
             return words.rising
@@ -105,9 +106,9 @@ def _span(read: TrajectoryRead) -> tuple[datetime, datetime]:
     end = max([read.as_of, *moments])
     start = min(moments, default=end)
     if end - start < timedelta(days=1):
-        start = shifted(end, timedelta(days=-7))
+        start = add_clamped(end, timedelta(days=-7))
     margin = (end - start) * 0.015
-    return shifted(start, -margin), shifted(end, margin)
+    return add_clamped(start, -margin), add_clamped(end, margin)
 
 
 def _newest_level(name: str, points: Sequence[DataPoint]) -> Level:
@@ -119,29 +120,29 @@ def _newest_level(name: str, points: Sequence[DataPoint]) -> Level:
 
 
 def _draw_name(drawing: Drawing, sign: SignTrajectory, points: Sequence[DataPoint], top: float) -> None:
-    colours, level = look().colour, _newest_level(sign.name, points)
+    colours, level = style().colour, _newest_level(sign.name, points)
     lines = wrapped(sign.label, 8.5, _NAMES_WIDTH - 10, strong=True)[:2]
     y = top + (ROW_HEIGHT - (len(lines) * 11 + 14)) / 2 + 8
     for line in lines:
-        drawing.add(Text((0, y), line, 8.5, colours.text, strong=True))
+        drawing.add(TextLine((0, y), line, 8.5, colours.text, strong=True))
         y += 11
-    word, look_of = level_word(level), look().level[level]
+    word, look_of = level_word(level), style().level[level]
     width = 12 + text_width(word, 7.5, strong=True) + 11
     drawing.add(Box(0, y - 5, width, 14, Paint(fill=look_of.tint), radius=3.5))
     drawing.add(*level_glyph(level, 5, y - 2, 8, look_of.tint))
-    drawing.add(Text((16.5, y + 4.7), word, 7.5, look_of.ink, strong=True))
-    drawing.add(Text((width + 6, y + 4.7), trend_words(sign), 7.5, colours.text2))
+    drawing.add(TextLine((16.5, y + 4.7), word, 7.5, look_of.ink, strong=True))
+    drawing.add(TextLine((width + 6, y + 4.7), trend_text(sign), 7.5, colours.text2))
 
 
 def _draw_sign(drawing: Drawing, area: _Area, sign: SignTrajectory, points: Sequence[DataPoint]) -> None:
-    colours = look().colour
+    colours = style().colour
     runs = list(_runs(sign.series))
     for run in runs:
         drawing.area(_ribbon(area, run, [point.normal_range for point in run]), colours.base)
-    cuts = sign_references()[sign.name].score_cuts if sign.name in sign_references() else {}
+    cuts = shipped_signs()[sign.name].score_cuts if sign.name in shipped_signs() else {}
     if Level.CONSIDER in cuts:
         y = area.y(cuts[Level.CONSIDER])
-        drawing.line([(area.left, y), (area.right, y)], look().level[Level.CONSIDER].shape, 0.6, (1.2, 2.4))
+        drawing.line([(area.left, y), (area.right, y)], style().level[Level.CONSIDER].shape, 0.6, (1.2, 2.4))
     for run in runs:
         drawing.area(_ribbon(area, run, [point.latest_interval for point in run]), colours.accent, 0.16)
     for before, after in itertools.pairwise(runs):
@@ -157,7 +158,7 @@ def _draw_sign(drawing: Drawing, area: _Area, sign: SignTrajectory, points: Sequ
 
 
 def _draw_readings(drawing: Drawing, area: _Area, sign: SignTrajectory, points: Sequence[DataPoint]) -> None:
-    colours = look().colour
+    colours = style().colour
     scale, opacity = (0.62, 0.3) if len(points) > DENSE else (1.0, 0.62)
     unusual = {point.t for point in sign.series if point.anomaly}
     marked: list[tuple[Point, Level]] = []
@@ -175,12 +176,12 @@ def _draw_readings(drawing: Drawing, area: _Area, sign: SignTrajectory, points: 
             marked.append((at, signal.level))
     for at, level in marked:
         drawing.add(Circle(at, 3.4, Paint(fill=colours.surface, stroke=colours.text, width=0.9)))
-        drawing.add(Circle(at, 1.9, Paint(fill=look().level[level].shape)))
+        drawing.add(Circle(at, 1.9, Paint(fill=style().level[level].shape)))
 
 
 def _draw_ladder(drawing: Drawing, area: _Area, sign: SignTrajectory) -> None:
-    """The levels of the shipped calibration at the right edge, and where the estimate stands."""
-    reference = sign_references().get(sign.name)
+    """Draw the levels at the right edge, and a pointer at the estimate."""
+    reference = shipped_signs().get(sign.name)
     if reference is None:
         return
     x = area.right + _LADDER_GAP / 2
@@ -188,12 +189,12 @@ def _draw_ladder(drawing: Drawing, area: _Area, sign: SignTrajectory) -> None:
     levels = [Level.NONE, *(level for level in LEVEL_ORDER[1:] if level in reference.score_cuts)]
     for level, (low, high) in zip(levels, itertools.pairwise(steps), strict=True):
         y = area.y(high)
-        heat = look().level[level].heat
+        heat = style().level[level].heat
         drawing.add(Box(x, y + 0.4, _LADDER_WIDTH, max(area.y(low) - y - 0.8, 0.4), Paint(fill=heat)))
     if sign.latest_score is not None:
         y, tip = area.y(sign.latest_score), x + _LADDER_WIDTH + 0.8
         drawing.add(
-            Path(((tip, y), (tip + 4, y - 2.6), (tip + 4, y + 2.6)), Paint(fill=look().colour.text), closed=True)
+            Path(((tip, y), (tip + 4, y - 2.6), (tip + 4, y + 2.6)), Paint(fill=style().colour.text), closed=True)
         )
 
 
@@ -201,14 +202,14 @@ def _name_gaps(drawing: Drawing, area: _Area, series: Sequence[SeriesPoint]) -> 
     for before, after in itertools.pairwise(series):
         if after.t - before.t <= GAP:
             continue
-        words = report_words().chart.gap.format(days=(after.t - before.t).days)
+        words = report_texts().chart.gap.format(days=(after.t - before.t).days)
         left, right = area.x(before.t), area.x(after.t)
         if right - left > text_width(words, 6.5) + 4:
-            drawing.add(Text(((left + right) / 2, area.top + 1), words, 6.5, look().colour.text3, align="middle"))
+            drawing.add(TextLine(((left + right) / 2, area.top + 1), words, 6.5, style().colour.text3, align="middle"))
 
 
 def _runs(series: Sequence[SeriesPoint]) -> Iterator[Sequence[SeriesPoint]]:
-    """Stretches without a gap."""
+    """Runs without a gap."""
     edges = [place for place in range(1, len(series)) if series[place].t - series[place - 1].t > GAP]
     for start, stop in itertools.pairwise([0, *edges, len(series)]):
         if stop > start:
@@ -216,7 +217,7 @@ def _runs(series: Sequence[SeriesPoint]) -> Iterator[Sequence[SeriesPoint]]:
 
 
 def _ribbon(area: _Area, run: Sequence[SeriesPoint], ends: Sequence[tuple[float, float]]) -> list[Point]:
-    """The outline of a band; a single timepoint is given some width."""
+    """Outline of a band; a single timepoint gets a minimum width."""
     xs = [area.x(point.t) for point in run]
     if len(xs) == 1:
         xs, ends = [xs[0] - 2, xs[0] + 2], [ends[0], ends[0]]
@@ -228,7 +229,7 @@ def _ribbon(area: _Area, run: Sequence[SeriesPoint], ends: Sequence[tuple[float,
 def _draw_axis(drawing: Drawing, area: _Area | None, top: float, zone: tzinfo) -> None:
     if area is None:
         return
-    colours = look().colour
+    colours = style().colour
     drawing.line([(area.left, top), (area.right, top)], colours.control, 0.6)
     free_from = area.left - 20.0
     for moment, words in _ticks(area, zone):
@@ -236,15 +237,15 @@ def _draw_axis(drawing: Drawing, area: _Area | None, top: float, zone: tzinfo) -
         drawing.line([(x, top), (x, top + 2.5)], colours.control, 0.6)
         half = text_width(words, 7) / 2
         if x - half > free_from and x + half < area.right + 8:
-            drawing.add(Text((x, top + 10.5), words, 7, colours.text3, align="middle"))
+            drawing.add(TextLine((x, top + 10.5), words, 7, colours.text3, align="middle"))
             free_from = x + half + 6
-    words = report_words().chart.days_in.format(zone=zone_words(area.end, zone))
-    drawing.add(Text((0, top + 10.5), words, 7, colours.text3))
+    words = report_texts().chart.days_in.format(zone=format_utc_offset(area.end, zone))
+    drawing.add(TextLine((0, top + 10.5), words, 7, colours.text3))
 
 
 def _ticks(area: _Area, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
-    """Beginnings of months, or of days where the span is short."""
-    start, end, months = in_zone(area.start, zone), in_zone(area.end, zone), report_words().months_short
+    """Starts of months, or of days if the span is short."""
+    start, end, months = in_zone(area.start, zone), in_zone(area.end, zone), report_texts().months_short
     day = datetime(start.year, start.month, start.day, tzinfo=zone)
     if end - start < timedelta(days=60):
         step = max(1, math.ceil((end - start).days * _MIN_TICK_WIDTH / (area.right - area.left)))
@@ -264,13 +265,13 @@ def _ticks(area: _Area, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
 
 
 def _draw_legend(drawing: Drawing, y: float) -> None:
-    """Each mark with its word, from left to right on the base line `y`."""
-    colours, words, x = look().colour, report_words().chart, 0.0
+    """Draw each mark with its label, from left to right on the base line `y`."""
+    colours, words, x = style().colour, report_texts().chart, 0.0
     middle = y - 2.4
     ring = Paint(fill=colours.surface, stroke=colours.text2, width=0.7)
     unusual = Paint(fill=colours.surface, stroke=colours.text, width=0.9)
     line = Paint(stroke=colours.accent, width=1.1)
-    dots = Paint(stroke=look().level[Level.CONSIDER].shape, width=0.8, dash=(1.2, 2.4))
+    dots = Paint(stroke=style().level[Level.CONSIDER].shape, width=0.8, dash=(1.2, 2.4))
     marks: tuple[tuple[str, float, tuple[Shape, ...]], ...] = (
         (words.reading, 6, (Circle((3, 0), 1.6, Paint(fill=colours.text2, opacity=0.62)),)),
         (words.issue, 6, (Circle((3, 0), 1.6, ring),)),
@@ -285,5 +286,5 @@ def _draw_legend(drawing: Drawing, y: float) -> None:
     )
     for word, width, shapes in marks:
         drawing.add(*(moved(shape, x, middle) for shape in shapes))
-        drawing.add(Text((x + width + 3.5, y), word, 7, colours.text2))
+        drawing.add(TextLine((x + width + 3.5, y), word, 7, colours.text2))
         x += width + 3.5 + text_width(word, 7) + 12

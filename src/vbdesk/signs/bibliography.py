@@ -1,4 +1,4 @@
-"""The works behind the evidence, read from a BibTeX file."""
+"""The publications behind the evidence, read from a BibTeX file."""
 
 import re
 import unicodedata
@@ -14,12 +14,12 @@ _LETTERS = {r"\aa": "å", r"\AA": "Å", r"\o": "ø", r"\l": "ł", r"\L": "Ł", r
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """One work.
+class Publication:
+    """One publication.
 
     Attributes:
         venue: journal, proceedings or school; empty where the file names none.
-        verified: whether the work itself was seen when the evidence was written.
+        verified: whether the publication itself was read when the evidence was written.
     """
 
     key: str
@@ -30,23 +30,23 @@ class Source:
     doi: str
     verified: bool
 
-    def cited(self) -> str:
-        """The work in one line."""
+    def citation(self) -> str:
+        """The citation in one line."""
         doi = f" doi:{self.doi}" if self.doi else ""
         venue = f" {self.venue}." if self.venue else ""
         unseen = "" if self.verified else " [not seen by us]"
         return f"{self.authors} ({self.year}). {self.title}.{venue}{doi}{unseen}"
 
 
-def read_bibliography(path: Path) -> dict[str, Source]:
-    """The works in a BibTeX file by their keys."""
+def read_bibliography(path: Path) -> dict[str, Publication]:
+    """Read the publications of a BibTeX file, by key."""
     return {key: _source(key, body) for key, body in _ENTRY.findall(path.read_text(encoding="utf-8"))}
 
 
-def _source(key: str, body: str) -> Source:
+def _source(key: str, body: str) -> Publication:
     fields = {name: _plain(value) for name, value in _FIELD.findall(body)}
     venue = next((fields[name] for name in ("journal", "booktitle", "school", "howpublished") if name in fields), "")
-    return Source(
+    return Publication(
         key=key,
         authors=_authors(fields.get("author", "")),
         year=fields.get("year", ""),
@@ -63,7 +63,7 @@ def _authors(names: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """TeX markup to plain characters."""
+    """Convert TeX markup to plain characters."""
     text = _ACCENT.sub(lambda found: unicodedata.normalize("NFC", found[2] + _COMBINING[found[1]]), text)
     for markup, letter in _LETTERS.items():
         text = re.sub(rf"{re.escape(markup)}(?![a-zA-Z])" if markup[-1].isalpha() else re.escape(markup), letter, text)

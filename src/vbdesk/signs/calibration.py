@@ -1,9 +1,7 @@
-"""What turns features into signs: weights, cut-points and evidence, as data."""
+"""Calibration of the signs: weights, cut-points and evidence, read from data."""
 
 import math
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from statistics import NormalDist
 from typing import Annotated, Any, Literal, Self
 
@@ -11,7 +9,7 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from vbdesk.contract.catalog import MODEL_SIGNS, SIGN_CONDITIONS, ModelName, SignName
 from vbdesk.contract.levels import LEVEL_ORDER, Level
-from vbdesk.signs.data_file import DataModel
+from vbdesk.data_files import DataModel
 from vbdesk.signs.norms import Norms
 
 WEIGHT_SUM_TOLERANCE = 1e-3
@@ -23,11 +21,11 @@ ShareOfOne = Annotated[float, Field(ge=0, le=1)]
 Grade = Literal["A", "B", "C", "D"]
 
 
-class Evidence(DataModel):
-    """One feature of a sign: which way it moves, by how much it counts, and who says so.
+class FeatureEvidence(DataModel):
+    """One feature of a sign: its direction, its weight and its sources.
 
     Attributes:
-        sex: the class of voices for which it was shown; it counts in proportion to that class.
+        sex: the voice class with evidence; the weight counts in proportion to that class.
     """
 
     feature: str
@@ -41,11 +39,11 @@ class Evidence(DataModel):
     @model_validator(mode="after")
     def _weight_follows_direction(self) -> Self:
         if self.weight == 0 or (self.weight > 0) != (self.direction == "higher"):
-            raise ValueError(f"the weight of {self.feature} must point the way of its direction, {self.direction}")
+            raise ValueError(f"the weight of {self.feature} must have the sign of its direction, {self.direction}")
         return self
 
     def class_share(self, female_share: float | None) -> float:
-        """How much of the weight counts for this voice; a half of it where the class is not known."""
+        """Share of the weight that counts for this voice; 0.5 if the voice class is unknown."""
         if self.sex is None:
             return 1.0
         if female_share is None:
@@ -54,18 +52,18 @@ class Evidence(DataModel):
 
 
 class SignCalibration(DataModel):
-    """How one sign is scored, and what stands behind it.
+    """How one sign is scored, and its evidence.
 
     Attributes:
         known: what research says; `meaning`: what the index is meant to measure.
-        reference_mean: of the weighted sum in healthy readers; `reference_sd` likewise.
+        reference_mean: mean of the weighted sum in healthy readers; `reference_sd` is its SD.
         cut_low: index in reference SD from which the level holds; the other cuts likewise.
         max_level: highest level that the evidence allows.
-        cut_rationale: why the cuts stand where they do.
-        measured_flag_rate_reference: share of the healthy native readers who reached `consider` when the cuts were
-            set; `measured_flag_rate_second_language` of those who read in a second language.
-        icc_free_speech: share of the index's variance that two recordings of one person share; provisional.
-        mdc95_free_speech: smallest change of the index between two recordings that is more than error, at 95 %.
+        cut_rationale: the reason for the cuts.
+        measured_flag_rate_reference: share of healthy native readers who reached `consider` when the cuts were set;
+            `measured_flag_rate_second_language` is that of second-language readers.
+        icc_free_speech: intraclass correlation of the index between two recordings of one person; provisional.
+        mdc95_free_speech: smallest change of the index between two recordings that exceeds error, at 95 %.
     """
 
     label: str
@@ -93,7 +91,7 @@ class SignCalibration(DataModel):
     measured_flag_rate_second_language: ShareOfOne | None = None
     icc_free_speech: ShareOfOne
     mdc95_free_speech: Positive | None = None
-    evidence: Annotated[list[Evidence], Field(min_length=2)]
+    evidence: Annotated[list[FeatureEvidence], Field(min_length=2)]
 
     @property
     def cuts(self) -> dict[Level, float]:
@@ -135,17 +133,17 @@ class SignCalibration(DataModel):
 
 
 class ScoringRules(DataModel):
-    """What all signs share.
+    """Scoring rules that all signs share.
 
     Attributes:
-        min_weight_available: share of the weight that measured features must hold.
+        min_weight_available: smallest share of a sign's weight on measured features.
         min_speech_seconds: below it every sign is inconclusive; `min_voice_percentage` likewise.
         min_audio_clarity: below it a noise-sensitive sign is inconclusive.
-        noise_sensitive_share: of its weight that noise-sensitive features hold in such a sign.
-        slow_drift: how much more an index of noise-sensitive features alone moves between parts of a recording than
-            phrases drawn from one part tell.
+        noise_sensitive_share: share of weight on noise-sensitive features from which a sign is noise-sensitive.
+        slow_drift: extra spread of an index of noise-sensitive features between parts of a recording, relative to its
+            spread over phrases of one part.
         not_measured_in_narrow_band: features that a telephone band changes.
-        female_typical_from: voice class from which a sign that applies to female voices is scored.
+        female_typical_from: female share from which a sign for female-typical voices is scored.
     """
 
     min_weight_available: ShareOfOne
@@ -159,25 +157,25 @@ class ScoringRules(DataModel):
     female_typical_from: ShareOfOne
 
     def noise_sensitive(self, weights: Mapping[str, float]) -> bool:
-        """Whether noise alone could move a sign of these weights."""
+        """Whether a sign with these weights is noise-sensitive."""
         return self.share_in_noise(weights) >= self.noise_sensitive_share
 
     def share_in_noise(self, weights: Mapping[str, float]) -> float:
-        """Share of the absolute `weights` that noise-sensitive features hold."""
+        """Share of the absolute `weights` on noise-sensitive features."""
         held = sum(abs(weight) for feature, weight in weights.items() if feature in self.noise_sensitive_features)
         return held / sum(abs(weight) for weight in weights.values())
 
     def error_factor(self, weights: Mapping[str, float]) -> float:
-        """What the standard error by resampling is multiplied with, so that its intervals cover what they claim.
+        """Factor that corrects the coverage of intervals from resampling.
 
-        Voice quality drifts over longer than a phrase, so that phrases of one recording are more alike than those of
-        the next.
+        Voice quality drifts over times longer than a phrase. Phrases of one recording are therefore more alike than
+        phrases of two recordings.
         """
         return 1 + self.slow_drift * self.share_in_noise(weights)
 
 
-class LevelRates(DataModel):
-    """Share of healthy readers at or above each level, when z is not widened for free speech."""
+class ExpectedRates(DataModel):
+    """Expected share of healthy readers at or above each level, for z not widened for free speech."""
 
     low: ShareOfOne
     consider: ShareOfOne
@@ -189,14 +187,14 @@ class LevelRates(DataModel):
         return float(getattr(self, level.value))
 
 
-class Levels(DataModel):
-    """Rates that the cuts were set for, by grade of evidence."""
+class ExpectedRatesByGrade(DataModel):
+    """Rates that the cuts were set for, by evidence grade."""
 
-    expected_rate: dict[Grade, LevelRates]
+    expected_rate: dict[Grade, ExpectedRates]
 
 
-class Alike(DataModel):
-    """Two signs whose indices go together in healthy readers, so that they cannot be told apart."""
+class SimilarSigns(DataModel):
+    """Two signs whose indices correlate in healthy readers, so that they cannot be distinguished."""
 
     a: SignName
     b: SignName
@@ -204,13 +202,13 @@ class Alike(DataModel):
 
 
 class Separability(DataModel):
-    """Signs that this version cannot tell apart."""
+    """Signs that this version cannot distinguish."""
 
-    pair: list[Alike]
+    pair: list[SimilarSigns]
 
 
 class ModelRates(DataModel):
-    """Share of healthy speakers for whom a model says something, several signs being read at once."""
+    """Share of healthy speakers with a finding by a model, over all its signs."""
 
     any_low_or_more: ShareOfOne
     any_flagged: ShareOfOne
@@ -219,27 +217,27 @@ class ModelRates(DataModel):
 
 
 class ModelCalibration(DataModel):
-    """What is known about a model as a whole."""
+    """Measured rates of a model as a whole."""
 
     signs: list[str]
     healthy_native: Annotated[ModelRates, Field(alias="healthy_native_sex_unknown")]
     healthy_second_language: ModelRates
 
 
-class Meta(DataModel):
-    """Which calibration this is."""
+class CalibrationMeta(DataModel):
+    """Version of the calibration."""
 
     version: str
 
 
 class Calibration(DataModel):
-    """All signs. Validated against the catalog, and against `norms` and `citations` in the validation context."""
+    """All signs, checked against the catalog; the validation context holds `features` and `citations`."""
 
-    meta: Meta
+    meta: CalibrationMeta
     grades: Annotated[dict[Grade, str], Field(alias="grade")]
     scoring: ScoringRules
     separability: Separability
-    levels: Levels
+    levels: ExpectedRatesByGrade
     models: Annotated[dict[ModelName, ModelCalibration], Field(alias="model")]
     signs: Annotated[dict[SignName, SignCalibration], Field(alias="sign")]
 
@@ -250,10 +248,10 @@ class Calibration(DataModel):
             raise ValueError(f"there is no sign {missing[0]}")
         for name, sign in self.signs.items():
             carried_by = [model.value for model, signs in MODEL_SIGNS.items() if name in signs]
-            told = (sign.label, sign.standalone, sign.condition, sign.models)
+            given = (sign.label, sign.standalone, sign.condition, sign.models)
             expected = (name.label, name.standalone, SIGN_CONDITIONS.get(name), carried_by)
-            if told != expected:
-                raise ValueError(f"{name}: label, standalone, condition and models must be {expected}, not {told}")
+            if given != expected:
+                raise ValueError(f"{name}: label, standalone, condition and models must be {expected}, not {given}")
             if sign.evidence_grade not in self.levels.expected_rate:
                 raise ValueError(f"{name}: no expected rates for grade {sign.evidence_grade}")
         for model, bundle in MODEL_SIGNS.items():
@@ -262,7 +260,7 @@ class Calibration(DataModel):
         return self
 
     @model_validator(mode="after")
-    def _refers_to_what_exists(self, info: ValidationInfo) -> Self:
+    def _has_known_references(self, info: ValidationInfo) -> Self:
         context: dict[str, Any] = info.context or {}
         for known, referred in (("features", "feature"), ("citations", "cites")):
             if known not in context:
@@ -276,19 +274,14 @@ class Calibration(DataModel):
         return self
 
     def expected_rates(self, name: SignName, norms: Norms) -> dict[Level, float]:
-        """Share of healthy readers expected at or above each level as signs are scored here, before the cap.
+        """Expected share of healthy readers at or above each level, before the cap by `max_level`.
 
-        The cuts were set on readers whose z was not widened. Here z is widened for free speech, so the index of a
-        reader spreads less: by the ratio taken here from the weights, as if features were independent. For free speech
-        the rates of the file hold, as far as the widening is right.
+        The cuts were set on read speech without widening. Scoring widens z for free speech, so the index of read
+        speech spreads less. The ratio follows from the weights, under the assumption of independent features. For free
+        speech the rates of the file hold if the widening is right.
         """
         sign = self.signs[name]
         squares = [(row.weight**2, norms.features[row.feature].sd_inflation_free_speech) for row in sign.evidence]
         spread = math.sqrt(sum(w2 / inflation**2 for w2, inflation in squares) / sum(w2 for w2, _ in squares))
         normal, rates = NormalDist(), self.levels.expected_rate[sign.evidence_grade]
         return {level: 1 - normal.cdf(normal.inv_cdf(1 - rates.at(level)) / spread) for level in LEVEL_ORDER[1:]}
-
-
-def citation_keys(bibliography: Path) -> frozenset[str]:
-    """Keys of the works in a BibTeX file."""
-    return frozenset(re.findall(r"^@\w+\{([^,\s]+),", bibliography.read_text(encoding="utf-8"), re.MULTILINE))

@@ -1,4 +1,7 @@
-"""The whole analysis: a recording and a target in, a result out. Nothing is kept and nothing is random."""
+"""The whole analysis: a recording and a target in, a result out.
+
+The same input gives the same result; nothing is stored.
+"""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,37 +12,37 @@ from typing import TypeVar
 from vbdesk.contract.catalog import ModelName
 from vbdesk.contract.results import AudioQuality, IssueCode, ModelResult, SignResult, SpeakerResult
 from vbdesk.signs.metrics import extended_metrics
-from vbdesk.signs.passage import Listening, Passage, hear, own_turns
-from vbdesk.signs.reference import Reference, load_reference
-from vbdesk.signs.scoring import Conditions, Reading, read_sign
-from vbdesk.signs.stages import ACTIVITY, FEATURES, NARRATIVE, QUALITY, SCORING, SPEAKERS, Stages, untimed
+from vbdesk.signs.narrative_texts import DEFAULT_LANGUAGE
+from vbdesk.signs.passage import MeasurementOptions, Passage, measure_passage, merge_turns
+from vbdesk.signs.reference_data import ReferenceData, load_reference_data
+from vbdesk.signs.scoring import Reading, RecordingConditions, score_sign
+from vbdesk.signs.stage_timing import ACTIVITY, FEATURES, NARRATIVE, QUALITY, SCORING, SPEAKERS, StageTimer, no_timing
 from vbdesk.signs.summary import make_signal, summarise_readings
-from vbdesk.signs.target import Target
-from vbdesk.signs.uncertainty import with_interval
-from vbdesk.signs.wording import DEFAULT_LANGUAGE
+from vbdesk.signs.target import ScoringTarget
+from vbdesk.signs.uncertainty import add_score_interval
 from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.features import FrameAnalysis, analyse_frames
-from vbdesk.voice.quality import Quality, assess
+from vbdesk.voice.quality import Quality, assess_quality
 from vbdesk.voice.recording import Recording, Samples
-from vbdesk.voice.speakers import SpeakerTurns, alone
+from vbdesk.voice.speakers import SpeakerTurns, isolate_speaker
 from vbdesk.voice.speakers import diarize as find_speakers
 
-__all__ = ["Heard", "Target", "analyze", "listen", "read"]
+__all__ = ["RecordingMeasurements", "ScoringTarget", "analyze", "measure_recording", "score_recording"]
 
 DECIMALS = 4
-AT_ONCE_S = 300.0
+PARALLEL_UP_TO_S = 300.0
 
 AnyResult = TypeVar("AnyResult", ModelResult, SignResult, ModelResult | SignResult)
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """A recording as measured, before anything is asked of it.
+class RecordingMeasurements:
+    """The measurements of a recording, enough to score any target.
 
     Attributes:
-        passages: one for each voice that is read by itself, the one who speaks most first.
-        speakers: who speaks each passage; None unless speakers were told apart.
-        norms_file: norms of a site's own that the passages were compared with; None for those that ship.
+        passages: one per speaker, the speaker with most speech first; a single one without diarization.
+        speakers: the speaker of each passage; None without diarization.
+        norms_file: the site norms that the passages were compared with; None for the shipped norms.
     """
 
     quality: Quality
@@ -50,91 +53,97 @@ class Heard:
 
 def analyze(
     recording: Recording,
-    target: Target,
+    target: ScoringTarget,
     *,
     diarize: bool = False,
     language: str = DEFAULT_LANGUAGE,
     norms_file: Path | None = None,
-    stages: Stages = untimed,
+    stages: StageTimer = no_timing,
 ) -> ModelResult | SignResult:
     """Analyse `recording` for a model or a sign.
 
     Args:
-        recording: as decoded.
-        target: what is asked for.
-        diarize: tell speakers apart and read each by itself; the usual fields then speak for the one who speaks most.
-        language: of the summary, as a BCP 47 tag.
-        norms_file: norms of a site's own, in place of those that ship.
-        stages: is told what is being done.
+        recording: the decoded recording.
+        target: the model or sign.
+        diarize: separate the speakers and score each; the top-level fields are those of the speaker with most speech.
+        language: BCP 47 tag of the summary's language.
+        norms_file: site norms, in place of the shipped norms.
+        stages: timer that is called with each stage.
 
     Raises:
         DataFileError: the norms cannot be used.
-        UnknownLanguage: there are no words for `language`.
+        UnknownLanguage: there are no texts for `language`.
     """
-    heard = listen(recording, diarize=diarize, norms_file=norms_file, stages=stages)
-    return read(heard, target, language=language, stages=stages)
+    measurements = measure_recording(recording, diarize=diarize, norms_file=norms_file, stages=stages)
+    return score_recording(measurements, target, language=language, stages=stages)
 
 
-def listen(
-    recording: Recording, *, diarize: bool = False, norms_file: Path | None = None, stages: Stages = untimed
-) -> Heard:
-    """Measure everything that any target may need of `recording`; arguments as `analyze`.
+def measure_recording(
+    recording: Recording, *, diarize: bool = False, norms_file: Path | None = None, stages: StageTimer = no_timing
+) -> RecordingMeasurements:
+    """Measure everything that any target needs; arguments as in `analyze`.
 
-    A short recording is judged and measured at once, on two threads that share nothing; of a long one that would take
-    too much memory.
+    Quality and features of a short recording are measured on two threads that share no state. For a long recording
+    that would take too much memory.
     """
     with ThreadPoolExecutor(1) as pool:
-        at_once = not diarize and recording.duration_s <= AT_ONCE_S
-        measuring = pool.submit(_measure, recording.samples, stages) if at_once else None
+        parallel = not diarize and recording.duration_s <= PARALLEL_UP_TO_S
+        measuring = pool.submit(_measure, recording.samples, stages) if parallel else None
         with stages(ACTIVITY):
             activity = detect_speech(recording)
         with stages(QUALITY):
-            quality = assess(recording, activity, told_apart=diarize)
-    listening = listening_for(quality, load_reference(norms_file=norms_file))
+            quality = assess_quality(recording, activity, diarized=diarize)
+    options = measurement_options(quality, load_reference_data(norms_file=norms_file))
     speakers = None
     if diarize:
         with stages(SPEAKERS):
             speakers = find_speakers(recording, activity)
     if speakers is None or len(speakers) < 2:
         frames = measuring.result() if measuring else _measure(recording.samples, stages)
-        passages = [hear(frames, activity.segments, activity.speech_s, None, listening)]
-        return Heard(quality, passages, speakers, norms_file)
+        passages = [measure_passage(frames, activity.segments, activity.speech_s, None, options)]
+        return RecordingMeasurements(quality, passages, speakers, norms_file)
     passages = []
     for speaker in speakers:
         others = [segment for other in speakers if other is not speaker for segment in other.segments]
-        turns = own_turns(speaker.segments, others)
-        frames = _measure(alone(recording.samples, turns), stages)
-        passages.append(hear(frames, speaker.segments, speaker.speech_seconds, turns, listening))
-    return Heard(quality, passages, speakers, norms_file)
+        turns = merge_turns(speaker.segments, others)
+        frames = _measure(isolate_speaker(recording.samples, turns), stages)
+        passages.append(measure_passage(frames, speaker.segments, speaker.speech_seconds, turns, options))
+    return RecordingMeasurements(quality, passages, speakers, norms_file)
 
 
-def _measure(samples: Samples, stages: Stages) -> FrameAnalysis | None:
+def _measure(samples: Samples, stages: StageTimer) -> FrameAnalysis | None:
     with stages(FEATURES):
         return analyse_frames(samples)
 
 
-def read(
-    heard: Heard, target: Target, *, language: str = DEFAULT_LANGUAGE, stages: Stages = untimed
+def score_recording(
+    measurements: RecordingMeasurements,
+    target: ScoringTarget,
+    *,
+    language: str = DEFAULT_LANGUAGE,
+    stages: StageTimer = no_timing,
 ) -> ModelResult | SignResult:
-    """Read what was heard for `target`; the summary is in `language`, a BCP 47 tag."""
-    reference = load_reference(language, heard.norms_file)
-    return read_voices(heard, lambda passage: _result(passage, heard.quality, target, reference, stages))
+    """Score `measurements` for `target`; the summary is in `language`, a BCP 47 tag."""
+    reference = load_reference_data(language, measurements.norms_file)
+    return combine_speakers(
+        measurements, lambda passage: _result(passage, measurements.quality, target, reference, stages)
+    )
 
 
-def read_voices(heard: Heard, read_voice: Callable[[Passage], AnyResult]) -> AnyResult:
-    """The result of the one who speaks most, with those of all speakers beside it where they were told apart."""
-    if heard.speakers is None:
-        return read_voice(heard.passages[0])
-    results = [read_voice(passage) for passage in heard.passages]
-    speakers = [_speaker(turns, own) for turns, own in zip(heard.speakers, results, strict=True)]
+def combine_speakers(measurements: RecordingMeasurements, score_passage: Callable[[Passage], AnyResult]) -> AnyResult:
+    """Score every passage; the result of the first also holds those of all speakers after diarization."""
+    if measurements.speakers is None:
+        return score_passage(measurements.passages[0])
+    results = [score_passage(passage) for passage in measurements.passages]
+    speakers = [_speaker(turns, own) for turns, own in zip(measurements.speakers, results, strict=True)]
     return results[0].model_copy(update={"speakers": speakers})
 
 
-def listening_for(quality: Quality, reference: Reference) -> Listening:
-    """What this recording allows to measure."""
+def measurement_options(quality: Quality, reference: ReferenceData) -> MeasurementOptions:
+    """Options for measuring a recording of this `quality`."""
     narrow = IssueCode.NARROW_BANDWIDTH in quality.issues
     left_out = reference.calibration.scoring.not_measured_in_narrow_band if narrow else frozenset()
-    return Listening(
+    return MeasurementOptions(
         norms=reference.norms,
         reliable_voice_quality=IssueCode.NOISE_LIMITS_VOICE_QUALITY not in quality.issues,
         left_out=dict.fromkeys(left_out, "narrow_bandwidth"),
@@ -142,12 +151,12 @@ def listening_for(quality: Quality, reference: Reference) -> Listening:
 
 
 def _result(
-    passage: Passage, quality: Quality, target: Target, reference: Reference, stages: Stages
+    passage: Passage, quality: Quality, target: ScoringTarget, reference: ReferenceData, stages: StageTimer
 ) -> ModelResult | SignResult:
     with stages(SCORING):
         readings = _readings(passage, quality, target, reference)
         signals = [make_signal(reading, reference) for reading in readings]
-    audio_quality = wire_quality(quality)
+    audio_quality = to_audio_quality(quality)
     if target.kind == "sign":
         return SignResult(signal=signals[0], audio_quality=audio_quality)
     with stages(NARRATIVE):
@@ -162,8 +171,8 @@ def _result(
     )
 
 
-def wire_quality(quality: Quality) -> AudioQuality:
-    """The quality as it goes over the wire."""
+def to_audio_quality(quality: Quality) -> AudioQuality:
+    """Convert the quality to its wire model."""
     return AudioQuality(
         issues=quality.issues,
         voice_percentage=round(quality.voice_percentage, DECIMALS),
@@ -171,9 +180,9 @@ def wire_quality(quality: Quality) -> AudioQuality:
     )
 
 
-def conditions_of(passage: Passage, quality: Quality) -> Conditions:
-    """What limits every reading of this voice."""
-    return Conditions(
+def recording_conditions(passage: Passage, quality: Quality) -> RecordingConditions:
+    """Collect what limits the readings of this passage."""
+    return RecordingConditions(
         speech_seconds=passage.speech_s,
         voice_percentage=quality.voice_percentage,
         audio_clarity=quality.audio_clarity,
@@ -181,14 +190,16 @@ def conditions_of(passage: Passage, quality: Quality) -> Conditions:
     )
 
 
-def _readings(passage: Passage, quality: Quality, target: Target, reference: Reference) -> list[Reading]:
+def _readings(passage: Passage, quality: Quality, target: ScoringTarget, reference: ReferenceData) -> list[Reading]:
     calibration = reference.calibration
-    conditions = conditions_of(passage, quality)
+    conditions = recording_conditions(passage, quality)
     readings = []
     for name in target.signs:
         sign = calibration.signs[name]
-        reading = read_sign(name, sign, calibration.scoring, passage.z, conditions)
-        readings.append(with_interval(reading, sign, calibration.scoring, passage.replicates, passage.female_share))
+        reading = score_sign(name, sign, calibration.scoring, passage.z, conditions)
+        readings.append(
+            add_score_interval(reading, sign, calibration.scoring, passage.replicates, passage.female_share)
+        )
     return readings
 
 

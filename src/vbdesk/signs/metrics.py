@@ -1,4 +1,4 @@
-"""Extended metrics: descriptive scales of how a voice sounds, read window by window, with their uncertainty."""
+"""Extended metrics: descriptive scales of how a voice sounds, from windows of a passage, with their uncertainty."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -7,16 +7,16 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from vbdesk.contract.catalog import ModelName
 from vbdesk.contract.results import ExtendedMetric
+from vbdesk.data_files import DataModel
 from vbdesk.signs.calibration import ScoringRules
-from vbdesk.signs.data_file import DataModel
-from vbdesk.signs.norms import Standardised, logistic
+from vbdesk.signs.norms import ZScores, logistic
 from vbdesk.signs.uncertainty import standard_error
 
-if TYPE_CHECKING:  # who only reads metrics, as the service does, must not load the extractor
+if TYPE_CHECKING:  # the service reads metrics and must not load the extractor
     from vbdesk.signs.passage import Passage
 
 DECIMALS = 4
-SMALLEST_STD = 10**-DECIMALS  # no reading is without spread; less than this only looks like none
+SMALLEST_STD = 10**-DECIMALS  # every metric has some spread; a smaller one would round to 0
 
 
 class MetricFeature(DataModel):
@@ -52,18 +52,18 @@ class Metric(DataModel):
         """Feature to signed weight."""
         return {feature.id: feature.weight for feature in self.features}
 
-    def score(self, z: Standardised, slope: float) -> float:
+    def score(self, z: ZScores, slope: float) -> float:
         """The score, 0 to 1; 0.5 is the reference average."""
         raw = sum(feature.weight * z.get(feature.id, 0.0) for feature in self.features)
         return logistic(slope * (raw - self.reference_mean) / self.reference_sd)
 
-    def weight_available(self, z: Standardised) -> float:
+    def weight_available(self, z: ZScores) -> float:
         """Share of the absolute weight that measured features hold."""
         return sum(abs(feature.weight) for feature in self.features if feature.id in z)
 
 
 class MetricRules(DataModel):
-    """How windows become a mean."""
+    """How the scores of windows are averaged."""
 
     slope: Annotated[float, Field(gt=0)]
     min_windows: Annotated[int, Field(gt=1)]
@@ -73,14 +73,14 @@ class MetricRules(DataModel):
 
 
 class MetricSet(DataModel):
-    """All metrics, and which model carries which. Validated against `features` and `citations` in the context."""
+    """All metrics, and the metrics of each model; the validation context holds `features` and `citations`."""
 
     rules: Annotated[MetricRules, Field(alias="meta")]
     carry: dict[ModelName, list[str]]
     metrics: Annotated[dict[str, Metric], Field(alias="metric")]
 
     @model_validator(mode="after")
-    def _hangs_together(self, info: ValidationInfo) -> Self:
+    def _is_consistent(self, info: ValidationInfo) -> Self:
         context: dict[str, Any] = info.context or {}
         if set(self.carry) != set(ModelName):
             raise ValueError("carry must name every model of the catalog")
@@ -93,18 +93,18 @@ class MetricSet(DataModel):
                 raise ValueError(f"{name}: models and carry disagree")
             used = [feature.id for feature in metric.features]
             for known, keys in (("features", used), ("citations", metric.cites)):
-                strangers = [key for key in keys if known in context and key not in context[known]]
-                if strangers:
-                    raise ValueError(f"{name}: {strangers[0]} is not among the {known}")
+                unknown_keys = [key for key in keys if known in context and key not in context[known]]
+                if unknown_keys:
+                    raise ValueError(f"{name}: {unknown_keys[0]} is not among the {known}")
         return self
 
 
 def extended_metrics(
     metric_set: MetricSet, scoring: ScoringRules, model: ModelName, passage: "Passage"
 ) -> list[ExtendedMetric]:
-    """The metrics that `model` carries, without those that lack measured features.
+    """Measure the metrics of `model`, without those that lack measured features.
 
-    A metric cannot be inconclusive, so with less speech than a level needs, or none to resample, there are none.
+    A metric cannot be inconclusive. With less speech than a level needs, or too little to resample, there are none.
     """
     if len(passage.replicates) < 2 or passage.speech_s < scoring.min_speech_seconds:
         return []
@@ -137,6 +137,6 @@ def _mean(metric: Metric, rules: MetricRules, passage: "Passage") -> float:
     return float(np.average(scores, weights=[window.speech_s for window in usable]))
 
 
-def _in_window(window: Standardised, rules: MetricRules, whole: Standardised) -> Standardised:
+def _in_window(window: ZScores, rules: MetricRules, whole: ZScores) -> ZScores:
     own = {feature: z for feature, z in window.items() if feature not in rules.whole_recording_features}
     return {**whole, **own}

@@ -1,7 +1,7 @@
-"""The summary that care staff read: sentences chosen by rules from written templates, never composed freely.
+"""The summary for care staff: rules choose its sentences from written templates.
 
-The order is quality, finding, features, weight of evidence, an everyday cause, special sentences, action. The text
-speaks of the recording and the voice, never of the person; it names levels in words and no number.
+The order is quality, finding, features, evidence, an everyday cause, special sentences, action. The text describes the
+recording and the voice, never the person. It names levels in words and gives no number.
 """
 
 import re
@@ -11,16 +11,16 @@ from vbdesk.contract.catalog import SignName
 from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction, overall_level
 from vbdesk.contract.results import IssueCode, ValueInterpretation
 from vbdesk.signs.calibration import SignCalibration
-from vbdesk.signs.norms import Standardised, interpret
-from vbdesk.signs.reference import Reference
+from vbdesk.signs.narrative_texts import Narrative, NarrativeTexts
+from vbdesk.signs.norms import ZScores, interpret
+from vbdesk.signs.reference_data import ReferenceData
 from vbdesk.signs.scoring import Reading
-from vbdesk.signs.wording import Wording, Words
 
 NOISE_ISSUES = frozenset({IssueCode.HIGH_BACKGROUND_NOISE, IssueCode.NOISE_LIMITS_VOICE_QUALITY})
 
 
 def named_readings(readings: Sequence[Reading], most: int) -> list[Reading]:
-    """The readings that the text names: those at the overall level, if it is `low` or more, strongest first."""
+    """The readings that the text names: those at an overall level of `low` or more, highest score first."""
     overall = overall_level(reading.level for reading in readings)
     if overall in (Level.NONE, Level.INCONCLUSIVE):
         return []
@@ -28,8 +28,8 @@ def named_readings(readings: Sequence[Reading], most: int) -> list[Reading]:
     return sorted(at_level, key=lambda reading: -reading.score)[:most]
 
 
-def moving_features(named: Sequence[Reading]) -> list[str]:
-    """Features of the named signs, those that moved one of them most first."""
+def contributing_features(named: Sequence[Reading]) -> list[str]:
+    """Features of the named signs, largest contribution first."""
     moved: dict[str, float] = {}
     for reading in named:
         for feature, contribution in reading.contributions.items():
@@ -37,43 +37,43 @@ def moving_features(named: Sequence[Reading]) -> list[str]:
     return sorted(moved, key=lambda feature: -moved[feature])
 
 
-def render(
+def render_summary(
     readings: Sequence[Reading],
-    z: Standardised,
+    z: ZScores,
     issues: Collection[str],
     action: RecommendedAction,
-    reference: Reference,
+    reference: ReferenceData,
 ) -> str:
-    """Write the summary of one voice.
+    """Write the summary of one passage.
 
     Args:
-        readings: every sign of the bundle.
-        z: features of the voice in the reference.
-        issues: codes of what is wrong with the sound.
-        action: what follows from the levels.
-        reference: signs, and the words of a language.
+        readings: every sign of the model.
+        z: z values of the passage.
+        issues: quality issue codes.
+        action: the recommended action.
+        reference: signs, and the texts of one language.
     """
-    wording, words = reference.wording, reference.wording.words
+    narrative, texts = reference.narrative, reference.narrative.texts
     overall = overall_level(reading.level for reading in readings)
-    named = named_readings(readings, wording.rules.length.max_signals)
+    named = named_readings(readings, narrative.rules.length.max_signals)
     signs = [reference.calibration.signs[reading.sign] for reading in named]
-    signals = words.list.join([words.signs[reading.sign] for reading in named])
-    sentences = [*_quality(issues, words), words.finding[overall].format(signals=signals)]
+    signals = texts.list.join([texts.signs[reading.sign] for reading in named])
+    sentences = [*_quality(issues, texts), texts.finding[overall].format(signals=signals)]
     if named:
-        sentences += [_heard(named, z, wording), _evidence(signs, words)]
+        sentences += [_heard(named, z, narrative), _evidence(signs, texts)]
     if overall.flagged:
-        sentences.append(_cause(signs[0], issues, wording))
-    sentences += _special(readings, wording)
-    sentences.append(words.action[action])
+        sentences.append(_cause(signs[0], issues, narrative))
+    sentences += _special(readings, narrative)
+    sentences.append(texts.action[action])
     return " ".join(sentences)
 
 
-def with_history(text: str, sentence: str, words: Words) -> str:
-    """Put a sentence about the subject's earlier recordings behind what was heard, or behind the finding."""
+def add_history_sentence(text: str, sentence: str, texts: NarrativeTexts) -> str:
+    """Insert a sentence about earlier recordings after the features, or else after the finding."""
     anchors = [
-        re.escape(words.features.heard).replace(r"\{clauses\}", "[^.]*"),
-        re.escape(words.features.none_stood_out),
-        re.escape(words.finding[Level.NONE]),
+        re.escape(texts.features.heard).replace(r"\{clauses\}", "[^.]*"),
+        re.escape(texts.features.none_stood_out),
+        re.escape(texts.finding[Level.NONE]),
     ]
     found = next((match for anchor in anchors if (match := re.search(anchor, text))), None)
     if found is None:
@@ -81,23 +81,23 @@ def with_history(text: str, sentence: str, words: Words) -> str:
     return f"{text[: found.end()]} {sentence}{text[found.end() :]}"
 
 
-def _quality(issues: Collection[str], words: Words) -> list[str]:
-    return [sentence for code, sentence in words.quality.items() if code.value in issues][:1]
+def _quality(issues: Collection[str], texts: NarrativeTexts) -> list[str]:
+    return [sentence for code, sentence in texts.quality.items() if code.value in issues][:1]
 
 
-def _heard(named: Sequence[Reading], z: Standardised, wording: Wording) -> str:
-    """What moved the named signs up, if it stands out by itself."""
-    rules, words = wording.rules, wording.words
+def _heard(named: Sequence[Reading], z: ZScores, narrative: Narrative) -> str:
+    """Name the features that raise the named signs and lie outside the normal range."""
+    rules, texts = narrative.rules, narrative.texts
     clauses: list[str] = []
-    for feature in moving_features([_upward(reading) for reading in named]):
+    for feature in contributing_features([_upward(reading) for reading in named]):
         if feature in rules.vocal_features.never or interpret(z[feature]) is ValueInterpretation.WITHIN_RANGE:
             continue
-        clause = words.clauses[feature].higher if z[feature] > 0 else words.clauses[feature].lower
+        clause = texts.clauses[feature].higher if z[feature] > 0 else texts.clauses[feature].lower
         if clause not in clauses:
             clauses.append(clause)
     if not clauses:
-        return words.features.none_stood_out
-    return words.features.heard.format(clauses=words.list.join(clauses[: rules.length.max_features]))
+        return texts.features.none_stood_out
+    return texts.features.heard.format(clauses=texts.list.join(clauses[: rules.length.max_features]))
 
 
 def _upward(reading: Reading) -> Reading:
@@ -105,17 +105,17 @@ def _upward(reading: Reading) -> Reading:
     return Reading(reading.sign, reading.index, reading.score, reading.level, risen)
 
 
-def _evidence(signs: Sequence[SignCalibration], words: Words) -> str:
+def _evidence(signs: Sequence[SignCalibration], texts: NarrativeTexts) -> str:
     grades = {"placeholder" if sign.placeholder else sign.evidence_grade for sign in signs}
     weakest_first: Iterable[tuple[str, str]] = [
-        *(words.evidence_of_several if len(grades) > 1 else []),
-        *words.evidence,
+        *(texts.evidence_of_several if len(grades) > 1 else []),
+        *texts.evidence,
     ]
     return next(sentence for grade, sentence in weakest_first if grade in grades)
 
 
-def _cause(sign: SignCalibration, issues: Collection[str], wording: Wording) -> str:
-    causes, phrases = wording.rules.causes, wording.words.causes
+def _cause(sign: SignCalibration, issues: Collection[str], narrative: Narrative) -> str:
+    causes, phrases = narrative.rules.causes, narrative.texts.causes
     fitting = [causes.always[confounder] for confounder in sign.confounders if confounder in causes.always]
     if NOISE_ISSUES.intersection(issues):
         noisy = [causes.in_noise[confounder] for confounder in sign.confounders if confounder in causes.in_noise]
@@ -123,10 +123,10 @@ def _cause(sign: SignCalibration, issues: Collection[str], wording: Wording) -> 
     return phrases.sentence.format(cause=phrases.phrase[fitting[0]])
 
 
-def _special(readings: Sequence[Reading], wording: Wording) -> list[str]:
+def _special(readings: Sequence[Reading], narrative: Narrative) -> list[str]:
     levels: dict[SignName, Level] = {reading.sign: reading.level for reading in readings}
     return [
-        wording.words.special[special.words]
-        for special in wording.rules.special
+        narrative.texts.special[special.words]
+        for special in narrative.rules.special
         if any(sign in levels and (special.always or levels[sign] in LEVEL_ORDER[1:]) for sign in special.signs)
     ]

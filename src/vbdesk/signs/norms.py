@@ -1,7 +1,7 @@
-"""Where a measured feature lies in the reference: z values and their names.
+"""Norms: z values of measured features, and their interpretation.
 
-The reference differs between female-typical and male-typical voices. Which of the two a voice resembles is estimated
-from pitch and resonance, weighs the two references, and goes no further: it is never shown, logged or stored.
+The norms differ between female-typical and male-typical voices. The voice class is estimated from pitch and resonance
+and weights the two norms. It is internal: never shown, logged or stored.
 """
 
 import math
@@ -12,14 +12,14 @@ from pydantic import Field
 
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.results import ValueInterpretation
-from vbdesk.signs.data_file import DataModel
+from vbdesk.data_files import DataModel
 from vbdesk.voice.measurement import FeatureSet
 
 Z_LIMIT = 3.0
-SMALLEST_LOGGED = 1e-9  # keeps the logarithm of a measured zero finite; its z is clipped anyway
+SMALLEST_LOGGED = 1e-9  # keeps the logarithm of a measured 0 finite; its z is clipped anyway
 
-Standardised = Mapping[str, float]
-"""Feature to z in -3..3; features that could not be measured are left out."""
+ZScores = Mapping[str, float]
+"""Feature to z in -3..3; features that could not be measured are missing."""
 
 _INTERPRETATION_FROM = (
     (1.96, ValueInterpretation.HIGH),
@@ -28,21 +28,21 @@ _INTERPRETATION_FROM = (
 
 
 class Spread(DataModel):
-    """Mean and SD of a feature, after its transform, in one class of voices."""
+    """Mean and SD of a transformed feature in one voice class."""
 
     t_mean: float
     t_sd: Annotated[float, Field(gt=0)]
 
 
 class FeatureNorm(DataModel):
-    """Definition and reference of one feature.
+    """Definition and norms of one feature.
 
     Attributes:
-        method: what is measured, over which frames, and how frames become one number.
-        method_cites: keys of the works that define it; empty where the definition is vbdesk's own.
-        norm_cites: keys of the works that the reference values are from.
-        sd_inflation_free_speech: how much wider free speech spreads than reading aloud.
-        higher_means: what a high value says, in plain words; `lower_means` likewise.
+        method: what is measured, over which frames, and how frames are combined.
+        method_cites: keys of the publications that define it; empty for our own definitions.
+        norm_cites: keys of the publications with the norm values.
+        sd_inflation_free_speech: SD of free speech over SD of reading aloud.
+        higher_means: meaning of a high value, in plain words; `lower_means` likewise.
     """
 
     label: str
@@ -62,14 +62,14 @@ class FeatureNorm(DataModel):
     mixed: Spread
 
     def transform(self, value: float) -> float:
-        """The value on the scale on which the reference is normal."""
+        """Transform `value` to the scale on which the norms are normally distributed."""
         if self.scale == "linear":
             return value
         held = max(value, self.floor or SMALLEST_LOGGED)
         return math.log(min(held, self.ceiling) if self.ceiling else held)
 
     def z(self, value: float, female_share: float | None) -> float:
-        """Standardise `value` for speech of an unknown task; `female_share` None takes the mixed reference."""
+        """Standardise `value` for speech of an unknown task; `female_share` None takes the mixed norms."""
         transformed = self.transform(value)
         if female_share is None:
             return self._z_within(self.mixed, transformed)
@@ -85,11 +85,10 @@ class VoiceClass(DataModel):
     """Logistic model of the voice class on mean pitch and third formant.
 
     Attributes:
-        between_takes_sd: how far the logit of one speaker moves from take to take (SD). A voice between the classes
-            would change its reference with every take if the logit were believed to the letter, so the share is its
-            mean over that spread.
-        resonance_sd: the part of it that comes from the third formant. A pitch that moves the class also moves its own
-            place in the reference, the other way; a resonance does not.
+        between_takes_sd: SD of the logit between takes of one speaker. The share is averaged over this spread;
+            otherwise a voice between the classes would change its norms with every take.
+        resonance_sd: the part of that SD from the third formant. A pitch that moves the class also moves its own z the
+            other way; a resonance does not.
     """
 
     b0: float
@@ -100,7 +99,7 @@ class VoiceClass(DataModel):
 
     def logit(self, pitch: float, resonance: float) -> float:
         """Log odds of the female-typical class at a mean pitch and a third formant in Hz."""
-        # the anchors belong to the fitted model
+        # 150 Hz and 2600 Hz belong to the fitted model
         return self.b0 + self.b1 * 12 * math.log2(pitch / 150) + self.b2 * 10 * math.log(resonance / 2600)
 
     def share(self, logit: float) -> float:
@@ -109,32 +108,32 @@ class VoiceClass(DataModel):
 
 
 class NormsMeta(DataModel):
-    """Which norms these are."""
+    """Version of the norms."""
 
     version: Annotated[str, Field(pattern=r"^[\w.+-]+$", max_length=60)]
 
 
-class SignReference(DataModel):
-    """What a sign's weighted sum is in the people whom the norms were measured on."""
+class IndexReference(DataModel):
+    """Mean and SD of a sign's weighted sum in the norm group."""
 
     mean: float
     sd: Annotated[float, Field(gt=0)]
 
 
 class Norms(DataModel):
-    """The reference of every feature.
+    """The norms of every feature.
 
     Attributes:
-        sign_reference: of signs, where it was measured with these norms; the calibration's own holds for the others.
+        sign_reference: by sign, if measured with these norms; the calibration's reference holds for the others.
     """
 
     meta: NormsMeta
     features: Annotated[dict[str, FeatureNorm], Field(alias="feature", min_length=1)]
     voice_class: VoiceClass
-    sign_reference: dict[SignName, SignReference] = Field(default_factory=dict)
+    sign_reference: dict[SignName, IndexReference] = Field(default_factory=dict)
 
     def class_logit(self, measured: FeatureSet) -> float | None:
-        """Log odds of the class as measured here; None when pitch or resonance was not measured. Internal only."""
+        """Log odds of the measured voice class; None without pitch or resonance. Internal only."""
         pitch = _value(measured, "pitch_mean")
         resonance = _value(measured, "formant_3_mean")
         if pitch is None or resonance is None or min(pitch, resonance) <= 0:
@@ -142,17 +141,17 @@ class Norms(DataModel):
         return self.voice_class.logit(pitch, resonance)
 
     def female_share(self, measured: FeatureSet) -> float | None:
-        """How female-typical the voice is, 0 to 1; None when that cannot be told. Internal only."""
+        """How female-typical the voice is, 0 to 1; None if unknown. Internal only."""
         logit = self.class_logit(measured)
         return None if logit is None else self.voice_class.share(logit)
 
-    def share_in_another_take(self, measured: FeatureSet, deviation: float) -> float | None:
-        """The class that a take of the same pitch might have given, its resonance `deviation` SD off. Internal only."""
+    def resampled_female_share(self, measured: FeatureSet, deviation: float) -> float | None:
+        """Female share of a simulated take with a resonance `deviation` SD away. Internal only."""
         logit = self.class_logit(measured)
         return None if logit is None else self.voice_class.share(logit + self.voice_class.resonance_sd * deviation)
 
-    def standardise(self, measured: FeatureSet, female_share: float | None) -> Standardised:
-        """The z of every measured feature; those that differ between the classes need to know the class."""
+    def standardise(self, measured: FeatureSet, female_share: float | None) -> ZScores:
+        """Compute z of every measured feature; features that differ between the classes need `female_share`."""
         z: dict[str, float] = {}
         for name, norm in self.features.items():
             value = _value(measured, name)
@@ -162,14 +161,14 @@ class Norms(DataModel):
 
 
 def logistic(logit: float) -> float:
-    """The share that belongs to log odds, without overflow."""
+    """The logistic function of `logit`, without overflow."""
     if logit < 0:
         return math.exp(logit) / (1 + math.exp(logit))
     return 1 / (1 + math.exp(-logit))
 
 
 def interpret(z: float) -> ValueInterpretation:
-    """The name of a z: a position in the reference, neither good nor bad."""
+    """Name the position of `z` in the norms; the name does not judge."""
     for edge, above in _INTERPRETATION_FROM:
         if z >= edge:
             return above

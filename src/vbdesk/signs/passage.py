@@ -1,4 +1,4 @@
-"""One voice in one recording: its features, their place in the reference, and how sure that is."""
+"""A passage: the speech of one speaker in a recording, with its features, z values and resamples."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,17 +7,17 @@ from statistics import NormalDist
 
 import numpy as np
 
-from vbdesk.signs.norms import Norms, Standardised
-from vbdesk.voice.features import FrameAnalysis, summarise
+from vbdesk.signs.norms import Norms, ZScores
+from vbdesk.voice.features import FrameAnalysis, summarise_features
 from vbdesk.voice.measurement import FeatureSet, Measurement
 
 Spans = Sequence[tuple[float, float]]
 
 RESAMPLES = 40
-SEED = 20_250_101  # of every recording: the same samples give the same draws, and with them the same bits
-LONGEST_UNIT_S = 4.0  # a longer phrase is cut, or a fluent reader would be one unit
+SEED = 20_250_101  # fixed, so that the same samples give the same result
+LONGEST_UNIT_S = 4.0  # longer phrases are cut; otherwise a fluent reader would be one unit
 
-# Of a standard normal, evenly spread, so that few draws have its mean and nearly its SD.
+# Quantiles of the standard normal: a few draws then have its mean and nearly its SD.
 _DEVIATIONS = [NormalDist().inv_cdf((index + 0.5) / RESAMPLES) for index in range(RESAMPLES)]
 
 WINDOW_S = 10.0
@@ -25,12 +25,12 @@ HOP_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
-    """What a recording allows to measure in it.
+class MeasurementOptions:
+    """How to measure the features of a recording.
 
     Attributes:
-        reliable_voice_quality: False when noise hides how clear the voice is.
-        left_out: features that this recording cannot give, whatever is measured, and why.
+        reliable_voice_quality: False if noise hides the voice quality.
+        left_out: features not to measure in this recording, with the missing code.
     """
 
     norms: Norms
@@ -38,8 +38,8 @@ class Listening:
     left_out: Mapping[str, str] | None = None
 
     def measure(self, frames: FrameAnalysis | None, spans: Spans | None) -> FeatureSet:
-        """Features of the parts `spans`."""
-        measured = summarise(frames, spans, reliable_voice_quality=self.reliable_voice_quality)
+        """Measure the features of the parts `spans`."""
+        measured = summarise_features(frames, spans, reliable_voice_quality=self.reliable_voice_quality)
         if not self.left_out:
             return measured
         return {
@@ -50,56 +50,55 @@ class Listening:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of the passage."""
+    """A time window of the passage."""
 
     speech_s: float
-    z: Standardised
+    z: ZScores
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """All speech of one voice in a recording.
+    """All speech of one speaker in a recording.
 
     Attributes:
         features: of the whole passage, in their units; `z` standardised.
         female_share: voice class, internal.
-        replicates: `z` of the passage put together again and again from its phrases, drawn with replacement, each
-            with the voice class that another take might have given.
-        windows: stretches of 10 s, 5 s apart.
+        replicates: `z` of bootstrap resamples of the phrases, each with the voice class of a simulated take.
+        windows: windows of 10 s, 5 s apart.
     """
 
     speech_s: float
     features: FeatureSet
-    z: Standardised
+    z: ZScores
     female_share: float | None
-    replicates: Sequence[Standardised]
+    replicates: Sequence[ZScores]
     windows: Sequence[Window]
 
 
-def hear(
-    frames: FrameAnalysis | None, segments: Spans, speech_s: float, turns: Spans | None, listening: Listening
+def measure_passage(
+    frames: FrameAnalysis | None, segments: Spans, speech_s: float, turns: Spans | None, options: MeasurementOptions
 ) -> Passage:
-    """Measure one voice.
+    """Measure the speech of one speaker.
 
     Args:
-        frames: of the whole recording; None when there was too little voice to analyse.
-        segments: speech of this voice as (start, end) in seconds, without which nothing is measured; `speech_s` is how
-            much there is.
-        turns: parts of the recording that belong to this voice, pauses included; None when all of it does.
-        listening: what may be measured.
+        frames: of the whole recording; None with too little voice to analyse.
+        segments: speech of this speaker as (start, end) in seconds; without any, nothing is measured.
+        speech_s: total length of `segments`.
+        turns: parts of the recording that belong to this speaker, pauses included; None for the whole recording.
+        options: how to measure.
     """
-    if not segments:  # hum and music have a pitch, too, but nobody's
+    if not segments:  # hum and music also have a pitch
         frames = None
-    features = listening.measure(frames, turns)
-    female_share = listening.norms.female_share(features)
-    z = listening.norms.standardise(features, female_share)
+    features = options.measure(frames, turns)
+    female_share = options.norms.female_share(features)
+    z = options.norms.standardise(features, female_share)
 
-    def in_window(spans: Spans) -> Standardised:
-        return listening.norms.standardise(listening.measure(frames, spans), female_share)
+    def in_window(spans: Spans) -> ZScores:
+        return options.norms.standardise(options.measure(frames, spans), female_share)
 
-    def in_replicate(spans: Spans, deviation: float) -> Standardised:
-        drawn = listening.measure(frames, spans)
-        return {**z, **listening.norms.standardise(drawn, listening.norms.share_in_another_take(drawn, deviation))}
+    def in_replicate(spans: Spans, deviation: float) -> ZScores:
+        drawn = options.measure(frames, spans)
+        return {**z, **options.norms.standardise(drawn, options.norms.resampled_female_share(drawn, deviation))}
 
     units = resampling_units(frames.phrase_spans, turns) if frames is not None else []
     return Passage(
@@ -115,7 +114,7 @@ def hear(
 
 
 def resampling_units(phrases: Spans, turns: Spans | None) -> list[tuple[float, float]]:
-    """Phrases within `turns`, long ones cut into equal parts: the units that are drawn."""
+    """The units of the bootstrap: phrases within `turns`, long ones cut into equal parts."""
     own = phrases if turns is None else clip(phrases, turns)
     units: list[tuple[float, float]] = []
     for start, end in own:
@@ -125,7 +124,7 @@ def resampling_units(phrases: Spans, turns: Spans | None) -> list[tuple[float, f
 
 
 def clip(spans: Spans, limits: Spans) -> list[tuple[float, float]]:
-    """The parts of `spans` that lie within `limits`."""
+    """The parts of `spans` within `limits`."""
     return [
         (max(start, first), min(end, last))
         for start, end in spans
@@ -134,8 +133,8 @@ def clip(spans: Spans, limits: Spans) -> list[tuple[float, float]]:
     ]
 
 
-def own_turns(segments: Spans, others: Collection[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Join the segments of one speaker across pauses in which nobody else begins to speak."""
+def merge_turns(segments: Spans, others: Collection[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Join the segments of one speaker across pauses in which no other speaker starts."""
     starts = np.sort([start for start, _ in others])
     turns: list[tuple[float, float]] = []
     for start, end in sorted(segments):
@@ -147,7 +146,7 @@ def own_turns(segments: Spans, others: Collection[tuple[float, float]]) -> list[
 
 
 def _draws(units: Spans) -> list[tuple[list[tuple[float, float]], float]]:
-    """Units drawn with replacement, in order of time, and with each draw how far its voice class deviates, in SD."""
+    """Bootstrap draws: units in order of time, and the deviation of the voice class in SD."""
     if len(units) < 2:
         return []
     random = np.random.default_rng(SEED)
@@ -160,7 +159,7 @@ def _draws(units: Spans) -> list[tuple[list[tuple[float, float]], float]]:
 
 
 def _windows(segments: Spans, turns: Spans | None) -> list[tuple[list[tuple[float, float]], float]]:
-    """Parts of this voice in each window that lies whole in the recording, and the seconds of speech in it."""
+    """The turns within each whole window, and the seconds of speech in it."""
     if not segments:
         return []
     last_end = max(end for _, end in segments)

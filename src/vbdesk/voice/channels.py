@@ -1,8 +1,11 @@
-"""One voice out of several channels: which of them carry it, and how they are put together.
+"""Mix several channels to mono.
 
-The rule, in order: a channel that holds nothing, or only a steady hum or hiss while another one speaks, is left out;
-one that runs against the first of the loud ones is turned over, or the two would cancel; the rest is averaged and
-brought to the level of the loudest. A stereo copy of a mono recording is that recording, sample for sample.
+The rules, in order:
+1. A silent channel is left out, and so is one with only steady hum or hiss while another channel has speech.
+2. A channel in opposite phase to the first loud channel is inverted; otherwise the two would cancel.
+3. The other channels are averaged, and scaled to the level of the loudest.
+
+A stereo copy of a mono recording gives that recording, sample for sample.
 """
 
 from dataclasses import dataclass
@@ -10,25 +13,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-SILENT_CHANNEL = 1e-6  # power against the loudest channel: -60 dB
-LOUD_CHANNEL = 0.5  # power against the loudest channel: as good as the loudest
-STEADY_SHARE = 1 / 3  # of how far the level of the liveliest channel moves, in dB; noise moves less, speech more
+SILENT_CHANNEL = 1e-6  # power relative to the loudest channel: -60 dB
+LOUD_CHANNEL = 0.5  # power relative to the loudest channel, from which a channel counts as loud
+STEADY_SHARE = 1 / 3  # of the largest level range of a channel, in dB; noise is below, speech above
 FRAME_S = 0.1
 LEVEL_PERCENTILES = (10, 99)
-MOST_RANGE_DB = 60.0  # a pause of digital silence says no more than a quiet one
-SAME_LEVEL = 0.01  # amplitude; closer than that, the average is left as it is
+MOST_RANGE_DB = 60.0  # limits the range of a channel with digital silence
+SAME_LEVEL = 0.01  # relative amplitude; within it the average is not scaled
 
 Block = NDArray[np.float32]  # shape (frames, channels)
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Mix:
-    """How channels become one.
+class ChannelMix:
+    """Weights that mix channels to mono.
 
     Attributes:
-        weights: of each channel, shape (channels,); they make mono samples by multiplication.
-        gain: what the plain average has to be multiplied with to give the same; None if it cannot.
+        weights: of each channel, shape (channels,).
+        gain: factor that turns the plain average into the same signal; None if there is none.
     """
 
     weights: Floats
@@ -36,10 +39,10 @@ class Mix:
 
 
 class ChannelSurvey:
-    """Watches the channels of a recording pass, block by block."""
+    """Statistics of the channels of a recording, collected block by block."""
 
     def __init__(self, sample_rate: int, channels: int) -> None:
-        """Start with nothing heard."""
+        """Start without data."""
         self._frame = max(1, round(FRAME_S * sample_rate))
         self._count = 0
         self._sum = np.zeros(channels)
@@ -47,7 +50,7 @@ class ChannelSurvey:
         self._powers: list[Floats] = []
 
     def add(self, block: Block) -> None:
-        """Take in `block`, shape (frames, channels); what is left of it behind the last whole frame has no level."""
+        """Add `block`, shape (frames, channels); samples after its last whole level frame have no level."""
         rows = np.ascontiguousarray(block.T)
         self._count += len(block)
         self._sum += rows.sum(axis=1)
@@ -57,14 +60,14 @@ class ChannelSurvey:
         power = np.einsum("cfs,cfs->fc", frames, frames) / self._frame - np.square(frames.mean(axis=2).T)
         self._powers.append(np.maximum(power, 0).astype(np.float64))
 
-    def mix(self) -> Mix:
-        """Decide by what was heard so far."""
+    def mix(self) -> ChannelMix:
+        """Compute the mix from the blocks added so far."""
         channels = len(self._sum)
         mean = self._sum / max(self._count, 1)
         covariance = self._products / max(self._count, 1) - np.outer(mean, mean)
         power = covariance.diagonal()
         if channels == 1 or power.max() <= 0:
-            return Mix(np.full(channels, 1 / channels), 1.0)
+            return ChannelMix(np.full(channels, 1 / channels), 1.0)
         sounding = power > SILENT_CHANNEL * power.max()
         ranges = self._level_ranges_db()
         used = sounding & (ranges >= STEADY_SHARE * ranges[sounding].max())
@@ -75,12 +78,12 @@ class ChannelSurvey:
         level = float(np.sqrt(power.max() / (weights @ covariance @ weights)))
         if abs(level - 1) > SAME_LEVEL:
             weights *= level
-        raw_power = self._products.diagonal()  # with a constant offset, which would stay in the average
+        raw_power = self._products.diagonal()  # includes a constant offset, which would stay in the average
         average_serves = np.ptp(weights[raw_power > SILENT_CHANNEL * raw_power.max()]) == 0
-        return Mix(weights, float(weights[leader]) * channels if average_serves else None)
+        return ChannelMix(weights, float(weights[leader]) * channels if average_serves else None)
 
     def _level_ranges_db(self) -> Floats:
-        """How far the level of each channel moves, shape (channels,)."""
+        """Level range of each channel in dB, shape (channels,)."""
         powers = np.concatenate(self._powers)
         if len(powers) == 0:
             return np.zeros(powers.shape[1])
@@ -90,7 +93,7 @@ class ChannelSurvey:
 
 
 def mix_down(channels: Block, sample_rate: int) -> NDArray[np.float32]:
-    """Mono samples of `channels`, shape (n, channels), all in memory."""
+    """Mix `channels`, shape (n, channels), to mono in memory."""
     survey = ChannelSurvey(sample_rate, channels.shape[1])
     survey.add(channels)
     return channels @ survey.mix().weights.astype(np.float32)

@@ -1,10 +1,13 @@
-"""How much of a recording is the voice and how much is not: a signal-to-distortion ratio without a reference.
+"""Audio clarity: a signal-to-distortion ratio of the voice, without a clean reference.
 
-Two views are joined. The recording is compared with its own denoised self: what the denoiser takes away counts as
-distortion. And the energy of speech is compared with that of the pauses, which corrects the first within bounds: it
-does not share the denoiser's mistakes, but a noise gate or a pause without noise would lead it astray. The denoiser
-takes held vowels for noise, so it is asked about running speech only; where there is none, the pauses alone speak. The
-numbers are in resources/quality.toml.
+Two estimates are combined:
+- The recording is compared with its denoised copy; the removed part counts as distortion. The denoiser takes sustained
+  vowels for noise, so this estimate uses running speech only.
+- The energy of speech is compared with that of the pauses. This estimate corrects the first one within limits. It does
+  not share the denoiser's errors, but a noise gate or a pause without noise misleads it. Without running speech it is
+  used alone.
+
+The numbers are in resources/quality.toml.
 """
 
 from dataclasses import dataclass
@@ -13,67 +16,67 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk.voice.activity import SpeechActivity
-from vbdesk.voice.band import above
+from vbdesk.voice.band import high_pass
 from vbdesk.voice.denoise import denoise
 from vbdesk.voice.level import FRAME, active_rms, frame_energy
+from vbdesk.voice.quality_rules import ClarityRules
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
-from vbdesk.voice.thresholds import ClarityRules
 
-DENOISER_LEVEL = 10 ** (-26 / 20)  # RMS of active frames that the denoiser was made for
-PAUSE_MARGIN_FRAMES = 4  # 80 ms beside speech: its onset and its tail in the room
-MIN_PAUSE_FRAMES = 15  # 0.3 s in all; less says nothing about the noise
+DENOISER_LEVEL = 10 ** (-26 / 20)  # RMS of active frames that the denoiser was trained on
+PAUSE_MARGIN_FRAMES = 4  # 80 ms on either side of speech: its onset and its reverberation
+MIN_PAUSE_FRAMES = 15  # 0.3 s in total; less is not enough to measure the noise
 PAUSE_RATIO_RANGE_DB = (-20.0, 60.0)
 FLOOR = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Views:
-    """What each view says, in dB; None where it sees nothing."""
+class ClarityEstimates:
+    """The two estimates in dB; None if not measurable."""
 
     denoised_db: float | None
     pauses_db: float | None
 
 
 def measure_clarity(samples: Samples, activity: SpeechActivity, rules: ClarityRules) -> float | None:
-    """Clarity of `samples`, shape (n,), 0 to 100; 50 stands for 10 dB. None where there is too little to judge by.
+    """Measure the clarity of `samples`, shape (n,), 0 to 100; 50 is 10 dB. None with too little speech.
 
-    Gain does not matter: both views are ratios, and the denoiser always hears the same level.
+    Gain has no influence: both estimates are ratios, and the denoiser's input is normalised.
     """
-    ratio_db = join_views(view(samples, activity, rules), rules)
+    ratio_db = combine_estimates(estimate_ratios(samples, activity, rules), rules)
     if ratio_db is None:
         return None
     return float(np.clip(rules.points_per_db * (ratio_db - rules.zero_db), 0, 100))
 
 
-def join_views(views: Views, rules: ClarityRules) -> float | None:
-    """The estimate behind `measure_clarity`, in dB."""
-    if views.denoised_db is None:
-        return views.pauses_db
-    ratio_db = views.denoised_db + rules.denoiser_offset_db
-    if views.pauses_db is None:
+def combine_estimates(estimates: ClarityEstimates, rules: ClarityRules) -> float | None:
+    """Combine both estimates to one ratio in dB."""
+    if estimates.denoised_db is None:
+        return estimates.pauses_db
+    ratio_db = estimates.denoised_db + rules.denoiser_offset_db
+    if estimates.pauses_db is None:
         return ratio_db
-    difference_db = np.clip(views.pauses_db - ratio_db, -rules.max_difference_db, rules.max_difference_db)
+    difference_db = np.clip(estimates.pauses_db - ratio_db, -rules.max_difference_db, rules.max_difference_db)
     return ratio_db + rules.pause_weight * float(difference_db)
 
 
-def view(samples: Samples, activity: SpeechActivity, rules: ClarityRules) -> Views:
-    """Both views of `samples`, shape (n,); neither of less speech than fills a window."""
+def estimate_ratios(samples: Samples, activity: SpeechActivity, rules: ClarityRules) -> ClarityEstimates:
+    """Compute both estimates for `samples`, shape (n,); None with less speech than `min_speech_s`."""
     if activity.speech_s < rules.min_speech_s:
-        return Views(None, None)
-    filtered = above(samples, rules.high_pass_hz)
+        return ClarityEstimates(None, None)
+    filtered = high_pass(samples, rules.high_pass_hz)
     starts = _window_starts(len(samples), activity, rules)
     denoised_db = None
     if starts:
         length = int(rules.window_s * ANALYSIS_RATE)
         windows = np.stack([_leveled(filtered[start : start + length], length) for start in starts])
         moments = (np.array(starts)[:, None] + np.arange(length)) / ANALYSIS_RATE
-        counts = ~activity.holds_at(moments)
+        counts = ~activity.is_sustained_at(moments)
         denoised_db = float(np.median(_si_sdr_db(reference=denoise(windows) * counts, estimate=windows * counts)))
-    return Views(denoised_db, speech_to_pause_db(filtered, activity))
+    return ClarityEstimates(denoised_db, speech_to_pause_db(filtered, activity))
 
 
 def speech_to_pause_db(samples: Samples, activity: SpeechActivity) -> float | None:
-    """Energy of the voice over the energy of the noise, the latter measured in the pauses; None without pauses."""
+    """Ratio of voice energy to noise energy in dB; noise is measured in the pauses. None without pauses."""
     energy = frame_energy(samples)
     speech = activity.covers((np.arange(len(energy)) + 0.5) * FRAME / ANALYSIS_RATE)
     near_speech = np.convolve(speech, np.ones(2 * PAUSE_MARGIN_FRAMES + 1), "same") > 0
@@ -86,12 +89,11 @@ def speech_to_pause_db(samples: Samples, activity: SpeechActivity) -> float | No
 
 
 def _window_starts(sample_count: int, activity: SpeechActivity, rules: ClarityRules) -> list[int]:
-    """First samples of the windows to denoise: of each equal part of the recording, the one with most running
-    speech."""
+    """First samples of the windows to denoise: the one with most running speech in each equal part."""
     length_s = sample_count / ANALYSIS_RATE
     part_count = max(1, min(rules.max_windows, int(length_s // rules.window_s)))
     times_s = np.arange(0.05, length_s, 0.1)
-    speech = activity.covers(times_s) & ~activity.holds_at(times_s)
+    speech = activity.covers(times_s) & ~activity.is_sustained_at(times_s)
     spoken_before = np.concatenate([[0], np.cumsum(speech)]) / 10
     starts = []
     for part in range(part_count):

@@ -1,14 +1,14 @@
-"""What a file is by its first bytes, whatever its name says."""
+"""Identify a file's container by its first bytes; its name is ignored."""
 
 from typing import BinaryIO
 
-from vbdesk.voice.errors import UnsupportedFormat
+from vbdesk.voice.errors import UnsupportedAudio
 from vbdesk.voice.recording import Container
 
 ID3_HEADER_BYTES = 10
-MP3_SEARCH_BYTES = 64 * 1024  # encoders leave padding, and broken tags a few frames, before the first MP3 frame
+MP3_SEARCH_BYTES = 64 * 1024  # padding of encoders and broken tags can precede the first MP3 frame
 
-# Formats that people do send, so that the refusal can name them: (offset, bytes, name).
+# Unsupported formats that people send, so that the error can name them: (offset, bytes, name).
 _REFUSED = (
     (0, b"OggS", "an Ogg (Vorbis or Opus) file"),
     (0, b"\x1aE\xdf\xa3", "a WebM or Matroska file"),
@@ -27,18 +27,18 @@ _MPEG1_HZ = (44_100, 48_000, 32_000)
 
 
 def identify(file: BinaryIO) -> Container:
-    """Tell which of the four containers the content of `file` is; the position is left anywhere.
+    """Identify the container of `file`; the file position changes.
 
     Raises:
-        UnsupportedFormat: it is none of them.
+        UnsupportedAudio: the file is not WAV, FLAC, MP3 or M4A.
     """
     tag_bytes = _skip_id3(file)
     head = file.read(MP3_SEARCH_BYTES)
     if not head and tag_bytes == 0:
-        raise UnsupportedFormat("The file is empty.")
+        raise UnsupportedAudio("The file is empty.")
     for offset, magic, name in _REFUSED:
         if head[offset:].startswith(magic):
-            raise UnsupportedFormat(f"This is {name}.")
+            raise UnsupportedAudio(f"This is {name}.")
     if head[:4] in (b"RIFF", b"RF64", b"BW64") and head[8:12] == b"WAVE":
         return "wav"
     if head.startswith(b"fLaC"):
@@ -47,11 +47,11 @@ def identify(file: BinaryIO) -> Container:
         return "m4a"
     if _holds_mp3_frames(head, searched=MP3_SEARCH_BYTES if tag_bytes else 4096):
         return "mp3"
-    raise UnsupportedFormat("This is not a sound file that can be read.")
+    raise UnsupportedAudio("This is not a sound file that can be read.")
 
 
 def _skip_id3(file: BinaryIO) -> int:
-    """Move behind the ID3v2 tags at the start of `file`; return how many bytes they take."""
+    """Move past the ID3v2 tags at the start of `file`; return their length in bytes."""
     position = 0
     while True:
         file.seek(position)
@@ -67,9 +67,9 @@ def _skip_id3(file: BinaryIO) -> int:
 
 
 def _holds_mp3_frames(head: bytes, searched: int) -> bool:
-    """Whether an MPEG layer III frame, with another behind it, starts in the first `searched` bytes of `head`.
+    """Whether two successive MPEG layer III frames start in the first `searched` bytes of `head`.
 
-    A lone frame counts when nothing follows it: the file is then one frame long.
+    A single frame counts if the file ends after it.
     """
     start = head.find(b"\xff")
     while 0 <= start < searched:
@@ -81,7 +81,7 @@ def _holds_mp3_frames(head: bytes, searched: int) -> bool:
 
 
 def _mp3_frame_bytes(header: bytes) -> int:
-    """Length of the layer III frame that `header` (4 bytes) opens, 0 if it opens none (ISO 11172-3, 13818-3)."""
+    """Length of the layer III frame with this `header` (4 bytes), 0 if it is none (ISO 11172-3, 13818-3)."""
     if len(header) < 4 or header[0] != 0xFF or header[1] & 0xE6 != 0xE2:  # sync word and layer III
         return 0
     version = header[1] >> 3 & 3  # 3: MPEG 1, 2: MPEG 2, 0: MPEG 2.5

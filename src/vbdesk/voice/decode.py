@@ -1,8 +1,8 @@
-"""From a sound file to mono samples at the analysis rate.
+"""Decode a sound file to mono samples at the analysis rate.
 
-The content decides what a file is, never its name. A decoder is told which format to expect, so that a playlist or a
-picture in disguise is never opened as one. Sound is read, counted, mixed down and resampled block by block: what stays
-in memory is one copy of the result.
+The format is identified by content, not by name. The decoder is restricted to that format, so that a disguised playlist
+or picture is never opened as such. Sound is read, counted, mixed and resampled block by block, so memory holds a single
+copy of the result.
 """
 
 from collections.abc import Iterator
@@ -20,27 +20,33 @@ from av.stream import Disposition
 from numpy.typing import NDArray
 
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, MAX_DURATION_S, MIN_DURATION_S
-from vbdesk.voice.channels import Block, ChannelSurvey, Mix, mix_down
+from vbdesk.voice.channels import Block, ChannelMix, ChannelSurvey, mix_down
 from vbdesk.voice.container import identify
-from vbdesk.voice.errors import AudioTooLarge, AudioTooLong, AudioTooShort, NothingToAnalyse, UnsupportedFormat
+from vbdesk.voice.errors import (
+    AudioFileTooLarge,
+    NothingToAnalyse,
+    RecordingTooLong,
+    RecordingTooShort,
+    UnsupportedAudio,
+)
+from vbdesk.voice.quality_rules import quality_rules
 from vbdesk.voice.recording import ANALYSIS_RATE, Container, Recording, Samples
 from vbdesk.voice.resample import StreamResampler, resample
-from vbdesk.voice.thresholds import quality_rules
-from vbdesk.voice.wav_header import find_sound
+from vbdesk.voice.wav_header import find_data_chunk
 
-CODEC_PADDING_S = 0.1  # MP3 and AAC fill up their first and last frames
-MIN_SAMPLE_RATE = 4_000  # Hz; below there is no voice to measure
-MAX_SAMPLE_RATE = 768_000  # Hz; above, a header is wrong
+CODEC_PADDING_S = 0.1  # MP3 and AAC pad their first and last frames
+MIN_SAMPLE_RATE = 4_000  # Hz; too low to measure a voice below it
+MAX_SAMPLE_RATE = 768_000  # Hz; a higher rate means a wrong header
 MAX_CHANNELS = 8
 MAX_VALUES = MAX_DURATION_S * 96_000 * 2
-"""Samples of all channels: 20 minutes of stereo at 96 kHz. A file of 32 MB that holds more has next to nothing in it,
-and may take minutes to read."""
-BLOCK_FRAMES = 1 << 16  # handled at a time
+"""Samples of all channels: 20 minutes of stereo at 96 kHz. A 32 MB file with more is almost empty sound and can take
+minutes to read."""
+BLOCK_FRAMES = 1 << 16  # per block
 UNKNOWN_FRAMES = 1 << 62
-MAX_DAMAGED_PACKETS = 0.02  # share; a tag or a cut frame at an end is usual, holes are not
-LONGEST_PADDING = 2048  # samples that AAC adds at the end: two frames
-MAX_MISSING_S = 1.0  # of what a WAV or M4A file says it holds
-LARGEST_VALUE = 1e6  # 120 dB over full scale: float files in whole numbers lie below, what is no sound above
+MAX_DAMAGED_PACKETS = 0.02  # share; a tag or an incomplete frame at either end is common, gaps are not
+LONGEST_PADDING = 2048  # samples of AAC padding at the end: two frames
+MAX_MISSING_S = 1.0  # of the duration that a WAV or M4A file declares
+LARGEST_VALUE = 1e6  # 120 dB over full scale; float files with integer values are below it
 FRAME_S = 0.02
 SILENCE_FRAMES_AT_ONCE = 1000
 
@@ -55,27 +61,27 @@ _CODECS: dict[Container, tuple[str, ...]] = {
 
 
 def decode(source: Path | BinaryIO, *, check_duration: bool = True) -> Recording:
-    """Read the recording `source`.
+    """Decode the recording `source`.
 
-    Channels are put together by the rule of `channels`. Where a plain average does not serve, which shows at the end
-    only, the file is read a second time.
+    Channels are mixed by the rules of `channels`. If a plain average is not correct, which is known only at the end,
+    the file is read a second time.
 
     Args:
-        source: a WAV (PCM, float, A-law or mu-law), FLAC, MP3 or M4A (AAC, ALAC) file under any name, or opened.
-        check_duration: hold the recording to the limits of the interface; without it, only there must be sound.
+        source: path or open file of a WAV (PCM, float, A-law or mu-law), FLAC, MP3 or M4A (AAC, ALAC) recording.
+        check_duration: enforce the duration limits of the interface.
 
     Raises:
-        AudioTooLarge: before anything is read.
-        UnsupportedFormat: not one of the four, a codec that is not theirs, or damaged.
-        AudioTooLong: as soon as the limit is passed, or as the file says so; the rest is not read.
-        AudioTooShort: less than the limit, or no sound at all.
+        AudioFileTooLarge: the file exceeds the limit; nothing is read.
+        UnsupportedAudio: another container or codec, or a damaged file.
+        RecordingTooLong: raised as soon as the limit is passed or declared; the rest is not read.
+        RecordingTooShort: shorter than the limit.
         NothingToAnalyse: silence by resources/quality.toml, or a constant.
         OSError: the file cannot be opened.
     """
     with source.open("rb") if isinstance(source, Path) else nullcontext(source) as file:
         size_bytes = file.seek(0, SEEK_END)
         if size_bytes > MAX_AUDIO_BYTES:
-            raise AudioTooLarge("The file is too large.")
+            raise AudioFileTooLarge("The file is too large.")
         container = identify(file)
         longest_s = inf
         if check_duration:
@@ -88,18 +94,18 @@ def decode(source: Path | BinaryIO, *, check_duration: bool = True) -> Recording
             mixdown.read(file, container)
     recording = mixdown.finish(mix.gain, container, size_bytes)
     if check_duration and recording.duration_s < MIN_DURATION_S:
-        tenths = floor(recording.duration_s * 10)  # rounded to nearest, 14.96 s would read as the 15.0 that are needed
-        raise AudioTooShort(f"The recording is {tenths / 10:.1f} seconds long.")
+        tenths = floor(recording.duration_s * 10)  # rounding would show 14.96 s as 15.0, the limit
+        raise RecordingTooShort(f"The recording is {tenths / 10:.1f} seconds long.")
     if _is_silent(recording.samples):
         raise NothingToAnalyse("There is no sound in this recording.")
     return recording
 
 
 def from_samples(samples: NDArray[np.floating], sample_rate: int) -> Recording:
-    """Make a recording of samples that are already in memory, such as a take of the desk.
+    """Make a recording from samples in memory, such as a take of the desk.
 
     Args:
-        samples: shape (n,) or (n, channels), full scale = 1; not held to any limit.
+        samples: shape (n,) or (n, channels), full scale = 1; no limit applies.
         sample_rate: Hz.
     """
     block = samples.astype(np.float32, copy=False)
@@ -115,12 +121,12 @@ def from_samples(samples: NDArray[np.floating], sample_rate: int) -> Recording:
 
 
 class _Mixdown:
-    """Collects blocks of a file into mono samples at the analysis rate, and counts.
+    """Collects the blocks of a file as mono samples at the analysis rate, and counts them.
 
-    Without a mix, the channels are averaged and watched; with one, it is followed.
+    With a given mix, that mix is applied. Otherwise channels are averaged, and their statistics collected.
     """
 
-    def __init__(self, longest_s: float, mix: Mix | None = None) -> None:
+    def __init__(self, longest_s: float, mix: ChannelMix | None = None) -> None:
         self._longest_s = longest_s
         self._given = mix
         self._sample_rate = 0
@@ -135,7 +141,7 @@ class _Mixdown:
         for sample_rate, block in _gathered(_read(file, container, self._longest_s)):
             self._add(sample_rate, block)
         if self._frames == 0:
-            raise UnsupportedFormat("There is no sound in the file.")
+            raise UnsupportedAudio("There is no sound in the file.")
         self._mono += self._resampler.finish().tobytes()
 
     def _add(self, sample_rate: int, block: Block) -> None:
@@ -144,16 +150,16 @@ class _Mixdown:
             self._sample_rate = sample_rate
             self._resampler = StreamResampler(sample_rate)
         if sample_rate != self._sample_rate:
-            raise UnsupportedFormat("The sampling rate changes within the file.")
-        if not np.abs(block).max() <= LARGEST_VALUE:  # nor is it for what is not a number
-            raise UnsupportedFormat("The file holds values that are not sound.")
+            raise UnsupportedAudio("The sampling rate changes within the file.")
+        if not np.abs(block).max() <= LARGEST_VALUE:  # also true for NaN
+            raise UnsupportedAudio("The file holds values that are not sound.")
         self._frames += len(block)
         _check_size(self._frames, sample_rate, block.shape[1], self._longest_s)
         self._mono += self._resampler.feed(self._mixed(block)).tobytes()
 
     def _mixed(self, block: Block) -> Samples:
         channels = block.shape[1]
-        if channels != self._channels:  # AAC may turn from mono to stereo after its first frame
+        if channels != self._channels:  # AAC can change from mono to stereo after its first frame
             self._channels = channels
             self._survey = ChannelSurvey(self._sample_rate, channels) if channels > 1 else None
         if self._given is not None and len(self._given.weights) == channels:
@@ -163,8 +169,8 @@ class _Mixdown:
         self._survey.add(block)
         return block @ np.full(channels, 1 / channels, np.float32)
 
-    def mix(self) -> Mix:
-        return self._survey.mix() if self._survey else Mix(np.ones(1), 1.0)
+    def mix(self) -> ChannelMix:
+        return self._survey.mix() if self._survey else ChannelMix(np.ones(1), 1.0)
 
     def finish(self, gain: float | None, container: Container, size_bytes: int) -> Recording:
         samples: Samples = np.frombuffer(self._mono, np.float32)
@@ -182,28 +188,28 @@ class _Mixdown:
 
 def _check_layout(sample_rate: int, channels: int) -> None:
     if sample_rate < MIN_SAMPLE_RATE:
-        raise UnsupportedFormat(f"The sampling rate of {sample_rate} Hz is too low.")
+        raise UnsupportedAudio(f"The sampling rate of {sample_rate} Hz is too low.")
     if sample_rate > MAX_SAMPLE_RATE:
-        raise UnsupportedFormat(f"The sampling rate of {sample_rate} Hz is too high.")
+        raise UnsupportedAudio(f"The sampling rate of {sample_rate} Hz is too high.")
     _check_channels(channels)
 
 
 def _check_size(frames: int, sample_rate: int, channels: int, longest_s: float) -> None:
-    """Refuse a recording that is too long, or whose samples are too many to be read in time."""
+    """Reject a recording that is too long, or that has too many samples to read in time."""
     if frames > longest_s * sample_rate:
-        raise AudioTooLong("The recording is too long.")
+        raise RecordingTooLong("The recording is too long.")
     if longest_s < inf and frames * channels > MAX_VALUES:
         found = f"The file holds too many samples: {sample_rate} Hz in {channels} channel(s)."
-        raise UnsupportedFormat(f"{found} Convert it to 48 kHz and one channel.")
+        raise UnsupportedAudio(f"{found} Convert it to 48 kHz and one channel.")
 
 
 def _check_channels(channels: int) -> None:
     if channels > MAX_CHANNELS:
-        raise UnsupportedFormat(f"There are {channels} channels.")
+        raise UnsupportedAudio(f"There are {channels} channels.")
 
 
 def _gathered(pieces: Iterator[tuple[int, Block]]) -> Iterator[tuple[int, Block]]:
-    """Join pieces, of which a compressed file has thousands, to blocks of a size that is quick to handle."""
+    """Join the thousands of small pieces of a compressed file to blocks of an efficient size."""
     held: list[Block] = []
     frames = held_rate = 0
     for sample_rate, piece in pieces:
@@ -218,34 +224,34 @@ def _gathered(pieces: Iterator[tuple[int, Block]]) -> Iterator[tuple[int, Block]
 
 
 def _read(file: BinaryIO, container: Container, longest_s: float = inf) -> Iterator[tuple[int, Block]]:
-    """Yield the sampling rate and a block, again and again, with the faster library that reads `container`."""
+    """Yield pairs of sampling rate and block, read with the fastest library for `container`."""
     if container in ("mp3", "m4a"):
         yield from _read_with_av(file, container)
         return
     if container == "wav":
-        chunk = find_sound(file)
+        chunk = find_data_chunk(file)
         if chunk is not None and chunk.missing_s > MAX_MISSING_S:
-            raise UnsupportedFormat("The file is cut off.")
-        if chunk is not None and chunk.was_never_closed:
+            raise UnsupportedAudio("The file is cut off.")
+        if chunk is not None and chunk.is_unfinished:
             file.seek(0)
             yield from _read_with_av(file, container, ignore_length="1")
             return
     file.seek(0)
     try:
         sound = sf.SoundFile(file)
-    except sf.LibsndfileError:  # a rarer header, such as BW64
+    except sf.LibsndfileError:  # a rare header, such as BW64
         file.seek(0)
         yield from _read_with_av(file, container)
         return
     with sound:
         if sound.subtype not in _SOUNDFILE_SUBTYPES:
-            raise UnsupportedFormat(f"The sound in the file is coded as {sound.subtype}.")
+            raise UnsupportedAudio(f"The sound in the file is coded as {sound.subtype}.")
         if sound.frames < UNKNOWN_FRAMES:
             _check_layout(sound.samplerate, sound.channels)
             _check_size(sound.frames, sound.samplerate, sound.channels, longest_s)
             yield from _read_with_soundfile(sound)
             return
-    file.seek(0)  # a FLAC stream that was written without knowing its length: libsndfile stops after one block
+    file.seek(0)  # a FLAC stream of undeclared length: libsndfile stops after one block
     yield from _read_with_av(file, container)
 
 
@@ -254,7 +260,7 @@ def _read_with_soundfile(sound: sf.SoundFile) -> Iterator[tuple[int, Block]]:
         while len(block := sound.read(BLOCK_FRAMES, dtype="float32", always_2d=True)):
             yield sound.samplerate, block
     except sf.LibsndfileError as error:
-        raise UnsupportedFormat("The file is damaged or cut off.") from error
+        raise UnsupportedAudio("The file is damaged or cut off.") from error
 
 
 def _read_with_av(file: BinaryIO, container: Container, **options: str) -> Iterator[tuple[int, Block]]:
@@ -279,18 +285,17 @@ def _read_with_av(file: BinaryIO, container: Container, **options: str) -> Itera
                     for block in end.cut(frame.sample_rate, unpacker.to_float(frame)):
                         yield frame.sample_rate, block
     except av.error.FFmpegError as error:
-        raise UnsupportedFormat("The file is damaged or cut off.") from error
+        raise UnsupportedAudio("The file is damaged or cut off.") from error
     if damaged > max(1, MAX_DAMAGED_PACKETS * packets):
-        raise UnsupportedFormat("The file is damaged.")
+        raise UnsupportedAudio("The file is damaged.")
     if declared_s - decoded_s > MAX_MISSING_S:
-        raise UnsupportedFormat("The file is cut off.")
+        raise UnsupportedAudio("The file is cut off.")
 
 
 class _PaddedEnd:
-    """Leaves out what an encoder adds to fill up its last frame, so that a copy is as long as its original.
+    """Removes the encoder's padding of the last frame, so that a copy is as long as its original.
 
-    What reaches a little beyond the length that the header declares is held back; when more follows, it was sound, and
-    the header is wrong.
+    Samples just beyond the declared length are held back. If more follow, they are sound and the header is wrong.
     """
 
     def __init__(self, declared_s: float) -> None:
@@ -299,7 +304,7 @@ class _PaddedEnd:
         self._held: list[Block] = []
 
     def cut(self, sample_rate: int, block: Block) -> list[Block]:
-        """Blocks to go on with, now that `block` was read."""
+        """Blocks to process after reading `block`."""
         self._read += len(block)
         beyond = self._read - round(min(self._declared_s * sample_rate, self._read))
         if beyond == 0:
@@ -313,31 +318,31 @@ class _PaddedEnd:
 
 
 def _sound_stream(opened: av.container.InputContainer, container: Container) -> av.AudioStream:
-    """The first sound stream, if its codec belongs to `container` and no moving picture stands beside it."""
+    """The first sound stream; its codec must belong to `container`, and the file must have no video."""
     if any(not picture.disposition & Disposition.attached_pic for picture in opened.streams.video):
-        raise UnsupportedFormat("This is a video.")
+        raise UnsupportedAudio("This is a video.")
     if not opened.streams.audio:
-        raise UnsupportedFormat("There is no sound in the file.")
+        raise UnsupportedAudio("There is no sound in the file.")
     stream = opened.streams.audio[0]
     codec = stream.codec_context.name if stream.codec_context else "unknown"
     if not codec.startswith(_CODECS[container]):
-        raise UnsupportedFormat(f"The sound in the file is coded as {codec}.")
+        raise UnsupportedAudio(f"The sound in the file is coded as {codec}.")
     return stream
 
 
 def _declared_seconds(stream: av.AudioStream) -> float:
-    """How long the header says the sound is; 0 if it says nothing. Believed about the padding at the end only."""
+    """The duration in the header, 0 if it has none; used only to detect padding and truncation."""
     if stream.duration is None or stream.time_base is None:
         return 0.0
     return float(stream.duration * stream.time_base)
 
 
 class _Unpacker:
-    """Takes samples out of frames.
+    """Extracts samples from frames.
 
-    WORKAROUND: PyAV 18.1 looks for the planes of a frame until it finds a null pointer, and there is none after the
-    eighth (`AudioFrame.planes`): it reads past the frame, and the process dies. So the channels of every frame are
-    counted first, as a file may change them, and eight planes become one by libswresample, which copies every value.
+    WORKAROUND: PyAV 18.1 searches the planes of a frame up to a null pointer (`AudioFrame.planes`). There is none
+    after the eighth plane, so it reads past the frame and the process crashes. The channels of every frame are
+    therefore counted first, and eight planes are packed to one by libswresample, which copies the values unchanged.
     """
 
     def __init__(self) -> None:
@@ -359,7 +364,7 @@ class _Unpacker:
             return (values.astype(np.float32) - np.float32(128)) / np.float32(128)
         if values.dtype in (np.int16, np.int32):
             return values.astype(np.float32) / np.float32(2 ** (8 * values.itemsize - 1))
-        with np.errstate(over="ignore"):  # to infinity, which is refused with the rest of what is no sound
+        with np.errstate(over="ignore"):  # infinity is rejected later, as values that are not sound
             return values.astype(np.float32, copy=False)
 
     def _pack(self, frame: AudioFrame) -> list[AudioFrame]:
@@ -371,9 +376,9 @@ class _Unpacker:
 
 
 def _is_silent(samples: Samples) -> bool:
-    """Whether no frame of 20 ms stands above the limit of silence, a constant offset apart.
+    """Whether no 20 ms frame exceeds the limit of silence, ignoring a constant offset.
 
-    The first and last frame do not count: a constant that starts and ends rings in the resampler.
+    The first and last frame do not count: the start and end of a constant ring in the resampler.
     """
     length = int(FRAME_S * ANALYSIS_RATE)
     count = len(samples) // length

@@ -1,4 +1,4 @@
-"""What a recording chain can do to a voice: cut off its upper band, drop pieces of it."""
+"""Defects of the recording chain: narrow bandwidth and dropouts."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,20 +12,20 @@ BAND_BINS = 8  # 250 Hz
 MAX_FRAMES = 4000  # enough for a long-term spectrum
 
 GAP_LEVEL = 1e-4  # of the active level: -80 dB, digital silence even after resampling
-EDGE_LEVEL = 0.1  # of the active level: sound right beside a gap
+EDGE_LEVEL = 0.1  # of the active level: sound directly before and after a gap
 MIN_GAP_S, MAX_GAP_S = 0.008, 1.0
 EDGE_S = 0.01
 
 
 def bandwidth_hz(samples: Samples, activity: SpeechActivity, floor_db: float) -> float | None:
-    """Upper edge of the highest 250 Hz band of running speech that stands above `floor_db` of the strongest.
+    """Upper edge of the highest 250 Hz band of running speech above `floor_db` relative to the strongest band.
 
-    None without running speech: a held vowel has no sound up there. Noise counts as well as voice: what is asked is
-    what the chain lets through.
+    None without running speech, because a sustained vowel has no energy there. Noise counts as well as voice: the
+    question is what the recording chain transmits.
     """
     starts = np.arange(0, len(samples) - FFT, FFT)
     times_s = (starts + FFT / 2) / ANALYSIS_RATE
-    starts = starts[activity.covers(times_s) & ~activity.holds_at(times_s)]
+    starts = starts[activity.covers(times_s) & ~activity.is_sustained_at(times_s)]
     if starts.size == 0:
         return None
     starts = starts[:: -(-len(starts) // MAX_FRAMES)]
@@ -37,7 +37,7 @@ def bandwidth_hz(samples: Samples, activity: SpeechActivity, floor_db: float) ->
 
 
 def count_dropouts(samples: Samples) -> int:
-    """Gaps of digital silence that break off and set in again within sound: lost blocks, not pauses."""
+    """Count gaps of digital silence with sound directly before and after: lost blocks, not pauses."""
     level = active_rms(samples)
     if level == 0:
         return 0

@@ -1,24 +1,24 @@
-"""Speech without its noise, by the DTLN (Westhausen and Meyer, Interspeech 2020).
+"""Denoise speech with the DTLN (Westhausen and Meyer, Interspeech 2020).
 
-Two masks in a row: on the magnitudes of a 32 ms frame, then on a learned representation of what is left. Frames
-overlap by three quarters and are added up.
+Two masks are applied in sequence: on the magnitudes of a 32 ms frame, then on a learned representation of the masked
+frame. Frames overlap by three quarters and are added.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk.voice.lstm import multiply, run_lstm, sigmoid
-from vbdesk.voice.models import load_weights
+from vbdesk.voice.model_weights import load_weights
 
 FRAME = 512
 HOP = 128
-NORM_FLOOR = 1e-7  # as the network was trained
+NORM_FLOOR = 1e-7  # as in the training of the network
 
 Array = NDArray[np.float32]
 
 
 def denoise(windows: Array) -> Array:
-    """Denoise `windows`, shape (count, samples) at the analysis rate and about -26 dBFS; each is a stream of its own.
+    """Denoise each of `windows` independently, shape (count, samples), at the analysis rate and about -26 dBFS.
 
     Returns:
         The same shape, aligned with the input.
@@ -46,7 +46,7 @@ def denoise(windows: Array) -> Array:
 
 
 def _overlap_add(frames: Array) -> Array:
-    """Add up `frames`, shape (count, frames, FRAME), that start HOP samples apart."""
+    """Overlap-add `frames`, shape (count, frames, FRAME), which start HOP samples apart."""
     count, steps, _ = frames.shape
     parts = FRAME // HOP
     total = np.zeros((count, steps + parts - 1, HOP), np.float32)

@@ -1,13 +1,13 @@
-"""Why a recording is refused.
+"""Errors of decoding and analysis.
 
 AudioError
-├── UnsupportedFormat   not WAV, FLAC, MP3 or M4A by content, or damaged so that it does not decode
-├── AudioTooLarge       more bytes than the limit
-├── AudioTooShort       less sound than the limit
-├── AudioTooLong        more sound than the limit
-└── NothingToAnalyse    silence, or nothing but a constant
+├── UnsupportedAudio    not WAV, FLAC, MP3 or M4A by content, or damaged
+├── AudioFileTooLarge   more bytes than the limit
+├── RecordingTooShort   shorter than the limit
+├── RecordingTooLong    longer than the limit
+└── NothingToAnalyse    silence, or a constant
 
-ModelUnavailable        weights that ship with the product are absent or changed: no fault of the recording
+ModelUnavailable        shipped model weights are missing or changed; not an error of the recording
 """
 
 from typing import ClassVar
@@ -18,10 +18,10 @@ from vbdesk.contract.errors import ErrorCode
 class AudioError(Exception):
     """A recording that cannot be analysed.
 
-    `str(error)` is what a person may read: what was found, then what to do.
+    `str(error)` is a text for users: what was found, then what to do.
 
     Attributes:
-        code: the code of the interface that stands for this refusal.
+        code: the wire error code.
         advice: one sentence that says what to do.
     """
 
@@ -32,28 +32,28 @@ class AudioError(Exception):
         super().__init__(f"{found} {self.advice}")
 
 
-class UnsupportedFormat(AudioError):
+class UnsupportedAudio(AudioError):
     """The content is not a readable WAV, FLAC, MP3 or M4A file."""
 
     code = ErrorCode.UNSUPPORTED_FORMAT
     advice = "Save the recording as WAV, FLAC, MP3 or M4A (AAC or ALAC) and send it again."
 
 
-class AudioTooLarge(AudioError):
+class AudioFileTooLarge(AudioError):
     """The file has more bytes than are accepted."""
 
     code = ErrorCode.AUDIO_TOO_LARGE
     advice = "Send at most 32 MB: a mono FLAC, MP3 or M4A file holds 20 minutes well."
 
 
-class AudioTooShort(AudioError):
+class RecordingTooShort(AudioError):
     """The recording is shorter than an analysis needs."""
 
     code = ErrorCode.AUDIO_TOO_SHORT
     advice = "Record at least 15 seconds."
 
 
-class AudioTooLong(AudioError):
+class RecordingTooLong(AudioError):
     """The recording is longer than an analysis takes."""
 
     code = ErrorCode.AUDIO_TOO_LONG
@@ -68,4 +68,4 @@ class NothingToAnalyse(AudioError):
 
 
 class ModelUnavailable(Exception):
-    """Weights that ship with the product are missing or are not the ones that were shipped."""
+    """Shipped model weights are missing or changed."""

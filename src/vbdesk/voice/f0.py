@@ -1,7 +1,7 @@
-"""Fundamental frequency: the peaks of a windowed autocorrelation, and the likeliest path through them.
+"""Fundamental frequency (F0): peaks of a windowed autocorrelation, and the most likely path through them.
 
-The method is Boersma (1993), "Accurate short-term analysis of the fundamental frequency", with its usual costs. Two
-passes: a wide one finds the speaker's range, a narrow one measures in it. The second matters most.
+The method is Boersma (1993), "Accurate short-term analysis of the fundamental frequency", with its usual costs. A wide
+first pass finds the speaker's range; a narrow second pass measures F0 in it.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.fft
 
-from vbdesk.voice.f0_path import Candidates, likeliest_path
+from vbdesk.voice.f0_path import Candidates, most_likely_path
 from vbdesk.voice.peaks import SINC_REACH, refined_peaks
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 from vbdesk.voice.short_term import Floats, Indices, cut_frames, frame_times, map_blocks, sample_before
@@ -20,14 +20,14 @@ FLOOR_OF_LOWER_QUARTILE, CEILING_OF_UPPER_QUARTILE = 0.75, 2.0  # as the norms w
 FEWEST_VOICED_FRAMES = 30
 
 _PERIODS_A_WINDOW = 3.0
-_WEAKEST_PEAK = 0.225  # half the voicing threshold: weaker peaks can never win
+_WEAKEST_PEAK = 0.225  # half the voicing threshold; weaker peaks are never chosen
 _MOST_CANDIDATES = 14
 _BLOCK = 256
 
 
 @dataclass(frozen=True, slots=True)
 class F0Track:
-    """F0 at moments 10 ms apart.
+    """F0 at times 10 ms apart.
 
     Attributes:
         times: shape (n,), seconds.
@@ -41,9 +41,9 @@ class F0Track:
     ceiling: float
 
     def at(self, times: Floats, first: Indices, last: Indices) -> Floats:
-        """F0 in Hz at `times`, each interpolated in its own voiced stretch of frames `first` to `last`, both included.
+        """F0 in Hz at `times`, interpolated in the voiced stretch of frames `first` to `last`, both included.
 
-        Held at the ends of the stretch, within which every frame must be voiced.
+        Constant beyond the ends of the stretch. Every frame of the stretch must be voiced.
         """
         position = np.clip((times - self.times[0]) / (self.times[1] - self.times[0]), first, last)
         before = np.minimum(position.astype(np.int64), last)
@@ -54,7 +54,7 @@ class F0Track:
 
 
 def track_f0(samples: Samples) -> F0Track | None:
-    """Track F0 of mono `samples`, shape (n,), in two passes; None when fewer than 30 frames are voiced.
+    """Track F0 of mono `samples`, shape (n,), in two passes; None with fewer than 30 voiced frames.
 
     The first pass searches 60 to 600 Hz, the second 0.75 times the lower to 2 times the upper quartile of the first.
     """
@@ -74,14 +74,14 @@ def _single_pass(samples: Samples, floor: float, ceiling: float) -> F0Track:
     if times.size == 0:
         return F0Track(times, np.zeros(0), floor, ceiling)
     candidates = _find_candidates(samples, times, floor, ceiling)
-    return F0Track(times, likeliest_path(candidates, ceiling), floor, ceiling)
+    return F0Track(times, most_likely_path(candidates, ceiling), floor, ceiling)
 
 
 def _find_candidates(samples: Samples, times: Floats, floor: float, ceiling: float) -> Candidates:
-    """Peaks of the autocorrelation of each frame, divided by that of the window.
+    """Find the peaks of each frame's autocorrelation, divided by that of the window.
 
-    Heights are interpolated as of a band-limited signal: else a pulse train whose period lies between two samples is
-    heard an octave too low.
+    Heights are interpolated as for a band-limited signal. Otherwise a pulse train with a period between two samples
+    would be measured an octave too low.
     """
     period = int(ANALYSIS_RATE / floor)
     half = int(_PERIODS_A_WINDOW / floor * ANALYSIS_RATE) // 2 - 1

@@ -1,4 +1,4 @@
-"""The likeliest F0 contour through the candidates of all frames (Viterbi), for all voiced stretches at once."""
+"""The most likely F0 contour through the candidates of all frames (Viterbi), for all voiced stretches in parallel."""
 
 from dataclasses import dataclass
 
@@ -9,21 +9,21 @@ from vbdesk.voice.short_term import Floats, Indices, cut_long, runs
 
 VOICING_THRESHOLD = 0.45
 SILENCE_THRESHOLD = 0.03  # of the loudest peak of the recording
-OCTAVE_COST = 0.01  # a bonus a octave of height, against octave errors downwards
+OCTAVE_COST = 0.01  # bonus per octave of height, against downward octave errors
 OCTAVE_JUMP_COST = 0.35  # at a hop of 10 ms
 VOICING_CHANGE_COST = 0.14  # at a hop of 10 ms
 
-_LONGEST_STRETCH = 1000  # frames; music or hum can be "voiced" for minutes, and steps are taken one by one
+_LONGEST_STRETCH = 1000  # frames; music or hum can be "voiced" for minutes, and steps are sequential
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Candidates of n frames, in single precision: there are many, and a step between two samples is far larger.
+    """F0 candidates of n frames; single precision is far finer than the step between two samples.
 
     Attributes:
-        frequency: shape (n, k), Hz; 0 where there is no candidate.
+        frequency: shape (n, k), Hz; 0 without a candidate.
         strength: shape (n, k), height of the autocorrelation peak, 0 to 1.
-        peak: shape (n,), local peak of the waveform as a share of that of the recording, 0 to 1.
+        peak: shape (n,), local peak of the waveform relative to that of the recording, 0 to 1.
     """
 
     frequency: Samples
@@ -31,11 +31,11 @@ class Candidates:
     peak: Samples
 
 
-def likeliest_path(candidates: Candidates, ceiling: float) -> Floats:
-    """F0 of every frame in Hz, 0 where unvoiced: the path of least cost of Boersma (1993).
+def most_likely_path(candidates: Candidates, ceiling: float) -> Floats:
+    """Find F0 of every frame in Hz, 0 if unvoiced: the path of lowest cost of Boersma (1993).
 
-    A frame in which silence beats every candidate by more than two changes of voicing is unvoiced on every best path.
-    Such frames part the recording into stretches that are solved independently and side by side.
+    If silence beats every candidate of a frame by more than two changes of voicing, the frame is unvoiced on every best
+    path. Such frames split the recording into stretches, which are solved independently and in parallel.
     """
     voiced = candidates.frequency > 0
     frames, states = voiced.shape[0], voiced.shape[1] + 1

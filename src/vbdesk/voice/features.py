@@ -1,7 +1,8 @@
-"""The acoustic features of a recording: one number each, defined as the norms were measured.
+"""The acoustic features of a recording, one number each, with the definitions of the norms.
 
-Two steps, so that parts of a recording and resampled recordings cost little: `analyse_frames` measures every moment
-once, `summarise` turns the moments of a part into features. `extract` is both over the whole recording.
+There are two steps, so that features of parts and of resampled recordings are cheap. `analyse_frames` measures every
+frame once; `summarise_features` turns the frames of a part into features. `extract_features` does both for a whole
+recording.
 """
 
 import math
@@ -17,7 +18,7 @@ from vbdesk.voice.recording import Samples
 from vbdesk.voice.short_term import HOP_S, Floats, Spans
 from vbdesk.voice.spectrum import COLUMNS as SPECTRUM_COLUMNS
 
-__all__ = ["FEATURES", "FrameAnalysis", "analyse_frames", "extract", "summarise"]
+__all__ = ["FEATURES", "FrameAnalysis", "analyse_frames", "extract_features", "summarise_features"]
 
 FEATURES = (
     *("pitch_mean", "pitch_variability", "pitch_range", "pitch_reset", "voice_tremor"),
@@ -31,7 +32,7 @@ FEATURES = (
     *("phrase_length", "voiced_segment_length", "voiced_fraction"),
 )
 
-_FEWEST_FRAMES = 30  # of 10 ms: below, means over frames say more about the words than about the voice
+_FEWEST_FRAMES = 30  # of 10 ms; means over fewer frames depend on the words more than on the voice
 _FEWEST_PERIODS = 30
 _FEWEST_CEPSTRA = 15  # of 20 ms
 _FEWEST_RESETS = 2
@@ -42,26 +43,25 @@ _NEED_CLEAR_SOUND = frozenset({"harmonics_to_noise", "cepstral_peak_prominence",
 Values = dict[str, float | np.floating]
 
 
-def extract(samples: Samples, *, reliable_voice_quality: bool = True) -> FeatureSet:
-    """Measure all features of a whole recording: `analyse_frames`, then `summarise`."""
-    return summarise(analyse_frames(samples), reliable_voice_quality=reliable_voice_quality)
+def extract_features(samples: Samples, *, reliable_voice_quality: bool = True) -> FeatureSet:
+    """Measure all features of a whole recording: `analyse_frames`, then `summarise_features`."""
+    return summarise_features(analyse_frames(samples), reliable_voice_quality=reliable_voice_quality)
 
 
-def summarise(
+def summarise_features(
     frames: FrameAnalysis | None, spans: Spans | None = None, *, reliable_voice_quality: bool = True
 ) -> FeatureSet:
     """Summarise a recording, or parts of it, into features.
 
     Args:
-        frames: from `analyse_frames`; None gives every feature as missing.
-        spans: parts as (start, end) in seconds; None is the whole. A part that occurs twice counts twice. What has a
-            length (a pause, a phrase) belongs to the part in which its middle lies. `frames.phrase_spans` are the units
-            to resample.
-        reliable_voice_quality: False when noise is too strong for measures of harmonics against noise, which are then
-            missing.
+        frames: from `analyse_frames`; None makes every feature missing.
+        spans: parts as (start, end) in seconds; None is the whole recording. A repeated part counts repeatedly. A pause
+            or phrase belongs to the part that contains its middle. `frames.phrase_spans` are the units to resample.
+        reliable_voice_quality: False if noise is too strong for harmonics-to-noise measures, which are then missing.
 
     Returns:
-        All of `FEATURES`; those not measurable are missing as `too_little_speech`, `too_few_pauses` or `noise`.
+        All of `FEATURES`; a feature that is not measurable is missing as `too_little_speech`, `too_few_pauses` or
+        `noise`.
     """
     values: Values = {}
     if frames is not None:

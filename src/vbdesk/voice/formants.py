@@ -1,4 +1,4 @@
-"""Formants of vowel-like frames: resonances of a linear prediction of each frame, as Praat's Burg formants."""
+"""Formants of vowel-like frames: resonances of each frame's linear prediction, as in Praat's Burg formants."""
 
 import numpy as np
 import scipy.fft
@@ -8,24 +8,24 @@ from vbdesk.voice.recording import Samples
 from vbdesk.voice.short_term import Floats, Track, cut_frames, frame_times, map_blocks
 
 LOW_CEILING, HIGH_CEILING = 5000, 5500  # Hz, for long and for short vocal tracts
-F0_OF_SHORT_TRACTS = 165.0  # Hz, median; at or above, the tract is taken to be short
+F0_OF_SHORT_TRACTS = 165.0  # Hz, median F0 from which the vocal tract is assumed to be short
 _ORDER = 10  # two poles for each of five formants
 _WINDOW_S = 0.05  # Gaussian, effectively 25 ms
-_EDGE_HZ = 50.0  # resonances nearer to 0 or the ceiling are no formants
+_EDGE_HZ = 50.0  # resonances closer to 0 or the ceiling are not formants
 _PLAUSIBLE = ((200.0, 1100.0), (600.0, 3000.0), (1400.0, 4000.0))  # Hz, of F1, F2, F3
 _BLOCK = 256
 
 
 def formant_ceiling(median_f0: float) -> int:
-    """Highest frequency to look for formants, in Hz, for a voice of this median F0."""
+    """Highest frequency to search for formants, in Hz, for a voice with this median F0 in Hz."""
     return LOW_CEILING if median_f0 < F0_OF_SHORT_TRACTS else HIGH_CEILING
 
 
 def measure_formants(samples: Samples, at: Floats, ceiling: int) -> Track:
-    """Formants of mono `samples`, shape (n,), at moments `at` in seconds, interpolated from 10 ms frames.
+    """Measure formants of mono `samples`, shape (n,), at times `at` in seconds, interpolated from 10 ms frames.
 
     Returns:
-        F1, F2, F3 and the bandwidth of F1 in Hz, shape (m, 4), at those moments where all three formants are plausible.
+        F1, F2, F3 and the bandwidth of F1 in Hz, shape (m, 4), at the times with three plausible formants.
     """
     times = frame_times(samples.size, _WINDOW_S)
     if times.size < 2 or at.size == 0:
@@ -45,7 +45,7 @@ def measure_formants(samples: Samples, at: Floats, ceiling: int) -> Track:
 
 
 def _frame_formants(samples: Samples, times: Floats, ceiling: int) -> Floats:
-    """F1, F2, F3 and the bandwidth of F1 of frames around `times`: shape (times, 4), NaN where there is no formant."""
+    """F1, F2, F3 and the bandwidth of F1 of frames around `times`: shape (times, 4), NaN without a formant."""
     rate = 2 * ceiling
     half = int(_WINDOW_S * rate) // 2
     band = emphasised_band(samples, rate)
@@ -67,7 +67,7 @@ def _gaussian(length: int) -> Samples:
 def _predict(frames: Samples) -> Floats:
     """Linear prediction polynomials, shape (frames, order + 1), first coefficient 1, by the autocorrelation method.
 
-    Burg's method gives the same on frames that fade to nothing at both ends, as these do, and is far slower.
+    Burg's method gives the same result for frames that fade to 0 at both ends, as these do, and is far slower.
     """
     size = scipy.fft.next_fast_len(frames.shape[1] + _ORDER + 1, real=True)
     spectrum = scipy.fft.rfft(frames.astype(np.float64), size, axis=1)
@@ -78,14 +78,14 @@ def _predict(frames: Samples) -> Floats:
     error = correlation[:, 0] + tiny
     for order in range(1, _ORDER + 1):  # Levinson-Durbin
         reflection = -np.sum(polynomial[:, :order] * correlation[:, order:0:-1], axis=1) / error
-        reflection = np.clip(reflection, -1, 1)  # rounding, of a pure tone
+        reflection = np.clip(reflection, -1, 1)  # a pure tone exceeds 1 by rounding
         polynomial[:, 1 : order + 1] += reflection[:, None] * polynomial[:, order - 1 :: -1][:, :order]
         error = error * (1 - reflection**2) + tiny
     return polynomial
 
 
 def _resonances(polynomial: Floats, rate: float) -> Floats:
-    """Lowest three resonances and the bandwidth of the lowest in Hz: shape (rows, 4), NaN where there are fewer."""
+    """Lowest three resonances and the bandwidth of the lowest in Hz: shape (rows, 4), NaN if there are fewer."""
     companion = np.zeros((polynomial.shape[0], _ORDER, _ORDER))
     companion[:, 0] = -polynomial[:, 1:]
     companion[:, np.arange(1, _ORDER), np.arange(_ORDER - 1)] = 1

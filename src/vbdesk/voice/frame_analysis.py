@@ -1,4 +1,4 @@
-"""What a recording says moment by moment: computed once, then summarised over any part of it."""
+"""Frame-by-frame measurements of a recording, computed once and summarised over any part of it."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,13 +20,13 @@ from vbdesk.voice.short_term import HOP_S, Floats, Indices, Mask, Track, runs
 from vbdesk.voice.spectrum import spectral_balance
 
 _VOWEL_RANGE_DB = 15.0  # below the loud frames
-_VOWEL_HARMONICITY_DB = 1.4  # one period away; picks the frames that 3 dB at the best of all lags picked for the norms
+_VOWEL_HARMONICITY_DB = 1.4  # at a lag of one period; selects the same frames as the norms' 3 dB at the best lag
 _FEWEST_VOWEL_FRAMES = 30
 
 
 @dataclass(frozen=True, slots=True)
 class FrameAnalysis:
-    """Everything that features are summarised from, each tied to the moment where it was measured.
+    """All measurements that features are summarised from, each with its time.
 
     Attributes:
         speaking: every 10 ms from the first to the last speech: 1 in speech, 0 in a pause.
@@ -45,8 +45,8 @@ class FrameAnalysis:
         cepstral_prominence: every 20 ms of speech (sparser in long recordings), in dB.
         spectrum: every vowel-like 10 ms, columns as in `spectrum.COLUMNS`.
         formants: every vowel-like 10 ms with plausible formants: F1, F2, F3 and the bandwidth of F1 in Hz.
-        phrase_spans: start of each phrase and start of the next in seconds: the units to resample speech by, since each
-            keeps the pause that follows it.
+        phrase_spans: start of each phrase and start of the next in seconds. These are the units for resampling, because
+            each includes the pause after it.
     """
 
     speaking: Track
@@ -69,7 +69,7 @@ class FrameAnalysis:
 
 
 def analyse_frames(samples: Samples) -> FrameAnalysis | None:
-    """Measure mono `samples`, shape (n,), 16 kHz, frame by frame; None when too little of it is voiced speech."""
+    """Measure mono `samples`, shape (n,), 16 kHz, frame by frame; None with too little voiced speech."""
     if samples.size == 0:
         return None
     samples = samples - np.float32(samples.mean(dtype=np.float64))
@@ -120,19 +120,19 @@ def analyse_frames(samples: Samples) -> FrameAnalysis | None:
 
 
 def _vowel_like(voiced: Mask, loud: Mask, harmonicity: Floats) -> Mask:
-    """Voiced frames that are loud and clearly periodic; all voiced frames when those are too few."""
+    """Voiced frames that are loud and clearly periodic; all voiced frames if those are too few."""
     vowels = voiced & loud & (np.nan_to_num(harmonicity, nan=-np.inf) > _VOWEL_HARMONICITY_DB)
     return vowels if np.count_nonzero(vowels) >= _FEWEST_VOWEL_FRAMES else voiced
 
 
 def _measured(times: Floats, values: Floats) -> Track:
-    """A track of the values that are numbers."""
+    """A track of the finite values."""
     known = np.isfinite(values)
     return Track(times[known], values[known])
 
 
 def _cepstral_stretches(phrases: Indices) -> Indices:
-    """Samples of the phrases, as the norms cut them: frame `i` begins at i times 10 ms."""
+    """Samples of the phrases, cut as for the norms: frame `i` starts at `i` times 10 ms."""
     return (phrases * round(HOP_S * ANALYSIS_RATE)).astype(np.int64)
 
 

@@ -1,11 +1,11 @@
-"""Harmonicity: how much of a voiced sound repeats itself, in dB, by forward cross-correlation.
+"""Harmonicity in dB: how periodic a voiced sound is, by forward cross-correlation.
 
-Method of Boersma (1993) as Praat's harmonicity (cc): one period of the lowest F0 is compared with what follows it; with
-r the highest correlation, harmonicity is 10 log10(r / (1 - r)).
+The method is Boersma (1993), as in Praat's harmonicity (cc). One period of the lowest F0 is correlated with the samples
+after it; with r the highest correlation, harmonicity is 10 log10(r / (1 - r)).
 
-Praat takes the highest correlation at any lag. Where F0 is known we look one period away only: in a breathy voice some
-other lag is always a little higher by chance, which reads 0.7 dB too much on voices of known noise (1.4 dB and more
-where noise is strong) and makes 0.2 dB on speech.
+Praat takes the highest correlation at any lag. If F0 is known, we search around one period only, because in a breathy
+voice another lag is always slightly higher by chance. On voices of known noise that gives 0.7 dB too much (1.4 dB and
+more with strong noise), and on speech 0.2 dB.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ SILENCE_THRESHOLD = 0.03  # of the loudest peak of the recording
 BAND_SILENCE_THRESHOLD = 0.001
 _NEAREST, _FURTHEST = 0.8, 1.25  # periods of F0 away
 _OVERSAMPLING = 2
-_LEAST_NORM = 1e-6  # of the energy of a frame and what follows it: rounding in single precision
+_LEAST_NORM = 1e-6  # of the energy of a frame and the samples after it: rounding in single precision
 _BLOCK = 256
 
 
@@ -40,17 +40,17 @@ def measure_harmonicity(
     f0: Floats | None = None,
     silence_threshold: float = SILENCE_THRESHOLD,
 ) -> Floats:
-    """Measure harmonicity in dB in frames 10 ms apart and interpolate it at given moments.
+    """Measure harmonicity in dB in frames 10 ms apart, and interpolate it at given times.
 
     Args:
         samples: mono, shape (n,), mean removed.
-        at: moments in seconds, shape (m,), ascending.
+        at: times in seconds, shape (m,), ascending.
         floor: lowest F0 in Hz; sets the window.
-        f0: F0 in Hz at those moments, shape (m,); None takes the best of all lags.
-        silence_threshold: peak of a frame, as a share of the recording's, below which it may be silence.
+        f0: F0 in Hz at those times, shape (m,); None takes the best of all lags.
+        silence_threshold: peak of a frame, relative to the recording's, below which it can be silence.
 
     Returns:
-        Shape (m,); NaN beside a frame without periodicity.
+        Shape (m,); NaN next to a frame without periodicity.
     """
     times = frame_times(samples.size, 2 / floor)
     if times.size < 2 or at.size == 0:
@@ -64,7 +64,7 @@ def measure_harmonicity(
 
 
 def _neighbours(times: Floats, at: Floats) -> Mask:
-    """Frames that interpolation may touch: the one before a moment, and two after in case the first is the moment."""
+    """Frames that interpolation can use: the one before each time, and the next two."""
     after = np.searchsorted(times, at)
     needed = np.zeros(times.size, dtype=bool)
     for step in (-1, 0, 1):
@@ -73,7 +73,7 @@ def _neighbours(times: Floats, at: Floats) -> Mask:
 
 
 def _nearest(moments: Floats, times: Floats) -> Indices:
-    """Index of the moment nearest to each time."""
+    """Index of the one of `moments` nearest to each of `times`."""
     after = np.clip(np.searchsorted(moments, times), 1, max(moments.size - 1, 1))
     before = after - 1
     after = np.minimum(after, moments.size - 1)
@@ -104,8 +104,8 @@ def _frame_harmonicity(
         within = None if lag is None else (_NEAREST * lag, _FURTHEST * lag)
         _, strength = refined_peaks(correlation, 2 * _OVERSAMPLING, 0.0, 1, within=within)
         r = np.clip(strength[:, 0], 1e-15, 1 - 1e-15)
-        heard = r > 2 - peak / silence_threshold
-        decibels: Floats = np.where(heard & (strength[:, 0] > 0), 10 * np.log10(r / (1 - r)), np.nan)
+        audible = r > 2 - peak / silence_threshold
+        decibels: Floats = np.where(audible & (strength[:, 0] > 0), 10 * np.log10(r / (1 - r)), np.nan)
         return decibels
 
     return np.concatenate([np.zeros(0), *map_blocks(analyse, times.size, _BLOCK)])
@@ -123,7 +123,7 @@ def _forward_correlation(span: Samples, length: int, fft_size: int) -> Samples:
         [np.zeros((span.shape[0], 1)), np.cumsum(np.square(span, dtype=np.float64), axis=1)], axis=1
     )
     later = energy[:, length:] - energy[:, : length + 1]
-    # beside digital silence the product is rounding of the sound next to it, and must not be divided by nothing
+    # next to digital silence the product is a rounding error, and must not be divided by 0
     norm = np.maximum(np.sqrt(later * later[:, :1]), _LEAST_NORM * energy[:, -1:] + np.finfo(np.float32).tiny)
     product[:, 0::2] /= norm[:, :-1]
     product[:, 1::2] /= (norm[:, :-1] + norm[:, 1:]) / 2  # between lags the energy hardly changes

@@ -1,4 +1,4 @@
-"""Level over time: the intensity contour that speech, pauses and syllables are read from."""
+"""Intensity contour: the level over time, from which speech, pauses and syllables are measured."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,14 @@ from scipy.special import i0
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 from vbdesk.voice.short_term import HOP_S, Floats, cut_frames, frame_times, map_blocks, nearest_sample
 
-LOWEST_F0 = 100.0  # Hz; the window spans 6.4 of its periods, so that the contour does not follow single periods
-SILENCE_DBFS = -100.0  # 16 bits hold nothing softer; digital silence would read as any number below
+LOWEST_F0 = 100.0  # Hz; the window is 6.4 periods long, so that the contour does not follow single periods
+SILENCE_DBFS = -100.0  # the limit of 16 bits; the level of digital silence is set to it
 _BLOCK = 256
 
 
 @dataclass(frozen=True, slots=True)
 class IntensityContour:
-    """Level at moments `HOP_S` apart.
+    """Level at times `HOP_S` apart.
 
     Attributes:
         times: shape (n,), seconds.
@@ -26,7 +26,7 @@ class IntensityContour:
     level_dbfs: Floats
 
     def at(self, times: Floats) -> Floats:
-        """Level at other moments, interpolated, held at the ends."""
+        """Level at other times, interpolated, constant beyond the ends."""
         return np.interp(times, self.times, self.level_dbfs)
 
 

@@ -1,4 +1,4 @@
-"""How pitch moves: semitones of voiced speech, resets at phrase boundaries, and the tremor inside voiced stretches."""
+"""Intonation: semitones of voiced speech, pitch resets at phrase boundaries, and tremor in voiced stretches."""
 
 from itertools import pairwise
 
@@ -8,7 +8,7 @@ from vbdesk.voice.short_term import HOP_S, Floats, Indices, Mask, Track, empty_t
 from vbdesk.voice.zero_phase import band_pass
 
 SEMITONE_REFERENCE = 100.0  # Hz
-FURTHEST_FROM_MEDIAN = 14.0  # semitones; further values are octave errors
+FURTHEST_FROM_MEDIAN = 14.0  # semitones; values beyond are octave errors
 SHORTEST_VOICED_FRAMES = 3
 _RESET_FRAMES, _FEWEST_RESET_FRAMES = 20, 8
 _TREMOR_FRAMES = 40
@@ -16,12 +16,12 @@ _TREMOR_BAND = (4.0, 12.0)  # Hz
 
 
 def semitones(frequency: Floats) -> Floats:
-    """Frequency in semitones re 100 Hz; NaN where it is 0."""
+    """Convert frequency to semitones re 100 Hz; NaN for 0."""
     return 12 * np.log2(np.where(frequency > 0, frequency, np.nan) / SEMITONE_REFERENCE)
 
 
 def plausible(pitch: Floats) -> Mask:
-    """Which values of `pitch` in semitones lie within 14 semitones of its median."""
+    """Which values of `pitch` in semitones are within 14 semitones of its median."""
     return np.abs(pitch - np.nanmedian(pitch)) < FURTHEST_FROM_MEDIAN
 
 
@@ -32,7 +32,7 @@ def voiced_stretches(voiced: Mask) -> Indices:
 
 
 def pitch_resets(pitch: Floats, times: Floats, phrases: Indices) -> Track:
-    """Median pitch of the first 0.2 s of voicing of a phrase minus that of the last 0.2 s of the phrase before it.
+    """Median pitch of the first 0.2 s of a phrase's voicing minus that of the last 0.2 s of the previous phrase.
 
     Args:
         pitch: semitones, shape (n,), NaN where unvoiced.

@@ -1,7 +1,7 @@
-"""A recurrent layer in numpy, for many streams at once.
+"""An LSTM layer in numpy, for many streams in parallel.
 
-The networks of this room are small: what costs time is the number of steps, not their size. Running all windows of a
-recording side by side makes a step as cheap for twenty of them as for one.
+The networks here are small: the number of steps costs time, not their size. A step for twenty parallel windows costs as
+much as a step for one.
 """
 
 from typing import cast
@@ -9,9 +9,9 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from vbdesk.voice.models import Weights
+from vbdesk.voice.blas_threads import one_blas_thread
+from vbdesk.voice.model_weights import Weights
 from vbdesk.voice.short_term import map_blocks
-from vbdesk.voice.threads import one_blas_thread
 
 Array = NDArray[np.float32]
 
@@ -25,14 +25,14 @@ def run_lstm(inputs: Array, weights: Weights, name: str) -> Array:
         inputs: shape (time, streams, features).
         weights: holds `<name>_input` (features, 4 x units), `<name>_recurrent` (units, 4 x units) and `<name>_bias`
             (4 x units,), gates in the order input, forget, cell, output.
-        name: of the layer.
+        name: name of the layer.
 
     Returns:
         The hidden state at every step, shape (time, streams, units).
     """
     recurrent = weights[f"{name}_recurrent"]
     units = recurrent.shape[0]
-    # A sigmoid is a tanh of half its argument: one call of tanh then serves all four gates.
+    # A sigmoid is a tanh of half its argument, so one call of tanh computes all four gates.
     scale = np.full(4 * units, 0.5, np.float32)
     scale[2 * units : 3 * units] = 1
     driven = multiply(inputs, weights[f"{name}_input"] * scale)
@@ -55,8 +55,8 @@ def run_lstm(inputs: Array, weights: Weights, name: str) -> Array:
 def multiply(rows: Array, matrix: Array) -> Array:
     """Multiply `rows`, shape (..., n), by `matrix`, shape (n, m): shape (..., m).
 
-    In blocks on two threads, each with one thread of BLAS: BLAS's own second thread waits by spinning, which on a busy
-    computer costs more than it brings, and the bits would depend on how many there are.
+    Blocks run on two threads, each with single-threaded BLAS. BLAS's own second thread spins while it waits, which is
+    slower on a busy computer, and the result would depend on the number of threads.
     """
     flat = rows.reshape(-1, rows.shape[-1])
     product = np.empty((len(flat), matrix.shape[1]), np.float32)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 MISSING_CODES = ("too_little_speech", "too_few_pauses", "noise", "narrow_bandwidth")
-"""Why a feature may have no value; the sentences for people stand with the words of each language."""
+"""Why a feature can have no value; the sentences for users are among the narrative texts of each language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,8 +12,8 @@ class Measurement:
     """One feature of one recording.
 
     Attributes:
-        value: in the unit of the norms file; None when it could not be measured.
-        missing: why `value` is None, one of `MISSING_CODES`; else None.
+        value: in the unit of the norms file; None if it could not be measured.
+        missing: why `value` is None, one of `MISSING_CODES`; otherwise None.
     """
 
     value: float | None
@@ -21,4 +21,4 @@ class Measurement:
 
 
 FeatureSet = Mapping[str, Measurement]
-"""Feature identifier (as in the norms file) to its measurement; all 36 identifiers are always present."""
+"""Feature identifier of the norms file to its measurement; all 36 identifiers are always present."""

@@ -1,13 +1,13 @@
-"""Local maxima of many correlation functions at once, refined between their samples."""
+"""Local maxima of many correlation functions in parallel, interpolated between samples."""
 
 import numpy as np
 
 from vbdesk.voice.recording import Samples
 from vbdesk.voice.short_term import Floats, Indices
 
-SINC_REACH = 12  # samples to either side that a band-limited height is interpolated from
+SINC_REACH = 12  # samples on either side for the interpolation of a band-limited height
 _PHASES = 32
-_STEP = 6  # phases between the three heights that the final parabola goes through
+_STEP = 6  # phases between the three heights of the final parabola
 
 
 def refined_peaks(
@@ -21,20 +21,19 @@ def refined_peaks(
 ) -> tuple[Floats, Floats]:
     """Find the local maxima in each row of `correlation`, shape (rows, lags), and refine them with a parabola.
 
-    Only lags of at least `shortest` and heights above `weakest` count; of more than `most` a row, the highest stay.
-    Heights above 1, which only rounding or the division by the window's correlation can give, are inverted.
+    Heights above 1 are inverted; only rounding or the division by the window's correlation can cause them.
 
     Args:
-        correlation: first lag 0.
-        shortest: at least 1, and more than `SINC_REACH` when `band_limited`.
-        weakest: height.
-        most: number of peaks a row.
-        within: lowest and highest lag that count in each row, each of shape (rows,); None counts all.
-        band_limited: interpolate heights as of a band-limited function before the parabola. Needed when peaks are only
-            a few samples wide; then the last `SINC_REACH` lags are not searched.
+        correlation: starts at lag 0.
+        shortest: shortest lag, at least 1, and more than `SINC_REACH` if `band_limited`.
+        weakest: peaks must be higher than this.
+        most: maximum number of peaks per row; the highest are kept.
+        within: lowest and highest lag for each row, each of shape (rows,); None searches all lags.
+        band_limited: interpolate heights as for a band-limited function before the parabola. Required if peaks are only
+            a few samples wide. The last `SINC_REACH` lags are then not searched.
 
     Returns:
-        Lag and height, each of shape (rows, most); lag 0 where a row has fewer peaks.
+        Lag and height, each of shape (rows, most); lag 0 for missing peaks.
     """
     end = correlation.shape[1] - (SINC_REACH + 1 if band_limited else 1)
     middle = correlation[:, shortest:end]
@@ -56,7 +55,7 @@ def refined_peaks(
 
 
 def _parabola(left: Floats, centre: Floats, right: Floats) -> tuple[Floats, Floats]:
-    """Where the parabola through three equidistant heights is highest, in steps from the centre, and how high."""
+    """Vertex of the parabola through three equidistant heights: offset from the centre in steps, and height."""
     slope, curvature = (right - left) / 2, 2 * centre - left - right
     shift = np.divide(slope, curvature, out=np.zeros_like(slope), where=curvature > 0)
     shift = np.clip(shift, -1, 1)
@@ -82,7 +81,7 @@ def _between_samples(correlation: Samples, rows: Indices, phase: Indices) -> Flo
 
 
 def _highest(rows: Indices, lag: Floats, height: Floats, row_count: int, most: int) -> tuple[Floats, Floats]:
-    """The `most` highest peaks of each row, side by side, highest first. `rows` ascends."""
+    """The `most` highest peaks of each row as columns, highest first. `rows` ascends."""
     order = np.lexsort((-height, rows))
     rank = np.arange(rows.size) - np.searchsorted(rows, np.arange(row_count))[rows]
     kept, where = order[rank < most], (rows[rank < most], rank[rank < most])

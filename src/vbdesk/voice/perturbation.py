@@ -1,4 +1,4 @@
-"""Jitter and shimmer: how much neighbouring glottal periods differ in length and loudness."""
+"""Jitter and shimmer: differences in length and amplitude of neighbouring glottal periods."""
 
 from dataclasses import dataclass
 
@@ -10,16 +10,16 @@ from vbdesk.voice.short_term import Floats, Mask, Track, cut_frames, map_blocks,
 SHORTEST_PERIOD_S, LONGEST_PERIOD_S = 0.0001, 0.02
 LARGEST_PERIOD_RATIO = 1.3
 LARGEST_AMPLITUDE_RATIO = 1.6
-_PULSE_REACH = 0.2  # of the period on either side: amplitude is that of the main excitation
+_PULSE_REACH = 0.2  # of the period on either side, so that the amplitude is that of the main excitation
 _BLOCK = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Perturbation:
-    """What jitter and shimmer are made of; jitter (local) = mean of `period_steps` / mean of `periods`.
+    """Periods and amplitudes; jitter (local) is the mean of `period_steps` / the mean of `periods`.
 
     Attributes:
-        periods: seconds, of periods that resemble a neighbour.
+        periods: lengths in seconds of the periods similar to a neighbour.
         period_steps: absolute difference of two neighbouring periods in seconds.
         amplitudes: Hann-weighted RMS around each pulse between two such periods.
         amplitude_steps: absolute difference of two neighbouring amplitudes, and the same in dB.
@@ -34,8 +34,8 @@ class Perturbation:
 def measure_perturbation(samples: Samples, pulses: Floats) -> Perturbation:
     """Compare neighbouring periods of mono `samples` between the times `pulses` in seconds, shape (n,).
 
-    Periods outside 0.1 to 20 ms, or more than 1.3 times their neighbour, are not compared, nor amplitudes of more than
-    1.6 times their neighbour: Praat's definitions of jitter (local), shimmer (local) and shimmer (local, dB).
+    These are Praat's definitions of jitter (local), shimmer (local) and shimmer (local, dB). Periods outside 0.1 to
+    20 ms or more than 1.3 times their neighbour are not compared, nor amplitudes more than 1.6 times their neighbour.
     """
     period = np.diff(pulses)
     valid = (period >= SHORTEST_PERIOD_S) & (period <= LONGEST_PERIOD_S)
@@ -73,7 +73,7 @@ def _resembles_a_neighbour(similar: Mask) -> Mask:
 
 
 def _amplitudes(samples: Samples, pulses: Floats, before: Floats, after: Floats) -> Floats:
-    """RMS around each pulse under a Hann window of a fifth of the period to either side."""
+    """RMS around each pulse in a Hann window of a fifth of the period on either side."""
     reach = int(_PULSE_REACH * LONGEST_PERIOD_S * ANALYSIS_RATE) + 1
     begin = sample_before(pulses) - reach
     offset = np.arange(2 * reach + 2) + 0.5

@@ -1,18 +1,18 @@
-"""The pitch that usually goes with a vocal tract of given resonances: a linear model that the norms file brings."""
+"""Linear model of the norms file for the usual pitch of a vocal tract with given resonances."""
 
-import tomllib
 from functools import cache
 from typing import Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, FiniteFloat
 
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 from vbdesk.voice.short_term import Floats
 
 
 class PitchTractModel(BaseModel):
-    """Weights of the natural logarithms of the mean formants in Hz, and intercept, for F0 in semitones re 100 Hz."""
+    """Intercept and weights of ln(mean formant in Hz), for F0 in semitones re 100 Hz."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -27,12 +27,11 @@ class PitchTractModel(BaseModel):
         """Read the model of the shipped norms.
 
         Raises:
-            pydantic.ValidationError: the norms file lacks the model or holds no numbers.
+            pydantic.ValidationError: the norms file has no valid model.
         """
-        with resource("norms", "norms.toml").open("rb") as file:
-            return cls.model_validate(tomllib.load(file).get("pitch_tract_model"))
+        return cls.model_validate(read_toml(resource("norms", "norms.toml")).get("pitch_tract_model"))
 
     def expected_pitch(self, formants: Floats) -> float:
-        """F0 in semitones re 100 Hz expected with mean F1, F2 and F3 in Hz, shape (3,)."""
+        """Expected F0 in semitones re 100 Hz for mean F1, F2 and F3 in Hz, shape (3,)."""
         weights = (self.ln_formant_1, self.ln_formant_2, self.ln_formant_3)
         return self.intercept + float(np.dot(weights, np.log(formants)))

@@ -1,8 +1,8 @@
-"""Glottal pulses: one moment a period, found by matching each period of the waveform to its neighbour.
+"""Glottal pulses: one time per period, found by correlating each period of the waveform with its neighbour.
 
-From the loudest extremum in the middle of a voiced stretch, pulses are followed to both ends; each next one lies where
-the waveform correlates best with the period around the last one, 0.8 to 1.25 periods away (Praat's cross-correlation
-method). All stretches are followed side by side.
+The search starts at the loudest extremum in the middle of a voiced stretch and runs to both ends. The next pulse is
+where the waveform correlates best with the period around the last pulse, 0.8 to 1.25 periods away (Praat's
+cross-correlation method). All stretches are searched in parallel.
 """
 
 from dataclasses import dataclass
@@ -26,20 +26,20 @@ from vbdesk.voice.short_term import (
 )
 
 _NEAREST, _FURTHEST = 0.8, 1.25  # periods from one pulse to the next
-_LEAST_CORRELATION, _LEAST_PEAK = 0.3, 0.01  # to be a pulse; peaks as a share of that of the recording
-_LEAST_CORRELATION_OUTSIDE, _LEAST_PEAK_OUTSIDE = 0.7, 0.0233  # to be the one pulse beyond the end of a stretch
-_LONGEST_STRETCH = 300  # frames; longer in hum or song only, and pulses are followed one by one
+_LEAST_CORRELATION, _LEAST_PEAK = 0.3, 0.01  # of a pulse; peaks relative to that of the recording
+_LEAST_CORRELATION_OUTSIDE, _LEAST_PEAK_OUTSIDE = 0.7, 0.0233  # of the one pulse beyond the end of a stretch
+_LONGEST_STRETCH = 300  # frames; only hum and song are longer, and pulses are found sequentially
 _BLOCK = 1024
 
 
 @dataclass(slots=True)
-class _March:
-    """Where the search stands in each voiced stretch.
+class _PulseSearch:
+    """Position of the search in each voiced stretch.
 
     Attributes:
         time: of the last match in seconds.
         first, last: voiced frames of the stretch, both included.
-        edge: where the stretch ends, in the direction of the march.
+        edge: end of the stretch in the direction of the search, in seconds.
     """
 
     time: Floats
@@ -47,22 +47,22 @@ class _March:
     last: Indices
     edge: Floats
 
-    def only(self, mask: Mask) -> "_March":
-        return _March(self.time[mask], self.first[mask], self.last[mask], self.edge[mask])
+    def only(self, mask: Mask) -> "_PulseSearch":
+        return _PulseSearch(self.time[mask], self.first[mask], self.last[mask], self.edge[mask])
 
 
 def find_pulses(samples: Samples, f0: F0Track) -> Floats:
-    """Times of the pulses in seconds, ascending, of all voiced stretches of mono `samples`, shape (n,)."""
+    """Find the times of all pulses in mono `samples`, shape (n,), in seconds, ascending."""
     stretches = cut_long(runs(f0.frequency > 0), _LONGEST_STRETCH)
     first, last = stretches[:, 0], stretches[:, 1] - 1
     start, end = f0.times[first] - HOP_S / 2, f0.times[last] + HOP_S / 2
     middle = (start + end) / 2
     seed = _loudest_extrema(samples, middle, f0.at(middle, first, last))
     loudest = largest_absolute(samples)
-    left_times, left_periods = _follow(samples, f0, _March(seed, first, last, start), -1, loudest)
-    right_times, _ = _follow(samples, f0, _March(seed, first, last, end), 1, loudest)
+    left_times, left_periods = _follow(samples, f0, _PulseSearch(seed, first, last, start), -1, loudest)
+    right_times, _ = _follow(samples, f0, _PulseSearch(seed, first, last, end), 1, loudest)
 
-    # the pulse that a march to the left may set before its stretch must not double one of the stretch before
+    # a pulse that the search to the left finds before its stretch must not repeat one of the previous stretch
     settled = np.sort(np.concatenate([seed, right_times]))
     before = np.concatenate([[-np.inf], settled])[np.searchsorted(settled, left_times)]
     free = left_times - before > _NEAREST * left_periods
@@ -87,31 +87,31 @@ def _loudest_extrema(samples: Samples, middle: Floats, frequency: Floats) -> Flo
     return times
 
 
-def _follow(samples: Samples, f0: F0Track, march: _March, step: int, loudest: float) -> tuple[Floats, Floats]:
-    """Pulses after the seeds in one direction (`step` -1 or 1): times, and the period of F0 there, both in seconds."""
+def _follow(samples: Samples, f0: F0Track, search: _PulseSearch, step: int, loudest: float) -> tuple[Floats, Floats]:
+    """Pulses beyond the seeds in one direction (`step` -1 or 1): times and local F0 periods, both in seconds."""
     times, periods = [np.zeros(0)], [np.zeros(0)]
-    while march.time.size:
-        period = 1 / f0.at(march.time, march.first, march.last)
+    while search.time.size:
+        period = 1 / f0.at(search.time, search.first, search.last)
         parts = [slice(first, first + _BLOCK) for first in range(0, period.size, _BLOCK)]
-        matches = [_best_match(samples, march.time[part], period[part], step) for part in parts]
-        march.time, correlation, peak = (np.concatenate(values) for values in zip(*matches, strict=True))
-        inside = step * (march.edge - march.time) >= 0
+        matches = [_best_match(samples, search.time[part], period[part], step) for part in parts]
+        search.time, correlation, peak = (np.concatenate(values) for values in zip(*matches, strict=True))
+        inside = step * (search.edge - search.time) >= 0
         found = np.where(
             inside,
             (correlation > _LEAST_CORRELATION) & ((peak == 0) | (peak > _LEAST_PEAK * loudest)),
             (correlation > _LEAST_CORRELATION_OUTSIDE) & (peak > _LEAST_PEAK_OUTSIDE * loudest),
         )
-        times.append(march.time[found])
+        times.append(search.time[found])
         periods.append(period[found])
-        march = march.only(inside)
+        search = search.only(inside)
     return np.concatenate(times), np.concatenate(periods)
 
 
 def _best_match(samples: Samples, time: Floats, period: Floats, step: int) -> tuple[Floats, Floats, Floats]:
-    """Where the waveform is most like the period around `time`, about one period before or after.
+    """Find the best match for the period around `time`, about one period before or after it.
 
     Returns:
-        Time in seconds (one period away without a match), correlation there (-1 without) and largest absolute sample.
+        Time in seconds (one period away without a match), correlation (-1 without) and largest absolute sample.
     """
     begin = nearest_sample(time - period / 2)
     length = nearest_sample(time + period / 2) - begin + 1
@@ -131,7 +131,7 @@ def _best_match(samples: Samples, time: Floats, period: Floats, step: int) -> tu
     tiny = np.finfo(np.float64).tiny
     correlation = np.where(norm > tiny, product / np.sqrt(np.maximum(norm, tiny)), 0)
 
-    # a maximum has two neighbours: before the first lag stands a zero, the last lag has none
+    # a maximum needs two neighbours: a zero is added before the first lag, and the last lag is not used
     centre = correlation[:, :-1]
     left = np.concatenate([np.zeros((time.size, 1)), correlation[:, :-2]], axis=1)
     right = correlation[:, 1:]

@@ -1,4 +1,4 @@
-"""A decoded recording, as every other file of this room receives it."""
+"""A decoded recording, the input of all measurements."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -25,11 +25,11 @@ class Recording:
 
     Attributes:
         samples: shape (n,), float32, mono (see `channels`), `ANALYSIS_RATE` Hz, full scale = 1.
-        duration_s: true duration by counted samples at the file's own rate.
-        sample_rate: the file's own rate in Hz.
-        channels: the file's own channel count.
-        container: what the content is, whatever its name says.
-        size_bytes: size of the file as read; 0 for samples that never were a file.
+        duration_s: true duration, by counting samples at the file's rate.
+        sample_rate: of the file, in Hz.
+        channels: channel count of the file.
+        container: by content, not by file name.
+        size_bytes: size of the file; 0 for samples from memory.
     """
 
     samples: Samples

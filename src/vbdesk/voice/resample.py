@@ -1,4 +1,4 @@
-"""Bring sound to the analysis rate."""
+"""Resample sound to the analysis rate."""
 
 import numpy as np
 import soxr
@@ -9,7 +9,7 @@ QUALITY = "HQ"  # flat to 0.91 of Nyquist, images below -100 dB
 
 
 class StreamResampler:
-    """Resample a mono signal block by block; the blocks joined equal the signal resampled at once."""
+    """Resample a mono signal block by block, with the same result as for the whole signal."""
 
     def __init__(self, sample_rate: int) -> None:
         """Start a stream of `sample_rate` Hz."""
@@ -17,13 +17,13 @@ class StreamResampler:
         self._pass_through = sample_rate == ANALYSIS_RATE
 
     def feed(self, mono: Samples) -> Samples:
-        """Return what is ready after `mono`, shape (n,)."""
+        """Add `mono`, shape (n,), and return the samples that are ready."""
         if self._pass_through:
             return mono
         return np.asarray(self._stream.resample_chunk(mono), dtype=np.float32)
 
     def finish(self) -> Samples:
-        """Return what the filter still held back."""
+        """Return the samples that remain in the filter."""
         if self._pass_through:
             return np.empty(0, np.float32)
         return np.asarray(self._stream.resample_chunk(np.empty(0, np.float32), last=True), dtype=np.float32)

@@ -1,9 +1,9 @@
-"""Whether the room goes on sounding when the voice has stopped.
+"""Detect reverberation by the decay of frequency bands.
 
-In a dry recording the level of a band falls as fast as it rises, as the mouth opens and closes. A room leaves the rises
-alone and holds the falls to its own decay. So the fastest falls are compared with the fastest rises, which also happen
-to be slow where the speaker is slow or where noise fills the pauses (after Wen, Habets and Naylor, "Blind estimation of
-reverberation time based on the distribution of signal decay rates", ICASSP 2008).
+In a dry recording the level of a band falls as fast as it rises. A room does not change the rises, but limits the falls
+to its own decay. So the fastest falls are compared with the fastest rises, which are also slow for a slow speaker or
+with noise in the pauses. After Wen, Habets and Naylor, "Blind estimation of reverberation time based on the
+distribution of signal decay rates", ICASSP 2008.
 """
 
 from dataclasses import dataclass
@@ -13,33 +13,33 @@ import scipy.fft
 from numpy.typing import NDArray
 
 from vbdesk.voice.activity import SpeechActivity
+from vbdesk.voice.quality_rules import ReverberationRules
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 from vbdesk.voice.short_term import cut_frames
-from vbdesk.voice.thresholds import ReverberationRules
 
 FFT, HOP = 512, 128  # 32 ms every 8 ms
 HOP_S = HOP / ANALYSIS_RATE
 BAND_EDGES_HZ = np.geomspace(300, 4000, 13)
 SLOPE_FRAMES = 12  # 96 ms
-LOUD_RANGE_DB = 20.0  # below the loud frames of a band; falls from there, and rises to there, are of the voice
+LOUD_RANGE_DB = 20.0  # below the loud frames of a band; only falls from and rises to this range belong to the voice
 FASTEST = 95  # percentile
 FEWEST_SLOPES = 20  # in a band
-PART_S, MOST_PARTS = 10.0, 6  # a minute of a long recording, spread over it
-TAIL_S = 0.4  # behind speech, where the room sounds
+PART_S, MOST_PARTS = 10.0, 6  # one minute in total of a long recording, spread evenly
+TAIL_S = 0.4  # after speech, where the room decays
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Decay:
-    """How fast bands of speech fall and rise at their fastest, in dB a second; the median of the bands."""
+    """Fastest fall and rise of the level in dB per second, median over bands."""
 
     fall_db_per_s: float
     rise_db_per_s: float
 
 
 def is_reverberant(samples: Samples, activity: SpeechActivity, rules: ReverberationRules) -> bool:
-    """Whether mono `samples`, shape (n,), sound like a room; not where too little rises and falls to say so."""
+    """Whether mono `samples`, shape (n,), are reverberant; False with too few rises and falls."""
     decay = measure_decay(samples, activity)
     if decay is None or decay.fall_db_per_s >= rules.fall_db_per_s_below:
         return False
@@ -47,7 +47,7 @@ def is_reverberant(samples: Samples, activity: SpeechActivity, rules: Reverberat
 
 
 def measure_decay(samples: Samples, activity: SpeechActivity) -> Decay | None:
-    """Measure mono `samples`, shape (n,); None where too little of them rises and falls."""
+    """Measure the decay in mono `samples`, shape (n,); None with too few rises and falls."""
     falls, rises = [], []
     levels_db, counts = _band_levels(samples, activity)
     if not counts.any():
@@ -66,7 +66,7 @@ def measure_decay(samples: Samples, activity: SpeechActivity) -> Decay | None:
 
 
 def _band_levels(samples: Samples, activity: SpeechActivity) -> tuple[Floats, NDArray[np.bool_]]:
-    """Levels in dB, shape (frames, bands), and which stretches of `SLOPE_FRAMES` lie in running speech or its tail."""
+    """Levels in dB, shape (frames, bands), and a mask of the slopes in running speech or its tail."""
     part = min(len(samples), int(PART_S * ANALYSIS_RATE))
     parts = max(1, min(MOST_PARTS, len(samples) // max(part, 1)))
     begins = np.linspace(0, len(samples) - part, parts).astype(np.int64)
@@ -80,13 +80,13 @@ def _band_levels(samples: Samples, activity: SpeechActivity) -> tuple[Floats, ND
     power = np.add.reduceat(spectra.real**2 + spectra.imag**2, edges, axis=1)[:, :-1] / np.diff(edges)
     times_s = (starts + FFT / 2) / ANALYSIS_RATE
     speech = activity.covers(times_s) | activity.covers(times_s - TAIL_S)
-    usable = speech & ~activity.holds_at(times_s)
+    usable = speech & ~activity.is_sustained_at(times_s)
     last_of_part = np.arange(len(starts)) % per_part > per_part - SLOPE_FRAMES
     counts = (usable & ~last_of_part)[: len(starts) - SLOPE_FRAMES + 1]
     return 10 * np.log10(np.maximum(power, 1e-12).astype(np.float64)), counts
 
 
 def _slopes(level_db: Floats) -> Floats:
-    """Slope in dB a second of the line through each `SLOPE_FRAMES` levels in a row."""
+    """Slope in dB per second of the line through each `SLOPE_FRAMES` successive levels."""
     steps = np.arange(SLOPE_FRAMES) - (SLOPE_FRAMES - 1) / 2
     return np.asarray(np.correlate(level_db, steps / np.square(steps).sum(), "valid") / HOP_S)

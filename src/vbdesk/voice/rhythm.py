@@ -1,7 +1,7 @@
-"""Where speech sounds and pauses, and where its syllables are, read from the intensity contour alone.
+"""Speech, pauses and syllables, measured from the intensity contour.
 
-The norms were measured with this definition of speech (louder than a threshold below the loud frames), not with a
-trained detector of speech, so it stays the one behind every feature.
+The norms were measured with this definition of speech: louder than a threshold below the loud frames. All features
+therefore use it, and not the trained speech detector.
 """
 
 import numpy as np
@@ -14,13 +14,13 @@ SYLLABLE_DIP_DB = 2.0
 
 
 def speech_threshold(level: Floats) -> float:
-    """Level in dB above which there is speech: 25 dB, or 65 % of the range if less, below the loud frames."""
+    """Level in dB above which a frame is speech: 25 dB, or 65 % of the range if less, below the loud frames."""
     loud, quiet = np.percentile(level, [95, 2])
     return float(loud - min(25.0, 0.65 * (loud - quiet)))
 
 
 def sounding_frames(level: Floats, threshold: float) -> Mask:
-    """Frames of speech: `level` above the threshold, gaps under 0.25 s bridged, islands under 0.1 s dropped."""
+    """Frames of speech: `level` above the threshold, with gaps under 0.25 s filled and runs under 0.1 s removed."""
     sounding = _bridge_gaps(level > threshold)
     for first, end in runs(sounding):
         if (end - first) * HOP_S < SHORTEST_SPEECH_S:
@@ -40,7 +40,7 @@ def syllable_nuclei(level: Floats, threshold: float, sounding: Mask, voiced: Mas
     """Frames of syllable nuclei: peaks of the smoothed level between dips of at least 2 dB, voiced within two frames.
 
     After de Jong & Wempe (2009), "Praat script to detect syllable nuclei and measure speech rate automatically". Of
-    peaks without such a dip between them the loudest stands.
+    peaks without such a dip between them, the loudest is kept.
     """
     smooth = np.convolve(level, np.ones(3) / 3, mode="same")
     inner = smooth[1:-1]

@@ -1,4 +1,4 @@
-"""Short-term analysis: where the frames of a recording lie, how they are cut out, and values tied to a time."""
+"""Short-term analysis: positions of frames, cutting of frames, and time series of values."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,12 +17,12 @@ Mask = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 Spans = Sequence[tuple[float, float]]
 
-_THREADS = 2  # numpy lets go of the interpreter in large operations; more threads only fight over the cache
+_THREADS = 2  # numpy releases the GIL in large operations; more threads compete for the cache
 
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """Values tied to moments of the recording.
+    """Values at times of the recording.
 
     Attributes:
         times: shape (n,), seconds, ascending.
@@ -33,9 +33,9 @@ class Track:
     values: Floats
 
     def within(self, spans: Spans | None) -> Floats:
-        """Values whose moment lies in a span (start included, end not), span after span; None means all.
+        """Values at times in the spans (start included, end excluded), span by span; None returns all.
 
-        A span that occurs twice gives its values twice, as resampling needs it.
+        A repeated span repeats its values, as resampling requires.
         """
         if spans is None:
             return self.values
@@ -45,14 +45,14 @@ class Track:
 
 
 def empty_track(columns: int | None = None) -> Track:
-    """A track without a moment."""
+    """A track without values."""
     return Track(np.zeros(0), np.zeros(0 if columns is None else (0, columns)))
 
 
 def frame_times(sample_count: int, window_s: float, hop_s: float = HOP_S) -> Floats:
-    """Centres in seconds of the frames that fit whole into a recording, laid symmetrically around its middle.
+    """Centres in seconds of the frames that fit into a recording, symmetrical about its middle.
 
-    Sample `i` stands at (i + 0.5) / `ANALYSIS_RATE`. Empty when the recording is shorter than one window.
+    Sample `i` is at (i + 0.5) / `ANALYSIS_RATE`. Empty if the recording is shorter than one window.
     """
     duration = sample_count / ANALYSIS_RATE
     if duration < window_s:
@@ -78,9 +78,9 @@ def largest_absolute(samples: Samples) -> float:
 
 
 def cut_frames(samples: Samples, starts: Indices, length: int) -> Samples:
-    """Copies of the stretches of `length` samples that begin at `starts`: shape (starts, length).
+    """Copy frames of `length` samples that begin at `starts`: shape (starts, length).
 
-    What reaches over the ends of `samples`, shape (n,), is zero.
+    Positions outside `samples`, shape (n,), are 0.
     """
     if samples.size < length:
         samples = np.pad(samples, (0, length - samples.size))
@@ -96,7 +96,7 @@ def cut_frames(samples: Samples, starts: Indices, length: int) -> Samples:
 
 
 def map_blocks(compute: Callable[[slice], Any], count: int, block: int) -> list[Any]:
-    """Results of `compute` for consecutive slices of at most `block` of `count` items, in order, on two threads."""
+    """Call `compute` for consecutive slices of at most `block` of `count` items, on two threads; results in order."""
     slices = [slice(first, min(first + block, count)) for first in range(0, count, block)]
     if len(slices) < 2:
         return [compute(part) for part in slices]
@@ -105,7 +105,7 @@ def map_blocks(compute: Callable[[slice], Any], count: int, block: int) -> list[
 
 
 def runs(mask: Mask) -> Indices:
-    """First index and index after the last of each unbroken run of True: shape (runs, 2)."""
+    """First index and index after the last of each run of True: shape (runs, 2)."""
     edges = np.diff(np.concatenate(([0], mask.astype(np.int8), [0])))
     return np.stack([np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)], axis=1)
 

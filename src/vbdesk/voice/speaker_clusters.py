@@ -1,7 +1,7 @@
-"""How many voices there are among embedded windows, and which window is whose.
+"""Cluster embedded windows by speaker.
 
-Spectral clustering with the normalised maximum eigengap (Park et al., IEEE SPL 2020), after a check whether there is
-more than one voice at all: the eigengap alone finds a second one in every tenth monologue.
+Spectral clustering with the normalised maximum eigengap (Park et al., IEEE SPL 2020). A check for a single speaker runs
+first, because the eigengap alone finds a second speaker in every tenth monologue.
 """
 
 from dataclasses import dataclass
@@ -11,43 +11,43 @@ from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 from scipy.linalg import eigh
 
-from vbdesk.voice.thresholds import quality_rules
+from vbdesk.voice.quality_rules import quality_rules
 
 MAX_SPEAKERS = 5
 NEIGHBOUR_SHARES = (0.05, 0.08, 0.12, 0.17, 0.23, 0.3)
-MIN_HALF_SHARE = 0.04  # a smaller half is an odd window, not a speaker
+MIN_HALF_SHARE = 0.04  # a smaller half is an outlier window, not a speaker
 MIN_HALF_WINDOWS = 3
 KMEANS_RUNS = 8
-SEED = 20_200  # clustering starts at random but always at the same random
+SEED = 20_200  # fixed, so that clustering is reproducible
 
 Embeddings = NDArray[np.float32]
 Labels = NDArray[np.int64]
 
 
 def cluster_voices(embeddings: Embeddings) -> Labels:
-    """Give every window a voice.
+    """Assign a speaker to every window.
 
     Args:
         embeddings: unit vectors, shape (windows, dimensions).
 
     Returns:
-        Labels 0 and up, shape (windows,); all 0 for one voice.
+        Labels from 0, shape (windows,); all 0 for one speaker.
     """
     if is_one_voice(embeddings):
         return np.zeros(len(embeddings), np.int64)
     graph = _best_graph(embeddings.astype(np.float64))
-    if graph.speakers == 1:  # the check heard two voices: trust it
+    if graph.speakers == 1:  # the check found two speakers, and is more reliable
         return _split(embeddings, 2)
     return _merge_alike(embeddings, _split(graph.vectors[:, : graph.speakers], graph.speakers))
 
 
 def is_one_voice(embeddings: Embeddings) -> bool:
-    """Whether the two halves of a forced split still sound alike."""
-    return likeness_of_halves(embeddings) > quality_rules().speakers.one_voice_cosine
+    """Whether the two halves of a forced split are still similar."""
+    return similarity_of_halves(embeddings) > quality_rules().speakers.one_voice_cosine
 
 
-def likeness_of_halves(embeddings: Embeddings) -> float:
-    """Cosine between the halves of a forced split; 1 where there is too little, or too little in one half, to split."""
+def similarity_of_halves(embeddings: Embeddings) -> float:
+    """Cosine between the halves of a forced split; 1 if there are too few windows in all or in one half."""
     if len(embeddings) < 2 * MIN_HALF_WINDOWS:
         return 1.0
     labels = _split(embeddings, 2)
@@ -58,7 +58,7 @@ def likeness_of_halves(embeddings: Embeddings) -> float:
 
 
 def _merge_alike(embeddings: Embeddings, labels: Labels) -> Labels:
-    """Join voices that are as alike as the halves of a monologue, the most alike first, down to the two heard."""
+    """Merge speakers as similar as the halves of a monologue, the most similar first, down to two."""
     while labels.max() > 1:
         cosine, kept, dropped = _most_alike(embeddings, labels)
         if cosine <= quality_rules().speakers.one_voice_cosine:
@@ -69,7 +69,7 @@ def _merge_alike(embeddings: Embeddings, labels: Labels) -> Labels:
 
 
 def _most_alike(embeddings: Embeddings, labels: Labels) -> tuple[float, int, int]:
-    """The highest cosine between the centres of two voices, and the two labels."""
+    """The highest cosine between the centres of two speakers, and the two labels."""
     centres = np.stack([embeddings[labels == label].mean(axis=0) for label in range(labels.max() + 1)])
     centres /= np.linalg.norm(centres, axis=1, keepdims=True)
     cosines = np.triu(centres @ centres.T, k=1)
@@ -81,7 +81,7 @@ def _most_alike(embeddings: Embeddings, labels: Labels) -> tuple[float, int, int
 class _Graph:
     speakers: int
     vectors: NDArray[np.float64]  # eigenvectors of the Laplacian, smallest eigenvalue first
-    ratio: float  # neighbours over eigengap; the smaller the better
+    ratio: float  # neighbours over eigengap; smaller is better
 
 
 def _best_graph(embeddings: NDArray[np.float64]) -> _Graph:

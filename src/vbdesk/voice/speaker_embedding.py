@@ -1,19 +1,19 @@
-"""What a voice is like, as a vector: the GE2E encoder (Wan et al., ICASSP 2018) in numpy."""
+"""Speaker embeddings: the GE2E encoder (Wan et al., ICASSP 2018) in numpy."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk.voice.lstm import run_lstm
-from vbdesk.voice.models import load_weights
+from vbdesk.voice.model_weights import load_weights
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 
 FFT = 400  # 25 ms
 HOP = 160  # 10 ms
 FRAMES_PER_SECOND = ANALYSIS_RATE // HOP
 MEL_BANDS = 40
-WINDOW_FRAMES = 160  # 1.6 s, what the network was trained on
+WINDOW_FRAMES = 160  # 1.6 s, as in the training of the network
 LSTM_LAYERS = 3
-BATCH = 128  # windows side by side; bounds the memory
+BATCH = 128  # windows in parallel; limits the memory
 
 Array = NDArray[np.float32]
 
@@ -22,7 +22,7 @@ def embed_windows(mel: Array, starts: NDArray[np.int64]) -> Array:
     """Embed the windows of `WINDOW_FRAMES` frames of `mel` that begin at `starts`.
 
     Returns:
-        Unit vectors, shape (windows, 256), of non-negative numbers: the cosine of two is their product.
+        Non-negative unit vectors, shape (windows, 256); the cosine of two is their dot product.
     """
     weights = load_weights("ge2e")
     batches = [np.empty((0, weights["projection_bias"].size), np.float32)]

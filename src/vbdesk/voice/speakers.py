@@ -1,7 +1,7 @@
-"""Who speaks when.
+"""Diarization: the turns of each speaker.
 
-Voices are told apart by embedding overlapping windows of speech and clustering them; nothing is kept of a voice beyond
-the recording. Where one voice explains everything, or there is too little to tell, all speech belongs to one speaker.
+Overlapping windows of speech are embedded and clustered; no embedding is stored. If one speaker explains all windows,
+or there are too few, all speech belongs to one speaker.
 """
 
 from collections.abc import Sequence
@@ -15,27 +15,27 @@ from vbdesk.voice.activity import SpeechActivity
 from vbdesk.voice.level import active_rms
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
 from vbdesk.voice.short_term import cut_frames
-from vbdesk.voice.speaker_clusters import cluster_voices, likeness_of_halves
+from vbdesk.voice.speaker_clusters import cluster_voices, similarity_of_halves
 from vbdesk.voice.speaker_embedding import FRAMES_PER_SECOND, WINDOW_FRAMES, embed_windows, mel_energies
 
 HOP_S = 0.6
 QUICK_WINDOWS = 32
-MAX_WINDOWS = 750  # beyond, windows stand farther apart: 20 minutes then take what 8 take
-MIN_WINDOWS = 4  # about 3 s of speech; less cannot tell two voices
-LEVEL = 10 ** (-30 / 20)  # RMS that the encoder was trained at
+MAX_WINDOWS = 750  # more speech is sampled with a longer hop: 20 minutes then cost as much as 8
+MIN_WINDOWS = 4  # about 3 s of speech; too few to distinguish two speakers below it
+LEVEL = 10 ** (-30 / 20)  # RMS that the encoder was trained on
 BACKGROUND_S = 0.2
-BACKGROUND_PERCENTILE = 2  # of the level: where the threshold of speech is measured from, too
-SAME_TURN_S = 0.5  # a pause inside a turn
+BACKGROUND_PERCENTILE = 2  # of the level, as for the speech threshold
+SAME_TURN_S = 0.5  # longest pause within a turn
 
 
 @dataclass(frozen=True, slots=True)
 class SpeakerTurns:
-    """What one speaker said, and when.
+    """The turns of one speaker.
 
     Attributes:
-        speaker: `speaker_1` speaks most, `speaker_2` next, and so on.
-        speech_seconds: total, pauses within turns left out.
-        segments: (start, end) in seconds, in order; short pauses within a turn are bridged.
+        speaker: `speaker_1` has most speech, `speaker_2` less, and so on.
+        speech_seconds: total, without pauses within turns.
+        segments: (start, end) in seconds, in order; includes short pauses within a turn.
     """
 
     speaker: str
@@ -44,9 +44,9 @@ class SpeakerTurns:
 
 
 def diarize(recording: Recording, activity: SpeechActivity) -> list[SpeakerTurns]:
-    """Tell the speakers of `recording` apart; one entry when one speaker is heard.
+    """Separate the speakers of `recording`; a single speaker gives one entry.
 
-    Where two speak at once, the speech is given to one of them.
+    Overlapping speech is assigned to one of its speakers.
     """
     centres_s = _window_centres(activity)
     labels = np.zeros(len(centres_s), np.int64)
@@ -61,14 +61,14 @@ def diarize(recording: Recording, activity: SpeechActivity) -> list[SpeakerTurns
     ]
 
 
-def alone(samples: Samples, turns: Sequence[tuple[float, float]]) -> Samples:
-    """The recording as if nobody else had spoken: outside `turns` its own background sounds.
+def isolate_speaker(samples: Samples, turns: Sequence[tuple[float, float]]) -> Samples:
+    """Replace everything outside `turns` by the recording's own background.
 
-    So that pitch range, resonances and the threshold of speech are those of one voice, each at its own time.
+    Pitch range, resonances and speech threshold are then those of one speaker, and times do not change.
 
     Args:
         samples: mono, shape (n,), at least 0.2 s.
-        turns: (start, end) in seconds of what belongs to the speaker, pauses included.
+        turns: (start, end) in seconds of the speaker's turns, pauses included.
     """
     length = int(BACKGROUND_S * ANALYSIS_RATE)
     parts = samples[: samples.size // length * length].reshape(-1, length)
@@ -80,24 +80,24 @@ def alone(samples: Samples, turns: Sequence[tuple[float, float]]) -> Samples:
     return own
 
 
-def voice_likeness(recording: Recording, activity: SpeechActivity) -> float:
-    """How alike the voices of `recording` are if two are supposed: a cosine, 1 where there is too little to tell.
+def voice_similarity(recording: Recording, activity: SpeechActivity) -> float:
+    """Cosine between the two most different voices of `recording`, 1 with too little speech.
 
-    A quick look at a few windows of running speech, spread over the recording.
+    Uses only a few windows of running speech, spread over the recording.
     """
     centres_s = _window_centres(activity)
-    centres_s = centres_s[~activity.holds_at(centres_s)]
+    centres_s = centres_s[~activity.is_sustained_at(centres_s)]
     if len(centres_s) > QUICK_WINDOWS:
         centres_s = centres_s[np.linspace(0, len(centres_s) - 1, QUICK_WINDOWS).astype(np.int64)]
     length = WINDOW_FRAMES * ANALYSIS_RATE // FRAMES_PER_SECOND
     starts = (centres_s * ANALYSIS_RATE).astype(np.int64) - length // 2
     windows = cut_frames(recording.samples, starts, length).ravel() * _gain(recording.samples)
     mel = mel_energies(windows)
-    return likeness_of_halves(embed_windows(mel, np.arange(len(centres_s)) * WINDOW_FRAMES))
+    return similarity_of_halves(embed_windows(mel, np.arange(len(centres_s)) * WINDOW_FRAMES))
 
 
 def _window_centres(activity: SpeechActivity) -> NDArray[np.float64]:
-    """Centres of the windows, in seconds: evenly within each stretch of speech, at least one in each."""
+    """Centres of the windows in seconds, evenly within each segment of speech, at least one in each."""
     hop_s = max(HOP_S, activity.speech_s / MAX_WINDOWS)
     centres = [
         np.linspace(start, end, 2 * max(1, round((end - start) / hop_s)) + 1)[1::2] for start, end in activity.segments
@@ -121,7 +121,7 @@ def _gain(samples: Samples) -> np.float32:
 def _label_speech(
     activity: SpeechActivity, centres_s: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> dict[int, list[tuple[float, float]]]:
-    """Cut the speech between windows of different labels; label to its pieces."""
+    """Cut the speech between windows of different labels; maps label to pieces."""
     pieces: dict[int, list[tuple[float, float]]] = {}
     if not activity.segments:
         return {0: []}
@@ -138,7 +138,7 @@ def _label_speech(
 
 
 def _bridge(own: list[tuple[float, float]], pieces: dict[int, list[tuple[float, float]]]) -> list[tuple[float, float]]:
-    """Join what one speaker says around short pauses in which nobody else speaks."""
+    """Join the pieces of one speaker across short pauses without another speaker."""
     others = sorted(piece for spoken in pieces.values() if spoken is not own for piece in spoken)
     joined = [own[0]] if own else []
     for start, end in own[1:]:

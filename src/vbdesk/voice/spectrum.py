@@ -1,4 +1,4 @@
-"""Spectral balance of vowel-like frames, and how far each frame's cepstral peak stands out."""
+"""Spectral balance and cepstral peak of vowel-like frames."""
 
 import numpy as np
 import scipy.fft
@@ -72,7 +72,7 @@ def spectral_balance(samples: Samples, times: Floats, frequency: Floats) -> Trac
 
 
 def _slope(x: Floats, rows: Samples) -> Floats:
-    """Slope of the least-squares line through each row, without BLAS: its bits depend on its threads."""
+    """Slope of the least-squares line through each row; without BLAS, whose rounding depends on its threads."""
     centred = x - x.mean()
     slope: Floats = np.einsum("rx,x->r", rows, centred / np.sum(centred**2))
     return slope
@@ -90,7 +90,7 @@ def _peak_near(level: Samples, frequency: Floats, harmonic: int) -> Samples:
 def _cepstral_peak(level: Samples) -> Floats:
     cepstrum = scipy.fft.irfft(level - level.mean(axis=1, keepdims=True), _FFT_SIZE, axis=1)
     height = 20 * np.log10(np.abs(cepstrum[:, : _FFT_SIZE // 2]) + 1e-9)
-    # the band alone would give fewer points: padding brings the quefrencies closer together
+    # padding gives a finer quefrency grid than the band alone
     quefrency = np.arange(height.shape[1]) * 2 * (level.shape[1] - 1) / _FFT_SIZE / _CEPSTRAL_RATE
     fitted = (quefrency >= _SHORTEST_QUEFRENCY_S) & (quefrency <= 1 / _LOWEST_F0)
     searched = fitted & (quefrency >= 1 / _HIGHEST_F0)

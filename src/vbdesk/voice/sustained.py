@@ -1,8 +1,7 @@
-"""Held voice: vowels that go on for longer than running speech lets them.
+"""Detection of sustained vowels, which last longer than vowels of running speech.
 
-A detector of speech learns from running speech and stops hearing a vowel that is held. What gives a held vowel away is
-its period: it repeats from one moment to the next, and its pitch wanders slowly, as no machine's does. The pitch of a
-hum stands still, and what is measured of it scatters from frame to frame around one value.
+A speech detector is trained on running speech and loses a sustained vowel. Such a vowel is periodic, and its pitch
+drifts slowly. The pitch of mains hum or a machine is constant, and its measured values scatter around one value.
 """
 
 from dataclasses import dataclass
@@ -16,20 +15,20 @@ from vbdesk.voice.recording import ANALYSIS_RATE, Samples
 from vbdesk.voice.short_term import runs
 
 RATE = 4_000  # Hz; the harmonics below 2 kHz are enough
-LOWER_EDGE_HZ = 150.0  # wind and traffic below would pass for a deep voice
+LOWER_EDGE_HZ = 150.0  # below it, wind and traffic resemble a deep voice
 FRAME, HOP = 240, 80  # 60 ms every 20 ms
 HOP_S = HOP / RATE
 FFT = 512
 LOWEST_HZ, HIGHEST_HZ = 65.0, 500.0
 SHORTEST_LAG, LONGEST_LAG = int(RATE / HIGHEST_HZ), int(RATE / LOWEST_HZ)
 
-PERIODIC = 0.7  # autocorrelation at the period; vowels of patients over the telephone reach 0.8
+PERIODIC = 0.7  # autocorrelation at the period; patients' vowels over the telephone reach 0.8
 LOUD_RANGE_DB = 25.0  # below the loud frames
-LONGEST_STEP = 0.06  # of the lag, from a frame to the next: a semitone
-MIN_HELD_S = 0.8  # voiced stretches of running speech are shorter
-MOST_STARTS = 6  # peaks that a track may start from
-LEAST_WANDERING = 0.02  # semitones; the steadiest of 20 held vowels wandered 0.06, a tone 0.00
-MOST_SCATTER = 0.95  # step from frame to frame against wandering; vowels 0.2 to 0.7, hum 1.2 to 1.7
+LONGEST_STEP = 0.06  # of the lag, between successive frames: one semitone
+MIN_SUSTAINED_S = 0.8  # voiced stretches of running speech are shorter
+MOST_STARTS = 6  # peaks at which a track can start
+LEAST_DRIFT = 0.02  # semitones; the steadiest of 20 sustained vowels drifted 0.06, a tone 0.00
+MOST_SCATTER = 0.95  # step between successive frames over drift; vowels 0.2 to 0.7, hum 1.2 to 1.7
 
 Floats = NDArray[np.float64]
 
@@ -42,32 +41,32 @@ class _Frames:
     level_db: Floats
 
 
-def held_voice(samples: Samples) -> list[tuple[float, float]]:
-    """Find held vowels in mono `samples`, shape (n,): start and end in seconds, in order, without overlap."""
+def find_sustained_vowels(samples: Samples) -> list[tuple[float, float]]:
+    """Find sustained vowels in mono `samples`, shape (n,): (start, end) in seconds, in order, without overlap."""
     frames = _analyse(samples)
     if len(frames.level_db) == 0:
         return []
     strongest = frames.correlation[:, SHORTEST_LAG : LONGEST_LAG + 1].max(axis=1)
     loud = frames.level_db > np.percentile(frames.level_db, 95) - LOUD_RANGE_DB
-    middle_s = (FRAME - HOP) / 2 / RATE  # a frame stands for the hop in its middle
+    middle_s = (FRAME - HOP) / 2 / RATE  # a frame represents the hop in its middle
     stretches = runs((strongest >= PERIODIC) & loud).tolist()
     return [
         (middle_s + first * HOP_S, middle_s + end * HOP_S)
         for first, end in stretches
-        if _is_mostly_held(frames.correlation[first:end])
+        if _is_mostly_sustained(frames.correlation[first:end])
     ]
 
 
-def _is_mostly_held(correlation: NDArray[np.float32]) -> bool:
-    """Whether tracks of held voice fill at least half of a periodic stretch; a break in the voice parts them."""
-    shortest = round(MIN_HELD_S / HOP_S)
-    held = begin = 0
+def _is_mostly_sustained(correlation: NDArray[np.float32]) -> bool:
+    """Whether tracks of a sustained voice fill at least half of a periodic stretch; voice breaks separate tracks."""
+    shortest = round(MIN_SUSTAINED_S / HOP_S)
+    sustained = begin = 0
     while len(correlation) - begin >= shortest:
         track = _longest_track(correlation[begin:])
-        if len(track) >= shortest and _wanders(track):
-            held += len(track)
+        if len(track) >= shortest and _drifts(track):
+            sustained += len(track)
         begin += max(len(track), 1)
-    return held >= max(1, len(correlation) / 2)
+    return sustained >= max(1, len(correlation) / 2)
 
 
 def _analyse(samples: Samples) -> _Frames:
@@ -95,7 +94,7 @@ def _autocorrelation(frames: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _longest_track(correlation: NDArray[np.float32]) -> Floats:
-    """Pitch in semitones of the longest of the tracks that start at a peak of the first frame, one value a frame."""
+    """Pitch in semitones of the longest track that starts at a peak of the first frame, one value per frame."""
     first = correlation[0]
     lags = np.arange(SHORTEST_LAG, LONGEST_LAG + 1)
     is_peak = (first[lags] >= PERIODIC) & (first[lags] >= first[lags - 1]) & (first[lags] >= first[lags + 1])
@@ -110,7 +109,7 @@ def _longest_track(correlation: NDArray[np.float32]) -> Floats:
 
 
 def _follow(correlation: NDArray[np.float32], lag: int) -> list[float]:
-    """Lags, refined between samples, as long as the signal stays periodic and its pitch makes no jump."""
+    """Interpolated lags while the signal stays periodic and its pitch does not jump."""
     track = []
     for row in correlation:
         step = max(1, round(lag * LONGEST_STEP))
@@ -125,8 +124,8 @@ def _follow(correlation: NDArray[np.float32], lag: int) -> list[float]:
     return track
 
 
-def _wanders(pitch: Floats) -> bool:
-    """Whether the pitch moves as a voice's does: slowly, and not nowhere."""
-    moments = np.arange(len(pitch))
-    wandering = float(np.std(pitch - np.polyval(np.polyfit(moments, pitch, 1), moments)))
-    return wandering > LEAST_WANDERING and float(np.std(np.diff(pitch))) < MOST_SCATTER * wandering
+def _drifts(pitch: Floats) -> bool:
+    """Whether the pitch drifts slowly, as that of a voice does."""
+    frames = np.arange(len(pitch))
+    drift = float(np.std(pitch - np.polyval(np.polyfit(frames, pitch, 1), frames)))
+    return drift > LEAST_DRIFT and float(np.std(np.diff(pitch))) < MOST_SCATTER * drift

@@ -1,45 +1,45 @@
-"""What the header of a WAV file claims, and what is there.
+"""Declared and actual size of the sound in a WAV file.
 
-A recorder that crashed leaves sizes of zero, one that writes into a pipe leaves huge ones, and a transfer that broke
-off leaves a promise that the file does not keep.
+A crashed recorder leaves sizes of 0, a recorder that writes to a pipe leaves huge sizes, and an interrupted transfer
+leaves less data than declared.
 """
 
 from dataclasses import dataclass
 from typing import BinaryIO
 
-UNKNOWN_SIZE = 0x7FFF_0000  # bytes; what is written where the length was not known yet is as large as that
-MOST_CHUNKS = 1000  # before the sound
+UNKNOWN_SIZE = 0x7FFF_0000  # bytes; sizes from here on mean that the length was not known
+MOST_CHUNKS = 1000  # before the data chunk
 
 
 @dataclass(frozen=True, slots=True)
-class SoundChunk:
-    """The chunk of a WAV file that holds the sound; sizes in bytes.
+class DataChunk:
+    """The data chunk of a WAV file; sizes in bytes.
 
     Attributes:
-        claimed: by the header; None if it did not know.
-        present: from there to the end of the file.
-        bytes_per_second: of the sound; 0 if the header does not say.
+        declared: size in the header; None if unknown.
+        present: from the start of the data to the end of the file.
+        bytes_per_second: of the sound; 0 if unknown.
     """
 
-    claimed: int | None
+    declared: int | None
     present: int
     bytes_per_second: int
 
     @property
-    def was_never_closed(self) -> bool:
-        """Whether sound follows a header that was never completed."""
-        return self.claimed == 0 and self.present > 0
+    def is_unfinished(self) -> bool:
+        """Whether there is sound after a header that was never completed."""
+        return self.declared == 0 and self.present > 0
 
     @property
     def missing_s(self) -> float:
-        """Seconds that the header promises and the file does not hold."""
-        if self.claimed is None or self.bytes_per_second == 0:
+        """Seconds that the header declares and the file does not contain."""
+        if self.declared is None or self.bytes_per_second == 0:
             return 0.0
-        return max(0, self.claimed - self.present) / self.bytes_per_second
+        return max(0, self.declared - self.present) / self.bytes_per_second
 
 
-def find_sound(file: BinaryIO) -> SoundChunk | None:
-    """Find the sound in the WAV, RF64 or BW64 `file`; None if there is none. The position is left anywhere."""
+def find_data_chunk(file: BinaryIO) -> DataChunk | None:
+    """Find the data chunk of the WAV, RF64 or BW64 `file`, None if it has none; the file position changes."""
     end = file.seek(0, 2)
     position, bytes_per_second, long_size = 12, 0, 0
     for _ in range(MOST_CHUNKS):
@@ -49,8 +49,8 @@ def find_sound(file: BinaryIO) -> SoundChunk | None:
             return None
         name, size = header[:4], int.from_bytes(header[4:], "little")
         if name == b"data":
-            claimed = long_size if size == 0xFFFF_FFFF and long_size else size
-            return SoundChunk(claimed if claimed < UNKNOWN_SIZE else None, end - position - 8, bytes_per_second)
+            declared = long_size if size == 0xFFFF_FFFF and long_size else size
+            return DataChunk(declared if declared < UNKNOWN_SIZE else None, end - position - 8, bytes_per_second)
         content = file.read(16)
         if name == b"fmt ":
             bytes_per_second = int.from_bytes(content[8:12], "little")

@@ -1,6 +1,7 @@
-"""A band-pass that delays nothing: a Butterworth filter run forwards, then backwards, over many short signals at once.
+"""Zero-phase band-pass: a Butterworth filter run forwards and backwards over many short signals in parallel.
 
-The same numbers as scipy.signal's `butter` and `sosfiltfilt`, whose import takes longer than a minute of sound does.
+The result equals that of scipy.signal's `butter` and `sosfiltfilt`, whose import takes longer than the analysis of a
+minute of sound.
 """
 
 import numpy as np
@@ -8,21 +9,21 @@ from numpy.typing import NDArray
 
 from vbdesk.voice.short_term import Floats, Indices
 
-_PADDING = 15  # samples at either end, turned around the end point: three times the length of the filter
+_PADDING = 15  # samples at either end, reflected at the end point: three times the filter length
 
 
 def band_pass(signals: list[Floats], band: tuple[float, float], rate: float) -> list[Floats]:
-    """Filter each of `signals`, at least 16 samples long, with a second-order Butterworth band-pass, there and back.
+    """Filter each of `signals`, at least 16 samples long, with a second-order Butterworth band-pass, both ways.
 
     Args:
-        signals: each of shape (n,), n its own.
-        band: edges in Hz, where the gain there and back is a half.
+        signals: each of shape (n,), with different n.
+        band: edges in Hz, where the total gain is a half.
         rate: sampling rate in Hz.
     """
     if not signals:
         return []
     numerator, denominator = _butterworth(band, rate)
-    padded = [_turned_ends(signal) for signal in signals]
+    padded = [_reflect_ends(signal) for signal in signals]
     length = np.array([signal.size for signal in padded])
     rows = np.zeros((len(padded), int(length.max())))
     for row, signal in zip(rows, padded, strict=True):
@@ -33,7 +34,7 @@ def band_pass(signals: list[Floats], band: tuple[float, float], rate: float) -> 
 
 
 def _butterworth(band: tuple[float, float], rate: float) -> tuple[Floats, Floats]:
-    """Numerator and denominator in falling powers of z, by the bilinear transform of the analogue filter."""
+    """Numerator and denominator in descending powers of z, by the bilinear transform of the analogue filter."""
     low, high = 2 * rate * np.tan(np.pi * np.asarray(band) / rate)
     prototype = np.exp(1j * np.pi * np.array([3, 5]) / 4) * (high - low) / 2
     spread = np.sqrt(prototype**2 - low * high)
@@ -44,15 +45,15 @@ def _butterworth(band: tuple[float, float], rate: float) -> tuple[Floats, Floats
     return numerator, denominator
 
 
-def _turned_ends(signal: Floats) -> Floats:
-    """`signal` with its ends continued by themselves, turned around the end points."""
+def _reflect_ends(signal: Floats) -> Floats:
+    """Extend `signal` at both ends by its point reflection at the end points."""
     before = 2 * signal[0] - signal[_PADDING:0:-1]
     after = 2 * signal[-1] - signal[-2 : -_PADDING - 2 : -1]
     return np.concatenate([before, signal, after])
 
 
 def _run(rows: Floats, numerator: Floats, denominator: Floats) -> Floats:
-    """Filter each row, as if its first value had gone on for ever before."""
+    """Filter each row, as if its first value had been constant before."""
     order = denominator.size - 1
     companion = np.eye(order, k=1)
     companion[:, 0] -= denominator[1:]
@@ -68,6 +69,6 @@ def _run(rows: Floats, numerator: Floats, denominator: Floats) -> Floats:
 
 
 def _reversed(rows: Floats, length: Indices) -> Floats:
-    """Each row with its first `length` values turned around; what follows them does not count."""
+    """Reverse the first `length` values of each row; the values after them are arbitrary."""
     order = np.maximum(length[:, None] - 1 - np.arange(rows.shape[1]), 0)
     return np.take_along_axis(rows, order, axis=1)

@@ -12,11 +12,11 @@ import httpx
 import numpy as np
 import pytest
 
-from vbdesk.capture.sealed import SealedTakeWriter
+from vbdesk.capture.encrypted_take import SealedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
-from vbdesk.desk.pages.account import AccountPage, build_account_page
-from vbdesk.desk.pages.outbox import build_outbox_page
+from vbdesk.desk.account.page import AccountPage
+from vbdesk.desk.shell.all_pages import build_account_page, build_outbox_page
 from vbdesk.outbox.library.items import TakeMetadata, Target, write_result
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.library.store import FOLLOW, SEND

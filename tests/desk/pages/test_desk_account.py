@@ -3,13 +3,13 @@
 import pytest
 from PySide6.QtWidgets import QAbstractButton
 
-from vbdesk.desk.pages.account import build_account_page
-from vbdesk.desk.widgets.card import Card
-from vbdesk.outbox.courier.network import NetworkState
-from vbdesk.outbox.courier.reach import CourierStatus, Reach
+from vbdesk.desk.shell.all_pages import build_account_page
+from vbdesk.desk.ui.card import Card
 from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.profiles.profiles import ProfileStore
+from vbdesk.outbox.sync.connectivity import CourierStatus, Reach
+from vbdesk.outbox.sync.network import NetworkState
 
 
 def button(page, name):
@@ -87,7 +87,7 @@ def test_the_rules_are_kept_at_once(account, workspace, qtbot):
 def test_the_page_says_what_the_system_knows_of_the_network(account, system_network, workspace):
     assert account.rules._network.text() == "The present network is not metered."
     system_network.now = NetworkState(reachable=True)
-    workspace.network_changed.emit()
+    workspace.sync.network_changed.emit()
     assert "does not tell whether a network is metered" in account.rules._network.text()
 
 

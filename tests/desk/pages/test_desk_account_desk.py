@@ -7,10 +7,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 
-from vbdesk.desk import theme
-from vbdesk.desk.preferences import Preferences, PreferenceStore
-from vbdesk.desk.theme import Scheme
-from vbdesk.desk.viewmodels.record_setup import RecordSetupViewModel
+from vbdesk.desk.models.preferences import Preferences, PreferenceStore
+from vbdesk.desk.shell.view_models import record_setup_view_model
+from vbdesk.desk.ui.theme import Scheme, app_theme
 
 
 def kept(outside) -> Preferences:
@@ -19,7 +18,7 @@ def kept(outside) -> Preferences:
 
 def test_the_chosen_colours_last(account, outside, workspace, qtbot):
     account.desk.scheme.option("dark").click()
-    assert theme.active().dark
+    assert app_theme().dark
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     assert kept(outside) == Preferences(scheme=Scheme.DARK)
 
@@ -28,12 +27,12 @@ def test_the_text_size_holds_at_once_and_lasts(account, outside, qtbot):
     box = account.desk.text_size
     box.setCurrentIndex(box.findData(150))
     box.activated.emit(box.currentIndex())
-    assert theme.active().scale == 1.5
+    assert app_theme().scale == 1.5
     qtbot.waitUntil(lambda: kept(outside).text_size == 150)
     assert kept(outside).text_scale == 1.5
     box.activated.emit(box.findData(None))
     qtbot.waitUntil(lambda: kept(outside).text_size is None)
-    assert theme.active().text_size is None
+    assert app_theme().text_size is None
 
 
 def test_choices_made_quickly_are_all_kept(account, outside, workspace, qtbot):
@@ -47,7 +46,7 @@ def test_choices_made_quickly_are_all_kept(account, outside, workspace, qtbot):
 
 
 def test_a_chosen_language_and_pedal_reach_record_without_a_restart(account, outside, workspace, qtbot):
-    setup = RecordSetupViewModel(workspace)
+    setup = record_setup_view_model(workspace)
     heard = []
     setup.pedal_known.connect(heard.append)
     setup.start()
@@ -109,7 +108,7 @@ def test_a_choice_that_cannot_be_kept_is_said_and_holds_until_the_end(account, o
     (outside.config_dir / "preferences.new").mkdir(parents=True)
     account.desk.scheme.option("dark").click()
     qtbot.waitUntil(account.banner.isVisible)
-    assert theme.active().dark
+    assert app_theme().dark
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '"x"', "null"])

@@ -7,11 +7,11 @@ from PySide6.QtWidgets import QLabel
 
 from vbdesk.client.trial_delivery import TrialFailed
 from vbdesk.contract.limits import Bucket
-from vbdesk.desk.pages.account_plan import PlanCard
-from vbdesk.desk.pages.account_webhook import WebhookCard
-from vbdesk.desk.viewmodels.account import AccountViewModel
-from vbdesk.desk.viewmodels.prices import prices
-from vbdesk.outbox.library.kept_reads import KeptReads
+from vbdesk.desk.account.plan_card import PlanCard
+from vbdesk.desk.account.prices import prices
+from vbdesk.desk.account.webhook_card import WebhookCard
+from vbdesk.desk.shell.view_models import account_view_model
+from vbdesk.outbox.library.response_cache import KeptReads
 
 SECRET = "a-secret-of-the-ward"
 
@@ -50,7 +50,7 @@ def test_what_the_credits_buy_is_counted_for_every_model(account, qtbot):
 
 def test_the_service_on_this_computer_has_the_prices_of_the_product(workspace, profile, qtbot):
     workspace.profile = replace(profile, kind="local", base_url=None)
-    model = AccountViewModel(workspace)
+    model = account_view_model(workspace)
     card = PlanCard(model)
     qtbot.addWidget(card)
     with qtbot.waitSignal(model.priced):
@@ -138,5 +138,5 @@ def test_a_receiver_that_does_not_take_the_trial_is_said(account, trials, qtbot,
 
 def test_a_secret_does_not_stay_on_a_page_that_was_left(account):
     account.webhook.secret.setText(SECRET)
-    account.left()
+    account.closed()
     assert account.webhook.secret.text() == ""

@@ -14,15 +14,15 @@ from PySide6.QtCore import Qt
 
 from vbdesk.contract.levels import Level
 from vbdesk.contract.longitudinal import AggregateRead, TrajectoryRead
-from vbdesk.desk.pages.cohort import CohortPage, build_cohort_page
-from vbdesk.desk.places import Recording
-from vbdesk.desk.viewmodels.cohort_export import cohort_csv
-from vbdesk.desk.viewmodels.cohort_group import flagged_words
-from vbdesk.desk.viewmodels.cohort_reading import HeatOrder, Shown, cohort_of, triage_of
-from vbdesk.desk.viewmodels.cohort_summary import SignState, SubjectSummary, from_json, of_trajectory, to_json
-from vbdesk.desk.viewmodels.subject_list import AtService, KeptList
-from vbdesk.desk.viewmodels.subjects import KEPT_AS
-from vbdesk.outbox.library.kept_reads import KeptReads
+from vbdesk.desk.cohort.cohort_rows import HeatOrder, Shown, cohort_of, triage_of
+from vbdesk.desk.cohort.export import cohort_csv
+from vbdesk.desk.cohort.group_view_model import flagged_words
+from vbdesk.desk.cohort.page import CohortPage
+from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, from_json, of_trajectory, to_json
+from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList
+from vbdesk.desk.shell.all_pages import build_cohort_page
+from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.outbox.library.response_cache import KeptReads
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 
@@ -197,7 +197,7 @@ def test_results_of_this_computer_fill_the_map_and_lead_to_subject_and_recording
     qtbot.keyClick(page.triage, Qt.Key.Key_Space)
     (first, group), (second, place) = asked
     assert (first, group, second) == ("subject", "ward4-0172", "result")
-    assert isinstance(place, Recording)
+    assert isinstance(place, RecordingRoute)
     assert (place.take_id, place.job_id) == (take_id, pulse_job.job_id)
 
 

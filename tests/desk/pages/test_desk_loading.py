@@ -5,12 +5,9 @@ import threading
 
 import pytest
 
-from vbdesk.desk.pages.cohort import build_cohort_page
-from vbdesk.desk.pages.outbox import build_outbox_page
-from vbdesk.desk.pages.subject import build_subject_page
-from vbdesk.desk.pages.subjects import build_subjects_page
-from vbdesk.desk.viewmodels.cohort_books import CohortBooks
-from vbdesk.desk.viewmodels.outbox_rows import Show
+from vbdesk.desk.cohort.cohort_cache import CohortCache
+from vbdesk.desk.outbox.rows import Show
+from vbdesk.desk.shell.all_pages import build_cohort_page, build_outbox_page, build_subject_page, build_subjects_page
 from vbdesk.outbox.library.states import OutboxState
 
 
@@ -113,7 +110,7 @@ def test_a_service_that_cannot_be_reached_ends_the_loading_of_the_subjects(netwo
 
 
 def test_the_cohort_loads_before_it_says_that_there_is_nobody(monkeypatch, gate, open_page, qtbot):
-    opened = gate(CohortBooks, "read_library")
+    opened = gate(CohortCache, "read_library")
     page = open_page(build_cohort_page)
     assert says(page, "Loading The results are being read.")
     opened.set()
@@ -126,4 +123,4 @@ def test_a_subject_loads_until_the_first_answer(gate, network, open_page, qtbot)
     assert says(page, "Loading Reading the trajectory.")
     opened.set()
     qtbot.waitUntil(lambda: says(page, "Nothing to show yet"))
-    page.left()
+    page.closed()

@@ -6,8 +6,9 @@ import pytest
 from PySide6.QtCore import Qt
 
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.pages.subject import SubjectPage, build_subject_page
-from vbdesk.desk.viewmodels.subject_reading import sentence_of, subject_of
+from vbdesk.desk.shell.all_pages import build_subject_page
+from vbdesk.desk.subject.page import SubjectPage
+from vbdesk.desk.subject.trajectory_text import sentence_of, subject_of
 from vbdesk.outbox.library.states import OutboxState
 
 RUNNING = {
@@ -35,7 +36,7 @@ def open_page(workspace, qtbot):
 
     yield make
     for page in pages:
-        page.left()
+        page.closed()
         page.charts.show_chart(page.view_model.reading.chart) if page.view_model.reading else None
 
 

@@ -15,11 +15,11 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QWidget
 
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.pages.subject import build_subject_page
-from vbdesk.desk.viewmodels.subject_reading import age_words, subject_of
-from vbdesk.outbox.courier.reach import CourierStatus
+from vbdesk.desk.shell.all_pages import build_subject_page
+from vbdesk.desk.subject.trajectory_text import age_words, subject_of
 from vbdesk.outbox.library.audit import AuditReader
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.sync.connectivity import CourierStatus
 
 SUBJECT = "reader-01"
 
@@ -75,7 +75,7 @@ def page(workspace, service, qtbot):
 
     def settle(closing):
         service.gate.set()
-        closing.left()
+        closing.closed()
         qtbot.waitUntil(lambda: not workspace.tasks.busy and not closing.charts.drawing)
 
     qtbot.addWidget(made, before_close_func=settle)
@@ -85,11 +85,11 @@ def page(workspace, service, qtbot):
 
 
 @pytest.fixture
-def shown(page, qtbot):
+def shown(page, workspace, qtbot):
     """The page with a subject on it."""
     page.opened(SUBJECT)
     qtbot.waitUntil(lambda: page.view_model.reading is not None and not page.charts.drawing)
-    qtbot.waitUntil(lambda: not page.view_model.workspace.tasks.busy)
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
     return page
 
 
@@ -133,12 +133,12 @@ def test_what_was_kept_is_shown_with_its_age_while_the_service_is_away(
     assert page.charts.isVisible()
     assert page.export_button.isEnabled()
     network.up = True
-    workspace.status_changed.emit(CourierStatus(True, "Connected", None, None))
+    workspace.sync.status_changed.emit(CourierStatus(True, "Connected", None, None))
     qtbot.waitUntil(lambda: not page.banner.isVisible())
 
 
 def test_what_the_service_said_is_kept_for_the_next_time(shown, workspace):
-    body, read_at = workspace.library.trajectory(SUBJECT)
+    body, read_at = workspace.library.responses.trajectory(SUBJECT)
     assert len(TrajectoryRead.model_validate_json(body).data_points) == 14
     assert datetime.now(UTC) - read_at < timedelta(minutes=1)
 
@@ -154,7 +154,7 @@ def test_a_new_result_appears_and_the_place_that_was_chosen_stays(page, network,
     cursor, start, end = page.charts.cursor_moment, page.charts.time.start, page.charts.time.end
     assert page.range.choice() == ""
     with qtbot.waitSignal(page.view_model.arrived) as arrived:
-        workspace.counts_changed.emit(dict.fromkeys(OutboxState, 0) | {OutboxState.DONE: 1})
+        workspace.sync.counts_changed.emit(dict.fromkeys(OutboxState, 0) | {OutboxState.DONE: 1})
     assert arrived.args[0].startswith("1 new result. ")
     qtbot.waitUntil(lambda: not page.charts.drawing)
     assert page.charts.cursor_moment == cursor

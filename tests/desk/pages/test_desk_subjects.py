@@ -6,11 +6,11 @@ from functools import partial
 import pytest
 from PySide6.QtCore import Qt
 
-from vbdesk.desk.pages.subjects import build_subjects_page
-from vbdesk.desk.places import Recording
-from vbdesk.desk.viewmodels.opened_results import OpenedResults
-from vbdesk.desk.viewmodels.subjects import KEPT_AS
-from vbdesk.outbox.library.kept_reads import KeptReads
+from vbdesk.desk.models.opened_results import OpenedResults
+from vbdesk.desk.models.subject_list import KEPT_AS
+from vbdesk.desk.shell.all_pages import build_subjects_page
+from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.outbox.library.response_cache import KeptReads
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 
@@ -99,7 +99,7 @@ def test_a_subject_deleted_at_the_service_goes_once_the_list_was_read_through(ne
 
 
 def test_results_are_unread_until_their_subject_is_opened(shelf, network, open_page, workspace, pulse_job, qtbot):
-    OpenedResults(workspace)
+    OpenedResults(workspace.navigator, workspace.library.subject_notes, workspace.tasks, workspace)
     shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
     shelf.put("ward4-0168", OutboxState.WAITING)
     page = open_page(2)
@@ -114,10 +114,10 @@ def test_results_are_unread_until_their_subject_is_opened(shelf, network, open_p
 
 
 def test_opening_a_result_reads_it(shelf, open_page, workspace, pulse_job, qtbot):
-    OpenedResults(workspace)
+    OpenedResults(workspace.navigator, workspace.library.subject_notes, workspace.tasks, workspace)
     shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
     page = open_page(1)
-    workspace.navigator.open("result", Recording(job_id=pulse_job.job_id))
+    workspace.navigator.open("result", RecordingRoute(job_id=pulse_job.job_id))
     qtbot.waitUntil(lambda: cell(page, "ward4-0172", 3) == "")
 
 
@@ -150,7 +150,7 @@ def test_a_note_under_way_is_kept_when_another_page_is_opened(network, open_page
     page = open_page(1)
     page.list.acted.emit("ward4-0001")
     qtbot.keyClicks(page.note.tags.edit, "follow-up")
-    page.left()
+    page.closed()
     kept = SubjectNotes(workspace.library.store)
     qtbot.waitUntil(lambda: kept.all() == {"ward4-0001": SubjectNote("", ("follow-up",))})
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.plots.trajectory_data import TrajectoryChart, chart_of
+from vbdesk.desk.charts.trajectory_data import TrajectoryChart, chart_of
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.trajectory import trajectory
-from vbdesk.report.sign_reference import sign_references
+from vbdesk.report.shipped_signs import shipped_signs
 
 AS_OF = datetime(2026, 6, 1, 9, tzinfo=UTC)
 PULSE = ("mood-disruption", "anxiety", "stress", "fatigue", "dehydration", "elevated-blood-pressure")
@@ -73,6 +73,6 @@ def golden() -> Callable[[str], TrajectoryChart]:
     """The chart of one of the reads, by name."""
 
     def make(name: str) -> TrajectoryChart:
-        return chart_of(READS[name](), {key: entry.score_cuts for key, entry in sign_references().items()})
+        return chart_of(READS[name](), {key: entry.score_cuts for key, entry in shipped_signs().items()})
 
     return make

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from vbdesk.desk.plots.time_axis import read_words, ticks, zone_words
+from vbdesk.desk.charts.time_axis import read_words, ticks, zone_words
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

@@ -7,12 +7,12 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QColor
 
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk import theme
-from vbdesk.desk.plots.sign_plot import SignPlot
-from vbdesk.desk.plots.trajectory_data import chart_of
-from vbdesk.desk.plots.trajectory_view import TrajectoryView
-from vbdesk.desk.widgets.text import Text
-from vbdesk.report.sign_reference import sign_references
+from vbdesk.desk.charts.sign_plot import SignPlot
+from vbdesk.desk.charts.trajectory_data import chart_of
+from vbdesk.desk.charts.trajectory_view import TrajectoryView
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import app_theme
+from vbdesk.report.shipped_signs import shipped_signs
 
 READ = TrajectoryRead.model_validate_json((Path(__file__).parents[1] / "data" / "trajectory_changes.json").read_text())
 RING_RADIUS = 8.0
@@ -20,7 +20,7 @@ RING_RADIUS = 8.0
 
 @pytest.fixture
 def chart():
-    return chart_of(READ, {name: reference.score_cuts for name, reference in sign_references().items()})
+    return chart_of(READ, {name: reference.score_cuts for name, reference in shipped_signs().items()})
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def differs(first, second):
 
 
 def test_band_and_interval_are_painted_where_the_read_puts_them(plots, chart):
-    surface = QColor(theme.active().colours.surface)
+    surface = QColor(app_theme().colours.surface)
     for sign in chart.signs:
         course, plot = sign.course, plots[sign.name]
         middle = len(course.t) // 3

@@ -9,7 +9,7 @@ import pytest
 
 from vbdesk.contract.levels import Level
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.plots.trajectory_data import chart_of
+from vbdesk.desk.charts.trajectory_data import chart_of
 
 ANSWER = json.loads((Path(__file__).parents[1] / "data" / "trajectory_pulse.json").read_text())
 CUTS = {"stress": {Level.LOW: 0.42, Level.CONSIDER: 0.5}}

@@ -5,14 +5,13 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 
 from vbdesk.contract.levels import Level
-from vbdesk.desk import theme
-from vbdesk.desk.plots.cursor_words import words_at
-from vbdesk.desk.plots.sign_plot import SignPlot
-from vbdesk.desk.plots.trajectory_data import DAY_S, Mark
-from vbdesk.desk.plots.trajectory_view import TrajectoryView
-from vbdesk.desk.theme import Scheme
-from vbdesk.desk.widgets.badges import LevelBadge
-from vbdesk.desk.widgets.text import Text
+from vbdesk.desk.charts.cursor_text import cursor_text
+from vbdesk.desk.charts.sign_plot import SignPlot
+from vbdesk.desk.charts.trajectory_data import DAY_S, NoteMarker
+from vbdesk.desk.charts.trajectory_view import TrajectoryView
+from vbdesk.desk.ui.badges import LevelBadge
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Scheme, Theme, app_theme
 
 KINDS = ("first", "two", "gaps", "anomalies", "1,001", "mixed", "inconclusive")
 
@@ -40,14 +39,14 @@ def near(first: QColor, second: QColor, away: int = 12) -> bool:
 
 def has(plot, token: str, left: float, right: float) -> bool:
     """Whether a colour token stands between two moments."""
-    image, frame, colour = plot.grab().toImage(), plot.frame(), theme.colour(token)
+    image, frame, colour = plot.grab().toImage(), plot.frame(), app_theme().colour(token)
     columns = range(max(0, round(frame.x_at(left))), min(image.width(), round(frame.x_at(right)) + 1))
     return any(near(image.pixelColor(x, y), colour) for x in columns for y in range(image.height()))
 
 
 def only_surface(plot, left: float, right: float) -> bool:
     """Whether nothing is painted between two moments but the cut that runs through."""
-    image, frame, surface = plot.grab().toImage(), plot.frame(), theme.colour("surface")
+    image, frame, surface = plot.grab().toImage(), plot.frame(), app_theme().colour("surface")
     x = round((frame.x_at(left) + frame.x_at(right)) / 2)
     painted = [y for y in range(image.height()) if not near(image.pixelColor(x, y), surface)]
     return len(painted) <= 2
@@ -56,9 +55,9 @@ def only_surface(plot, left: float, right: float) -> bool:
 @pytest.mark.parametrize("scheme", [Scheme.LIGHT, Scheme.DARK])
 @pytest.mark.parametrize("name", KINDS)
 def test_every_reading_in_sight_is_painted_and_no_other_place_is_taken_for_one(shown, name, scheme):
-    theme.active().set_scheme(scheme)
+    app_theme().set_scheme(scheme)
     chart, _, plots = shown(name)
-    surface = theme.colour("surface")
+    surface = app_theme().colour("surface")
     for sign in chart.signs:
         plot, readings = plots[sign.name], sign.readings
         image, frame = plot.grab().toImage(), plot.frame()
@@ -109,7 +108,7 @@ def test_a_thousand_recordings_stand_back_behind_their_estimate(shown):
         on_line = 0
         for index in range(5, len(course.t) - 5, 5):
             x, y = round(frame.x_at(course.t[index])), round(frame.y_at(course.estimate[index]))
-            on_line += any(near(image.pixelColor(x, y + dy), theme.colour("accent"), 40) for dy in (-1, 0, 1))
+            on_line += any(near(image.pixelColor(x, y + dy), app_theme().colour("accent"), 40) for dy in (-1, 0, 1))
         assert on_line > 0.9 * len(range(5, len(course.t) - 5, 5))
 
 
@@ -118,7 +117,7 @@ def test_a_recording_that_asked_for_one_sign_stands_in_its_chart_alone(shown):
     alone = chart.times[-1]
     heard = [sign.name for sign in chart.signs if sign.reading_at(alone) is not None]
     assert heard == ["stress"]
-    view.stand_at(alone, "anxiety")
+    view.move_cursor_to(alone, "anxiety")
     assert "Anxiety could not be heard in this recording, or was not asked for." in view.tip.words()
     assert has(plots["stress"], "accent", alone - DAY_S, alone + DAY_S)
     assert not has(plots["anxiety"], "accent", alone - DAY_S, alone + DAY_S)
@@ -132,9 +131,9 @@ def test_recordings_without_a_reading_leave_a_tick_and_can_be_opened(shown, qtbo
         for moment in chart.times:
             x = round(plot.x_of(moment))
             column = [image.pixelColor(x + dx, plot.height() - 4) for dx in (-1, 0, 1) if x + dx < image.width()]
-            assert any(not near(pixel, theme.colour("surface")) for pixel in column)
+            assert any(not near(pixel, app_theme().colour("surface")) for pixel in column)
     assert {badge.level for badge in view.findChildren(LevelBadge)} >= {Level.INCONCLUSIVE}
-    assert "There was little speech." in words_at(chart, chart.signs[0], chart.times[0]).spoken()
+    assert "There was little speech." in cursor_text(chart, chart.signs[0], chart.times[0]).spoken()
     qtbot.keyClick(view, Qt.Key.Key_Left)
     with qtbot.waitSignal(view.recording_chosen) as chosen:
         qtbot.keyClick(view, Qt.Key.Key_Return)
@@ -153,21 +152,21 @@ def test_a_note_is_a_flag_below_its_recording_and_is_told_at_the_cursor(golden, 
     from dataclasses import replace
 
     chart, view, _ = shown("gaps")
-    noted = replace(chart, marks=(Mark(float(chart.times[2]), "Began new medication"),))
+    noted = replace(chart, marks=(NoteMarker(float(chart.times[2]), "Began new medication"),))
     assert not view._lane.isVisible()
     view.show_chart(noted)
     assert view._lane.isVisible()
     x = round(view._lane.frame().x_at(noted.marks[0].t))
     image = view._lane.grab().toImage()
     pixels = [image.pixelColor(x + dx, image.height() // 2 + dy) for dx in range(-4, 9) for dy in range(-6, 7)]
-    assert any(near(pixel, theme.colour("text2")) for pixel in pixels)
+    assert any(near(pixel, app_theme().colour("text2")) for pixel in pixels)
     qtbot.mouseMove(view._lane, QPoint(x, image.height() // 2))
     assert view.cursor_moment == noted.marks[0].t
     assert "Note: Began new medication" in view.tip.words()
 
 
 def test_where_text_is_large_names_stand_above_their_charts(golden, qtbot, shown):
-    theme.install(theme.Theme(Scheme.LIGHT, 2.0))
+    Theme(Scheme.LIGHT, 2.0).install()
     chart, view, plots = shown("gaps", width=800, height=900)
     plot = plots["anxiety"]
     assert plot.width() > 600

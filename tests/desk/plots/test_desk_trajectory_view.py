@@ -7,20 +7,19 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage
 
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk import theme
-from vbdesk.desk.plots.picture import save_picture
-from vbdesk.desk.plots.sign_plot import SignPlot
-from vbdesk.desk.plots.trajectory_data import DAY_S, chart_of
-from vbdesk.desk.plots.trajectory_view import TrajectoryView
-from vbdesk.desk.theme import Scheme
-from vbdesk.report.sign_reference import sign_references
+from vbdesk.desk.charts.chart_picture import save_picture
+from vbdesk.desk.charts.sign_plot import SignPlot
+from vbdesk.desk.charts.trajectory_data import DAY_S, chart_of
+from vbdesk.desk.charts.trajectory_view import TrajectoryView
+from vbdesk.desk.ui.theme import Scheme, app_theme
+from vbdesk.report.shipped_signs import shipped_signs
 
 READ = TrajectoryRead.model_validate_json((Path(__file__).parents[1] / "data" / "trajectory_pulse.json").read_text())
 
 
 @pytest.fixture
 def chart():
-    return chart_of(READ, {name: reference.score_cuts for name, reference in sign_references().items()})
+    return chart_of(READ, {name: reference.score_cuts for name, reference in shipped_signs().items()})
 
 
 @pytest.fixture
@@ -124,16 +123,16 @@ def test_in_a_low_window_the_charts_scroll_and_the_axis_stays(view, chart, qtbot
 
 @pytest.mark.parametrize("scheme", [Scheme.LIGHT, Scheme.DARK])
 def test_a_picture_has_two_pixels_to_the_point_and_the_colours_of_the_theme(chart, scheme, tmp_path):
-    theme.active().set_scheme(scheme)
+    app_theme().set_scheme(scheme)
     path = tmp_path / "chart.png"
-    save_picture(chart, path, note="made-up days")
+    save_picture(app_theme(), chart, path, note="made-up days")
     picture = QImage(str(path))
     assert (picture.width(), picture.height()) == (2560, 1600)
-    assert picture.pixelColor(2, 2) == theme.colour("bg")
-    accent = theme.colour("accent").rgb()
+    assert picture.pixelColor(2, 2) == app_theme().colour("bg")
+    accent = app_theme().colour("accent").rgb()
     assert any(picture.pixel(x, y) == accent for x in range(600, 2300, 7) for y in range(200, 1400))
 
 
 def test_a_picture_that_cannot_be_written_is_an_error_with_advice(chart, tmp_path):
     with pytest.raises(OSError, match="Choose a folder that can be written to"):
-        save_picture(chart, tmp_path / "missing" / "chart.png")
+        save_picture(app_theme(), chart, tmp_path / "missing" / "chart.png")

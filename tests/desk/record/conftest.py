@@ -6,12 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vbdesk.desk.pages.record_page import RecordPage
-from vbdesk.desk.viewmodels.intake import IntakeViewModel
-from vbdesk.desk.viewmodels.record import Phase, RecordViewModel
-from vbdesk.desk.viewmodels.record_setup import RecordSetupViewModel
-from vbdesk.desk.viewmodels.take_review import TakeReviewViewModel
-from vbdesk.outbox.intake.check import Check, CheckRow, Verdict
+from vbdesk.desk.record.page import RecordPage
+from vbdesk.desk.record.view_model import RecordPhase
+from vbdesk.desk.shell.view_models import intake_view_model, record_view_model, take_review_view_model
+from vbdesk.outbox.imports.take_check import Check, CheckRow, Verdict
 
 sys.path.append(str(Path(__file__).parents[1]))  # cut_words, by name
 
@@ -37,7 +35,7 @@ class User:
 
     def begins(self):
         self.page.model.press()
-        self.waits_for(lambda: self.page.model.phase is Phase.RECORDING)
+        self.waits_for(lambda: self.page.model.phase is RecordPhase.RECORDING)
 
     def speaks(self, seconds):
         before = self.page.model._recorder.elapsed_s
@@ -74,8 +72,8 @@ def open_page(qtbot, workspace, microphone):
     opened = []
 
     def make(check=quick_check, size=(1080, 740)) -> User:
-        model = RecordViewModel(workspace, RecordSetupViewModel(workspace), count_in_s=0)
-        page = RecordPage(model, TakeReviewViewModel(workspace, check), IntakeViewModel(workspace))
+        model = record_view_model(workspace, count_in_s=0)
+        page = RecordPage(model, take_review_view_model(workspace, check), intake_view_model(workspace))
         qtbot.addWidget(page)
         page.resize(*size)
         page.show()

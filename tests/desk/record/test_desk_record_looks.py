@@ -15,10 +15,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from vbdesk.desk import theme
-from vbdesk.desk.theme import Scheme, Theme
-from vbdesk.desk.viewmodels.record import Moment
-from vbdesk.outbox.intake.check import check_take
+from vbdesk.desk.record.view_model import Moment
+from vbdesk.desk.ui.theme import Scheme, Theme
+from vbdesk.outbox.imports.take_check import check_take
 
 PICTURES = os.environ.get("VBDESK_PICTURES")
 PAGE = {1.0: (1080, 768), 2.0: (1152, 736)}  # of a window of 1280x800
@@ -31,6 +30,9 @@ LOOKS = [
 ]
 
 
+LAYOUT_ROUNDS = 50  # until the layout has followed the last change of words; what is cut then stays cut
+
+
 class Camera:
     """Draws a state, and looks for words that are cut off."""
 
@@ -39,10 +41,14 @@ class Camera:
 
     def look(self, window: QWidget, state: str) -> list[str]:
         """Words that do not fit."""
-        QTest.qWait(60)  # until everything has found its place
+        cut: list[str] = []
+        for _ in range(LAYOUT_ROUNDS):
+            QTest.qWait(60)
+            cut = [f"{state}: {fault}" for fault in cut_words(window)]
+            if not cut:
+                break
         if PICTURES:
             window.grab().save(str(Path(PICTURES) / f"{state}-{self._name}.png"))
-        cut = [f"{state}: {fault}" for fault in cut_words(window)]
         if window.width() > self.size[0] or window.height() > self.size[1]:
             cut.append(f"{state}: needs {window.width()} x {window.height()} px")
         return cut
@@ -51,7 +57,7 @@ class Camera:
 @pytest.fixture(params=LOOKS, ids=lambda look: f"{look[0]}-{look[1]:.0%}-{look[2][0]}")
 def camera(request):
     scheme, scale, size = request.param
-    theme.install(Theme(scheme, scale))
+    Theme(scheme, scale).install()
     return Camera(f"{scheme}-{scale * 100:.0f}-{size[0]}", size)
 
 

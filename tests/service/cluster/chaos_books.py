@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 from chaos_load import Delivery
 
-from vbdesk.contract.ids import made_at
+from vbdesk.contract.ids import id_timestamp
 from vbdesk.contract.webhooks import signature_matches
 from vbdesk.service.kernel.db.credits import credit_balances, credit_entries
 from vbdesk.service.kernel.db.groups import groups, memberships
@@ -199,7 +199,7 @@ def secrets_shown(text: str, secrets: Iterable[str]) -> list[str]:
 def _is_upload(key: str) -> bool:
     folder, _, name = key.partition("/")
     try:
-        made_at(name)
+        id_timestamp(name)
     except ValueError:
         return False
     return folder == UPLOADS_FOLDER

@@ -135,9 +135,8 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 def test_two_couriers_deliver_each_webhook_once(make_pg_bench):
     bench = make_pg_bench(allow_private_addresses=True)
     context = bench.service.context
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    with closing(server.socket):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         hook = {"url": f"http://127.0.0.1:{server.server_port}/", "secret_key": "secret"}
         bench.client.post("/v2/account/webhook", json=hook).raise_for_status()
         jobs = [bench.submit("/v2/signs/stress/analyze") for _ in range(12)]

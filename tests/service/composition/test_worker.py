@@ -47,14 +47,15 @@ def test_without_slots_it_refuses_in_one_sentence(tmp_path, monkeypatch):
 class Worker:
     """A worker and its children, in a group of processes of their own."""
 
-    def __init__(self, folder, data_dir, database_url):
+    def __init__(self, folder, settings):
         self._ready_file = folder / "worker.json"
         self.log = folder / "worker.log"
-        command = [sys.executable, "-m", "vbdesk", "worker", "--data-dir", data_dir, "--workers", "1"]
+        command = [sys.executable, "-m", "vbdesk", "worker", "--data-dir", settings.data_dir, "--workers", "1"]
+        key = {"VBDESK_KEY_FILE": str(settings.key_file)} if settings.key_file else {}
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, "--ready-file", self._ready_file],
-                env={**os.environ, "VBDESK_DATABASE_URL": database_url},
+                env={**os.environ, "VBDESK_DATABASE_URL": settings.database_url, **key},
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
@@ -104,7 +105,7 @@ def test_a_worker_that_was_stopped_and_struck_out_comes_back_under_another_name_
     bench = make_bench(**postgresql.make(None), clock=SystemClock(), queue=late)
     context = bench.service.context
     late.queue = DbosQueue(context.settings.resolved_database_url)
-    process = Worker(tmp_path, context.settings.data_dir, context.settings.database_url)
+    process = Worker(tmp_path, context.settings)
 
     def row(job_id):
         with context.database.reading() as connection:

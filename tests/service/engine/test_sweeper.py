@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from bench import NoRuns
 
-from vbdesk.contract.ids import made_at, new_id
+from vbdesk.contract.ids import id_timestamp, new_id
 from vbdesk.service.engine import executors
 from vbdesk.service.engine.leases import DURATION
 from vbdesk.service.engine.sweeper import SEARCH_EVERY_S, Sweeper
@@ -53,10 +53,10 @@ def id_made(moment: datetime) -> str:
 
 def test_an_id_tells_when_it_was_made(bench):
     now = bench.service.clock.now()
-    assert made_at(id_made(now)) == now
+    assert id_timestamp(id_made(now)) == now
     for other in ("some", "f47ac10b-58cc-4372-a567-0e02b2c3d479"):
         with pytest.raises(ValueError, match=r"UUID|does not tell"):
-            made_at(other)
+            id_timestamp(other)
 
 
 def test_audio_is_removed_after_its_time_and_the_result_stays(make_bench):

@@ -13,7 +13,7 @@ import pytest
 from vbdesk.contract.catalog import ModelName
 from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.db.webhooks import webhook_deliveries
-from vbdesk.signs.engine import Heard, Target, listen, read
+from vbdesk.signs.engine import RecordingMeasurements, ScoringTarget, measure_recording, score_recording
 from vbdesk.voice.decode import decode
 
 DATA = Path(__file__).parents[2] / "data"
@@ -21,11 +21,11 @@ SPEECH = (DATA / "speech_kathleen_20s.flac").read_bytes()
 
 
 @pytest.fixture(scope="session")
-def heard() -> dict[bool, Heard]:
+def heard() -> dict[bool, RecordingMeasurements]:
     """What was heard in one recording without, and in one with speakers told apart."""
     return {
-        False: listen(decode(DATA / "speech_kathleen_20s.flac")),
-        True: listen(decode(DATA / "dialogue_two_speakers_40s.flac"), diarize=True),
+        False: measure_recording(decode(DATA / "speech_kathleen_20s.flac")),
+        True: measure_recording(decode(DATA / "dialogue_two_speakers_40s.flac"), diarize=True),
     }
 
 
@@ -35,7 +35,7 @@ class Bench:
     account: Any
     client: httpx.Client
     v1: httpx.Client
-    heard: dict[bool, Heard]
+    heard: dict[bool, RecordingMeasurements]
     files_before: frozenset[Path] = frozenset()
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class Bench:
             run = JobLifecycle.of(context).start(connection, job_id, "bench", 120)
             assert run is not None
             kind = "model" if isinstance(run.target.analysed, ModelName) else "sign"
-            result = read(self.heard[run.diarize], Target(kind, str(run.target.analysed)))
+            result = score_recording(self.heard[run.diarize], ScoringTarget(kind, str(run.target.analysed)))
             JobLifecycle.of(context).analysed(connection, job_id, result.model_dump_json())
 
     def fail(self, job_id: str) -> None:
@@ -99,13 +99,21 @@ class Bench:
         with self.service.context.database.reading() as connection:
             return list(connection.execute(webhook_deliveries.select()).all())
 
+    @property
+    def _objects(self) -> Path:
+        return self.service.context.settings.data_dir / "objects"
+
+    def read_kept(self, path: Path) -> bytes:
+        """A file of the object store, decrypted where the service encrypts."""
+        with self.service.context.storage.open(path.relative_to(self._objects).as_posix()) as file:
+            return file.read()
+
     def kept_files(self) -> list[Path]:
         """What this bench brought into the object store, half-received files too."""
         return [path for path in self._stored_files() if path not in self.files_before]
 
     def _stored_files(self) -> list[Path]:
-        folder = self.service.context.settings.data_dir / "objects"
-        return [path for path in folder.rglob("*") if path.is_file()]
+        return [path for path in self._objects.rglob("*") if path.is_file()]
 
     def assert_nothing_happened(self) -> None:
         """A refusal leaves no job, no charge and no file."""
@@ -115,7 +123,7 @@ class Bench:
 
 
 @pytest.fixture
-def make_bench(start_service: Callable[..., Any], heard: dict[bool, Heard]) -> Callable[..., Bench]:
+def make_bench(start_service: Callable[..., Any], heard: dict[bool, RecordingMeasurements]) -> Callable[..., Bench]:
     """`make_bench(credits=20, allow_private_addresses=True)`: a service of its own with one account."""
 
     def make(*, credits: int = 100_000, **settings: Any) -> Bench:
@@ -125,12 +133,12 @@ def make_bench(start_service: Callable[..., Any], heard: dict[bool, Heard]) -> C
 
 
 @pytest.fixture
-def bench(service: Any, heard: dict[bool, Heard]) -> Bench:
+def bench(service: Any, heard: dict[bool, RecordingMeasurements]) -> Bench:
     """A new account on the service that the tests of a module share."""
     return _bench(service, 100_000, heard)
 
 
-def _bench(service: Any, credits: int, heard: dict[bool, Heard]) -> Bench:
+def _bench(service: Any, credits: int, heard: dict[bool, RecordingMeasurements]) -> Bench:
     account = service.add_account(credits=credits)
     v1 = service.client()
     v1.headers.update(account.v1_headers)

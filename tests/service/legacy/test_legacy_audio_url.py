@@ -62,7 +62,7 @@ def test_audio_at_an_address_is_analysed(open_bench, audio_host, speech_file, ro
     assert (job["audio_content_type"], job["audio_size_bytes"]) == ("audio/flac", speech_file.stat().st_size)
     assert open_bench.credits() == 100_000 - price
     [kept] = open_bench.kept_files()
-    assert kept.read_bytes() == speech_file.read_bytes()
+    assert open_bench.read_kept(kept) == speech_file.read_bytes()
 
 
 def test_only_https_is_fetched_unless_private_addresses_are_allowed(bench, audio_host):

@@ -12,7 +12,7 @@ import soundfile
 from sample_results import result_json
 
 from vbdesk.service.engine.analysis import Analysed, AnalysisRequest
-from vbdesk.signs.stages import Lap
+from vbdesk.signs.stage_timing import Lap
 
 
 def nothing_to_prepare() -> None:

@@ -1,1 +1,1 @@
-"""Item models: rows of cells, without a widget."""
+"""State and texts that several features share. No widgets."""

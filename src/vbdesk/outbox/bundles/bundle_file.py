@@ -35,7 +35,7 @@ from vbdesk.outbox.bundles.bundle_errors import (
 from vbdesk.outbox.bundles.bundle_keys import ForKey, Lock, Secret, lock_identity, recipient_of
 from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
 from vbdesk.outbox.bundles.bundle_stream import LENGTH, Hashing, Sink, Source, Taker, Watch
-from vbdesk.privacy import for_owner_alone, set_export_mode
+from vbdesk.privacy import owner_only_opener, set_export_mode
 
 MAGIC = b"VBUNDLE"
 UNFINISHED, FORMAT = 0, 1
@@ -92,7 +92,7 @@ def write_unfinished(path: Path, manifest: BundleManifest, sounds: Sounds, lock:
         recipients.append(recipient_of(lock))
     else:
         locked_secret = lock_identity(identity, lock)
-    with open(path, "x+b", opener=for_owner_alone) as file:
+    with open(path, "x+b", opener=owner_only_opener) as file:
         set_export_mode(path)
         file.write(_HEAD.pack(MAGIC, UNFINISHED, 0, bytes(32), len(locked_secret)))
         target = Hashing(file)

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from vbdesk.capture.sealed import SealedError, sync_folder
+from vbdesk.capture.encrypted_take import SealedError, sync_folder
 from vbdesk.capture.take_keys import new_key
-from vbdesk.client.timekeeper import CancelFlag
+from vbdesk.client.clock import CancelFlag
 from vbdesk.contract.timestamps import local_minute
-from vbdesk.outbox.bundles.bundle import SPARE_BYTES, FreeBytes, Owner, free_bytes
 from vbdesk.outbox.bundles.bundle_errors import BundleDamaged, BundleForeign, Malformed, NoRoom
+from vbdesk.outbox.bundles.bundle_export import SPARE_BYTES, FreeBytes, Owner, free_bytes
 from vbdesk.outbox.bundles.bundle_file import read_bundle, read_head
 from vbdesk.outbox.bundles.bundle_keys import Secret
 from vbdesk.outbox.bundles.bundle_manifest import CLOCK_AHEAD, BundledTake, BundleManifest

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, Protocol
 
-from vbdesk.client.timekeeper import CancelFlag
+from vbdesk.client.clock import CancelFlag
 from vbdesk.outbox.bundles.bundle_errors import BundleStopped, Malformed
 from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
 from vbdesk.outbox.bundles.manifest_parser import LARGEST_MANIFEST, ManifestParser

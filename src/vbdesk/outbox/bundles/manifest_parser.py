@@ -11,13 +11,7 @@ from typing import Annotated, TypeVar
 from pydantic import Field, ValidationError
 
 from vbdesk.outbox.bundles.bundle_errors import Malformed
-from vbdesk.outbox.bundles.bundle_manifest import (
-    MOST_TAKES,
-    BundledTake,
-    BundleHead,
-    BundleManifest,
-    field_at_fault,
-)
+from vbdesk.outbox.bundles.bundle_manifest import MOST_TAKES, BundledTake, BundleHead, BundleManifest, field_at_fault
 
 LARGEST_MANIFEST = 64 * 1024 * 1024
 LARGEST_PART = 64 * 1024  # of the text of one recording, and of all that is outside of recordings

@@ -36,10 +36,10 @@ from vbdesk.outbox.diagnostics.library_facts import (
 )
 from vbdesk.outbox.diagnostics.list_check import ListCopy, check_list, copied_list
 from vbdesk.outbox.library.audit import AuditReader, AuditUnreadable
-from vbdesk.outbox.library.damaged import FOLDER as DAMAGED_FOLDER
+from vbdesk.outbox.library.damaged_takes import FOLDER as DAMAGED_FOLDER
 from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault
-from vbdesk.outbox.library.examine import HELD, NOT_KNOWN
-from vbdesk.outbox.library.high_water import KeyringReading, read_keyring
+from vbdesk.outbox.library.integrity_check import HELD, NOT_KNOWN
+from vbdesk.outbox.library.rollback_detection import KeyringReading, read_keyring
 from vbdesk.outbox.library.schema import LibraryLocked, LibraryUnreadable
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.profiles import (
@@ -51,7 +51,7 @@ from vbdesk.outbox.profiles.profiles import (
     library_folder,
 )
 from vbdesk.outbox.profiles.vault import Vault, VaultError, VaultMissing, keyring_name
-from vbdesk.privacy import for_owner_alone, set_export_mode
+from vbdesk.privacy import owner_only_opener, set_export_mode
 
 BUNDLE_FORMAT = 1
 LITTLE_ROOM_BYTES = 5 * 10**9
@@ -177,7 +177,7 @@ def diagnose(around: Surroundings, *, with_hosts: bool = False, read_sounds: boo
 def write_bundle(diagnosis: Diagnosis, path: Path) -> None:
     """Write the facts to `path`, as JSON that a person can read through before sending it. Raises OSError."""
     unfinished = path.with_name(f"{path.name}.new")
-    with open(unfinished, "w", encoding="utf-8", opener=for_owner_alone) as file:
+    with open(unfinished, "w", encoding="utf-8", opener=owner_only_opener) as file:
         file.write(json.dumps(diagnosis.facts, indent=2) + "\n")
     set_export_mode(unfinished)
     unfinished.replace(path)

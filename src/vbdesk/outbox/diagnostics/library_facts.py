@@ -13,19 +13,19 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 from pathlib import Path
 
-from vbdesk.capture.rescue import DamagedTake, look_at_leftovers
-from vbdesk.capture.sealed import SealedError, bytes_behind_end, read_file
+from vbdesk.capture.crash_recovery import DamagedTake, look_at_leftovers
+from vbdesk.capture.encrypted_take import SealedError, bytes_behind_end, read_file
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
 from vbdesk.outbox.diagnostics.list_check import ListCopy
-from vbdesk.outbox.library.column_seal import ColumnSeal, InvalidTag
-from vbdesk.outbox.library.damaged import FOLDER as DAMAGED_FOLDER
-from vbdesk.outbox.library.examine import has_findings
-from vbdesk.outbox.library.high_water import MarkFile
+from vbdesk.outbox.library.column_encryption import ColumnSeal, InvalidTag
+from vbdesk.outbox.library.damaged_takes import FOLDER as DAMAGED_FOLDER
+from vbdesk.outbox.library.integrity_check import has_findings
+from vbdesk.outbox.library.rollback_detection import MarkFile
 from vbdesk.outbox.library.rows import ITEMS, event_is_proved, is_proved, lenient
 from vbdesk.outbox.library.schema import DAMAGE, is_of_the_disk
-from vbdesk.outbox.library.sounds import read_sound
+from vbdesk.outbox.library.sound_files import read_sound
 from vbdesk.outbox.library.states import OutboxState
-from vbdesk.outbox.library.table_sums import open_sums, sums_of
+from vbdesk.outbox.library.table_checksums import open_sums, sums_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from vbdesk.capture.clock import Clock
-from vbdesk.outbox.library.examine import OLDER_COPY, examine
-from vbdesk.outbox.library.high_water import FILE_NAME as MARK_NAME
-from vbdesk.outbox.library.high_water import KeyringReading
+from vbdesk.outbox.library.integrity_check import OLDER_COPY, examine
 from vbdesk.outbox.library.opening import LOCK_NAME, LibraryInUse, hold
+from vbdesk.outbox.library.rollback_detection import FILE_NAME as MARK_NAME
+from vbdesk.outbox.library.rollback_detection import KeyringReading
 from vbdesk.outbox.library.schema import DAMAGE, LibraryUnreadable, unreadable
-from vbdesk.outbox.library.sounds import Sounds
+from vbdesk.outbox.library.sound_files import Sounds
 from vbdesk.outbox.library.store import STRUCTURE_CHANGED, Store
 
 __all__ = ["LIST_MISSING", "STRUCTURE_DIFFERS", "ListCheck", "ListCopy", "check_list", "copied_list"]

@@ -15,7 +15,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import TracebackType
 
-from vbdesk.privacy import for_owner_alone, make_private, write_no_core_files
+from vbdesk.privacy import disable_core_dumps, make_private, owner_only_opener
 
 LOG_NAME = "vbdesk.log"
 CRASH_NAME = "crash.log"
@@ -42,7 +42,7 @@ class LogFile(RotatingFileHandler):
     """The log's file, for its owner alone; a full disk costs lines of the log, and puts nothing on the terminal."""
 
     def _open(self) -> TextIOWrapper:
-        return TextIOWrapper(open(self.baseFilename, "ab", opener=for_owner_alone), encoding=self.encoding)
+        return TextIOWrapper(open(self.baseFilename, "ab", opener=owner_only_opener), encoding=self.encoding)
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Say nothing: what could not be written is said where it matters."""
@@ -57,13 +57,13 @@ def keep_log(folder: Path, *, on_terminal: bool = True) -> None:
         folder: of the log.
         on_terminal: write to standard error too; not in a command that says in sentences what goes wrong.
     """
-    write_no_core_files()
+    disable_core_dumps()
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr) if on_terminal else logging.NullHandler()]
     try:
         make_private(folder)
         handlers.append(LogFile(folder / LOG_NAME, maxBytes=MAX_BYTES, backupCount=1, encoding="utf-8"))
         if not faulthandler.is_enabled():
-            crashes = open(folder / CRASH_NAME, "ab", opener=for_owner_alone)  # noqa: SIM115 - as long as it runs
+            crashes = open(folder / CRASH_NAME, "ab", opener=owner_only_opener)  # noqa: SIM115 - as long as it runs
             faulthandler.enable(crashes)
     except OSError:
         pass

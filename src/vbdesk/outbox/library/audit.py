@@ -21,7 +21,7 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-from vbdesk.outbox.library.column_seal import MAC_BYTES, ColumnSeal, InvalidTag
+from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnSeal, InvalidTag
 from vbdesk.outbox.library.rows import lenient
 
 _DETAIL = re.compile(r"[a-z0-9_=:., -]{0,80}")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from vbdesk.contract.results import Result
-from vbdesk.outbox.library.column_seal import ColumnSeal
+from vbdesk.outbox.library.column_encryption import ColumnSeal
 from vbdesk.outbox.library.recording_time import TimeDoubt, TimeReference, doubt_json, reference_json
 from vbdesk.outbox.library.states import Fix, OutboxState
 

@@ -13,25 +13,28 @@ from pathlib import Path
 from typing import Any
 
 from vbdesk.capture.clock import Clock, SystemClock
-from vbdesk.capture.sealed import TakeAudio, read_take
+from vbdesk.capture.crash_recovery import Leftovers, find_leftovers
+from vbdesk.capture.encrypted_take import TakeAudio, read_take
 from vbdesk.client.submission_recovery import with_own_digits
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
-from vbdesk.outbox.intake.opened import decode_file
-from vbdesk.outbox.library.audit import Actor, Deed, Part
-from vbdesk.outbox.library.damaged import DamagedTakes
-from vbdesk.outbox.library.erasures import Erase, OwedErasures
-from vbdesk.outbox.library.examine import accept, examine, findings_of, of_faulty, of_list
-from vbdesk.outbox.library.high_water import KeyringReading
+from vbdesk.outbox.imports.imported_sound import decode_file
+from vbdesk.outbox.library.audit import Actor, AuditReader, Deed, Part, Verification
+from vbdesk.outbox.library.damaged_takes import DamagedTakes
+from vbdesk.outbox.library.integrity_check import accept, examine, findings_of, of_faulty, of_list
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, metadata_of
 from vbdesk.outbox.library.listing import Listing
+from vbdesk.outbox.library.pending_erasures import Erase, OwedErasures
 from vbdesk.outbox.library.recording_time import TOLERANCE, TimeReference, clock_words, read_reference
+from vbdesk.outbox.library.response_cache import KeptReads
+from vbdesk.outbox.library.rollback_detection import KeyringReading
 from vbdesk.outbox.library.schema import DAMAGE, unreadable
 from vbdesk.outbox.library.service_times import ServiceTimes
 from vbdesk.outbox.library.settings import LibrarySettings, Retention, SendRule, read_settings, write_settings
-from vbdesk.outbox.library.sounds import Sounds
+from vbdesk.outbox.library.sound_files import Sounds
 from vbdesk.outbox.library.states import AT_THE_SERVICE, Fix, OutboxState
 from vbdesk.outbox.library.store import NOT_ASKED, SEND, SEND_ANYWAY, Store, UnknownTake, time_text
+from vbdesk.outbox.library.subject_notes import SubjectNotes
 from vbdesk.privacy import make_private
 
 __all__ = ["Library", "NotAllowed", "UnknownTake"]
@@ -58,6 +61,8 @@ class Library(Listing):
         recording_folder: where the recorder writes a take before `add_take` takes it in.
         store: the database, shared with the courier's line.
         times: what the service has confirmed of the time.
+        subject_notes: notes and tags of subjects, and which results were opened.
+        responses: stored answers of the service.
         damaged: what a person decides about takes whose files are damaged.
         erasures: what the service has to erase of removed recordings; None where it is not this computer's own.
     """
@@ -89,6 +94,8 @@ class Library(Listing):
         make_private(self.recording_folder)
         super().__init__(Store(folder, key, clock or SystemClock(), actor))
         self.times = ServiceTimes(self.store)
+        self.subject_notes = SubjectNotes(self.store)
+        self.responses = KeptReads(self.store)
         self.erasures = OwedErasures(self.store) if erases_at_service else None
         self._sounds = Sounds(self.store, self.recording_folder)
         self.damaged = DamagedTakes(
@@ -146,7 +153,7 @@ class Library(Listing):
             ValueError: the group id breaks the rules, or the trim leaves nothing.
             SealedError, OSError: the take cannot be read; it stays where it is.
         """
-        audio = read_take(path, self.store.key)
+        audio = self.take_audio(path)
         duration_s, sha256 = _counted_s(audio.duration_s, metadata), audio.closing.get("sha256") or audio.sha256()
         take_id = new_id()
         if metadata.reference is None:
@@ -170,7 +177,7 @@ class Library(Listing):
 
         Raises:
             ValueError: the group id breaks the rules, or the trim leaves nothing.
-            UnsupportedFormat: the file is none of the four, or damaged.
+            UnsupportedAudio: the file is none of the four, or damaged.
             OSError: it cannot be read, or there is no room for the copy.
         """
         content = path.read_bytes()
@@ -417,6 +424,18 @@ class Library(Listing):
         """The sound of a recording as it was made, with its manifest. Raises UnknownTake, SealedError, OSError."""
         return self._sounds.audio(self.get(take_id))
 
+    def take_audio(self, path: Path) -> TakeAudio:
+        """The sound of a take that the recorder wrote and the library does not have yet."""
+        return read_take(path, self.store.key)
+
+    def leftovers(self) -> Leftovers:
+        """Takes in the recorder's folder that an earlier session left undecided."""
+        return find_leftovers(self.recording_folder, self.store.key)
+
+    def verify_audit(self) -> Verification:
+        """Follow the audit log from its first entry to its last. Raises AuditUnreadable."""
+        return AuditReader(self.store.folder, self.store.key).verify()
+
     def check_sound(self, take_id: str) -> None:
         """Read a sound as it would be sent. Raises UnknownTake, SealedError, OSError: not all of it can be read."""
         item = self.get(take_id)
@@ -458,10 +477,6 @@ class Library(Listing):
                     continue
                 self.store.write_event_of(take_id, {"released": 1})
                 self.store.note(Deed.RELEASED, take_id)
-
-    def trajectory(self, group_id: str) -> tuple[bytes, datetime] | None:
-        """The last read of a subject's history as JSON, and when it was read; None before the first."""
-        return self.store.trajectory(group_id)
 
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Have `callback` called after every change, in the thread that made it; returns how to stop it."""

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from vbdesk.outbox.library.audit import Head, seal_head
-from vbdesk.outbox.library.column_seal import MAC_BYTES, ColumnSeal, InvalidTag
+from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnSeal, InvalidTag
 from vbdesk.outbox.library.rows import EVENT, event_mac_of, lenient, mac_of, result_nonce_of
 from vbdesk.outbox.library.structure import TableLost, check_columns, drops_of_what_acts, is_ours, rebuild
-from vbdesk.outbox.library.table_sums import seal_sums, sums_of
+from vbdesk.outbox.library.table_checksums import seal_sums, sums_of
 from vbdesk.privacy import FILE_MODE
 
 

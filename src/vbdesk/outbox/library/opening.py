@@ -9,18 +9,18 @@ from filelock import FileLock, Timeout
 
 from vbdesk.capture.clock import Clock
 from vbdesk.outbox.library.audit import Actor, Deed, Part
-from vbdesk.outbox.library.examine import (
+from vbdesk.outbox.library.integrity_check import (
     COPIED,
     KEYRING_REFUSED,
     is_from_elsewhere,
     keyring_was_written,
     take_in_keyring,
 )
-from vbdesk.outbox.library.high_water import KeyringMarkThread, KeyringReading, read_keyring
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.rollback_detection import KeyringMarkThread, KeyringReading, read_keyring
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, computer_mark, library_key
 from vbdesk.outbox.profiles.vault import PATIENCE_S, Vault, VaultError
-from vbdesk.privacy import FILE_MODE, make_private, tighten
+from vbdesk.privacy import FILE_MODE, make_private, restrict_to_owner
 
 LOCK_NAME = "library.lock"
 
@@ -54,7 +54,7 @@ class HeldLibrary(Library):
             LibraryLocked, LibraryUnreadable, OSError: as `Library` does.
         """
         make_private(folder)
-        tighten([folder])  # an earlier release left its rights to the umask
+        restrict_to_owner([folder])  # an earlier release left its rights to the umask
         self._held = hold(folder)
         self._keyring_refused = False
         try:

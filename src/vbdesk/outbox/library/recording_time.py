@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from vbdesk.capture.boot_clock import BootTime
-from vbdesk.contract.timestamps import FIRST_NOW, can_be_now, in_zone
+from vbdesk.contract.timestamps import EARLIEST_NOW, in_zone, is_plausible_now
 
 RIGHT = timedelta(minutes=2)
 """A clock that differs by less is right: no two clocks are the same."""
@@ -216,7 +216,7 @@ def _bounded(
 ) -> TimeDoubt | None:
     after = None if reference.confirmed is None else reference.confirmed.at
     before = known.first_since(reference.confirmed) or service_time
-    if recorded_at < (after or FIRST_NOW) - RIGHT or (before is not None and recorded_at > before + RIGHT):
+    if recorded_at < (after or EARLIEST_NOW) - RIGHT or (before is not None and recorded_at > before + RIGHT):
         return TimeDoubt(after=after, before=before)
     return None
 
@@ -343,7 +343,7 @@ def read_reference(document: Mapping[str, Any] | None) -> TimeReference | None:
             return None
         boot = BootTime(str(document["boot_id"]), float(document["seconds"]))
         confirmed = read_service_time(document["confirmed"])
-        return TimeReference(boot, confirmed if confirmed is None or can_be_now(confirmed.at) else None)
+        return TimeReference(boot, confirmed if confirmed is None or is_plausible_now(confirmed.at) else None)
     except (KeyError, TypeError, ValueError):
         return None
 
@@ -363,7 +363,7 @@ def read_doubt(document: Mapping[str, Any] | None) -> TimeDoubt | None:
             return None
         moments = {name: None if document[name] is None else _aware(document[name]) for name in _DOUBT}
         # earlier releases believed a service that told 1970
-        return TimeDoubt(**{name: at if at and can_be_now(at) else None for name, at in moments.items()})
+        return TimeDoubt(**{name: at if at and is_plausible_now(at) else None for name, at in moments.items()})
     except (KeyError, TypeError, ValueError):
         return None
 

@@ -12,12 +12,12 @@ from datetime import UTC, datetime, timedelta
 from operator import itemgetter
 from typing import Any
 
-from vbdesk.contract.timestamps import shifted
-from vbdesk.outbox.library.column_seal import NONCE_BYTES, ColumnSeal, InvalidTag
+from vbdesk.contract.timestamps import add_clamped
+from vbdesk.outbox.library.column_encryption import NONCE_BYTES, ColumnSeal, InvalidTag
 from vbdesk.outbox.library.items import RecordingItem, SealedResult, Target
 from vbdesk.outbox.library.recording_time import TimeDoubt, read_doubt, read_reference
 from vbdesk.outbox.library.states import Fix, OutboxState
-from vbdesk.outbox.library.table_sums import table_row_mac
+from vbdesk.outbox.library.table_checksums import table_row_mac
 
 PROVED = (
     "take_id",
@@ -212,7 +212,7 @@ def _time_doubt(row: Mapping[str, Any], details: Mapping[str, Any]) -> TimeDoubt
     ahead_s = details.get("clock_ahead_s")
     if ahead_s is None:
         return read_doubt(details.get("time_doubt"))
-    return TimeDoubt(suggested=shifted(datetime.fromisoformat(row["recorded_at"]), timedelta(seconds=-ahead_s)))
+    return TimeDoubt(suggested=add_clamped(datetime.fromisoformat(row["recorded_at"]), timedelta(seconds=-ahead_s)))
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -11,10 +11,10 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 
 from vbdesk.outbox.library.audit import Head, seal_head
-from vbdesk.outbox.library.column_seal import ColumnSeal
+from vbdesk.outbox.library.column_encryption import ColumnSeal
 from vbdesk.outbox.library.migrations import MigrationFailed, migrate, repair
 from vbdesk.outbox.library.structure import TableLost
-from vbdesk.outbox.library.table_sums import PROVED_TABLES, RECORDINGS, seal_sums
+from vbdesk.outbox.library.table_checksums import PROVED_TABLES, RECORDINGS, seal_sums
 from vbdesk.outbox.library.tables import TABLES
 from vbdesk.privacy import FILE_MODE
 

@@ -5,7 +5,7 @@ import logging
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from vbdesk.contract.timestamps import can_be_now
+from vbdesk.contract.timestamps import is_plausible_now
 from vbdesk.outbox.library.items import RecordingItem, metadata_of
 from vbdesk.outbox.library.recording_time import (
     RIGHT,
@@ -46,7 +46,9 @@ class ServiceTimes:
             log.warning("The times that the service has confirmed cannot be read")
             return KnownTimes()
         # earlier releases kept times such as 1970
-        return KnownTimes(tuple(span for span in spans if can_be_now(span.first.at) and can_be_now(span.last.at)))
+        return KnownTimes(
+            tuple(span for span in spans if is_plausible_now(span.first.at) and is_plausible_now(span.last.at))
+        )
 
     def reference(self) -> TimeReference:
         """What to keep with a recording that begins now."""

@@ -12,12 +12,13 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 
 from vbdesk.capture.clock import Clock
-from vbdesk.capture.sealed import Damaged
+from vbdesk.capture.encrypted_take import Damaged
 from vbdesk.contract.ids import new_id
-from vbdesk.outbox.library import upkeep
+from vbdesk.outbox.library import maintenance
 from vbdesk.outbox.library.audit import Actor, AuditLog, Deed, Part
-from vbdesk.outbox.library.high_water import MarkFile
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, details_json
+from vbdesk.outbox.library.recording_cache import Shelf
+from vbdesk.outbox.library.rollback_detection import MarkFile
 from vbdesk.outbox.library.rows import (
     EVENT,
     ROW_CHANGED,
@@ -29,10 +30,9 @@ from vbdesk.outbox.library.rows import (
     result_nonce_of,
 )
 from vbdesk.outbox.library.schema import ColumnSeal, open_database
-from vbdesk.outbox.library.shelf import Shelf
 from vbdesk.outbox.library.states import Fix, IllegalMove, OutboxState, check_move
 from vbdesk.outbox.library.structure import drop_foreign_acts, is_ours
-from vbdesk.outbox.library.table_sums import (
+from vbdesk.outbox.library.table_checksums import (
     PROVED_TABLES,
     RECORDINGS,
     Sums,
@@ -459,7 +459,7 @@ class Store:
     def scrub(self, gone: Collection[bytes] = (), *, whole: bool = False) -> None:
         """See that what was deleted is not in the database's files any more; see `upkeep`. Outside of a transaction."""
         with self._lock:
-            upkeep.scrub(self._database, gone, whole=whole)
+            maintenance.scrub(self._database, gone, whole=whole)
 
     def row(self, take_id: str) -> dict[str, object]:
         """A recording's row as it is in the database, for `restore`. Raises UnknownTake."""
@@ -474,7 +474,7 @@ class Store:
     def check_structure(self) -> None:
         """See that the database can be read through; see `upkeep`. Raises sqlite3.DatabaseError."""
         with self._lock:
-            upkeep.check_structure(self._database)
+            maintenance.check_structure(self._database)
 
     def is_whole(self) -> bool:
         """Whether every table has the rows that it had after the last change."""

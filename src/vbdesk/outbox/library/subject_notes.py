@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from vbdesk.outbox.library.column_seal import InvalidTag
+from vbdesk.outbox.library.column_encryption import InvalidTag
 from vbdesk.outbox.library.store import Store
 
 

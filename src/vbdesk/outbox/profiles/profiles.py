@@ -13,7 +13,7 @@ from filelock import FileLock
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.profiles.vault import Vault, VaultError, VaultFailed
-from vbdesk.privacy import FILE_MODE, for_owner_alone, make_private
+from vbdesk.privacy import FILE_MODE, make_private, owner_only_opener
 
 KEY_BYTES = 32
 COMPUTER_NAME = "computer"
@@ -136,7 +136,7 @@ class ProfileStore:
     def _save(self, profiles: list[Profile], current_id: str | None) -> None:
         document = {"current": current_id, "profiles": [asdict(profile) for profile in profiles]}
         unfinished = self._path.with_suffix(".new")
-        with open(unfinished, "w", encoding="utf-8", opener=for_owner_alone) as file:
+        with open(unfinished, "w", encoding="utf-8", opener=owner_only_opener) as file:
             json.dump(document, file, indent=2)
             file.flush()
             os.fsync(file.fileno())

@@ -28,8 +28,8 @@ from filelock import FileLock, Timeout
 
 from vbdesk.client.local_service import is_encrypted, key_fits
 from vbdesk.contract.ids import new_id
+from vbdesk.outbox.profiles.encrypted_vault import SECRETS_FILE, SealedVault, write_whole
 from vbdesk.outbox.profiles.recovery_key import key_of_recovery, recovery_key_of
-from vbdesk.outbox.profiles.sealed_vault import SECRETS_FILE, SealedVault, write_whole
 from vbdesk.outbox.profiles.vault import Vault, VaultFailed, VaultWaiting
 from vbdesk.privacy import FILE_MODE, make_private
 

@@ -1,4 +1,4 @@
-"""Subjects as a folder for research in the style of BIDS."""
+"""Subjects as a research folder in BIDS style."""
 
 from vbdesk.report.bids.dataset import AudioFile, bids_files
 

@@ -1,4 +1,4 @@
-"""The folder: participants, sessions, sidecars, phenotype tables, and which label stands for whom."""
+"""Files of the BIDS folder: participants, sessions, phenotype tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from typing import Any
 
 from vbdesk import __version__
 from vbdesk.contract.timestamps import format_timestamp
-from vbdesk.report.bids.tables import Explained, as_json, explanation, tsv
+from vbdesk.report.bids.tables import DescribedColumn, as_json, column_descriptions, tsv
 from vbdesk.report.bids.texts import bids_texts
-from vbdesk.report.dictionary import table_definitions
-from vbdesk.report.names import bids_labels, file_stems
+from vbdesk.report.data_dictionary import table_definitions
+from vbdesk.report.file_names import bids_labels, file_stems
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
 from vbdesk.report.tables import Row, table_rows
 
-_FROM_ELSEWHERE = {
+_OMITTED_COLUMNS = {
     "group_id",
     "job_id",
     "recorded_at",
@@ -25,12 +25,12 @@ _FROM_ELSEWHERE = {
     "account_id",
     "narrative",
 }
-"""Columns of the tidy tables that stand in names, sidecars or `sourcedata` here."""
+"""Columns of the tidy tables that BIDS has in file names, sidecars or `sourcedata`."""
 
 
 @dataclass(frozen=True, slots=True)
 class AudioFile:
-    """The sound of a recording: the ending of its name with the dot, and its bytes or where they are."""
+    """Audio of a recording: file name extension with the dot, and bytes or path."""
 
     suffix: str
     content: bytes | Path
@@ -38,7 +38,7 @@ class AudioFile:
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """A recording with its labels."""
+    """A recording with its BIDS labels."""
 
     record: SubjectRecord
     recording: RecordingRecord
@@ -53,17 +53,17 @@ class _Session:
 def bids_files(
     records: Sequence[SubjectRecord], audio: Mapping[str, AudioFile] | None = None, *, scores: bool = True
 ) -> Mapping[str, bytes | Path]:
-    """Every file of the folder by its path, with `/`; the same records give the same bytes.
+    """Files by path with `/`; the same records give the same bytes.
 
     Args:
         records: the subjects.
-        audio: sound by job id, to be copied along; a recording without is described all the same.
-        scores: with raw scores and extended metrics.
+        audio: audio files by job id, to copy; a recording without one is still described.
+        scores: include raw scores and extended metrics.
     """
     labels = bids_labels([record.group_id for record in records])
     sessions = [session for record in records for session in _sessions(record, f"sub-{labels[record.group_id]}")]
     return {
-        **_head(records),
+        **_top_level_files(records),
         **_participants(records, labels),
         **dict(_session_files(sessions, audio or {})),
         **dict(_phenotype(sessions, scores)),
@@ -73,7 +73,7 @@ def bids_files(
 
 
 def _sessions(record: SubjectRecord, participant: str) -> Iterator[_Session]:
-    """Sessions are named by their time, so that a recording added later renames no other."""
+    """Name sessions by capture time: a new recording renames no other session."""
     taken: set[str] = set()
     for recording in record.recordings:
         name = f"ses-{recording.recorded_at:%Y%m%dT%H%M%S}"
@@ -84,7 +84,7 @@ def _sessions(record: SubjectRecord, participant: str) -> Iterator[_Session]:
                 break
 
 
-def _head(records: Sequence[SubjectRecord]) -> dict[str, bytes]:
+def _top_level_files(records: Sequence[SubjectRecord]) -> dict[str, bytes]:
     texts = bids_texts()
     subjects = "1 subject" if len(records) == 1 else f"{len(records)} subjects"
     readme = texts.readme.format(subjects=subjects, vbdesk=__version__, bids=texts.version)
@@ -106,7 +106,7 @@ def _description(kind: str) -> dict[str, Any]:
 
 def _participants(records: Sequence[SubjectRecord], labels: Mapping[str, str]) -> dict[str, bytes]:
     names = ("participant_id", "recordings", "first_recorded_at", "last_recorded_at")
-    columns = [Explained.named(name) for name in names]
+    columns = [DescribedColumn.named(name) for name in names]
     rows: list[Row] = [
         {
             "participant_id": f"sub-{labels[record.group_id]}",
@@ -116,11 +116,11 @@ def _participants(records: Sequence[SubjectRecord], labels: Mapping[str, str]) -
         }
         for record in records
     ]
-    return {"participants.tsv": tsv(columns, rows), "participants.json": explanation(columns)}
+    return {"participants.tsv": tsv(columns, rows), "participants.json": column_descriptions(columns)}
 
 
 def _session_files(sessions: Sequence[_Session], audio: Mapping[str, AudioFile]) -> Iterator[tuple[str, bytes | Path]]:
-    columns = [Explained.named(name) for name in ("session_id", "acq_time", "status")]
+    columns = [DescribedColumn.named(name) for name in ("session_id", "acq_time", "status")]
     for participant in dict.fromkeys(session.participant for session in sessions):
         own = [session for session in sessions if session.participant == participant]
         rows: list[Row] = [
@@ -132,7 +132,7 @@ def _session_files(sessions: Sequence[_Session], audio: Mapping[str, AudioFile])
             for session in own
         ]
         yield f"{participant}/{participant}_sessions.tsv", tsv(columns, rows)
-        yield f"{participant}/{participant}_sessions.json", explanation(columns)
+        yield f"{participant}/{participant}_sessions.json", column_descriptions(columns)
         for session in own:
             stem = f"{participant}/{session.session}/voice/{participant}_{session.session}_voice"
             yield f"{stem}.json", as_json(_sidecar(session))
@@ -164,7 +164,7 @@ def _sidecar(session: _Session) -> dict[str, Any]:
 
 
 def _phenotype(sessions: Sequence[_Session], scores: bool) -> Iterator[tuple[str, bytes]]:
-    texts, key = bids_texts().table, [Explained.named("participant_id"), Explained.named("session_id")]
+    texts, key = bids_texts().table, [DescribedColumn.named("participant_id"), DescribedColumn.named("session_id")]
     tidy = {name: list(_rows(name, sessions)) for name in ("recordings", "signs", "measures")}
     signs = list(dict.fromkeys(str(row["sign"]) for row in tidy["signs"]))
     names = file_stems([sign.replace("-", "_") for sign in signs])
@@ -185,49 +185,51 @@ def _phenotype(sessions: Sequence[_Session], scores: bool) -> Iterator[tuple[str
 
 
 def _rows(table: str, sessions: Sequence[_Session]) -> Iterator[Row]:
-    """Rows of a tidy table with the labels of their recording."""
+    """Rows of a tidy table, with the BIDS labels of their recordings."""
     keys = {(session.record.group_id, session.recording.job.job_id): session.key for session in sessions}
     records = {session.record.group_id: session.record for session in sessions}
     for row in table_rows(table, records.values()):
         yield keys[str(row["group_id"]), str(row["job_id"])] | row
 
 
-def _columns(table: str, scores: bool) -> list[Explained]:
+def _columns(table: str, scores: bool) -> list[DescribedColumn]:
     columns = table_definitions()[table].columns_for(scores=scores)
-    return [Explained.of(column) for column in columns if column.name not in _FROM_ELSEWHERE]
+    return [DescribedColumn.of(column) for column in columns if column.name not in _OMITTED_COLUMNS]
 
 
-def _wide(rows: Sequence[Row], field: str, ending: str) -> tuple[list[Explained], list[Row]]:
-    """One row a session: for every measure its value, and `field` as a second column."""
-    columns: dict[str, Explained] = {}
+def _wide(rows: Sequence[Row], field: str, ending: str) -> tuple[list[DescribedColumn], list[Row]]:
+    """One row per session: value and `field` of every measure."""
+    columns: dict[str, DescribedColumn] = {}
     wide: dict[tuple[str, str], Row] = {}
     for row in rows:
         measure = str(row["measure"]).replace("-", "_")
         second = f"{measure}_{ending}"
-        columns.setdefault(measure, Explained(measure, f"{row['label']}.", str(row["unit"])))
-        columns.setdefault(second, Explained(second, f"{row['label']}: {bids_texts().column[ending]}"))
+        columns.setdefault(measure, DescribedColumn(measure, f"{row['label']}.", str(row["unit"])))
+        columns.setdefault(second, DescribedColumn(second, f"{row['label']}: {bids_texts().column[ending]}"))
         key: Row = {"participant_id": row["participant_id"], "session_id": row["session_id"]}
         own = wide.setdefault((str(row["participant_id"]), str(row["session_id"])), key)
         own |= {measure: row["value"], second: row[field]}
     return list(columns.values()), list(wide.values())
 
 
-def _table(name: str, columns: Sequence[Explained], rows: Sequence[Row], about: str) -> Iterator[tuple[str, bytes]]:
+def _table(
+    name: str, columns: Sequence[DescribedColumn], rows: Sequence[Row], about: str
+) -> Iterator[tuple[str, bytes]]:
     yield f"phenotype/{name}.tsv", tsv(columns, rows)
-    yield f"phenotype/{name}.json", explanation(columns, about)
+    yield f"phenotype/{name}.json", column_descriptions(columns, about)
 
 
 def _derivatives(records: Sequence[SubjectRecord], labels: Mapping[str, str], scores: bool) -> dict[str, bytes]:
     definition = table_definitions()["trajectory"]
-    own = [Explained.of(column) for column in definition.columns_for(scores=scores) if column.name != "group_id"]
-    columns = [Explained.named("participant_id"), *own]
+    own = [DescribedColumn.of(column) for column in definition.columns_for(scores=scores) if column.name != "group_id"]
+    columns = [DescribedColumn.named("participant_id"), *own]
     rows: list[Row] = [
         {"participant_id": f"sub-{labels[str(row['group_id'])]}", **row} for row in table_rows("trajectory", records)
     ]
     return {
         "derivatives/vbdesk/dataset_description.json": as_json(_description("derivative")),
         "derivatives/vbdesk/trajectory.tsv": tsv(columns, rows),
-        "derivatives/vbdesk/trajectory.json": explanation(columns),
+        "derivatives/vbdesk/trajectory.json": column_descriptions(columns),
     }
 
 
@@ -246,8 +248,8 @@ def _sourcedata(
     jobs: list[Row] = [session.key | {"job_id": session.recording.job.job_id} for session in sessions]
     names = ("participant_id", "group_id", "service", "account_id")
     return {
-        "sourcedata/group_ids.tsv": tsv([Explained(name, "") for name in names], groups),
+        "sourcedata/group_ids.tsv": tsv([DescribedColumn(name, "") for name in names], groups),
         "sourcedata/job_ids.tsv": tsv(
-            [Explained(name, "") for name in ("participant_id", "session_id", "job_id")], jobs
+            [DescribedColumn(name, "") for name in ("participant_id", "session_id", "job_id")], jobs
         ),
     }

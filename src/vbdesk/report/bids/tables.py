@@ -1,4 +1,4 @@
-"""Tables as BIDS wants them: TSV with n/a for what is missing, and a JSON file that explains the columns."""
+"""BIDS tables: TSV with n/a for missing values, and JSON column descriptions."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,16 +8,16 @@ from typing import Any
 
 from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.report.bids.texts import bids_texts
-from vbdesk.report.dictionary import Column
-from vbdesk.report.plain_text import plain
+from vbdesk.report.data_dictionary import DictionaryColumn
+from vbdesk.report.safe_text import safe_text
 from vbdesk.report.tables import Row, Value
 
 MISSING = "n/a"
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
-    """A column and what it holds."""
+class DescribedColumn:
+    """A column with its description."""
 
     name: str
     about: str
@@ -25,25 +25,25 @@ class Explained:
     values: Sequence[str] = ()
 
     @classmethod
-    def of(cls, column: Column) -> "Explained":
+    def of(cls, column: DictionaryColumn) -> "DescribedColumn":
         """A column of the data dictionary."""
         return cls(column.name, column.about, column.unit, column.values)
 
     @classmethod
-    def named(cls, name: str) -> "Explained":
-        """A column that bids.toml explains."""
+    def named(cls, name: str) -> "DescribedColumn":
+        """A column described in bids.toml."""
         return cls(name, bids_texts().column[name])
 
 
-def tsv(columns: Sequence[Explained], rows: Iterable[Row]) -> bytes:
+def tsv(columns: Sequence[DescribedColumn], rows: Iterable[Row]) -> bytes:
     """Header and rows; every row has every column."""
     lines = ["\t".join(column.name for column in columns)]
     lines += ["\t".join(_cell(row.get(column.name)) for column in columns) for row in rows]
     return ("\n".join(lines) + "\n").encode("utf-8")
 
 
-def explanation(columns: Sequence[Explained], about: str = "") -> bytes:
-    """The JSON file beside a table; `about` says what the whole table holds."""
+def column_descriptions(columns: Sequence[DescribedColumn], about: str = "") -> bytes:
+    """JSON file of a table's columns; `about` describes the table."""
     document: dict[str, Any] = {"MeasurementToolMetadata": {"Description": about}} if about else {}
     for column in columns:
         entry: dict[str, Any] = {"Description": column.about}
@@ -56,8 +56,8 @@ def explanation(columns: Sequence[Explained], about: str = "") -> bytes:
 
 
 def as_json(document: Mapping[str, Any]) -> bytes:
-    """A JSON file that a person can read."""
-    return plain(json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
+    """Indented JSON."""
+    return safe_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
 
 
 def _cell(value: Value) -> str:
@@ -70,4 +70,4 @@ def _cell(value: Value) -> str:
             return repr(value)
         case datetime():
             return format_timestamp(value)
-    return " ".join(plain(value).split()) or MISSING
+    return " ".join(safe_text(value).split()) or MISSING

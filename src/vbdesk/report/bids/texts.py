@@ -1,13 +1,14 @@
-"""Texts of the folder for research."""
+"""Texts of the BIDS folder, from `resources/report/bids.toml`."""
 
 from collections.abc import Mapping
 from functools import cache
 
-from vbdesk.report.data_file import Entry, read_toml
+from vbdesk.data_files import StrictDataModel, read_toml
+from vbdesk.resource_files import resource
 
 
-class TableTexts(Entry):
-    """What each table of `phenotype` holds."""
+class TableTexts(StrictDataModel):
+    """Descriptions of the tables in `phenotype`."""
 
     sign: str
     recording_quality: str
@@ -15,8 +16,8 @@ class TableTexts(Entry):
     extended_metrics: str
 
 
-class BidsTexts(Entry):
-    """All of bids.toml; `version` is that of BIDS."""
+class BidsTexts(StrictDataModel):
+    """All texts of bids.toml; `version` is the BIDS version."""
 
     version: str
     name: str
@@ -28,4 +29,4 @@ class BidsTexts(Entry):
 @cache
 def bids_texts() -> BidsTexts:
     """The texts of bids.toml, validated."""
-    return BidsTexts.model_validate(read_toml("report", "bids.toml"))
+    return BidsTexts.model_validate(read_toml(resource("report", "bids.toml")))

@@ -1,29 +1,29 @@
-"""The glyph of each level: it says the level without colour."""
+"""The glyph of each level, so that the level is visible without colour."""
 
 import math
 from collections.abc import Iterator
 
 from vbdesk.contract.levels import Level
-from vbdesk.report.drawing.look import look
 from vbdesk.report.drawing.shapes import Box, Circle, Paint, Path, Point, Shape
+from vbdesk.report.drawing.style import style
 
 _GRID = 16.0
 _RING = (8.0, 8.0, 6.0)
 
 
 def level_word(level: Level) -> str:
-    """The level as a person reads it."""
+    """Display name of a level."""
     return level.value.capitalize()
 
 
 def level_glyph(level: Level, left: float, top: float, side: float, behind: str) -> list[Shape]:
-    """The glyph in a square; `behind` is the colour of the ground, for what is cut out."""
+    """The glyph in a square; `behind` is the background colour, for cut-outs."""
     scale = side / _GRID
 
     def place(x: float, y: float) -> Point:
         return left + x * scale, top + y * scale
 
-    shape = look().level[level].shape
+    shape = style().level[level].shape
     solid, line = Paint(fill=shape), Paint(stroke=shape, width=1.75 * scale, round=True)
     corners: tuple[Point, ...]
     match level:

@@ -1,4 +1,4 @@
-"""A drawing as PNG: drawn several times as large and made small again, which smooths its edges."""
+"""A drawing as PNG, rendered larger and scaled down to smooth the edges."""
 
 import io
 import itertools
@@ -8,9 +8,9 @@ from functools import cache
 
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
-from vbdesk.report.drawing.letters import font_runs, text_width
-from vbdesk.report.drawing.right_to_left import in_order_of_the_eye
-from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Point, Shape, Text
+from vbdesk.report.drawing.bidi_text import visual_order
+from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Point, Shape, TextLine
+from vbdesk.report.drawing.text_layout import font_runs, text_width
 from vbdesk.resource_files import resource
 
 POINTS_PER_INCH = 72.0
@@ -19,7 +19,7 @@ _MARGIN_POINTS = 8.0
 
 
 def to_png(drawing: Drawing, dpi: float = 200.0, ground: str = "#FFFFFF") -> bytes:
-    """A PNG on a plain ground with a small margin, its size in dots per inch told."""
+    """Render a PNG with a plain background and a small margin; it records `dpi`."""
     scale = dpi / POINTS_PER_INCH * _OVERSAMPLED
     size = [math.ceil((side + 2 * _MARGIN_POINTS) * scale) for side in (drawing.width, drawing.height)]
     image = Image.new("RGB", (size[0], size[1]), ground)
@@ -33,7 +33,7 @@ def to_png(drawing: Drawing, dpi: float = 200.0, ground: str = "#FFFFFF") -> byt
 
 
 class _Brush:
-    """Draws shapes on a picture of `scale` pixels a point."""
+    """Draws shapes on a picture with `scale` pixels per point."""
 
     def __init__(self, draw: ImageDraw.ImageDraw, scale: float) -> None:
         self._draw, self._scale = draw, scale
@@ -56,7 +56,7 @@ class _Brush:
                 self._draw.rounded_rectangle(
                     (left, top, right, bottom), radius, _fill(shape.paint), shape.paint.stroke, width
                 )
-            case Text():
+            case TextLine():
                 self._text(shape)
 
     def _place(self, point: Point) -> Point:
@@ -81,11 +81,11 @@ class _Brush:
         for part in _dashes(points, [length * self._scale for length in paint.dash]):
             self._draw.line(part, paint.stroke, width, joint="curve")
 
-    def _text(self, text: Text) -> None:
+    def _text(self, text: TextLine) -> None:
         width = text_width(text.words, text.size, text.strong)
         x, y = text.at
         x -= width * {"left": 0.0, "middle": 0.5, "right": 1.0}[text.align]
-        for font, part in font_runs(in_order_of_the_eye(text.words), text.strong):
+        for font, part in font_runs(visual_order(text.words), text.strong):
             face = _face(font, round(text.size * self._scale))
             self._draw.text(self._place((x, y)), part, text.colour, face, anchor="ls")
             x += face.getlength(part) / self._scale

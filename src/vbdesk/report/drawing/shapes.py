@@ -1,4 +1,4 @@
-"""What a drawing is made of. Lengths in points, the origin at the top left, y downwards."""
+"""Shapes of a drawing. Lengths in points, origin at the top left, y downwards."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Paint:
-    """How a shape is filled and edged; no colour means not at all.
+    """Fill and stroke of a shape; None for neither.
 
     Attributes:
         dash: lengths of strokes and gaps; empty for a solid edge.
@@ -56,8 +56,8 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """One line of text; `at` is on its base line, at the side that `align` names."""
+class TextLine:
+    """One line of text; `at` is on its base line, at the side of `align`."""
 
     at: Point
     words: str
@@ -67,11 +67,11 @@ class Text:
     align: Literal["left", "middle", "right"] = "left"
 
 
-Shape = Path | Circle | Box | Text
+Shape = Path | Circle | Box | TextLine
 
 
 def moved(shape: Shape, right: float, down: float) -> Shape:
-    """The same shape elsewhere."""
+    """The shape, moved."""
     match shape:
         case Path():
             return replace(shape, points=tuple((x + right, y + down) for x, y in shape.points))
@@ -79,13 +79,13 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
             return replace(shape, centre=(shape.centre[0] + right, shape.centre[1] + down))
         case Box():
             return replace(shape, x=shape.x + right, y=shape.y + down)
-        case Text():
+        case TextLine():
             return replace(shape, at=(shape.at[0] + right, shape.at[1] + down))
 
 
 @dataclass(slots=True)
 class Drawing:
-    """Shapes from back to front; `title` and `description` stand for it where it cannot be seen."""
+    """Shapes from back to front; `title` and `description` are for screen readers."""
 
     width: float
     height: float

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
-from vbdesk.report.drawing.letters import text_width
-from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Shape, Text
-from vbdesk.report.plain_text import plain
+from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Shape, TextLine
+from vbdesk.report.drawing.text_layout import text_width
+from vbdesk.report.safe_text import safe_text
 
 MARGIN = 8.0
 _FAMILY = "Inter, 'DejaVu Sans', sans-serif"
@@ -44,10 +44,10 @@ def _element(shape: Shape) -> str:
                 f'<rect x="{_number(shape.x)}" y="{_number(shape.y)}" width="{_number(shape.width)}" '
                 f'height="{_number(shape.height)}"{corner}{_paint(shape.paint)}/>'
             )
-        case Text():
+        case TextLine():
             weight = ' font-weight="600"' if shape.strong else ""
             x, y = shape.at
-            width = text_width(shape.words, shape.size, shape.strong)  # so that another font takes the same room
+            width = text_width(shape.words, shape.size, shape.strong)  # another font then has the same width
             return (
                 f'<text x="{_number(x)}" y="{_number(y)}" font-size="{_number(shape.size)}" fill="{shape.colour}" '
                 f'text-anchor="{_ANCHOR[shape.align]}"{weight} textLength="{_number(width)}" '
@@ -76,4 +76,4 @@ def _number(value: float) -> str:
 
 
 def _text(words: str) -> str:
-    return escape(plain(words))
+    return escape(safe_text(words))

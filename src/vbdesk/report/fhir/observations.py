@@ -1,4 +1,4 @@
-"""Observations: one for each sign of a recording, and those of its sound."""
+"""FHIR Observations of a recording: signs, quality, features, metrics."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from html import escape
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import LongitudinalSignal, ModelResult, Signal, ValueInterpretation
 from vbdesk.contract.timestamps import format_timestamp
-from vbdesk.report.dictionary import ucum
-from vbdesk.report.fhir.vocabulary import Element, hl7, quantity, text, vocabulary
+from vbdesk.report.data_dictionary import ucum_code
+from vbdesk.report.fhir.codes import Element, fhir_codes, fhir_string, hl7_concept, quantity
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """What all resources of one recording have in common.
+class RecordingContext:
+    """What all resources of one recording share.
 
     Attributes:
-        device: reference to the software that analysed it.
-        scores: with raw scores, for research.
+        device: reference to the analysing software.
+        scores: include raw scores, for research.
     """
 
     record: SubjectRecord
@@ -26,20 +26,20 @@ class Setting:
     device: str
     scores: bool
 
-    def identity(self, *names: str) -> str:
+    def resource_id(self, *names: str) -> str:
         """The id of a resource of this recording."""
         account_id, job_id = self.record.source.account_id, self.recording.job.job_id
-        return vocabulary().identity(account_id, self.record.group_id, job_id, *names)
+        return fhir_codes().resource_id(account_id, self.record.group_id, job_id, *names)
 
 
 def subject_reference(record: SubjectRecord) -> Element:
-    """The patient by pseudonym alone: there is no Patient resource, since the service knows no person."""
-    system = vocabulary().system("group", record.source.account_id)
+    """Reference to the patient by pseudonym; the service knows no person."""
+    system = fhir_codes().system("group", record.source.account_id)
     return {"type": "Patient", "identifier": {"system": system, "value": record.group_id}}
 
 
-def moment_of(recording: RecordingRecord) -> Element:
-    """When it was recorded, and when the result was there."""
+def recording_times(recording: RecordingRecord) -> Element:
+    """Capture time, and time of the result."""
     job = recording.job
     return {
         "effectiveDateTime": format_timestamp(recording.recorded_at),
@@ -48,126 +48,136 @@ def moment_of(recording: RecordingRecord) -> Element:
 
 
 def narrative(*sentences: str) -> Element:
-    """The text that shows a resource to a person who has nothing else."""
-    words = " ".join(sentence for sentence in sentences if sentence)
+    """Human-readable text of a resource."""
+    joined = " ".join(sentence for sentence in sentences if sentence)
     return {
         "status": "generated",
-        "div": f'<div xmlns="http://www.w3.org/1999/xhtml">{escape(text(words) or "", quote=False)}</div>',
+        "div": f'<div xmlns="http://www.w3.org/1999/xhtml">{escape(fhir_string(joined) or "", quote=False)}</div>',
     }
 
 
-def sign_observation(setting: Setting, signal: Signal) -> Element:
-    """The level of one sign; inconclusive is a missing value with its reason."""
-    words = vocabulary()
-    level = words.level[signal.level]
+def sign_observation(context: RecordingContext, signal: Signal) -> Element:
+    """Observation of one sign's level; inconclusive is a missing value with a reason."""
+    codes = fhir_codes()
+    level = codes.level[signal.level]
     if signal.level is Level.INCONCLUSIVE:
-        unknown = hl7("data-absent-reason", "unknown", "Unknown")
-        value = {"dataAbsentReason": unknown | {"text": words.inconclusive}}
+        unknown = hl7_concept("data-absent-reason", "unknown", "Unknown")
+        value = {"dataAbsentReason": unknown | {"text": codes.inconclusive}}
     else:
-        value = {"valueCodeableConcept": words.own("level", signal.level.value, level.display)}
+        value = {"valueCodeableConcept": codes.own_concept("level", signal.level.value, level.display)}
     return _observation(
-        setting,
+        context,
         f"sign/{signal.name}",
-        words.own("sign", signal.name, signal.label),
+        codes.sign_code(signal.name, signal.label),
         value | {"interpretation": list(_interpretations(signal))},
-        _sign_components(setting, signal),
+        _sign_components(context, signal),
         f"{signal.label}: {level.display}.",
     )
 
 
-def sound_observations(setting: Setting) -> Iterator[Element]:
-    """The quality of the recording, its vocal features and, for research, its extended metrics."""
-    words = vocabulary()
-    yield _observation(setting, "quality", words.measured("recording-quality"), {}, _quality_components(setting))
-    result = setting.recording.job.result
+def recording_observations(context: RecordingContext) -> Iterator[Element]:
+    """Observations of quality, vocal features and, with scores, metrics."""
+    codes = fhir_codes()
+    yield _observation(context, "quality", codes.measure_concept("recording-quality"), {}, _quality_components(context))
+    result = context.recording.job.result
     if not isinstance(result, ModelResult):
         return
     if features := result.summary.description.vocal_features:
         components: list[Element] = [
             {
-                "code": words.own("measure", feature.feature, feature.label),
-                "valueQuantity": quantity(feature.value, ucum(feature.unit)),
+                "code": codes.own_concept("measure", feature.feature, feature.label),
+                "valueQuantity": quantity(feature.value, ucum_code(feature.unit)),
                 "interpretation": [_band(feature.value_interpretation)],
             }
             for feature in features
         ]
-        yield _observation(setting, "features", words.measured("vocal-features"), {}, components)
-    if setting.scores and result.extended_metrics:
+        yield _observation(context, "features", codes.measure_concept("vocal-features"), {}, components)
+    if context.scores and result.extended_metrics:
         components = [
             {
-                "code": words.own("measure", metric.metric_id, metric.label),
+                "code": codes.own_concept("measure", metric.metric_id, metric.label),
                 "valueQuantity": quantity(metric.score_mean, "1"),
             }
             for metric in result.extended_metrics
         ]
-        yield _observation(setting, "metrics", words.measured("extended-metrics"), {}, components)
+        yield _observation(context, "metrics", codes.measure_concept("extended-metrics"), {}, components)
 
 
 def _observation(
-    setting: Setting, kind: str, code: Element, value: Element, components: Iterable[Element], sentence: str = ""
+    context: RecordingContext,
+    kind: str,
+    code: Element,
+    value: Element,
+    components: Iterable[Element],
+    sentence: str = "",
 ) -> Element:
-    words, recording = vocabulary(), setting.recording
+    codes, recording = fhir_codes(), context.recording
     parts = list(components)
     return {
         "resourceType": "Observation",
-        "id": setting.identity(kind),
-        "language": setting.record.language,
-        "text": narrative(sentence or f"{code['text']}.", words.disclaimer),
-        "identifier": [{"system": words.system("observation"), "value": f"{recording.job.job_id}/{kind}"}],
+        "id": context.resource_id(kind),
+        "language": context.record.language,
+        "text": narrative(sentence or f"{code['text']}.", codes.disclaimer),
+        "identifier": [{"system": codes.system("observation"), "value": f"{recording.job.job_id}/{kind}"}],
         "status": "final",
-        "category": [hl7("observation-category", "procedure", "Procedure")],
+        "category": [hl7_concept("observation-category", "procedure", "Procedure")],
         "code": code,
-        "subject": subject_reference(setting.record),
-        **moment_of(recording),
+        "subject": subject_reference(context.record),
+        **recording_times(recording),
         **value,
-        "note": [{"text": words.disclaimer}],
-        "method": {"text": words.method},
-        "device": {"reference": setting.device},
+        "note": [{"text": codes.disclaimer}],
+        "method": {"text": codes.method},
+        "device": {"reference": context.device},
         **({"component": parts} if parts else {}),
     }
 
 
 def _interpretations(signal: Signal) -> Iterator[Element]:
-    words = vocabulary()
-    yield words.interpreted(words.level[signal.level].interpretation)
+    codes = fhir_codes()
+    yield codes.interpretation_concept(codes.level[signal.level].interpretation)
     if isinstance(signal, LongitudinalSignal) and signal.anomaly and signal.z_score is not None:
-        yield words.interpreted("U" if signal.z_score > 0 else "D")
+        yield codes.interpretation_concept("U" if signal.z_score > 0 else "D")
 
 
-def _sign_components(setting: Setting, signal: Signal) -> Iterator[Element]:
-    words = vocabulary()
+def _sign_components(context: RecordingContext, signal: Signal) -> Iterator[Element]:
+    codes = fhir_codes()
     if signal.evidence_grade:
-        yield {"code": words.measured("evidence-grade"), "valueString": signal.evidence_grade}
+        yield {"code": codes.measure_concept("evidence-grade"), "valueString": signal.evidence_grade}
     if isinstance(signal, LongitudinalSignal) and signal.anomaly is not None:
-        yield {"code": words.measured("anomaly"), "valueBoolean": signal.anomaly}
-    if not setting.scores:
+        yield {"code": codes.measure_concept("anomaly"), "valueBoolean": signal.anomaly}
+    if not context.scores:
         return
-    yield {"code": words.measured("score"), "valueQuantity": quantity(signal.score, "1")}
+    yield _number("score", signal.score, "1")
     if signal.score_interval is not None:
         low, high = (quantity(end, "1") for end in signal.score_interval)
-        yield {"code": words.measured("score-interval"), "valueRange": {"low": low, "high": high}}
+        yield {"code": codes.measure_concept("score-interval"), "valueRange": {"low": low, "high": high}}
     if isinstance(signal, LongitudinalSignal):
         for field in ("latest_score", "baseline_score", "deviation_from_baseline", "z_score", "population_z"):
             if (value := getattr(signal, field)) is not None:
-                yield {"code": words.measured(field.replace("_", "-")), "valueQuantity": quantity(value, "1")}
+                yield _number(field.replace("_", "-"), value, "1")
 
 
-def _quality_components(setting: Setting) -> Iterator[Element]:
-    words, quality = vocabulary(), setting.recording.quality
-    seconds = setting.recording.job.audio_duration_seconds
-    yield {"code": words.measured("audio-duration"), "valueQuantity": quantity(seconds, "s")}
+def _quality_components(context: RecordingContext) -> Iterator[Element]:
+    codes, quality = fhir_codes(), context.recording.quality
+    seconds = context.recording.job.audio_duration_seconds
+    yield _number("audio-duration", seconds, "s")
     if quality is None:
         return
     if quality.voice_percentage is not None:
-        yield {"code": words.measured("voice-percentage"), "valueQuantity": quantity(quality.voice_percentage, "%")}
+        yield _number("voice-percentage", quality.voice_percentage, "%")
     if quality.audio_clarity is not None:
-        yield {"code": words.measured("audio-clarity"), "valueQuantity": quantity(quality.audio_clarity, "{score}")}
+        yield _number("audio-clarity", quality.audio_clarity, "{score}")
     for issue in quality.issues:
         yield {
-            "code": words.measured("issue"),
-            "valueCodeableConcept": words.own("issue", issue, issue.replace("_", " ")),
+            "code": codes.measure_concept("issue"),
+            "valueCodeableConcept": codes.own_concept("issue", issue, issue.replace("_", " ")),
         }
 
 
+def _number(measure: str, value: float, unit: str) -> Element:
+    """Component with the value of a measure."""
+    return {"code": fhir_codes().measure_concept(measure), "valueQuantity": quantity(value, unit)}
+
+
 def _band(band: ValueInterpretation) -> Element:
-    return vocabulary().own("band", band.value.replace(" ", "-"), band.value.capitalize())
+    return fhir_codes().own_concept("band", band.value.replace(" ", "-"), band.value.capitalize())

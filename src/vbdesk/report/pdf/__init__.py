@@ -1,4 +1,4 @@
-"""The report of a subject as PDF."""
+"""PDF report of a subject."""
 
 from vbdesk.report.pdf.report import PageSize, ReportOptions, pdf_report
 

@@ -1,4 +1,4 @@
-"""Files that travel inside a PDF, and what the document says about itself in XMP."""
+"""Attached files of a PDF, and its XMP metadata."""
 
 import hashlib
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from xml.sax.saxutils import escape
 from reportlab.pdfbase.pdfdoc import PDFArray, PDFDictionary, PDFName, PDFStream, PDFString, PDFZCompress
 
 from vbdesk.contract.timestamps import format_timestamp, in_zone
-from vbdesk.report.plain_text import plain
+from vbdesk.report.safe_text import safe_text
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file to carry along.
+    """A file attached to the document.
 
     Attributes:
         relationship: what the file is to the document: the data it shows, or another form of the same.
@@ -29,7 +29,7 @@ class Attachment:
 
 
 def attach(document: Any, attachments: Sequence[Attachment], moment: datetime) -> None:
-    """Embed files in a document of the PDF writer, found in its list of attachments by name."""
+    """Embed files in a reportlab document, sorted by name."""
     if not attachments:
         return
     names, files = [], []
@@ -69,7 +69,7 @@ def _file(document: Any, attachment: Attachment, moment: datetime) -> PDFDiction
 
 
 def xmp_stream(title: str, subject: str, producer: str, language: str, moment: datetime) -> PDFStream:
-    """The document's metadata as XMP, uncompressed so that any program finds it."""
+    """The document's metadata as XMP, uncompressed so that any program can find it."""
     when = format_timestamp(moment)
     packet = f"""<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
@@ -89,4 +89,4 @@ def xmp_stream(title: str, subject: str, producer: str, language: str, moment: d
 
 
 def _xml(words: str) -> str:
-    return escape(plain(words))
+    return escape(safe_text(words))

@@ -1,26 +1,26 @@
-"""Cells that show more than words: levels, changes, bands, scales."""
+"""Table cells with drawings: levels, changes, bands, scales."""
 
 from dataclasses import dataclass
 
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import LongitudinalSignal, Signal, ValueInterpretation
 from vbdesk.report.drawing.glyphs import level_glyph, level_word
-from vbdesk.report.drawing.letters import text_width, wrapped
-from vbdesk.report.drawing.look import look
-from vbdesk.report.drawing.shapes import Box, Circle, Paint, Path, Text
-from vbdesk.report.pdf.sheet import LINE, SMALL, Pages
-from vbdesk.report.words import report_words
+from vbdesk.report.drawing.shapes import Box, Circle, Paint, Path, TextLine
+from vbdesk.report.drawing.style import style
+from vbdesk.report.drawing.text_layout import text_width, wrapped
+from vbdesk.report.pdf.page_flow import LINE, SMALL, Pages
+from vbdesk.report.report_texts import report_texts
 
 OWN_RANGE_Z = 1.96
-"""Within this many own variabilities a change is ordinary."""
+"""Up to this z-score a change is within the subject's own range."""
 STRIP_Z = 3.2
 BANDS = tuple(ValueInterpretation)
 """The five ordinal bands, from low to high."""
 
 
-def change_words(signal: Signal) -> str:
-    """A sign against the subject's own baseline."""
-    words = report_words().signals
+def change_text(signal: Signal) -> str:
+    """Text of a sign's change from the subject's baseline."""
+    words = report_texts().signals
     if not isinstance(signal, LongitudinalSignal) or signal.level is Level.INCONCLUSIVE:
         return words.not_compared
     if signal.z_score is None:
@@ -31,7 +31,7 @@ def change_words(signal: Signal) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelBadge:
+class LevelBadgeCell:
     """A level as glyph and word on its tint."""
 
     level: Level
@@ -47,7 +47,7 @@ class LevelBadge:
 
     def draw(self, pages: Pages, left: float, top: float, width: float) -> None:
         """Badge at the left."""
-        look_of, word = look().level[self.level], level_word(self.level)
+        look_of, word = style().level[self.level], level_word(self.level)
         size = SMALL
         side, high = size + 2.0, self.height(width)
         wide = 6 + side + 5 + text_width(word, size, strong=True) + 7
@@ -55,12 +55,12 @@ class LevelBadge:
         for shape in level_glyph(self.level, left + 6, top + (high - side) / 2, side, look_of.tint):
             pages.put(shape)
         base = top + high / 2 + size * 0.36
-        pages.put(Text((left + 6 + side + 5, base), word, size, look_of.ink, strong=True))
+        pages.put(TextLine((left + 6 + side + 5, base), word, size, look_of.ink, strong=True))
 
 
 @dataclass(frozen=True, slots=True)
-class LevelMark:
-    """The glyph of a level alone, where many stand together; None for no reading. Its word is there to be read out."""
+class LevelMarkCell:
+    """Glyph of a level (None: no reading); screen readers get the name."""
 
     level: Level | None
 
@@ -76,33 +76,33 @@ class LevelMark:
     def draw(self, pages: Pages, left: float, top: float, width: float) -> None:
         """Glyph in the middle."""
         if self.level is None:
-            pages.put(Text((left + width / 2, top + 8), "–", 8, look().colour.text3, align="middle"))
+            pages.put(TextLine((left + width / 2, top + 8), "–", 8, style().colour.text3, align="middle"))
             return
-        for shape in level_glyph(self.level, left + width / 2 - 5, top, 10, look().colour.surface):
+        for shape in level_glyph(self.level, left + width / 2 - 5, top, 10, style().colour.surface):
             pages.put(shape)
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeStrip:
-    """Where a sign stands in the subject's own variability; empty without a history."""
+class ChangeStripCell:
+    """A sign's change in the subject's own variability; empty without history."""
 
     signal: Signal
 
     @property
     def spoken(self) -> str:
         """What a screen reader says."""
-        return report_words().signals.strip.format(words=change_words(self.signal))
+        return report_texts().signals.strip.format(words=change_text(self.signal))
 
     def height(self, width: float) -> float:
         """That of the strip."""
         return 8.0
 
     def draw(self, pages: Pages, left: float, top: float, width: float) -> None:
-        """The own range as a band, the baseline as a stroke, the change as a line with a dot."""
+        """Own range as a band, baseline as a stroke, change as a line with a dot."""
         z = self.signal.z_score if isinstance(self.signal, LongitudinalSignal) else None
         if z is None or self.signal.level is Level.INCONCLUSIVE:
             return
-        colours, middle, centre = look().colour, top + 4.0, left + width / 2
+        colours, middle, centre = style().colour, top + 4.0, left + width / 2
         scale = width / (2 * STRIP_Z)
         pages.put(Path(((left, middle), (left + width, middle)), Paint(stroke=colours.border, width=0.8)))
         half = OWN_RANGE_Z * scale
@@ -115,8 +115,8 @@ class ChangeStrip:
 
 
 @dataclass(frozen=True, slots=True)
-class FiveBands:
-    """Which of five ordinal bands a value lies in: a diamond in one of five boxes, the word beside them."""
+class FiveBandsCell:
+    """Ordinal band of a value: a diamond in one of five boxes."""
 
     band: ValueInterpretation
 
@@ -131,7 +131,7 @@ class FiveBands:
 
     def draw(self, pages: Pages, left: float, top: float, width: float) -> None:
         """Boxes, and the diamond in its box."""
-        colours, part = look().colour, width / len(BANDS)
+        colours, part = style().colour, width / len(BANDS)
         for place, band in enumerate(BANDS):
             fill = colours.band if band is ValueInterpretation.WITHIN_RANGE else colours.sunken
             pages.put(Box(left + place * part, top + 2.5, part - 1.2, 5, Paint(fill=fill), radius=1))
@@ -142,8 +142,8 @@ class FiveBands:
 
 
 @dataclass(frozen=True, slots=True)
-class AnchoredScale:
-    """A mean with its spread between two words."""
+class AnchoredScaleCell:
+    """A mean with its spread between two anchor words."""
 
     low: str
     high: str
@@ -153,7 +153,7 @@ class AnchoredScale:
     @property
     def spoken(self) -> str:
         """What a screen reader says."""
-        return report_words().details.scale.format(percent=round(self.mean * 100), low=self.low, high=self.high)
+        return report_texts().details.scale.format(percent=round(self.mean * 100), low=self.low, high=self.high)
 
     def height(self, width: float) -> float:
         """Scale, and as many lines as the longer word takes."""
@@ -162,7 +162,7 @@ class AnchoredScale:
 
     def draw(self, pages: Pages, left: float, top: float, width: float) -> None:
         """The scale with its dot, the words below its ends."""
-        colours = look().colour
+        colours = style().colour
         pages.put(Box(left, top + 2, width, 4, Paint(fill=colours.sunken), radius=2))
         low, high = max(0.0, self.mean - self.spread), min(1.0, self.mean + self.spread)
         pages.put(Box(left + low * width, top + 2, (high - low) * width, 4, Paint(fill=colours.band), radius=2))
@@ -171,5 +171,5 @@ class AnchoredScale:
             y = top + 15.5
             for line in wrapped(words, 7.0, width / 2 - 4):
                 at = (left + width, y) if right else (left, y)
-                pages.put(Text(at, line, 7.0, colours.text3, align="right" if right else "left"))
+                pages.put(TextLine(at, line, 7.0, colours.text3, align="right" if right else "left"))
                 y += 7.0 * LINE

@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import ASGIApp
 
-from vbdesk.privacy import FILE_MODE, make_private, tighten
+from vbdesk.privacy import FILE_MODE, make_private, restrict_to_owner
 from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.composition.servers import bind, origin_of, run_servers
 from vbdesk.service.encryption.keys import EncryptionKeys, KeyUnusable
@@ -169,7 +169,7 @@ def _migrated_database(settings: Settings) -> Database:
         database = open_database(settings)
     except OSError as error:
         raise StartRefused(f"The folder {settings.data_dir} cannot be used: {error.strerror}.") from None
-    tighten(own_files(settings.data_dir))  # an earlier release left their rights to the umask
+    restrict_to_owner(own_files(settings.data_dir))  # an earlier release left their rights to the umask
     try:
         upgrade(database, settings.data_dir)
     except MigrationFailed as error:

@@ -7,7 +7,7 @@ from typing import BinaryIO, Literal, Protocol
 
 from vbdesk.contract.results import ModelResult, SignResult
 from vbdesk.signs.plugins.source import PluginSource
-from vbdesk.signs.stages import Lap, Stopwatch
+from vbdesk.signs.stage_timing import Lap, Stopwatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +51,18 @@ def prepare() -> None:
     """
     import vbdesk.signs.engine
     import vbdesk.voice.decode  # noqa: F401
-    from vbdesk.signs.reference import load_reference
-    from vbdesk.voice.threads import one_blas_thread
+    from vbdesk.signs.reference_data import load_reference_data
+    from vbdesk.voice.blas_threads import one_blas_thread
 
-    load_reference()
+    load_reference_data()
     with one_blas_thread():  # it looks for the libraries once, where the sandbox lets nobody look
         pass
 
 
 def analyse_file(recording: BinaryIO, request: AnalysisRequest) -> Analysed:
     """Decode and analyse one recording."""
-    from vbdesk.signs.engine import Target, analyze
-    from vbdesk.signs.plugins.reading import analyze_sign
+    from vbdesk.signs.engine import ScoringTarget, analyze
+    from vbdesk.signs.plugins.analysis import analyze_sign
     from vbdesk.voice.decode import decode
 
     stages = Stopwatch()
@@ -75,6 +75,6 @@ def analyse_file(recording: BinaryIO, request: AnalysisRequest) -> Analysed:
             decoded, request.name, request.plugins, diarize=diarize, norms_file=norms_file, stages=stages
         )
     else:
-        target, language = Target.model(request.name), request.language
+        target, language = ScoringTarget.model(request.name), request.language
         result = analyze(decoded, target, diarize=diarize, language=language, norms_file=norms_file, stages=stages)
     return Analysed(result.model_dump_json(), stages.laps)

@@ -91,6 +91,7 @@ _OUR_FAULTS = frozenset(
         "PermissionError",
         "OSError",
         "DamagedFile",
+        "DataFileError",
         "KeyMissing",
         "ImportError",
         "ModuleNotFoundError",

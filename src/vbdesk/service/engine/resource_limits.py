@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from vbdesk.privacy import write_no_core_files
+from vbdesk.privacy import disable_core_dumps
 
 MEMORY_SIZE = Path("/proc/self/statm")
 
@@ -24,7 +24,7 @@ def limit_resources(memory_bytes: int | None) -> bool:
         return False
     import resource
 
-    write_no_core_files()
+    disable_core_dumps()
     if memory_bytes is None or not MEMORY_SIZE.exists():
         return False
     pages = int(MEMORY_SIZE.read_text().split()[0])

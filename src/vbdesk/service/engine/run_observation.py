@@ -9,7 +9,7 @@ from vbdesk.service.jobs.lifecycle import Run
 from vbdesk.service.observability.logs import log_fields
 from vbdesk.service.observability.tracing import continued, traced
 from vbdesk.service.ports.context import Context
-from vbdesk.signs.stages import Lap
+from vbdesk.signs.stage_timing import Lap
 
 FETCH, ANALYSE, SETTLE = "fetch", "analyse", "settle"
 _NS = 1_000_000_000

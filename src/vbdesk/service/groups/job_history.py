@@ -6,7 +6,7 @@ from sqlalchemy import Connection, Row
 
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.longitudinal import LongitudinalFields
-from vbdesk.longitudinal import job_standings, unconfirmed_changes, wire_fields
+from vbdesk.longitudinal import job_estimates, unconfirmed_changes, wire_fields
 from vbdesk.longitudinal.parameters import Parameters
 from vbdesk.service.groups import cohort_snapshots, history_entries
 from vbdesk.service.jobs.history_record import history_entry
@@ -24,5 +24,5 @@ def read_job(
     others = [entry for entry in members if entry.job_id != job.job_id]
     history = [*others, history_entry(job, reading, JobStatus.DONE.value)]
     references = cohort_snapshots.references(connection, job.account_id, job.history_key)
-    standings = job_standings(history, job.job_id, parameters)
-    return wire_fields(standings, references), unconfirmed_changes(standings)
+    estimates = job_estimates(history, job.job_id, parameters)
+    return wire_fields(estimates, references), unconfirmed_changes(estimates)

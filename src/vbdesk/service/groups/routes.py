@@ -21,7 +21,7 @@ from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.limits import Bucket
 from vbdesk.contract.longitudinal import AggregateRead, Trajectory, TrajectoryRead, TrajectoryRunning
 from vbdesk.contract.timestamps import parse_timestamp
-from vbdesk.longitudinal import only_signs
+from vbdesk.longitudinal import select_signs
 from vbdesk.longitudinal.parameters import Parameters
 from vbdesk.service.catalog.service import require_sign
 from vbdesk.service.groups import repository
@@ -173,4 +173,4 @@ def _running(context: Context, account: Account, group_id: str) -> TrajectoryRun
 
 
 def _only(names: list[str], body: str, parameters: Parameters) -> str:
-    return only_signs(TrajectoryRead.model_validate_json(body), names, parameters).model_dump_json()
+    return select_signs(TrajectoryRead.model_validate_json(body), names, parameters).model_dump_json()

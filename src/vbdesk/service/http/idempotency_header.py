@@ -6,9 +6,9 @@ not know keys would analyse and charge twice.
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vbdesk.contract.idempotency import KEPT_HEADER, KEPT_S
+from vbdesk.contract.idempotency import RETENTION_HEADER, RETENTION_S
 
-_PROMISE = (KEPT_HEADER.lower().encode(), str(KEPT_S).encode())
+_PROMISE = (RETENTION_HEADER.lower().encode(), str(RETENTION_S).encode())
 
 
 class AnnouncesIdempotency:

@@ -3,7 +3,6 @@
 import copy
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import product
@@ -17,6 +16,7 @@ from pydantic.json_schema import models_json_schema
 from vbdesk.contract.errors import HTTP_STATUS, ErrorCode, error_body
 from vbdesk.contract.idempotency import KEY_HEADER
 from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 from vbdesk.service.http.error_responses import default_message_of
 from vbdesk.service.http.guard import Guard
@@ -163,7 +163,7 @@ def _webhook(example: Json) -> Json:
 
 @cache
 def _words() -> Json:
-    return tomllib.loads(resource("service", "description.toml").read_text("utf-8"))
+    return read_toml(resource("service", "description.toml"))
 
 
 def _examples() -> Json:

@@ -6,12 +6,12 @@ account were alone and gave its shortest jobs first. So the burst of one account
 others, short recordings go before long ones, and since every run moves the time on, none is passed by for ever.
 """
 
-import tomllib
 from functools import cache
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
 from sqlalchemy import Connection
 
+from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 from vbdesk.service.jobs import repository
 
@@ -37,7 +37,7 @@ class QueueFigures(BaseModel):
 @cache
 def queue_figures() -> QueueFigures:
     """The figures that ship."""
-    return QueueFigures.model_validate(tomllib.loads(resource("service", "queue.toml").read_text("utf-8")))
+    return QueueFigures.model_validate(read_toml(resource("service", "queue.toml")))
 
 
 def next_tag(connection: Connection, account_id: str, duration_s: float, *, diarize: bool) -> int:

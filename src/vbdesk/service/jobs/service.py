@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from vbdesk.contract.errors import INVALID_UPLOAD_REF
-from vbdesk.contract.idempotency import KEPT_S
+from vbdesk.contract.idempotency import RETENTION_S
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.jobs import Job, JobList, JobListItem, JobStatus
 from vbdesk.service.accounts.service import require_active
@@ -35,7 +35,7 @@ from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable
 from vbdesk.service.uploads import repository as uploads
 from vbdesk.service.uploads.service import UploadService
 
-IDEMPOTENCY_WINDOW = timedelta(seconds=KEPT_S)
+IDEMPOTENCY_WINDOW = timedelta(seconds=RETENTION_S)
 MAX_IDEMPOTENCY_KEY_LENGTH = 255
 AUDIO_FOLDER = "audio"
 _KEY_USED = "This Idempotency-Key was used for another request within 24 hours. Send a new key for every new request."

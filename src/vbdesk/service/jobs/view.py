@@ -7,7 +7,7 @@ from sqlalchemy import Row
 
 from vbdesk.contract.base import WireModel
 from vbdesk.contract.jobs import Job, JobStatus, JobType
-from vbdesk.contract.legacy import in_earlier_form
+from vbdesk.contract.legacy import to_earlier_form
 from vbdesk.service.jobs.history_record import parse_result
 
 EARLIER_FORM = frozenset({JobType.USE_CASE, JobType.CONDITION})
@@ -58,7 +58,7 @@ def with_result(job: WireModel, result: str | None) -> bytes:
 
 def result_in_earlier_form(row: Row[Any]) -> str | None:
     """The stored result as the earlier form and v1 show it; results are stored in one shape for all versions."""
-    return None if row.result is None else in_earlier_form(parse_result(row.result)).model_dump_json()
+    return None if row.result is None else to_earlier_form(parse_result(row.result)).model_dump_json()
 
 
 def as_submitted(row: Row[Any]) -> Job:

@@ -1,1 +1,1 @@
-"""Many recordings measured with the extractor: tables that name them, processes that measure them, a journal."""
+"""Measure many recordings with the extractor: tables of recordings, parallel processes, a journal."""

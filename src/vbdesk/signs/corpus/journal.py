@@ -1,4 +1,4 @@
-"""What has been measured so far, one line a recording, so that work cut short goes on where it was."""
+"""Journal of measurements, one line per recording, so that an interrupted run can resume."""
 
 import json
 from dataclasses import asdict
@@ -6,17 +6,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-from vbdesk.signs.corpus.measurement import Measured, Outcome, Unmeasurable
+from vbdesk.json_lines import read_valid_json_lines
+from vbdesk.signs.corpus.measurement import MeasuredFile, MeasurementOutcome, Unmeasurable
 
 
-class Journal:
-    """A file of outcomes by the SHA-256 of the recording, for one extractor; a context manager while it is written.
+class MeasurementJournal:
+    """Outcomes by the SHA-256 of the recording, for one extractor; a context manager during writing.
 
-    A line that was cut short by a crash, or that another extractor wrote, counts as not there.
+    An incomplete line and a line of another extractor are ignored.
     """
 
     def __init__(self, path: Path, extractor: str) -> None:
-        """Read what is there; nothing is written before `record`."""
+        """Read the existing lines; nothing is written before `record`."""
         self._path = path
         self._extractor = extractor
         self._outcomes = _read(path, extractor)
@@ -34,20 +35,20 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close; what was recorded stays."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 
     def __len__(self) -> int:
-        """How many recordings it knows."""
+        """Number of known recordings."""
         return len(self._outcomes)
 
-    def find(self, digest: str) -> Outcome | None:
-        """What was measured of the recording with this digest."""
+    def find(self, digest: str) -> MeasurementOutcome | None:
+        """The outcome of the recording with this digest; None if unknown."""
         return self._outcomes.get(digest)
 
-    def record(self, digest: str, outcome: Outcome) -> None:
-        """Keep an outcome, on disk too."""
+    def record(self, digest: str, outcome: MeasurementOutcome) -> None:
+        """Store an outcome, also on disk."""
         self._outcomes[digest] = outcome
         if self._file is None:
             raise ValueError("the journal is not open")
@@ -56,13 +57,10 @@ class Journal:
         self._file.flush()
 
 
-def _read(path: Path, extractor: str) -> dict[str, Outcome]:
-    outcomes: dict[str, Outcome] = {}
-    if not path.exists():
-        return outcomes
-    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
+def _read(path: Path, extractor: str) -> dict[str, MeasurementOutcome]:
+    outcomes: dict[str, MeasurementOutcome] = {}
+    for line in read_valid_json_lines(path):
         try:
-            line: dict[str, Any] = json.loads(text)
             digest, written_by = line.pop("sha256"), line.pop("extractor")
             if written_by == extractor:
                 outcomes[digest] = _outcome(line)
@@ -71,7 +69,7 @@ def _read(path: Path, extractor: str) -> dict[str, Outcome]:
     return outcomes
 
 
-def _outcome(line: dict[str, Any]) -> Outcome:
+def _outcome(line: dict[str, Any]) -> MeasurementOutcome:
     if "reason" in line:
         return Unmeasurable(**line)
-    return Measured(**{**line, "issues": tuple(line["issues"])})
+    return MeasuredFile(**{**line, "issues": tuple(line["issues"])})

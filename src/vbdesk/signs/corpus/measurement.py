@@ -1,4 +1,4 @@
-"""One recording of a corpus, measured as an analysis measures it."""
+"""Measure one recording of a corpus, in the same way as an analysis."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,22 +9,22 @@ from pathlib import Path
 
 import vbdesk.voice
 from vbdesk.resource_files import resource
-from vbdesk.signs.engine import listening_for
-from vbdesk.signs.reference import load_reference
+from vbdesk.signs.engine import measurement_options
+from vbdesk.signs.reference_data import load_reference_data
 from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.decode import decode
 from vbdesk.voice.errors import AudioError
 from vbdesk.voice.features import analyse_frames
-from vbdesk.voice.quality import assess
+from vbdesk.voice.quality import assess_quality
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What a recording says.
+class MeasuredFile:
+    """The measurements of one recording.
 
     Attributes:
-        features: those that could be measured, in the units of the norms.
-        sample_rate: the file's own, in Hz.
+        features: the measurable features, in the units of the norms.
+        sample_rate: of the file, in Hz.
         audio_clarity: None without enough speech.
     """
 
@@ -39,28 +39,28 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Unmeasurable:
-    """A recording that says nothing, and why; `lasting` unless another try might go better."""
+    """A recording that cannot be measured, with the reason; not `lasting` if a retry might succeed."""
 
     reason: str
     lasting: bool = True
 
 
-Outcome = Measured | Unmeasurable
+MeasurementOutcome = MeasuredFile | Unmeasurable
 
 
-def measure_file(path: Path) -> Outcome:
-    """Measure the recording at `path`; whatever is wrong with it becomes a reason."""
+def measure_file(path: Path) -> MeasurementOutcome:
+    """Measure the recording at `path`; an error of the recording becomes the reason."""
     try:
         recording = decode(path)
         activity = detect_speech(recording)
-        quality = assess(recording, activity)
+        quality = assess_quality(recording, activity)
         frames = analyse_frames(recording.samples)
     except AudioError as error:
         return Unmeasurable(str(error))
     except OSError as error:
         return Unmeasurable(f"It cannot be read: {error.strerror}.")
-    features = listening_for(quality, load_reference()).measure(frames, None)
-    return Measured(
+    features = measurement_options(quality, load_reference_data()).measure(frames, None)
+    return MeasuredFile(
         features={name: found.value for name, found in features.items() if found.value is not None},
         duration_s=recording.duration_s,
         speech_s=activity.speech_s,
@@ -71,9 +71,9 @@ def measure_file(path: Path) -> Outcome:
     )
 
 
-def too_little_speech(measured: Measured) -> str | None:
-    """Why a recording carries too little to stand in a corpus, by the rules of every sign; None if it does not."""
-    rules = load_reference().calibration.scoring
+def too_little_speech(measured: MeasuredFile) -> str | None:
+    """Explain why a recording has too little speech for every sign; None if it has enough."""
+    rules = load_reference_data().calibration.scoring
     if measured.speech_s < rules.min_speech_seconds:
         return f"It holds {measured.speech_s:.1f} seconds of speech; {rules.min_speech_seconds:g} are needed."
     if measured.voice_percentage < rules.min_voice_percentage:
@@ -83,7 +83,7 @@ def too_little_speech(measured: Measured) -> str | None:
 
 @cache
 def extractor_fingerprint() -> str:
-    """Which extractor measures here: another one's measurements must not be taken for its own."""
+    """Fingerprint of the extractor; measurements of different extractors must not be mixed."""
     sources = sorted(Path(next(iter(vbdesk.voice.__path__))).glob("*.py"))
     data = [resource("quality.toml"), *sorted(resource("models").glob("*.toml"))]
     digest = hashlib.sha256()

@@ -1,1 +1,1 @@
-"""Fitting a sign of a lab's own to labelled recordings, and telling how good it is."""
+"""Fit a plug-in sign to labelled recordings, and measure its validity."""

@@ -1,4 +1,4 @@
-"""L2-regularised logistic regression, judged by folds in which no speaker is both learnt from and tested."""
+"""L2-regularised logistic regression, with cross-validation by speaker."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
-    """A sign's weights, and what they do where they were not learnt.
+class FittedWeights:
+    """The weights of a sign, and its cross-validated output.
 
     Attributes:
-        weights: one a feature, absolute values summing to 1; of the model that all recordings fitted.
-        inverse_penalty: of that model.
+        weights: one per feature, absolute values summing to 1; fitted on all recordings.
+        inverse_penalty: of that fit.
         raw: shape (n,), weighted sum of each recording by the model of the other folds.
-        folds: shape (n,), the fold that each recording was tested in.
+        folds: shape (n,), the fold in which each recording was tested.
     """
 
     weights: Floats
@@ -36,11 +36,11 @@ class Fitted:
     folds: Ints
 
 
-def fit(study: Study, rules: RegressionRules) -> Fitted:
-    """Fit, and test by cross-validation with the penalty chosen anew within each training part.
+def fit_weights(study: Study, rules: RegressionRules) -> FittedWeights:
+    """Fit the weights, and cross-validate; the penalty is chosen within each training part.
 
     Raises:
-        StudyError: the folds cannot be made, or no weight differs from 0.
+        StudyError: the recordings cannot be split into folds, or every weight is 0.
     """
     z = study.filled
     raw = np.zeros(study.labels.size)
@@ -50,14 +50,14 @@ def fit(study: Study, rules: RegressionRules) -> Fitted:
         raw[test] = z[test] @ weights
         folds[test] = number
     weights, inverse_penalty = _fit_part(study, z, np.arange(study.labels.size), rules)
-    return Fitted(np.round(weights, DECIMALS), inverse_penalty, raw, folds)
+    return FittedWeights(np.round(weights, DECIMALS), inverse_penalty, raw, folds)
 
 
 def speaker_folds(study: Study, rows: Rows, count: int) -> Iterator[tuple[Rows, Rows]]:
-    """Split `rows` into training and test rows, `count` times: no speaker in both, labels shared out evenly.
+    """Split `rows` into training and test rows, `count` times: no speaker in both, labels balanced.
 
     Raises:
-        StudyError: a part would lack one of the labels.
+        StudyError: a part would lack a label.
     """
     splitter = StratifiedGroupKFold(count)
     labels, speakers = study.labels[rows], study.speakers[rows]
@@ -70,7 +70,7 @@ def speaker_folds(study: Study, rows: Rows, count: int) -> Iterator[tuple[Rows, 
 
 
 def _fit_part(study: Study, z: Floats, rows: Rows, rules: RegressionRules) -> tuple[Floats, float]:
-    """Weights learnt from `rows`, absolute values summing to 1, and the penalty chosen for them."""
+    """Fit weights on `rows`, absolute values summing to 1; return them with the chosen penalty."""
     inner = list(speaker_folds(study, rows, rules.inner_folds))
     inverse_penalty = _choose(study, z, inner, rules.inverse_penalties)
     weights = _regression(study, z, rows, inverse_penalty).coef_[0]
@@ -81,7 +81,7 @@ def _fit_part(study: Study, z: Floats, rows: Rows, rules: RegressionRules) -> tu
 
 
 def _choose(study: Study, z: Floats, inner: Sequence[tuple[Rows, Rows]], candidates: Sequence[float]) -> float:
-    """The penalty with the least mean log loss in the inner folds; of equals the strongest."""
+    """The penalty with the smallest mean log loss in the inner folds; the strongest of equals."""
     losses = []
     for inverse_penalty in sorted(candidates):
         fold_losses = []

@@ -1,4 +1,4 @@
-"""How signs are fitted, as data."""
+"""Rules for fitting signs, read from data."""
 
 from functools import cache
 from typing import Annotated, Literal
@@ -6,21 +6,21 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from vbdesk.contract.levels import Level
+from vbdesk.data_files import StrictDataModel, read_data
 from vbdesk.resource_files import resource
-from vbdesk.signs.data_file import StrictDataModel, read_data
 
 Count = Annotated[int, Field(gt=0)]
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 FittedGrade = Literal["B", "C", "D"]
-"""Grade A asks for a prospective validation elsewhere, which no fit is."""
+"""Grade A requires a prospective validation at another site, which a fit cannot give."""
 
 
 class StudyRules(StrictDataModel):
-    """Which data will do.
+    """Requirements on the data.
 
     Attributes:
-        fewest_speakers: with each label; a caller may ask for less, down to `fewest_speakers_ever`.
+        fewest_speakers: with each label; a caller may lower it to `fewest_speakers_ever`.
     """
 
     fewest_speakers: Count
@@ -30,7 +30,7 @@ class StudyRules(StrictDataModel):
 
 
 class RegressionRules(StrictDataModel):
-    """Folds, and penalties to choose from."""
+    """Numbers of folds, and candidate penalties."""
 
     folds: Annotated[int, Field(ge=2)]
     inner_folds: Annotated[int, Field(ge=2)]
@@ -38,7 +38,7 @@ class RegressionRules(StrictDataModel):
 
 
 class CalibrationRules(StrictDataModel):
-    """How scores become shares."""
+    """How an index is converted to a share."""
 
     isotonic_from: Count
     bins: Count
@@ -54,7 +54,7 @@ class CutPointRules(StrictDataModel):
 
 
 class BootstrapRules(StrictDataModel):
-    """How intervals are drawn; `cross_validation_widening` multiplies that of a cross-validated figure."""
+    """Bootstrap of intervals; `cross_validation_widening` is a factor on the interval of a cross-validated value."""
 
     draws: Count
     interval: Share
@@ -63,7 +63,7 @@ class BootstrapRules(StrictDataModel):
 
 
 class FittingRules(StrictDataModel):
-    """Everything about fitting that is a choice."""
+    """All rules for fitting."""
 
     study: StudyRules
     regression: RegressionRules
@@ -74,5 +74,5 @@ class FittingRules(StrictDataModel):
 
 @cache
 def fitting_rules() -> FittingRules:
-    """The rules that ship. Raises DataFileError."""
+    """Read the shipped rules. Raises DataFileError."""
     return read_data(resource("signs", "fitting.toml"), FittingRules)

@@ -1,4 +1,4 @@
-"""The whole fit: labels and measurements in, a sign and its card out."""
+"""The whole fit: labels and measurements in, a sign file and its model card out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from vbdesk.privacy import set_export_mode
-from vbdesk.signs.corpus.measurement import Measured
-from vbdesk.signs.fit.card import card_json, card_markdown, make_card
-from vbdesk.signs.fit.regression import fit
+from vbdesk.signs.corpus.measurement import MeasuredFile
+from vbdesk.signs.fit.model_card import card_json, card_markdown, make_card
+from vbdesk.signs.fit.regression import fit_weights
 from vbdesk.signs.fit.rules import fitting_rules
-from vbdesk.signs.fit.sign import Request, make_scale, make_sign, sign_text
-from vbdesk.signs.fit.study import Label, make_study
+from vbdesk.signs.fit.sign_builder import FitRequest, make_scale, make_sign, sign_text
+from vbdesk.signs.fit.study import RecordingLabel, make_study
 from vbdesk.signs.fit.validity import assess_validity
 from vbdesk.signs.norms import Norms
 
 
 @dataclass(frozen=True, slots=True)
 class FittedSign:
-    """What a fit leaves behind: the texts of its files, and the card as data."""
+    """The output of a fit: the texts of its files, and the card as data."""
 
     name: str
     sign: str
@@ -28,7 +28,7 @@ class FittedSign:
     card_for_people: str
 
     def write(self, folder: Path) -> list[Path]:
-        """Write the files into `folder`; the sign last, so that it is never without its card. Raises OSError."""
+        """Write the files into `folder`, the sign last, so that it never lacks its card. Raises OSError."""
         texts = {
             f"{self.name}.card.json": card_json(self.card),
             f"{self.name}.card.md": self.card_for_people,
@@ -41,15 +41,15 @@ class FittedSign:
 
 
 def fit_sign(
-    labels: Mapping[Path, Label],
-    measured: Mapping[Path, Measured],
-    request: Request,
+    labels: Mapping[Path, RecordingLabel],
+    measured: Mapping[Path, MeasuredFile],
+    request: FitRequest,
     norms: Norms,
     fewest_speakers: int | None = None,
 ) -> FittedSign:
-    """Fit the sign that was asked for, the same bits for the same recordings.
+    """Fit the requested sign; the same recordings give the same bits.
 
-    `fewest_speakers` with each label are needed; None takes the number of the rules.
+    `fewest_speakers` is the required number with each label; None takes that of the rules.
 
     Raises:
         StudyError: the recordings cannot be fitted.
@@ -57,8 +57,8 @@ def fit_sign(
     rules = fitting_rules()
     fewest = max(fewest_speakers or rules.study.fewest_speakers, rules.study.fewest_speakers_ever)
     study = make_study(labels, measured, norms, rules.study, fewest)
-    with threadpool_limits(1):  # sums in one order, whatever computer it is
-        fitted = fit(study, rules.regression)
+    with threadpool_limits(1):  # the same order of summation on every computer
+        fitted = fit_weights(study, rules.regression)
         scale = make_scale(study, fitted, request.rates, rules.cut_points)
         validity = assess_validity(study, fitted, scale, rules)
     sign = make_sign(study, fitted, scale, validity, request, rules.cut_points)

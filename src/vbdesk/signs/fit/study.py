@@ -1,4 +1,4 @@
-"""The labelled recordings: who, what label, which z values; refused where they cannot answer the question."""
+"""The labelled recordings of a fit: speakers, labels and z values."""
 
 import hashlib
 from collections import Counter
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk.contract.timestamps import parse_timestamp
-from vbdesk.signs.corpus.measurement import Measured, file_digest
-from vbdesk.signs.corpus.table import Row, TableError, read_table
+from vbdesk.signs.corpus.measurement import MeasuredFile, file_digest
+from vbdesk.signs.corpus.recording_table import CorpusRow, TableError, read_table
 from vbdesk.signs.fit.rules import StudyRules
 from vbdesk.signs.norms import Norms
 from vbdesk.voice.measurement import Measurement
@@ -29,8 +29,8 @@ class StudyError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
-    """What the table says of a recording; `recorded_at` aware, as all times of the service."""
+class RecordingLabel:
+    """A recording's line in the table; `recorded_at` is an aware datetime."""
 
     speaker: str
     label: int
@@ -47,13 +47,13 @@ class Study:
         z: shape (n, k), NaN where a feature could not be measured.
         labels: shape (n,), 0 or 1.
         speakers: shape (n,), numbers from 0.
-        sessions: shape (n,), numbers that differ between sessions; None when the table names none.
-        days: shape (n,), days since the first recording, NaN where not told.
-        clarity: shape (n,), audio clarity, NaN where it could not be told.
+        sessions: shape (n,), session numbers; None if the table names no session.
+        days: shape (n,), days since the first recording, NaN if unknown.
+        clarity: shape (n,), audio clarity, NaN if unknown.
         sample_rates: shape (n,), of the files, in Hz.
         speech_s: shape (n,), seconds of speech.
-        left_out: features that too few recordings gave.
-        digest: of everything that the fit depends on.
+        left_out: features that were measured in too few recordings.
+        digest: SHA-256 of everything that the fit depends on.
     """
 
     features: tuple[str, ...]
@@ -70,35 +70,35 @@ class Study:
 
     @property
     def filled(self) -> Floats:
-        """`z` as a model sees it: what could not be measured is 0, the reference mean."""
+        """`z` with 0, the reference mean, for features that could not be measured."""
         return np.nan_to_num(self.z, nan=0.0)
 
     @property
     def weights(self) -> Floats:
-        """Weight of each recording, mean 1: every speaker counts the same, however often recorded."""
+        """Weight of each recording, mean 1; every speaker has the same total weight."""
         own = 1.0 / np.bincount(self.speakers)[self.speakers]
         return np.asarray(own / own.mean())
 
     def speakers_with(self, label: int) -> int:
-        """How many speakers have a recording with this label."""
+        """Number of speakers who have a recording with this label."""
         return int(np.unique(self.speakers[self.labels == label]).size)
 
 
-def read_labels(table: Path) -> dict[Path, Label]:
-    """Labels of the recordings that the CSV file `table` names relative to its own folder.
+def read_labels(table: Path) -> dict[Path, RecordingLabel]:
+    """Read the labels in the CSV file `table`, whose paths are relative to its folder.
 
     Raises:
-        TableError: it is no such table, or a field cannot be read.
+        TableError: the table or a field is not valid.
     """
     rows = read_table(table, table.parent, ["speaker", "label"], ["session", "recorded_at"])
     return {row.path: _label(table, row) for row in rows}
 
 
-def refuse_shared_recordings(labels: Mapping[Path, Label]) -> None:
-    """Refuse a recording that stands under two speakers or labels: it would be trained on and tested on.
+def reject_shared_recordings(labels: Mapping[Path, RecordingLabel]) -> None:
+    """Reject a recording with two speakers or labels: it would be both trained on and tested on.
 
     Raises:
-        StudyError: there is one.
+        StudyError: there is such a recording.
     """
     seen: dict[str, Path] = {}
     for path, label in labels.items():
@@ -112,12 +112,16 @@ def refuse_shared_recordings(labels: Mapping[Path, Label]) -> None:
 
 
 def make_study(
-    labels: Mapping[Path, Label], measured: Mapping[Path, Measured], norms: Norms, rules: StudyRules, fewest: int
+    labels: Mapping[Path, RecordingLabel],
+    measured: Mapping[Path, MeasuredFile],
+    norms: Norms,
+    rules: StudyRules,
+    fewest: int,
 ) -> Study:
-    """Put labels and measurements together; `fewest` is how many speakers with each label are needed.
+    """Combine labels and measurements; `fewest` is the required number of speakers with each label.
 
     Raises:
-        StudyError: there are too few speakers with one of the labels, or no feature to fit.
+        StudyError: there are too few speakers with a label, or no feature to fit.
     """
     paths = sorted(path for path in labels if path in measured)
     _require_speakers([labels[path] for path in paths], fewest)
@@ -149,7 +153,7 @@ def make_study(
     )
 
 
-def _label(table: Path, row: Row) -> Label:
+def _label(table: Path, row: CorpusRow) -> RecordingLabel:
     text = row.fields["label"]
     if text not in _LABELS:
         raise TableError(
@@ -162,10 +166,10 @@ def _label(table: Path, row: Row) -> Label:
             recorded_at = parse_timestamp(row.fields["recorded_at"])
         except ValueError as error:
             raise TableError(f"{table.name}, line {row.line}: recorded_at is not a time. {error}") from None
-    return Label(row.fields["speaker"], _LABELS[text], row.fields.get("session"), recorded_at)
+    return RecordingLabel(row.fields["speaker"], _LABELS[text], row.fields.get("session"), recorded_at)
 
 
-def _require_speakers(labels: Sequence[Label], fewest: int) -> None:
+def _require_speakers(labels: Sequence[RecordingLabel], fewest: int) -> None:
     found = Counter(label for _, label in {(label.speaker, label.label) for label in labels})
     for label in (0, 1):
         if not found[label]:
@@ -179,7 +183,7 @@ def _require_speakers(labels: Sequence[Label], fewest: int) -> None:
             )
 
 
-def _standardised(measured: Measured, norms: Norms) -> Mapping[str, float]:
+def _standardised(measured: MeasuredFile, norms: Norms) -> Mapping[str, float]:
     features = {name: Measurement(value) for name, value in measured.features.items()}
     return norms.standardise(features, norms.female_share(features))
 

@@ -1,1 +1,1 @@
-"""Norms measured with our own extractor, from recordings of a reference group."""
+"""Measure norms with our own extractor, from recordings of a reference group."""

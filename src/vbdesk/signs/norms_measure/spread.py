@@ -1,4 +1,4 @@
-"""Where a feature lies in a group, and how wide: robust against the odd recording that was measured wrongly."""
+"""Location and spread of a feature in a group, robust against single wrong measurements."""
 
 import math
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from vbdesk.signs.norms import FeatureNorm
 
 OUTLIER_Z = 3.5
-"""Robust z beyond which a value is left out: Iglewicz and Hoaglin 1993, who set it for the MAD."""
+"""Robust z beyond which a value is left out (Iglewicz and Hoaglin 1993, for the MAD)."""
 
 FEWEST_FOR_OUTLIERS = 15
-"""In fewer values the MAD itself is too rough to judge any of them by."""
+"""With fewer values the MAD is too rough to detect outliers."""
 
 MAD_TO_SD = 1.4826
 EDGES = {"low_at_or_below": -1.96, "reduced_at_or_below": -1.2816, "slightly_elevated_from": 1.2816, "high_from": 1.96}
@@ -24,7 +24,7 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ClassSpread:
-    """Values of one class of voices, in the unit of the feature, without outliers; `left_out` is how many were."""
+    """Values of one voice class, in the unit of the feature, without outliers; `left_out` counts the outliers."""
 
     values: Values
     transformed: Values
@@ -32,35 +32,35 @@ class ClassSpread:
 
     @property
     def mean(self) -> float:
-        """Mean on the scale on which the reference is normal."""
+        """Mean of the transformed values."""
         return float(self.transformed.mean())
 
     @property
     def sd(self) -> float:
-        """SD on that scale."""
+        """SD of the transformed values."""
         return float(self.transformed.std(ddof=1))
 
 
 def spread_of(norm: FeatureNorm, values: Sequence[float]) -> ClassSpread:
-    """The spread of at least two `values`, one a speaker."""
+    """Compute the spread of at least two `values`, one per speaker."""
     everything = np.array(sorted(values), dtype=np.float64)
     transformed = np.array([norm.transform(value) for value in everything])
     middle = np.median(transformed)
     scale = MAD_TO_SD * np.median(np.abs(transformed - middle))
-    judged = scale > 0 and everything.size >= FEWEST_FOR_OUTLIERS
-    kept = np.abs(transformed - middle) <= OUTLIER_Z * scale if judged else np.ones(everything.size, dtype=bool)
+    detectable = scale > 0 and everything.size >= FEWEST_FOR_OUTLIERS
+    kept = np.abs(transformed - middle) <= OUTLIER_Z * scale if detectable else np.ones(everything.size, dtype=bool)
     return ClassSpread(everything[kept], transformed[kept], int(np.count_nonzero(~kept)))
 
 
 def class_entry(norm: FeatureNorm, spread: ClassSpread) -> dict[str, float | int]:
-    """One class of a feature, as the norms file writes it."""
+    """One class of a feature, in the form of the norms file."""
     percentiles = {name: float(np.quantile(spread.values, share)) for name, share in PERCENTILES.items()}
     mean, sd = float(spread.values.mean()), float(spread.values.std(ddof=1))
     return _entry(norm, spread.values.size, (mean, sd), (spread.mean, spread.sd), percentiles)
 
 
 def mixed_entry(norm: FeatureNorm, male: ClassSpread, female: ClassSpread) -> dict[str, float | int]:
-    """Both classes together, each as if it were half of the group."""
+    """Both classes together, each weighted as half of the group."""
     values = np.concatenate([male.values, female.values])
     weights = np.concatenate([np.full(part.values.size, 1 / part.values.size) for part in (male, female)])
     percentiles = {
@@ -73,7 +73,7 @@ def mixed_entry(norm: FeatureNorm, male: ClassSpread, female: ClassSpread) -> di
 
 
 def significant(value: float, digits: int) -> float:
-    """`value` to so many significant digits."""
+    """Round `value` to `digits` significant digits."""
     return float(f"{value:.{digits}g}")
 
 

@@ -1,1 +1,1 @@
-"""Signs of a lab's own: found, checked, and read like those that ship."""
+"""Plug-in signs: discovered, checked, and scored like the shipped signs."""

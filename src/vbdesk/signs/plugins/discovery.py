@@ -1,4 +1,4 @@
-"""Where signs of a lab's own are found: a folder of calibration files, and the entry points of installed packages."""
+"""Discovery of plug-in signs: a folder of calibration files, and the entry points of installed packages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-from vbdesk.signs.data_file import DataFileError, read_data
+from vbdesk.data_files import DataFileError, read_data
 from vbdesk.signs.plugins.scorers import (
     PluginError,
     Scorer,
@@ -19,19 +19,19 @@ from vbdesk.signs.plugins.scorers import (
 )
 from vbdesk.signs.plugins.sign_file import CallableModel, LinearModel, OnnxModel, SignFile
 from vbdesk.signs.plugins.source import ENTRY_POINTS, PluginSource
-from vbdesk.signs.reference import load_reference
+from vbdesk.signs.reference_data import load_reference_data
 
 
 @dataclass(frozen=True, slots=True)
 class PluginSign:
-    """A sign of a lab's own, ready to be read; `path` is where its file is."""
+    """A plug-in sign, ready to be scored; `path` is its calibration file."""
 
     path: Path
     file: SignFile
     scorer: Scorer
 
     def index(self, z: Mapping[str, float]) -> float:
-        """The index in reference SD: 0 is the mean of people without the sign. Raises PluginError."""
+        """Compute the index in reference SD; 0 is the mean of people without the sign. Raises PluginError."""
         try:
             raw = score(self.scorer, z)
         except PluginError as error:
@@ -40,8 +40,8 @@ class PluginSign:
 
 
 @dataclass(frozen=True, slots=True)
-class Unavailable:
-    """A sign that is not offered: where it was found, and the reason, which names file and field."""
+class UnavailableSign:
+    """A plug-in sign that cannot be used; the reason names file and field."""
 
     name: str
     place: str
@@ -50,26 +50,26 @@ class Unavailable:
 
 @dataclass(frozen=True, slots=True)
 class PluginSigns:
-    """What was found."""
+    """The discovered plug-in signs."""
 
     available: Mapping[str, PluginSign]
-    unavailable: Sequence[Unavailable]
+    unavailable: Sequence[UnavailableSign]
 
 
 @cache
 def load_plugins(source: PluginSource) -> PluginSigns:
-    """Load every sign of a lab's own once; one that is broken is reported and takes nothing else down."""
+    """Load every plug-in sign once per process; a broken one is reported and does not affect the others."""
     points = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
     files = {path.stem: path for path in sorted(source.folder.glob("*.toml"))} if source.folder is not None else {}
     available: dict[str, PluginSign] = {}
-    unavailable: list[Unavailable] = []
+    unavailable: list[UnavailableSign] = []
     for name in sorted(files.keys() | points.keys()):
         point = points.get(name)
         try:
             path = files[name] if name in files else _file_beside(point)
             available[name] = _load(path, point, source)
         except (PluginError, DataFileError) as error:
-            unavailable.append(Unavailable(name, str(files.get(name, f"entry point {name}")), str(error)))
+            unavailable.append(UnavailableSign(name, str(files.get(name, f"entry point {name}")), str(error)))
     return PluginSigns(available, tuple(unavailable))
 
 
@@ -83,12 +83,14 @@ def _file_beside(point: EntryPoint | None) -> Path:
         raise PluginError(f"{point.module} cannot be imported: {type(error).__name__}: {error}") from error
     path = Path(spec.origin).with_name(f"{point.name}.toml") if spec and spec.origin else None
     if path is None or not path.is_file():
-        raise PluginError(f"there is no {point.name}.toml beside the module {point.module}, nor in the folder of signs")
+        raise PluginError(
+            f"there is no {point.name}.toml next to the module {point.module}, nor in the folder of signs"
+        )
     return path
 
 
 def _load(path: Path, point: EntryPoint | None, source: PluginSource) -> PluginSign:
-    known = {"features": frozenset(load_reference().norms.features), "file_name": path.stem}
+    known = {"features": frozenset(load_reference_data().norms.features), "file_name": path.stem}
     file = read_data(path, SignFile, known)
     sign = PluginSign(path, file, _scorer(file, path, point, source))
     try:

@@ -1,4 +1,4 @@
-"""What computes a sign of a lab's own: from z values to one number, higher where the sign is stronger."""
+"""Scorers of plug-in signs: from z values to one number, higher for a stronger sign."""
 
 import hashlib
 import io
@@ -17,23 +17,23 @@ LARGEST_SHARE = 1 - 1e-6  # keeps the logit of a probability finite
 LARGEST_FILE_BYTES = 200 * 1024 * 1024
 
 Scorer = Callable[[Mapping[str, float]], float]
-"""z in -3..3 of those features that were measured, to a finite number."""
+"""Maps z in -3..3 of the measured features to a finite number."""
 
 EstimatorOutput = Callable[[NDArray[np.float32]], float]
 
 
 class PluginError(Exception):
-    """A sign of a lab's own cannot be used; the message says why and what to do."""
+    """A plug-in sign cannot be used; the message says why and what to do."""
 
 
 def linear_scorer(model: LinearModel) -> Scorer:
-    """The weighted sum. A feature that was not measured adds nothing."""
+    """Score by the weighted sum; a feature that was not measured adds nothing."""
     weights = dict(model.weights)
     return lambda z: sum(weight * z[feature] for feature, weight in weights.items() if feature in z)
 
 
 def callable_scorer(model: CallableModel, function: Any) -> Scorer:
-    """The function of an entry point, given a mapping from feature to z without those that were not measured."""
+    """Score by the function of an entry point, which takes a mapping from measured feature to z."""
     if not callable(function):
         raise PluginError("the entry point names something that cannot be called. Name a function of one mapping.")
     wanted = frozenset(model.features)
@@ -41,10 +41,10 @@ def callable_scorer(model: CallableModel, function: Any) -> Scorer:
 
 
 def onnx_scorer(model: OnnxModel, folder: Path) -> Scorer:
-    """The network, run on one row; what was not measured is 0, the reference mean.
+    """Score by an ONNX model; a feature that was not measured is 0, the reference mean.
 
     Raises:
-        PluginError: the file is absent, changed, or not a model of one row of `features`.
+        PluginError: the file is missing, changed, or not a model of one row of `features`.
     """
     content = read_verified(folder / model.file, model.sha256)
     import onnxruntime
@@ -53,7 +53,7 @@ def onnx_scorer(model: OnnxModel, folder: Path) -> Scorer:
     options.intra_op_num_threads = options.inter_op_num_threads = 1  # the same bits on every computer
     try:
         session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime raises kinds of its own that share no base
+    except Exception as error:  # onnxruntime's exceptions have no common base
         raise PluginError(f"{model.file} is not a model that ONNX Runtime can run: {_first_line(error)}") from error
     inputs = session.get_inputs()
     if len(inputs) != 1 or len(inputs[0].shape) != 2 or inputs[0].shape[1] not in (len(model.features), None):
@@ -73,14 +73,14 @@ def onnx_scorer(model: OnnxModel, folder: Path) -> Scorer:
 
 
 def pickled_scorer(model: PickledModel, folder: Path, *, allowed: bool) -> Scorer:
-    """A scikit-learn estimator; what was not measured is 0, the reference mean.
+    """Score by a scikit-learn estimator; a feature that was not measured is 0, the reference mean.
 
     Raises:
-        PluginError: pickles are not allowed, or the file is absent, changed, of another scikit-learn, or no estimator.
+        PluginError: pickles are not allowed, or the file is missing, changed, of another scikit-learn, or no estimator.
     """
     if not allowed:
         raise PluginError(
-            "it is a pickle, and opening one runs whatever code is in it. Write the model as ONNX, or allow pickles."
+            "it is a pickle, and opening it runs the code in it. Write the model as ONNX, or allow pickles."
         )
     content = read_verified(folder / model.file, model.sha256)
     try:
@@ -103,10 +103,10 @@ def pickled_scorer(model: PickledModel, folder: Path, *, allowed: bool) -> Score
 
 
 def read_verified(path: Path, sha256: str) -> bytes:
-    """The bytes of the model file, once they are known to be the right ones.
+    """Read the model file, and check its digest.
 
     Raises:
-        PluginError: it is absent, too large, or not the file that the calibration was made with.
+        PluginError: the file is missing, too large, or not the file of the calibration.
     """
     try:
         if path.stat().st_size > LARGEST_FILE_BYTES:
@@ -124,7 +124,7 @@ def score(scorer: Scorer, z: Mapping[str, float]) -> float:
     """Run the model.
 
     Raises:
-        PluginError: it fails, or gives something that is not a finite number.
+        PluginError: the model fails, or its output is not a finite number.
     """
     try:
         value = float(scorer(z))
@@ -149,7 +149,7 @@ def _on_rows(features: list[str], run: EstimatorOutput) -> Scorer:
 
 
 def _last_number(output: Any) -> float:
-    """The last column of one row: of two classes, that of the sign."""
+    """The last column of one row; of two classes this is the sign."""
     if isinstance(output, list) and output and isinstance(output[0], dict):  # how skl2onnx writes probabilities
         return float(list(output[0].values())[-1])
     return float(np.asarray(output).reshape(-1)[-1])

@@ -1,4 +1,4 @@
-"""The calibration file of a sign of your own: what it is, what computes it, and what its numbers mean."""
+"""The calibration file of a plug-in sign: its description, model, reference and cut-points."""
 
 import math
 from collections.abc import Mapping
@@ -8,15 +8,15 @@ from pydantic import AfterValidator, Field, FiniteFloat, ValidationInfo, model_v
 
 from vbdesk.contract.catalog import ModelName, SignName, label_of
 from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.data_files import StrictDataModel
 from vbdesk.signs.calibration import SCORE_AT_CONSIDER, SCORE_AT_MEAN, WEIGHT_SUM_TOLERANCE
-from vbdesk.signs.data_file import StrictDataModel
 
 FORMAT = 1
 SMALLEST_CUT = 0.01  # of the index, in reference SD
 
 
 def require_free_name(name: str) -> str:
-    """Refuse a name that vbdesk gives itself. Raises ValueError."""
+    """Reject a name of the catalog. Raises ValueError."""
     if name in {*SignName, *ModelName}:
         raise ValueError(f"the name {name} belongs to vbdesk. Choose another")
     return name
@@ -34,7 +34,7 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class LinearModel(StrictDataModel):
-    """A weighted sum of z values, written out in the file itself."""
+    """A weighted sum of z values, written in the file itself."""
 
     kind: Literal["linear"]
     weights: Annotated[dict[str, FiniteFloat], Field(min_length=1)]
@@ -42,7 +42,7 @@ class LinearModel(StrictDataModel):
     @model_validator(mode="after")
     def _weights_sum_to_one(self) -> Self:
         if 0 in self.weights.values():
-            raise ValueError("a weight of 0 says nothing: leave the feature out")
+            raise ValueError("a weight of 0 has no effect: leave the feature out")
         total = sum(abs(weight) for weight in self.weights.values())
         if abs(total - 1) > WEIGHT_SUM_TOLERANCE:
             raise ValueError(f"the absolute weights sum to {total:.4f}, not to 1")
@@ -62,11 +62,11 @@ class FeatureModel(StrictDataModel):
 
 
 class OnnxModel(FeatureModel):
-    """A network or estimator in an ONNX file beside this one.
+    """A network or estimator in an ONNX file in the same folder.
 
     Attributes:
         output: name of the output to take; the last one by default.
-        gives: `score` is taken as it is, of a `probability` its logit.
+        gives: a `score` is taken unchanged; a `probability` is converted to its logit.
     """
 
     kind: Literal["onnx"]
@@ -77,10 +77,10 @@ class OnnxModel(FeatureModel):
 
 
 class PickledModel(FeatureModel):
-    """A scikit-learn estimator in a joblib or pickle file beside this one.
+    """A scikit-learn estimator in a joblib or pickle file in the same folder.
 
     Attributes:
-        scikit_learn: version that fitted it, which must be the one installed.
+        scikit_learn: version that fitted it; the same version must be installed.
     """
 
     kind: Literal["pickle"]
@@ -90,7 +90,7 @@ class PickledModel(FeatureModel):
 
 
 class CallableModel(FeatureModel):
-    """A Python function that an installed package names by an entry point of the sign's name."""
+    """A Python function of an installed package, registered as an entry point with the sign's name."""
 
     kind: Literal["callable"]
 
@@ -99,10 +99,10 @@ Model = Annotated[LinearModel | OnnxModel | PickledModel | CallableModel, Field(
 
 
 class ReferenceOutput(StrictDataModel):
-    """What the model says of people without the sign.
+    """Output of the model for people without the sign.
 
     Attributes:
-        icc: agreement of two recordings of one person; tells how sure a reading is that cannot be resampled.
+        icc: agreement of two recordings of one person; gives the uncertainty of a reading without resamples.
     """
 
     mean: FiniteFloat
@@ -126,7 +126,7 @@ class CutPoints(StrictDataModel):
 
 
 class FlagRates(StrictDataModel):
-    """Share of people without the sign expected at or above each level."""
+    """Expected share of people without the sign at or above each level."""
 
     low: Rate
     consider: Rate
@@ -141,13 +141,15 @@ class FlagRates(StrictDataModel):
 
 
 class SignFile(StrictDataModel):
-    """A sign of a lab's own; a `scoring.Scale`. Validated against `features` and `file_name` in the validation context.
+    """A plug-in sign; implements `scoring.ScoreScale`.
+
+    The validation context holds `features` and `file_name`.
 
     Attributes:
-        models: bundles that the sign joins: none, since a bundle is fixed and priced by the interface.
+        models: always empty: the interface fixes the signs of each model and their price.
         meaning: what the index is meant to measure; `known`: what research says.
         max_level: highest level that the evidence allows.
-        fit: how the numbers came about; for people, and not interpreted.
+        fit: how the numbers were obtained; for readers only.
     """
 
     format: Literal[1]
@@ -168,7 +170,7 @@ class SignFile(StrictDataModel):
 
     @property
     def label(self) -> str:
-        """Display name, made as for every sign."""
+        """Display name."""
         return label_of(self.name)
 
     @property
@@ -183,15 +185,15 @@ class SignFile(StrictDataModel):
 
     @property
     def weights(self) -> Mapping[str, float]:
-        """Weight of each feature; equal shares where the model does not tell."""
+        """Weight of each feature; equal shares for a model without weights."""
         if isinstance(self.model, LinearModel):
             return self.model.weights
         return dict.fromkeys(self.model.features, 1 / len(self.model.features))
 
     @model_validator(mode="after")
-    def _has_a_place_in_the_catalog(self, info: ValidationInfo) -> Self:
+    def _agrees_with_its_file(self, info: ValidationInfo) -> Self:
         if self.models:
-            raise ValueError("models must be empty: bundles are fixed, so a sign of your own is asked for by itself")
+            raise ValueError("models must be empty: a plug-in sign cannot join a model and is requested alone")
         if self.max_level in (Level.NONE, Level.INCONCLUSIVE):
             raise ValueError(f"max_level must be one of {', '.join(LEVEL_ORDER[1:])}")
         context: dict[str, Any] = info.context or {}
@@ -205,12 +207,12 @@ class SignFile(StrictDataModel):
 
     @property
     def logit_intercept(self) -> float:
-        """Of the score at index 0, which is that of the reference mean as in every sign."""
+        """Logit of the score at index 0, the same for every sign."""
         return _logit(SCORE_AT_MEAN)
 
     @property
     def logit_slope(self) -> float:
-        """Of the score, per unit of the index: the score at the cut for `consider` is that of every sign."""
+        """Change of that logit per unit of the index; the score at the cut for `consider` is fixed."""
         return (_logit(SCORE_AT_CONSIDER) - _logit(SCORE_AT_MEAN)) / self.cut_points.consider
 
 

@@ -1,19 +1,19 @@
-"""Where signs of a lab's own are looked for. Apart from the rest, so that who only passes it on loads nothing."""
+"""Where to look for plug-in signs; a module of its own, so that it can be imported without the extractor."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 ENTRY_POINTS = "vbdesk.signs"
-"""Group of the entry points by which installed packages name their signs."""
+"""Entry point group in which installed packages register their signs."""
 
 
 @dataclass(frozen=True, slots=True)
 class PluginSource:
-    """Where to look, besides the entry points of installed packages.
+    """Where to look, in addition to the entry points of installed packages.
 
     Attributes:
-        folder: of `NAME.toml` files, each with its model file beside it; None, or one that is absent, holds none.
-        allow_pickles: whether estimators may be opened that run code while they are.
+        folder: holds `NAME.toml` files and their model files; None or a missing folder holds none.
+        allow_pickles: whether pickled estimators, which can run code, may be loaded.
     """
 
     folder: Path | None = None

@@ -1,0 +1,228 @@
+"""Read what is left of a damaged take: the sound that still opens, and where sound is missing.
+
+Sound on both sides of a gap is never joined: each stretch without a gap is a part of its own. The length of a gap
+comes from the bytes between its neighbours, which nothing authenticates: it is an estimate.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from vbdesk.capture.encrypted_blocks import AROUND_BYTES, HEAD, BlockKind, FoundBlock, block_cipher, find_blocks
+from vbdesk.capture.encrypted_take import TORN_BYTES, Frames, TakeAudio, TaskStart
+from vbdesk.capture.take_keys import MAGIC, MAGIC_OF_OLD, Damaged, possible_keys, why_nothing_opens
+
+CHUNK_BYTES = 1024 * 1024
+PAGE_BYTES = 4096
+MARK_BYTES = 1024  # a mark is smaller: what is larger is sound, whatever its damaged head says
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a take without a gap.
+
+    Attributes:
+        begin_s: where it begins in the take as it was recorded; an estimate after a gap.
+        audio: its sound; marks and tasks count from its own beginning.
+    """
+
+    begin_s: float
+    audio: TakeAudio
+
+    @property
+    def end_s(self) -> float:
+        """Where it ends in the take as it was recorded."""
+        return self.begin_s + self.audio.duration_s
+
+
+@dataclass(frozen=True, slots=True)
+class Salvage:
+    """What can be read of a take.
+
+    Attributes:
+        parts: stretches of sound, in order; none where no sound is left.
+        about: what was known when the recording began.
+        complete: the closing block can be read.
+        intact: every block up to `tail_bytes` opens in its place, so that the take is read as usual.
+        tail_bytes: bytes after the last block that opens; 0 behind the closing block.
+        lost_s: how much sound is missing between the parts and at the end, an estimate.
+        proved: a digest proves that no sound is missing, whatever else is damaged.
+    """
+
+    parts: tuple[Part, ...]
+    about: Mapping[str, Any]
+    complete: bool
+    intact: bool
+    tail_bytes: int
+    lost_s: float
+    proved: bool
+
+    @property
+    def readable_s(self) -> float:
+        """How much sound can be read."""
+        return sum(part.audio.duration_s for part in self.parts)
+
+
+def salvage(path: Path, key: bytes, take_key: bytes | None = None, sha256: str | None = None) -> Salvage:
+    """Read everything of a take that opens.
+
+    Args:
+        path: which file; it is only read.
+        key: the library's.
+        take_key: the take's own, where the library has taken it in.
+        sha256: of its samples, where the library knows it.
+
+    Raises:
+        SealedError: nothing can be read; the message says why.
+        OSError: the file cannot be opened, or the disk does not give a byte of it.
+    """
+    content = read_readable(path)
+    blocks = _blocks(content, key, take_key)
+    return _assembled(content, blocks, sha256)
+
+
+def read_readable(path: Path) -> bytes:
+    """The bytes of a file; zeros where the disk does not give them. Raises OSError if it gives none."""
+    with path.open("rb", buffering=0) as file:
+        content = bytearray(file.seek(0, 2))
+        refusal: OSError | None = None
+        given = False
+        for begin, end in _ranges(0, len(content), CHUNK_BYTES):
+            try:
+                given |= _read_into(file, content, begin, end)
+            except OSError:
+                for page, page_end in _ranges(begin, end, PAGE_BYTES):
+                    try:
+                        given |= _read_into(file, content, page, page_end)
+                    except OSError as error:
+                        refusal = error
+    if refusal is not None and not given:
+        raise refusal
+    return bytes(content)
+
+
+def _ranges(begin: int, end: int, step: int) -> Iterator[tuple[int, int]]:
+    for each in range(begin, end, step):
+        yield each, min(each + step, end)
+
+
+def _read_into(file: BinaryIO, content: bytearray, begin: int, end: int) -> bool:
+    file.seek(begin)
+    while begin < end and (piece := file.read(end - begin)):
+        content[begin : begin + len(piece)] = piece
+        begin += len(piece)
+    return True
+
+
+def _blocks(content: bytes, key: bytes, take_key: bytes | None) -> list[FoundBlock]:
+    """All blocks that open, the description first. Raises SealedError."""
+    nameless = False
+    for block_key, salt, begin in possible_keys(content, key, take_key):
+        found = find_blocks(content, block_cipher(block_key, salt), begin)
+        if found and found[0].index == 0 and found[0].kind is BlockKind.ABOUT:
+            return found
+        nameless = nameless or bool(found)
+    if nameless:
+        raise Damaged(
+            "Its description is damaged, so nobody can tell whose recording it is. Some of its sound is intact."
+        )
+    raise why_nothing_opens(content, key, take_key)
+
+
+def _assembled(content: bytes, blocks: list[FoundBlock], sha256: str | None) -> Salvage:
+    description = json.loads(blocks[0].plain)
+    if "sample_rate" not in description:
+        raise Damaged("This is not a recording of the desk.")
+    rate, about = description["sample_rate"], description["about"]
+    closing: dict[str, Any] = next((json.loads(block.plain) for block in blocks if block.kind is BlockKind.END), {})
+    stretches = _stretches(content, blocks)
+    samples = _joined([stretch.frames for stretch in stretches])[: closing.get("frames")]
+    digest = hashlib.sha256(samples.astype("<i2", copy=False).data).hexdigest()
+    proved = digest in (sha256, closing.get("sha256"))
+    tail = len(content) if closing else max(block.end for block in blocks)
+    tail_bytes = len(content) - tail
+    lost = sum(stretch.lost for stretch in stretches) + _samples_between(content, tail, len(content))
+    if proved:
+        stretches, lost = [_Stretch(0, 0, samples)], 0
+    elif closing:
+        stretches = _counted(stretches, closing)
+        lost = max(closing["frames"] - sum(len(stretch.frames) for stretch in stretches), 0)
+    marks = [json.loads(block.plain) for block in blocks if block.kind is BlockKind.MARK]
+    by_hand = tuple(mark["moment_s"] for mark in marks if "task_id" not in mark)
+    tasks = tuple(TaskStart(mark["task_id"], mark["moment_s"]) for mark in marks if "task_id" in mark)
+    empty = TakeAudio(_joined([]), rate, proved, about, by_hand, tasks, closing if proved else {})
+    parts = tuple(_part(stretch, empty) for stretch in stretches if len(stretch.frames))
+    return Salvage(
+        parts, about, bool(closing), _is_intact(content, blocks, tail_bytes), tail_bytes, lost / rate, proved
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    begin: int  # in samples, with what is missing before it
+    lost: int  # samples before it, an estimate
+    frames: Frames
+
+
+def _stretches(content: bytes, blocks: list[FoundBlock]) -> list[_Stretch]:
+    """The sound between the gaps; the last one may have none."""
+    found: list[_Stretch] = []
+    pieces: list[Frames] = []
+    begin = lost = 0
+    end = blocks[0]
+    for block in blocks:
+        missing = block.index - end.index - 1
+        if missing > 0:
+            frames = _joined(pieces)
+            found.append(_Stretch(begin, lost, frames))
+            lost = _samples_between(content, end.end, block.begin, missing)
+            begin, pieces = begin + len(frames) + lost, []
+        if block.kind is BlockKind.FRAMES:
+            pieces.append(np.frombuffer(block.plain, "<i2").astype(np.int16, copy=False))
+        end = block
+    return [*found, _Stretch(begin, lost, _joined(pieces))]
+
+
+def _samples_between(content: bytes, begin: int, end: int, blocks: int = 1) -> int:
+    """How many samples the damaged bytes of so many blocks held: what their heads say, else what there is room for."""
+    counted, place = 0, begin
+    while place + HEAD.size <= end:
+        kind, length = HEAD.unpack_from(content, place)
+        if place + AROUND_BYTES + length > end or kind > max(BlockKind):
+            break
+        if kind == BlockKind.FRAMES or length > MARK_BYTES:
+            counted += length // 2
+        place += AROUND_BYTES + length
+        blocks -= 1
+    return counted + max(end - place - max(blocks, 1) * AROUND_BYTES, 0) // 2
+
+
+def _counted(stretches: list[_Stretch], closing: Mapping[str, Any]) -> list[_Stretch]:
+    """The sound without what came after the end that the closing block names."""
+    surplus = closing.get("written", closing["frames"]) - closing["frames"]
+    last = stretches[-1]
+    return [*stretches[:-1], replace(last, frames=last.frames[: max(len(last.frames) - surplus, 0)])]
+
+
+def _is_intact(content: bytes, blocks: list[FoundBlock], tail_bytes: int) -> bool:
+    heads = all(HEAD.unpack_from(content, block.begin) == (block.kind, len(block.plain)) for block in blocks)
+    in_order = all(block.index == place for place, block in enumerate(blocks))
+    adjacent = all(after.begin == before.end for before, after in pairwise(blocks))
+    return content.startswith((MAGIC, MAGIC_OF_OLD)) and heads and in_order and adjacent and tail_bytes <= TORN_BYTES
+
+
+def _joined(pieces: list[Frames]) -> Frames:
+    return np.concatenate(pieces) if pieces else np.empty(0, np.int16)
+
+
+def _part(stretch: _Stretch, empty: TakeAudio) -> Part:
+    """A stretch with the marks and tasks that fall into it."""
+    begin_s = stretch.begin / empty.sample_rate
+    shifted = empty.part(begin_s, begin_s + len(stretch.frames) / empty.sample_rate)
+    return Part(begin_s, replace(shifted, samples=stretch.frames))

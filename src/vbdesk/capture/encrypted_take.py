@@ -1,0 +1,352 @@
+"""A take on disk: sealed block by block, so that a crash costs the last block and nothing else.
+
+The file: a head with the file's own key or without it (`take_keys`), then blocks (`sealed_blocks`).
+The blocks' key is derived from the file's own key and its salt, so the block's index can be the nonce.
+Index and kind are authenticated too: a block moved, repeated or left out does not open in its place. The first block
+describes the take, the last one closes it; without the last one the take is incomplete. Both together are the take's
+manifest. What is left of a damaged file is read by `salvage`.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from numpy.typing import NDArray
+
+from vbdesk.capture.encrypted_blocks import (
+    HEAD,
+    MAX_BLOCK_BYTES,
+    TAG_BYTES,
+    BlockKind,
+    block_cipher,
+    block_nonce,
+    find_blocks,
+)
+from vbdesk.capture.take_keys import Damaged, KeyGone, SealedError, WrongKey, new_head, new_key, read_head
+from vbdesk.privacy import owner_only_opener
+
+__all__ = [
+    "MAX_BLOCK_BYTES",
+    "BlockKind",
+    "BlockWriter",
+    "Damaged",
+    "Frames",
+    "KeyGone",
+    "SealedError",
+    "SealedTakeWriter",
+    "TakeAudio",
+    "TaskStart",
+    "WrongKey",
+    "read_blocks",
+    "read_file",
+    "read_frames",
+    "read_take",
+    "seal_file",
+    "sync_folder",
+]
+
+TORN_BYTES = 256 * 1024  # every block is synced, so a crash spoils one at most: about a second of sound
+COPY_BYTES = 128 * 1024
+
+Frames = NDArray[np.int16]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStart:
+    """The moment of a take at which a task of its protocol began."""
+
+    task_id: str
+    moment_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class TakeAudio:
+    """A take as read from disk.
+
+    Attributes:
+        samples: shape (n,), int16, mono.
+        sample_rate: Hz.
+        complete: the take was closed; False after a crash.
+        about: what was known when the recording began (`group_id`, `recorded_at`, `device`, ...).
+        marks_s: moments that were marked, in seconds.
+        tasks: where each task of a sequence began, in order.
+        closing: what was known at its end (`frames`, `sha256` of its little-endian int16 samples, `overflows`,
+            `missing_s`, `end`, `pauses`); empty for an incomplete take.
+    """
+
+    samples: Frames
+    sample_rate: int
+    complete: bool
+    about: Mapping[str, Any]
+    marks_s: tuple[float, ...]
+    tasks: tuple[TaskStart, ...] = ()
+    closing: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def duration_s(self) -> float:
+        """Length of the take."""
+        return len(self.samples) / self.sample_rate
+
+    def part(self, start_s: float, end_s: float) -> "TakeAudio":
+        """The take between two moments, marks shifted with it."""
+        first, last = round(start_s * self.sample_rate), round(end_s * self.sample_rate)
+        marks = tuple(mark - start_s for mark in self.marks_s if start_s <= mark <= end_s)
+        begun = [task for task in self.tasks if task.moment_s <= end_s]
+        under_way = [task for task in begun if task.moment_s <= start_s][-1:]
+        kept = under_way + [task for task in begun if task.moment_s > start_s]
+        tasks = tuple(TaskStart(task.task_id, max(0.0, task.moment_s - start_s)) for task in kept)
+        samples = self.samples[max(first, 0) : last]
+        return TakeAudio(samples, self.sample_rate, self.complete, self.about, marks, tasks, self.closing)
+
+    def sha256(self) -> str:
+        """Digest of the samples as the manifest has it; of these samples, so a part has another one."""
+        return hashlib.sha256(np.ascontiguousarray(self.samples, "<i2").data).hexdigest()
+
+
+class BlockWriter:
+    """Seals blocks into a new file; `library_key` puts the file's own key into it, None leaves it out."""
+
+    def __init__(self, path: Path, take_key: bytes, library_key: bytes | None) -> None:
+        head, salt = new_head(take_key, library_key)
+        self._cipher = block_cipher(take_key, salt)
+        self._index = 0
+        self._file: BinaryIO = open(path, "xb", opener=owner_only_opener)  # noqa: SIM115
+        self._file.write(head)
+
+    def write(self, kind: BlockKind, plain: bytes) -> None:
+        """Seal one block. Raises OSError, as the others do."""
+        sealed = self._cipher.encrypt(block_nonce(self._index), plain, bytes([kind]))
+        self._file.write(HEAD.pack(kind, len(plain)) + sealed)
+        self._index += 1
+
+    def sync(self) -> None:
+        """Bring all blocks to the disk."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+
+class SealedTakeWriter:
+    """Writes a take as it is recorded; every `append` has reached the disk when it returns.
+
+    `key` is the library's: the take gets a key of its own, kept in the file until the library takes it in.
+    Raises OSError, from any method, when the disk is full or gone; what was appended before stays readable.
+    """
+
+    def __init__(self, path: Path, key: bytes, sample_rate: int, about: Mapping[str, Any] | None = None) -> None:
+        self._path, self._key = path, key
+        self._blocks = BlockWriter(path, new_key(), key)
+        self._digest = hashlib.sha256()
+        self.frames = 0
+        description = {"sample_rate": sample_rate, "about": dict(about or {})}
+        self._blocks.write(BlockKind.ABOUT, _to_json(description))
+        self._blocks.sync()
+        sync_folder(path.parent)
+
+    def append(self, frames: Frames) -> None:
+        """Seal `frames`, shape (n,), int16, and bring them to the disk."""
+        plain = frames.astype("<i2", copy=False).tobytes()
+        self._blocks.write(BlockKind.FRAMES, plain)
+        self._blocks.sync()
+        self._digest.update(plain)
+        self.frames += len(frames)
+
+    def mark(self, moment_s: float, task_id: str | None = None) -> None:
+        """Mark a moment of the take; with `task_id`, as the beginning of that task."""
+        task = {} if task_id is None else {"task_id": task_id}
+        self._blocks.write(BlockKind.MARK, _to_json({"moment_s": moment_s, **task}))
+
+    def close(self, keep_frames: int | None = None, closing: Mapping[str, Any] | None = None) -> None:
+        """Close the take as complete, with what is known of it by now.
+
+        Args:
+            keep_frames: what comes after that many frames does not count.
+            closing: figures for the manifest; `frames` and `sha256` come from here.
+        """
+        kept = self.frames if keep_frames is None else min(keep_frames, self.frames)
+        known = {**(closing or {}), "frames": kept, "sha256": self._digest_of(kept)}
+        if kept != self.frames:
+            known["written"] = self.frames
+        try:
+            self._blocks.write(BlockKind.END, _to_json(known))
+            self._blocks.sync()
+        finally:
+            self._blocks.close()
+
+    def abandon(self) -> None:
+        """Let go of the file as it is, after an error; the take stays incomplete, and readable."""
+        with contextlib.suppress(OSError):  # a full disk refuses the buffered rest once more
+            self._blocks.close()
+
+    def _digest_of(self, kept: int) -> str:
+        if kept == self.frames:
+            return self._digest.hexdigest()
+        self._blocks.sync()
+        digest, left = hashlib.sha256(), kept
+        for frames in read_frames(self._path, self._key):
+            digest.update(frames[:left].astype("<i2", copy=False).tobytes())
+            left -= min(left, len(frames))
+        return digest.hexdigest()
+
+
+def read_take(path: Path, key: bytes, take_key: bytes | None = None) -> TakeAudio:
+    """Read a whole take; a torn last block is dropped, and the take is then incomplete.
+
+    Args:
+        path: which file.
+        key: the library's.
+        take_key: the take's own, where the library has taken it in; None for the one in the file.
+
+    Raises:
+        WrongKey: the file was sealed with another key.
+        KeyGone: the take's own key is needed to open it.
+        Damaged: the file was changed, is no take, or is not what its manifest says.
+        OSError: the file cannot be opened.
+    """
+    description: dict[str, Any] = {}
+    pieces: list[Frames] = []
+    marks: list[dict[str, Any]] = []
+    closing: dict[str, Any] = {}
+    for kind, plain in read_blocks(path, key, take_key):
+        if kind is BlockKind.ABOUT:
+            description = json.loads(plain)
+        elif kind is BlockKind.FRAMES:
+            pieces.append(np.frombuffer(plain, "<i2").astype(np.int16, copy=False))
+        elif kind is BlockKind.MARK:
+            marks.append(json.loads(plain))
+        elif kind is BlockKind.END:
+            closing = json.loads(plain)
+    if "sample_rate" not in description:
+        raise Damaged("This is not a recording of the desk.")
+    samples = np.concatenate(pieces)[: closing.get("frames")] if pieces else np.empty(0, np.int16)
+    rate = description["sample_rate"]
+    inside = [mark for mark in marks if mark["moment_s"] <= len(samples) / rate]
+    by_hand = tuple(mark["moment_s"] for mark in inside if "task_id" not in mark)
+    tasks = tuple(TaskStart(mark["task_id"], mark["moment_s"]) for mark in inside if "task_id" in mark)
+    take = TakeAudio(samples, rate, "frames" in closing, description["about"], by_hand, tasks, closing)
+    if closing.get("sha256") not in (None, take.sha256()):
+        raise Damaged("The sound of this recording is not what was recorded, so it is not used.")
+    return take
+
+
+def read_frames(path: Path, key: bytes) -> Iterator[Frames]:
+    """Yield a take's frames block by block, without holding the whole of it; errors as `read_take`."""
+    for kind, plain in read_blocks(path, key):
+        if kind is BlockKind.FRAMES:
+            yield np.frombuffer(plain, "<i2").astype(np.int16, copy=False)
+
+
+def seal_file(source: Path, path: Path, take_key: bytes) -> None:
+    """Copy a file into a new one at `path`, sealed with a key that is not put into it.
+
+    Nothing is left there if it fails. Raises OSError.
+    """
+    writer = BlockWriter(path, take_key, None)
+    try:
+        with source.open("rb") as file:
+            while chunk := file.read(COPY_BYTES):
+                writer.write(BlockKind.FILE, chunk)
+        writer.write(BlockKind.END, _to_json({}))
+        writer.sync()
+    except OSError:
+        path.unlink()
+        raise
+    finally:
+        with contextlib.suppress(OSError):  # a full disk refuses the buffered rest once more
+            writer.close()
+
+
+def read_file(path: Path, key: bytes, take_key: bytes | None = None) -> bytes:
+    """The bytes of a file sealed by `seal_file`; errors as `read_take`, Damaged also when it was cut off."""
+    content = bytearray()
+    complete = False
+    for kind, plain in read_blocks(path, key, take_key):
+        if kind is BlockKind.FILE:
+            content += plain
+        complete = kind is BlockKind.END
+    if not complete:
+        raise Damaged("The copy of this file is not complete. Import the file again.")
+    return bytes(content)
+
+
+def bytes_behind_end(path: Path, key: bytes, take_key: bytes | None = None) -> int:
+    """Count the bytes behind the closing block of a file that can be read; 0 if it has none. Errors as `read_take`.
+
+    They are no part of the recording: something other than the desk wrote them.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        read_head(file, key, take_key)
+        while len(head := file.read(HEAD.size)) == HEAD.size:
+            kind, length = HEAD.unpack(head)
+            end = file.seek(length + TAG_BYTES, os.SEEK_CUR)
+            if kind == BlockKind.END:
+                return max(size - end, 0)
+    return 0
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in `folder` to the disk, so that a power cut does not lose a file that was synced itself."""
+    if os.name == "posix":  # Windows has no such call; its journal keeps names
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def read_blocks(
+    path: Path, key: bytes, take_key: bytes | None = None, *, beyond_end: bool = False
+) -> Iterator[tuple[BlockKind, bytes]]:
+    """Open every block in turn; ends before a torn last one. Arguments and errors as `read_take`.
+
+    What follows the closing block is no part of a take; with `beyond_end` it is read all the same, to be found out.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        blocks_key, salt = read_head(file, key, take_key)
+        cipher = block_cipher(blocks_key, salt)
+        index = 0
+        while len(head := file.read(HEAD.size)) == HEAD.size:
+            begin = file.tell() - HEAD.size
+            kind, length = HEAD.unpack(head)
+            sealed = file.read(min(length, MAX_BLOCK_BYTES) + TAG_BYTES)
+            try:
+                plain = cipher.decrypt(block_nonce(index), sealed, bytes([kind]))
+            except (InvalidTag, ValueError) as error:
+                if index == 0 and len(sealed) == length + TAG_BYTES:
+                    raise _not_this(take_key) from error
+                if size - begin <= TORN_BYTES and not _opens_after(path, cipher, begin, index):
+                    return
+                raise Damaged("This recording was changed after it was made, so it is not used.") from error
+            yield BlockKind(kind), plain
+            if kind == BlockKind.END and not beyond_end:
+                return
+            index += 1
+
+
+def _opens_after(path: Path, cipher: AESGCM, begin: int, index: int) -> bool:
+    """Whether a block opens behind one that does not: a crash tears the last one alone, so this is damage."""
+    return bool(find_blocks(path.read_bytes()[begin:], cipher, 0, index))
+
+
+def _not_this(take_key: bytes | None) -> SealedError:
+    """Why the very first block does not open."""
+    if take_key is None:
+        return WrongKey("This recording was sealed with another key. It is kept as it is.")
+    return Damaged("The file of this recording holds something else, or was changed, so it is not used.")
+
+
+def _to_json(document: Mapping[str, Any]) -> bytes:
+    return json.dumps(document, separators=(",", ":")).encode()

@@ -1,0 +1,68 @@
+"""What the commands that measure many recordings share: the bar, the processes, the list of what failed."""
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vbdesk.cli.output import say
+
+if TYPE_CHECKING:
+    from vbdesk.signs.corpus.measurement import MeasuredFile
+
+MOST_LISTED = 50
+
+
+def processes(jobs: int | None) -> int:
+    """Processes to use: as many as asked for, else one a core that this process may use."""
+    if jobs is not None:
+        return jobs
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def measure_with_bar(
+    paths: Sequence[Path], journal_path: Path, jobs: int | None, *, resume: bool
+) -> "tuple[dict[Path, MeasuredFile], dict[Path, str]]":
+    """Measure every recording under a progress bar; what was measured, and why the rest was not."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from vbdesk.signs.corpus.journal import MeasurementJournal
+    from vbdesk.signs.corpus.measurement import Unmeasurable, extractor_fingerprint, too_little_speech
+    from vbdesk.signs.corpus.parallel_measurement import measure_corpus
+
+    if not resume:
+        journal_path.unlink(missing_ok=True)
+    journal = MeasurementJournal(journal_path, extractor_fingerprint())
+    columns = TextColumn("Measuring"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    known, began = len(journal), time.monotonic()
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("", total=len(paths))
+        outcomes = measure_corpus(
+            paths, journal, jobs=processes(jobs), on_done=lambda _: progress.update(task, advance=1)
+        )
+    seconds = time.monotonic() - began
+    say(f"Measured now: {len(journal) - known}, in {seconds:.0f} s; known before: {known}.", err=True)
+    measured: dict[Path, MeasuredFile] = {}
+    failed: dict[Path, str] = {}
+    for path in paths:
+        outcome = outcomes[path]
+        reason = outcome.reason if isinstance(outcome, Unmeasurable) else too_little_speech(outcome)
+        if isinstance(outcome, Unmeasurable) or reason is not None:
+            failed[path] = str(reason)
+        else:
+            measured[path] = outcome
+    return measured, failed
+
+
+def list_failed(failed: Mapping[Path, str], folder: Path) -> None:
+    """Say on standard error which recordings were left out, and why."""
+    if not failed:
+        return
+    say(f"Left out: {len(failed)}", err=True)
+    for path in list(failed)[:MOST_LISTED]:
+        shown = path.relative_to(folder) if path.is_relative_to(folder) else path
+        say(f"  {shown}: {failed[path]}", err=True)
+    if len(failed) > MOST_LISTED:
+        say(f"  and {len(failed) - MOST_LISTED} more", err=True)

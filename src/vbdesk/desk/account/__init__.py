@@ -1,0 +1,1 @@
+"""Account: service, credits, webhook and settings."""

@@ -1,0 +1,175 @@
+"""The card of Account about the desk itself: colours, text size, language, pedal, and where everything is kept."""
+
+from itertools import pairwise
+
+from PySide6.QtCore import QKeyCombination, QLocale, QSignalBlocker, Qt, Slot
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QKeySequenceEdit, QLineEdit, QWidget
+
+from vbdesk.desk.account.desk_settings import TEXT_SIZES, DeskChoices
+from vbdesk.desk.models.preferences import PEDAL_KEY, Preferences
+from vbdesk.desk.ui.buttons import quiet_button, secondary_button
+from vbdesk.desk.ui.card import Card, horizontal_line
+from vbdesk.desk.ui.fields import ChoiceField, Field
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, Scheme, app_theme
+
+_TWO_COLUMNS_FROM = 560
+_NAME_WIDTH = 100
+_LANGUAGE_WORDS = (
+    "The prompts that a person reads or hears. The desk itself is in English; a summary comes in the language that the "
+    "service is set to."
+)
+
+
+class DeskCard(Card):
+    """Binds `DeskChoices`: every choice holds at once and is kept."""
+
+    def __init__(self, model: DeskChoices) -> None:
+        self._theme = app_theme()
+        self.scheme = SegmentedChoice(
+            "Colours",
+            [
+                (Scheme.SYSTEM.value, "As the system", "laptop"),
+                (Scheme.LIGHT.value, "Light", "sun"),
+                (Scheme.DARK.value, "Dark", "moon"),
+            ],
+        )
+        super().__init__("This desk", padding=20)
+        self.model = model
+        self._chosen = Preferences()
+        self.text_size, self.language = ChoiceField("eye"), ChoiceField("globe")
+        self.text_size.addItem("As the system", None)
+        for percent in TEXT_SIZES:
+            self.text_size.addItem(f"{percent} %", percent)
+        self.language.addItem("As the system", "")
+        for tag in model.languages:
+            self.language.addItem(QLocale.languageToString(QLocale(tag).language()), tag)
+        self.pedal = QKeySequenceEdit()
+        self.pedal.setMaximumSequenceLength(1)
+        self.pedal_field = Field(
+            "Pedal key", self.pedal, help_text="Press the pedal here. On Record it starts, stops and plays."
+        )
+        for inner in self.pedal.findChildren(QLineEdit):  # it is what a screen reader meets
+            inner.setAccessibleName("Pedal key")
+        self.pedal_back = quiet_button(f"Back to {PEDAL_KEY}")
+        self.open_folder = secondary_button("Open folder", icon="folder")
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(24)
+        self._grid.setVerticalSpacing(18)
+        self._parts: tuple[QWidget, ...] = (
+            Field("Text size", self.text_size, help_text="The system's font, or a size of its own for vbdesk."),
+            Field("Language of prompts", self.language, help_text=_LANGUAGE_WORDS),
+            self.pedal_field,
+        )
+        self._columns = 0
+        self.body.addWidget(self._colours())
+        self.body.addWidget(horizontal_line())
+        self.body.addLayout(self._grid)
+        self.body.addWidget(self.pedal_back, 0, Qt.AlignmentFlag.AlignLeft)
+        self.body.addWidget(horizontal_line())
+        self.body.addWidget(self._folder())
+        self._bind()
+
+    def fit(self, width: int) -> None:
+        """Stand in two columns where `width` has room for them."""
+        columns = 2 if width >= self._theme.px(_TWO_COLUMNS_FROM) else 1
+        if columns != self._columns:
+            self._columns = columns
+            for part in self._parts:
+                self._grid.removeWidget(part)
+            for place, part in enumerate(self._parts):
+                row, column = divmod(place, columns)
+                self._grid.addWidget(part, row, column, Qt.AlignmentFlag.AlignTop)
+            self._grid.setColumnStretch(0, 1)
+            self._grid.setColumnStretch(1, columns - 1)
+
+    def _bind(self) -> None:
+        self.scheme.chosen.connect(self._on_scheme)
+        self.text_size.activated.connect(self._on_text_size)
+        self.language.activated.connect(self._on_language)
+        self.pedal.editingFinished.connect(self._on_pedal)
+        self.pedal_back.clicked.connect(self._on_pedal_back)
+        self.open_folder.clicked.connect(self.model.open_folder)
+        self.model.shown.connect(self.show_choices)
+        self.scheme.choose(self._theme.scheme.value)
+        self.fit(0)
+        order = (
+            self.scheme.option(Scheme.DARK.value),
+            self.text_size,
+            self.language,
+            self.pedal,
+            self.pedal_back,
+            self.open_folder,
+        )
+        for before, after in pairwise(order):
+            self.setTabOrder(before, after)
+
+    def _colours(self) -> QWidget:
+        words = QHBoxLayout()
+        words.addWidget(Text("Colours", Role.LABEL_MEDIUM))
+        words.addStretch(1)
+        row = PageHeader(words, self.scheme, words_width=_NAME_WIDTH)
+        row.setMinimumWidth(1)
+        return row
+
+    def _folder(self) -> QWidget:
+        row = QWidget()
+        box = QHBoxLayout(row)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(12)
+        words = f"Recordings and settings of every profile are in {self.model.folder}"
+        box.addWidget(Text(words, Role.LABEL, "text2", wrap=True), 1)
+        box.addWidget(self.open_folder)
+        return row
+
+    @Slot(object)
+    def show_choices(self, chosen: Preferences) -> None:
+        """Show what is chosen."""
+        self._chosen = chosen
+        self.scheme.choose(self._theme.scheme.value)
+        place = self.text_size.findData(chosen.text_size)
+        if place < 0 and chosen.text_size is not None:  # a size that was set in the file
+            self.text_size.addItem(f"{chosen.text_size} %", chosen.text_size)
+            place = self.text_size.count() - 1
+        self.text_size.setCurrentIndex(place)
+        self.language.setCurrentIndex(max(0, self.language.findData(chosen.language)))
+        self._show_pedal(chosen.pedal_key)
+
+    def _show_pedal(self, key: str) -> None:
+        blocker = QSignalBlocker(self.pedal)
+        self.pedal.setKeySequence(QKeySequence.fromString(key, QKeySequence.SequenceFormat.PortableText))
+        blocker.unblock()
+        self.pedal_back.setVisible(key != PEDAL_KEY)
+
+    @Slot(str)
+    def _on_scheme(self, key: str) -> None:
+        self.model.choose_scheme(Scheme(key))
+
+    @Slot(int)
+    def _on_text_size(self, place: int) -> None:
+        self.model.choose_text_size(self.text_size.itemData(place))
+
+    @Slot(int)
+    def _on_language(self, place: int) -> None:
+        self.model.choose_language(self.language.itemData(place))
+
+    @Slot()
+    def _on_pedal(self) -> None:
+        if self.pedal.keySequence() == QKeySequence(self._chosen.pedal_key):
+            return
+        fault = self._choose_pedal(self.pedal.keySequence())
+        self.pedal_field.set_fault(fault)
+        if fault is not None:
+            self._show_pedal(self._chosen.pedal_key)
+
+    @Slot()
+    def _on_pedal_back(self) -> None:
+        self.pedal_field.set_fault(None)
+        self._choose_pedal(QKeySequence(PEDAL_KEY))
+
+    def _choose_pedal(self, keys: QKeySequence) -> str | None:
+        first: QKeyCombination | None = None if keys.isEmpty() else keys[0]  # type: ignore[index]  # not in the stubs
+        return self.model.choose_pedal(first, keys.toString(QKeySequence.SequenceFormat.PortableText))

@@ -1,0 +1,97 @@
+"""What a person chooses for the desk itself: colours, text size, language, pedal. Each holds at once and lasts."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QKeyCombination, QObject, Qt, QUrl, Signal, Slot
+
+from vbdesk.capture.protocols import protocol_languages
+from vbdesk.desk.models.preferences import Preferences, PreferenceStore
+from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.desk.ui.theme import Scheme, app_theme
+
+TEXT_SIZES = (90, 100, 110, 125, 150, 175, 200)
+_TAKEN = {
+    Qt.Key.Key_Space: "Space records, stops and plays.",
+    Qt.Key.Key_Escape: "Esc leaves what is under way.",
+    Qt.Key.Key_Tab: "Tab moves to the next control.",
+    Qt.Key.Key_Backtab: "Tab moves to the control before.",
+    Qt.Key.Key_Return: "Enter sends a recording.",
+    Qt.Key.Key_Enter: "Enter sends a recording.",
+}
+
+
+class DeskChoices(QObject):
+    """Reads and keeps the choices.
+
+    Signals:
+        shown: (Preferences) what is chosen.
+        failed: (str) why a choice is not kept.
+    """
+
+    shown = Signal(object)
+    failed = Signal(str)
+
+    def __init__(
+        self, store: PreferenceStore, data_dir: Path, open_page: Callable[[str], None], tasks: TaskOwner
+    ) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self._store, self._data_dir, self._open_page = store, data_dir, open_page
+        self._lane = Lane(tasks, self)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Tags of the languages that can be chosen."""
+        return protocol_languages()
+
+    @property
+    def folder(self) -> str:
+        """Where recordings, profiles' libraries and the service on this computer are."""
+        return str(self._data_dir)
+
+    def open_folder(self) -> None:
+        """Show the folder in the file manager."""
+        self._open_page(QUrl.fromLocalFile(self.folder).toString())
+
+    def read(self) -> None:
+        """Say what is chosen."""
+        self._lane.run(lambda context: self._store.load(), self._on_read, self._on_failed, name="preferences")
+
+    def choose_scheme(self, scheme: Scheme) -> None:
+        """Light, dark, or as the system has it."""
+        self._theme.set_scheme(scheme)
+        self._keep(scheme=scheme)
+
+    def choose_text_size(self, percent: int | None) -> None:
+        """A text size in percent, or None for the system's."""
+        self._theme.set_text_size(None if percent is None else percent / 100)
+        self._keep(text_size=percent)
+
+    def choose_language(self, tag: str) -> None:
+        """A language for prompts; empty for the system's."""
+        self._keep(language=tag)
+
+    def choose_pedal(self, key: QKeyCombination | None, name: str) -> str | None:
+        """Choose the key that the foot pedal sends, and its portable name; returns why it cannot be that one."""
+        if key is None:
+            return "Press the pedal, or a key."
+        if key.keyboardModifiers() == Qt.KeyboardModifier.NoModifier and key.key() in _TAKEN:
+            return f"{_TAKEN[key.key()]} Choose another key."
+        self._keep(pedal_key=name)
+        return None
+
+    def _keep(self, **choices: Any) -> None:
+        def work(context: TaskContext) -> Preferences:
+            return self._store.change(**choices)
+
+        self._lane.run(work, self._on_read, self._on_failed, name="preferences")
+
+    @Slot(object)
+    def _on_read(self, preferences: Preferences) -> None:
+        self.shown.emit(preferences)
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.failed.emit(failure.sentence)

@@ -1,0 +1,314 @@
+"""Account: which service, whether it answers, credits and plan, what is set for recordings and for the desk."""
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QEvent, Qt, QTimer, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.desk.account.desk_card import DeskCard
+from vbdesk.desk.account.passphrase_card import PassphraseCard
+from vbdesk.desk.account.plan_card import PlanCard
+from vbdesk.desk.account.recording_rules_cards import RulesCards
+from vbdesk.desk.account.view_model import AccountViewModel, ProfileLine, Tested
+from vbdesk.desk.account.webhook_card import WebhookCard
+from vbdesk.desk.ui.badges import Chip, ChipLook
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
+from vbdesk.desk.ui.card import Card, card_with_header, horizontal_line, scroll_area
+from vbdesk.desk.ui.fields import Field, SecretField
+from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.outbox.library.states import Fix
+from vbdesk.outbox.sync.connectivity import CourierStatus
+
+_COLUMN = 960
+_SIDES = 112  # of page, card and scroll bar
+
+
+class AccountPage(QWidget):
+    """Profile and connection, credits and plan, rules for recordings, webhook, profiles, the desk itself.
+
+    Its cards are made one a turn of the event loop, since all at once would keep the window from its events for long.
+
+    Attributes:
+        built: whether every card is there.
+    """
+
+    plan: PlanCard
+    rules: RulesCards
+    webhook: WebhookCard
+    desk: DeskCard
+
+    def __init__(self, view_model: AccountViewModel) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.setObjectName("page")
+        self.view_model = view_model
+        view_model.setParent(self)
+        self._to_remove: str | None = None
+        self._asks_for_keyring = False
+        self.built, self._in_front = False, False
+        self.banner = Banner()
+        self.banner.acted.connect(self._on_banner)
+        self._column = QWidget()
+        self._cards = QVBoxLayout(self._column)
+        self._cards.setContentsMargins(0, 0, 16, 0)
+        self._cards.setSpacing(16)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(36, 28, 20, 24)
+        layout.setSpacing(16)
+        head = QVBoxLayout()
+        head.setSpacing(2)
+        head.addWidget(Text("Account", Role.PAGE_TITLE))
+        head.addWidget(Text("Which service analyses the recordings made here.", Role.BODY, "text2"))
+        layout.addLayout(head)
+        layout.addWidget(self.banner)
+        layout.addWidget(
+            scroll_area(self._column), 1
+        )  # before the cards: Qt styles all a widget holds whenever it moves
+        self._column.hide()  # until all of it is there
+        self._steps = iter(
+            (
+                self._connection_card,
+                self._plan_card,
+                self._rules_card,
+                self._desk_card,
+                *self._passphrase_cards(),
+                self._profiles_card,
+                self._webhook_card,
+            )
+        )
+        self._turns = QTimer(self)
+        self._turns.timeout.connect(self._build_next)
+        self._turns.start(0)
+
+    def opened(self, argument: object) -> None:
+        """Show the present state, as soon as the page is built."""
+        self._in_front = True
+        self.banner.clear()
+        if self.built:
+            self._show_status(self.view_model.status)
+            self.view_model.read()
+            self.view_model.rules.tell()
+
+    def closed(self) -> None:
+        """The page is not in front any more."""
+        self._in_front = False
+        if self.built:
+            self.webhook.left()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: D102
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange:
+            self._fit()
+
+    def _fit(self) -> None:
+        widest = self._theme.px(_COLUMN)
+        self._column.setMaximumWidth(widest)
+        if self.built:
+            self.desk.fit(min(self.width() - _SIDES, widest))
+
+    @Slot()
+    def _build_next(self) -> None:
+        make = next(self._steps, None)
+        if make is not None:
+            self._cards.addWidget(make())
+            return
+        self._turns.stop()
+        self._cards.addStretch(1)
+        self.built = True
+        self._bind()
+        self._fit()
+        self._column.show()
+        if self.window().focusWidget() is self:  # the keyboard came before there was anything that takes it
+            self.test_button.setFocus()
+        if self._in_front:
+            self.opened(None)
+
+    def _bind(self) -> None:
+        view_model = self.view_model
+        view_model.profiles_changed.connect(self._show_profiles)
+        view_model.status_changed.connect(self._show_status)
+        view_model.tested.connect(self._on_tested)
+        view_model.key_saved.connect(self._on_key_saved)
+        view_model.failed.connect(self._on_failed)
+        view_model.rules.failed.connect(self._on_failed)
+        view_model.choices.failed.connect(self._on_failed)
+        self._show_status(view_model.status)
+
+    def _plan_card(self) -> QWidget:
+        self.plan = PlanCard(self.view_model)
+        return self.plan
+
+    def _rules_card(self) -> QWidget:
+        self.rules = RulesCards(self.view_model.rules)
+        return self.rules
+
+    def _desk_card(self) -> QWidget:
+        self.desk = DeskCard(self.view_model.choices)
+        return self.desk
+
+    def _passphrase_cards(self) -> list[Callable[[], QWidget]]:
+        """One, where a passphrase opens the keys of the profile."""
+        model = self.view_model.passphrase
+        return [] if model is None else [partial(PassphraseCard, model)]
+
+    def _webhook_card(self) -> QWidget:
+        self.webhook = WebhookCard(self.view_model.webhook)
+        return self.webhook
+
+    def _connection_card(self) -> Card:
+        profile = self.view_model.profile
+        self.connection = Text("", Role.BODY, "text2", wrap=True)
+        self.test_button = secondary_button("Test connection", icon="refresh")
+        self.test_button.clicked.connect(self._test)
+        card = card_with_header(profile.name, self.test_button)
+        where = "The service on this computer" if profile.kind == "local" else profile.base_url or ""
+        card.body.addWidget(Text(f"{where} · account {profile.account_id}", Role.LABEL, "text2", wrap=True))
+        card.body.addWidget(self.connection)
+        self.key = SecretField()
+        self.key_field = Field("API key", self.key, help_text=_where_kept(profile.secrets))
+        self.save_button = secondary_button("Save key")
+        self.save_button.clicked.connect(self._save_key)
+        row = QHBoxLayout()
+        row.setSpacing(12)
+        row.addWidget(self.key_field, 1)
+        row.addWidget(self.save_button, 0, Qt.AlignmentFlag.AlignVCenter)
+        self._key_row = QWidget()
+        row.setContentsMargins(0, 0, 0, 0)
+        self._key_row.setLayout(row)
+        self._key_row.setVisible(profile.kind == "service")
+        card.body.addWidget(self._key_row)
+        return card
+
+    def _profiles_card(self) -> Card:
+        self.add_button = secondary_button("Add a profile", icon="plus")
+        self.add_button.clicked.connect(self._add)
+        card = card_with_header("Profiles", self.add_button)
+        self._profiles = QVBoxLayout()
+        self._profiles.setSpacing(10)
+        card.body.addLayout(self._profiles)
+        return card
+
+    @Slot(object)
+    def _show_profiles(self, lines: tuple[ProfileLine, ...]) -> None:
+        _clear(self._profiles)
+        for place, entry in enumerate(lines):
+            if place:
+                self._profiles.addWidget(horizontal_line())
+            self._profiles.addWidget(self._profile_row(entry))
+
+    def _profile_row(self, entry: ProfileLine) -> QWidget:
+        row = QWidget()
+        box = QHBoxLayout(row)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(12)
+        box.addWidget(IconView("laptop" if "this computer" in entry.where else "server", "text2", 18))
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        words.addWidget(Text(entry.name, Role.BODY_MEDIUM))
+        words.addWidget(Text(entry.where, Role.CAPTION, "text2"))
+        box.addLayout(words, 1)
+        if entry.in_use:
+            box.addWidget(Chip(ChipLook("In use", "check", "ok", "oktint")))
+            return row
+        remove = quiet_button("Remove", size=ButtonSize.ROW)
+        remove.setAccessibleName(f"Remove {entry.name}")
+        remove.clicked.connect(partial(self._ask_to_remove, entry))
+        switch = secondary_button("Switch", size=ButtonSize.ROW)
+        switch.setAccessibleName(f"Switch to {entry.name}")
+        switch.clicked.connect(partial(self.view_model.switch, entry.profile_id))
+        box.addWidget(remove)
+        box.addWidget(switch)
+        return row
+
+    def _ask_to_remove(self, entry: ProfileLine) -> None:
+        self._to_remove = entry.profile_id
+        self.banner.say(
+            Tone.WARN,
+            f"Remove {entry.name}? Its key is deleted from this computer; its recordings stay.",
+            action="Remove",
+        )
+
+    @Slot()
+    def _on_banner(self) -> None:
+        if self._to_remove is not None:
+            self.view_model.remove(self._to_remove)
+            self._to_remove = None
+        elif self._asks_for_keyring:
+            self.view_model.try_again()
+        self.banner.clear()
+
+    @Slot(object)
+    def _show_status(self, status: CourierStatus) -> None:
+        self.plan.show_balance(status.credits)
+        self.connection.setText(status.sentence)
+        ink = {True: "ok", False: "warn", None: "text2"}[status.connected]
+        self.connection.set_ink("warn" if status.on_hold else ink)
+        asks = status.on_hold is Fix.UNLOCK_KEYRING
+        if asks and self._to_remove is None:
+            self.banner.say(Tone.WARN, status.sentence, action="Try again")
+        elif self._asks_for_keyring and not asks:
+            self.banner.clear()
+        self._asks_for_keyring = asks
+
+    @Slot()
+    def _test(self) -> None:
+        self.test_button.setEnabled(False)
+        self.connection.setText("Asking the service")
+        self.connection.set_ink("text2")
+        self.view_model.test()
+
+    @Slot(object)
+    def _on_tested(self, tested: Tested) -> None:
+        self.test_button.setEnabled(True)
+        self.plan.show_balance(tested.credits)
+        self.connection.setText(tested.sentence)
+        self.connection.set_ink("warn" if tested.credits is None else "ok")
+
+    @Slot()
+    def _save_key(self) -> None:
+        if not self.key.text().strip():
+            self.key_field.set_fault("Enter the key first.")
+            return
+        self.key_field.set_fault(None)
+        self.view_model.save_key(self.key.text())
+
+    @Slot()
+    def _on_key_saved(self) -> None:
+        self.key.clear()
+        self._test()
+
+    @Slot()
+    def _add(self) -> None:
+        self.view_model.add()
+
+    @Slot(str)
+    def _on_failed(self, sentence: str) -> None:
+        self._to_remove = None
+        self.rules.show_failure()
+        self.banner.say(Tone.FAIL, sentence, action="Close")
+
+
+def _where_kept(secrets: str) -> str:
+    if secrets == "session":
+        return "Kept until this window is closed."
+    if secrets == "passphrase":
+        return "Kept on this computer, encrypted with your passphrase."
+    return "Kept in this computer's keyring, nowhere else."
+
+
+def _clear(box: QBoxLayout) -> None:
+    while box.count():
+        item = box.takeAt(0)
+        widget = None if item is None else item.widget()
+        if widget is not None:
+            widget.hide()
+            widget.deleteLater()

@@ -1,0 +1,89 @@
+"""The card of Account that changes the passphrase of this computer, where one opens its key."""
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.desk.models.unlocking import PassphraseViewModel, passphrase_fault
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.buttons import quiet_button, secondary_button
+from vbdesk.desk.ui.card import Card, card_with_header
+from vbdesk.desk.ui.fields import Field, SecretField
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role
+
+
+class PassphraseCard(QWidget):
+    """Binds `PassphraseViewModel`."""
+
+    def __init__(self, model: PassphraseViewModel) -> None:
+        super().__init__()
+        self._model = model
+        self.change = secondary_button("Change the passphrase", icon="key")
+        self.save, self.cancel = secondary_button("Save the passphrase"), quiet_button("Cancel")
+        self.old, self.new, self.repeated = SecretField(), SecretField(), SecretField()
+        self.old_field = Field("Passphrase now", self.old)
+        self.new_field = Field("New passphrase", self.new, help_text="At least 12 characters.")
+        self.banner = Banner()
+        self._form = QWidget()
+        self._lay_out()
+        self.change.clicked.connect(self._begin)
+        self.cancel.clicked.connect(self._end)
+        self.save.clicked.connect(self._save)
+        self.repeated.returnPressed.connect(self._save)
+        model.busy_changed.connect(self._form.setDisabled)
+        model.changed.connect(self._on_changed)
+        model.failed.connect(self._on_failed)
+        self._end()
+
+    def _lay_out(self) -> None:
+        card: Card = card_with_header("Passphrase", self.change)
+        words = (
+            "It opens the recordings and results on this computer. The recovery key stays the same when you change it."
+        )
+        fields = QVBoxLayout(self._form)
+        fields.setContentsMargins(0, 0, 0, 0)
+        fields.setSpacing(14)
+        for field in (self.old_field, self.new_field, Field("New passphrase again", self.repeated)):
+            fields.addWidget(field)
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        buttons.addWidget(self.cancel)
+        buttons.addWidget(self.save)
+        fields.addLayout(buttons)
+        for part in (Text(words, Role.BODY, "text2", wrap=True), self.banner, self._form):
+            card.body.addWidget(part)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(card)
+
+    @Slot()
+    def _begin(self) -> None:
+        self.banner.clear()
+        self.change.hide()
+        self._form.show()
+        self.old.setFocus()
+
+    @Slot()
+    def _end(self) -> None:
+        for edit in (self.old, self.new, self.repeated):
+            edit.clear()
+        self.new_field.set_fault(None)
+        self._form.hide()
+        self.change.show()
+
+    @Slot()
+    def _save(self) -> None:
+        fault = passphrase_fault(self.new.text(), self.repeated.text())
+        self.new_field.set_fault(fault)
+        if fault is None:
+            self.banner.clear()
+            self._model.change(self.old.text(), self.new.text())
+
+    @Slot()
+    def _on_changed(self) -> None:
+        self._end()
+        self.banner.say(Tone.OK, "The passphrase is changed. Use it from the next start on.")
+
+    @Slot(str)
+    def _on_failed(self, sentence: str) -> None:
+        self.banner.say(Tone.FAIL, sentence)

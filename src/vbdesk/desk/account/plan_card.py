@@ -1,0 +1,156 @@
+"""The card of Account about credits and the plan: what the balance buys, and how much of the limits is in use."""
+
+from PySide6.QtCore import QEvent, Qt, QTimer, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
+
+from vbdesk.contract.limits import Bucket
+from vbdesk.desk.account.view_model import AccountViewModel, PriceList, Use
+from vbdesk.desk.ui.card import Card, horizontal_line
+from vbdesk.desk.ui.progress import ProgressBar
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.desk.ui.time_text import counted
+
+_LOOK_EVERY_MS = 1000
+_NAME_WIDTH = 150
+_NAMES = {
+    Bucket.ANALYZE: "Uploads and analyses",
+    Bucket.POLLING: "Questions for a result",
+    Bucket.GENERAL: "Everything else",
+}
+_HEADS = ("For one recording", "Signs", "Credits", "Recordings")
+_RIGHT = Qt.AlignmentFlag.AlignRight
+
+
+class PlanCard(Card):
+    """Credits, what they buy, and the plan's three counters; these are looked at while the card is in sight."""
+
+    def __init__(self, model: AccountViewModel) -> None:
+        self._theme = app_theme()
+        super().__init__("Credits and plan", padding=20)
+        self.model = model
+        self._prices: PriceList | None = None
+        self._balance: int | None = None
+        self.credits = Text("–", Role.FIGURE)
+        figures = QHBoxLayout()
+        figures.setSpacing(8)
+        figures.addWidget(self.credits)
+        figures.addWidget(Text("credits", Role.BODY, "text2"), 0, Qt.AlignmentFlag.AlignBottom)
+        figures.addStretch(1)
+        self._table = QGridLayout()
+        self._table.setHorizontalSpacing(24)
+        self._table.setVerticalSpacing(6)
+        self._table.setColumnStretch(4, 1)
+        self.note = Text("", Role.CAPTION, "text3", wrap=True)
+        self.body.addLayout(figures)
+        self.body.addLayout(self._table)
+        self.body.addWidget(self.note)
+        self.body.addWidget(horizontal_line())
+        plan = model.profile.plan.value.capitalize()
+        said = f"{plan} plan: requests of the last minute, made by this program"
+        self.body.addWidget(Text(said, Role.BODY_MEDIUM, wrap=True))
+        self._use = QGridLayout()
+        self._use.setHorizontalSpacing(16)
+        self._use.setVerticalSpacing(8)
+        self._use.setColumnStretch(1, 1)
+        self._rows = {use.bucket: self._use_row(place, use) for place, use in enumerate(model.use())}
+        self.body.addLayout(self._use)
+        self._timer = QTimer(self)
+        self._timer.setInterval(_LOOK_EVERY_MS)
+        self._timer.timeout.connect(self.look)
+        self._fit()
+        model.priced.connect(self._show_prices)
+
+    def show_balance(self, balance: int | None) -> None:
+        """Show the credits; None when nobody has said."""
+        if balance is None or balance == self._balance:
+            return
+        self._balance = balance
+        self.credits.setText(f"{balance:,}")
+        self._fill()
+
+    @Slot()
+    def look(self) -> None:
+        """Show the counters as they are now."""
+        for use in self.model.use():
+            bar, figure = self._rows[use.bucket]
+            bar.show_share(use.used / use.limit)
+            figure.setText(f"{use.used} of {use.limit:,}")
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: D102
+        super().showEvent(event)
+        self.look()
+        self._timer.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: D102
+        super().hideEvent(event)
+        self._timer.stop()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: D102
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange:
+            self._fit()
+
+    def _fit(self) -> None:
+        for grid in (self._table, self._use):
+            grid.setColumnMinimumWidth(0, self._theme.px(_NAME_WIDTH))
+
+    def prices(self) -> list[str]:
+        """The rows of what credits buy, in words."""
+        return [
+            " ".join(self._at(row, column).text() for column in range(len(_HEADS)))
+            for row in range(1, self._table.rowCount())
+        ]
+
+    def _at(self, row: int, column: int) -> Text:
+        item = self._table.itemAtPosition(row, column)
+        widget = None if item is None else item.widget()
+        return widget if isinstance(widget, Text) else Text()
+
+    def _use_row(self, place: int, use: Use) -> tuple[ProgressBar, Text]:
+        bar, figure = ProgressBar(_NAMES[use.bucket]), Text("", Role.LABEL_MEDIUM)
+        self._use.addWidget(Text(_NAMES[use.bucket], Role.LABEL, "text2"), place, 0)
+        self._use.addWidget(bar, place, 1)
+        self._use.addWidget(figure, place, 2, _RIGHT)
+        return bar, figure
+
+    @Slot(object)
+    def _show_prices(self, prices: PriceList) -> None:
+        if prices != self._prices:
+            self._prices = prices
+            self._fill()
+
+    def _fill(self) -> None:
+        if self._prices is None:
+            return
+        _empty(self._table)
+        for column, head in enumerate(_HEADS):
+            self._put(Text(head, Role.CAPTION, "text3"), 0, column)
+        for row, price in enumerate(self._prices.prices, 1):
+            buys = "–" if self._balance is None else f"{price.recordings(self._balance):,}"
+            self._put(Text(price.what, Role.BODY_MEDIUM), row, 0)
+            for column, figure in enumerate((str(price.signs), f"{price.credits:,}", buys), 1):
+                self._put(Text(figure, Role.BODY, "text2" if column < len(_HEADS) - 1 else "text"), row, column)
+        whose = (
+            "These are the prices of the service on this computer."
+            if self.model.profile.kind == "local"
+            else "The interface does not tell prices: these are vbdesk's own, another service may ask others."
+        )
+        speakers = f"Telling speakers apart costs {counted(self._prices.diarize, 'credit')} more a recording."
+        self.note.setText(f"{speakers} {whose}")
+
+    def _put(self, text: Text, row: int, column: int) -> None:
+        if column:
+            self._table.addWidget(text, row, column, _RIGHT)
+        else:
+            self._table.addWidget(text, row, column)
+
+
+def _empty(grid: QGridLayout) -> None:
+    while grid.count():
+        item = grid.takeAt(0)
+        widget: QWidget | None = None if item is None else item.widget()
+        if widget is not None:
+            widget.hide()
+            widget.deleteLater()

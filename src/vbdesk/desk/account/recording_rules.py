@@ -1,0 +1,115 @@
+"""What is set for the recordings of a profile, and how they are looked after: when to send, how long to keep, audit."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.outbox.library.audit import Verification
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.settings import LibrarySettings, Retention, RetentionRule, SendRule
+from vbdesk.outbox.profiles.profiles import Profile
+
+LONGEST_DAYS = 3650
+
+
+class RulesViewModel(QObject):
+    """Reads and changes what is set; every change is kept at once.
+
+    Signals:
+        changed: (LibrarySettings) what is set now.
+        network_said: (str) what the system tells of the network, for the rule about metered ones.
+        checked: (bool, str) whether the audit log is whole, and the sentence about it.
+        written: (Path) where the diagnostics are.
+        failed: (str) why what was asked was not done.
+    """
+
+    changed = Signal(object)
+    network_said = Signal(str)
+    checked = Signal(bool, str)
+    written = Signal(object)
+    failed = Signal(str)
+
+    def __init__(
+        self,
+        profile: Profile,
+        library: Library,
+        sync: SyncState,
+        tasks: TaskOwner,
+        write_diagnostics: Callable[[Path], None],
+    ) -> None:
+        super().__init__()
+        self._profile, self._library, self._sync, self._tasks = profile, library, sync, tasks
+        self._write_diagnostics = write_diagnostics
+        sync.counts_changed.connect(self._on_counts)
+        sync.network_changed.connect(self.tell)
+
+    @Slot()
+    def tell(self) -> None:
+        """Say what is set, as last read."""
+        self.changed.emit(self._sync.settings)
+        self.network_said.emit(_network_words(self._sync.network.state().metered))
+
+    @property
+    def profile(self) -> Profile:
+        """Whose rules these are."""
+        return self._profile
+
+    def set_send_rule(self, rule: SendRule) -> None:
+        """When recordings in the line are sent."""
+        library = self._library
+        self._change(lambda context: library.change_settings(send_rule=rule))
+
+    def set_retention(self, rule: RetentionRule, days: int) -> None:
+        """How long the sound stays after a result."""
+        library, retention = self._library, Retention(rule, min(max(days, 0), LONGEST_DAYS))
+        self._change(lambda context: library.change_settings(retention=retention))
+
+    def check_audit(self) -> None:
+        """Follow the audit log from its first entry to its last."""
+
+        def work(context: TaskContext) -> Verification:
+            return self._library.verify_audit()
+
+        self._tasks.start(work, self._on_verified, self._on_failed, name="audit")
+
+    def write_diagnostics(self, file: Path) -> None:
+        """Put what helps to find a fault into a file, without secrets and without anything about a person."""
+
+        def work(context: TaskContext) -> Path:
+            self._write_diagnostics(file)
+            return file
+
+        self._tasks.start(work, self._on_written, self._on_failed, name="diagnostics")
+
+    def _change(self, work: Callable[[TaskContext], LibrarySettings]) -> None:
+        self._tasks.start(work, self._on_changed, self._on_failed, name="rules")
+
+    @Slot(object)
+    def _on_counts(self, _: object) -> None:
+        self.changed.emit(self._sync.settings)
+
+    @Slot(object)
+    def _on_changed(self, settings: LibrarySettings) -> None:
+        self.changed.emit(settings)
+
+    @Slot(object)
+    def _on_verified(self, found: Verification) -> None:
+        self.checked.emit(found.ok, found.sentence)
+
+    @Slot(object)
+    def _on_written(self, file: Path) -> None:
+        self.written.emit(file)
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.failed.emit(failure.sentence)
+        self.tell()
+
+
+def _network_words(metered: bool | None) -> str:
+    if metered is None:
+        return "This system does not tell whether a network is metered: every network counts as unmetered."
+    return "The present network is metered." if metered else "The present network is not metered."

@@ -1,0 +1,170 @@
+"""The cards of Account about the recordings themselves: when they are sent, how long they stay, what guards them."""
+
+from pathlib import Path
+
+from PySide6.QtCore import Slot
+from PySide6.QtGui import QIntValidator
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.desk.account.recording_rules import LONGEST_DAYS, RulesViewModel
+from vbdesk.desk.ui.buttons import secondary_button
+from vbdesk.desk.ui.card import Card, card_with_header
+from vbdesk.desk.ui.fields import LineField
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.outbox.library.settings import LibrarySettings, RetentionRule, SendRule
+
+_USUAL_DAYS = 30
+_DAYS_WIDTH = 72
+
+_SENDING = {
+    SendRule.AT_ONCE: "Recordings go as soon as the service can be reached.",
+    SendRule.UNMETERED: "On a metered network recordings wait, unless you send them yourself.",
+    SendRule.BY_HAND: "Recordings wait in the Outbox until you send them.",
+}
+_KEEPING = {
+    RetentionRule.FOR_EVER: "The sound stays on this computer until you delete a recording.",
+    RetentionRule.AFTER_RESULT: "The sound and its key are destroyed so many days after the result has come. "
+    "The result stays. Sound without a result is never deleted by itself.",
+}
+
+
+class RulesCards(QWidget):
+    """Binds `RulesViewModel`."""
+
+    def __init__(self, model: RulesViewModel) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.model = model
+        self._settings = LibrarySettings()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(16)
+        for card in (self._sending_card(), self._keeping_card(), self._care_card()):
+            column.addWidget(card)
+        model.changed.connect(self.show_settings)
+        model.network_said.connect(self._network.setText)
+        model.checked.connect(self._show_audit)
+        model.written.connect(self._show_written)
+        self.show_settings(self._settings)
+
+    def _sending_card(self) -> Card:
+        self.sending = SegmentedChoice(
+            "When recordings are sent",
+            [
+                (SendRule.AT_ONCE.value, "At once", ""),
+                (SendRule.UNMETERED.value, "Unmetered network", ""),
+                (SendRule.BY_HAND.value, "By hand", ""),
+            ],
+        )
+        self.sending.chosen.connect(self._on_sending)
+        self._sending_words = Text("", Role.BODY, "text2", wrap=True)
+        self._network = Text("", Role.CAPTION, "text3", wrap=True)
+        card = card_with_header("Sending", self.sending)
+        card.body.addWidget(self._sending_words)
+        card.body.addWidget(self._network)
+        return card
+
+    def _keeping_card(self) -> Card:
+        self.keeping = SegmentedChoice(
+            "How long the sound stays",
+            [
+                (RetentionRule.FOR_EVER.value, "Keep the sound", ""),
+                (RetentionRule.AFTER_RESULT.value, "Delete after the result", ""),
+            ],
+        )
+        self.keeping.chosen.connect(self._on_keeping)
+        self._keeping_words = Text("", Role.BODY, "text2", wrap=True)
+        self.days = LineField()
+        self.days.setAccessibleName("Days after the result")
+        self.days.setValidator(QIntValidator(0, LONGEST_DAYS, self.days))
+        self.days.setFixedWidth(self._theme.px(_DAYS_WIDTH))
+        self.days.editingFinished.connect(self._on_days)
+        row = QHBoxLayout()
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(10)
+        row.addWidget(self.days)
+        row.addWidget(Text("days after the result", Role.BODY, "text2"))
+        row.addStretch(1)
+        self._days_row = QWidget()
+        self._days_row.setLayout(row)
+        card = card_with_header("Keeping", self.keeping)
+        card.body.addWidget(self._keeping_words)
+        card.body.addWidget(self._days_row)
+        return card
+
+    def _care_card(self) -> Card:
+        self.check = secondary_button("Check the log", icon="check")
+        self.check.clicked.connect(self._on_check)
+        self.save = secondary_button("Save diagnostics", icon="export")
+        self.save.clicked.connect(self._on_save)
+        self.answer = Text("", Role.BODY, "text2", wrap=True)
+        self.answer.hide()
+        card = card_with_header("Log and diagnostics", self.check, self.save)
+        words = (
+            "What was done with recordings here is logged without voices or names, and no entry can be changed unseen. "
+            "Diagnostics help to find a fault; they hold no key and nothing about a person."
+        )
+        card.body.addWidget(Text(words, Role.BODY, "text2", wrap=True))
+        card.body.addWidget(self.answer)
+        return card
+
+    @Slot(object)
+    def show_settings(self, settings: LibrarySettings) -> None:
+        """Show what is set."""
+        self._settings = settings
+        self.sending.choose(settings.send_rule.value)
+        self._sending_words.setText(_SENDING[settings.send_rule])
+        retention = settings.retention
+        self.keeping.choose(retention.rule.value)
+        self._keeping_words.setText(_KEEPING[retention.rule])
+        self._days_row.setVisible(retention.rule is RetentionRule.AFTER_RESULT)
+        if not self.days.hasFocus():
+            self.days.setText(str(retention.days))
+
+    @Slot(str)
+    def _on_sending(self, key: str) -> None:
+        self.model.set_send_rule(SendRule(key))
+
+    @Slot(str)
+    def _on_keeping(self, key: str) -> None:
+        self.model.set_retention(RetentionRule(key), self._settings.retention.days or _USUAL_DAYS)
+
+    @Slot()
+    def _on_days(self) -> None:
+        days = int(self.days.text() or _USUAL_DAYS)
+        if days != self._settings.retention.days:
+            self.model.set_retention(self._settings.retention.rule, days)
+
+    @Slot()
+    def _on_check(self) -> None:
+        self.check.setEnabled(False)
+        self._say("Reading the log", "text2")
+        self.model.check_audit()
+
+    @Slot()
+    def _on_save(self) -> None:
+        file, _ = QFileDialog.getSaveFileName(self, "Save diagnostics", "vbdesk-diagnostics.zip", "Archive (*.zip)")
+        if file:
+            self._say("Writing", "text2")
+            self.model.write_diagnostics(Path(file))
+
+    @Slot(bool, str)
+    def _show_audit(self, whole: bool, sentence: str) -> None:
+        self.check.setEnabled(True)
+        self._say(sentence, "ok" if whole else "fail")
+
+    @Slot(object)
+    def _show_written(self, file: Path) -> None:
+        self._say(f"The diagnostics are in {file}. Read them before you send them to anybody.", "ok")
+
+    def show_failure(self) -> None:
+        """What was asked was not done; the page says why."""
+        self.check.setEnabled(True)
+        self.answer.hide()
+
+    def _say(self, sentence: str, ink: str) -> None:
+        self.answer.setText(sentence)
+        self.answer.set_ink(ink)
+        self.answer.show()

@@ -1,0 +1,221 @@
+"""State of the Account page: profiles, the connection, credits and what they buy, the plan and its present use."""
+
+import time
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from vbdesk.contract.limits import Bucket
+from vbdesk.desk.account.desk_settings import DeskChoices
+from vbdesk.desk.account.prices import Price, diarize_price, prices
+from vbdesk.desk.account.recording_rules import RulesViewModel
+from vbdesk.desk.account.webhook_model import WebhookViewModel
+from vbdesk.desk.models.service_keys import ServiceKeys
+from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.models.unlocking import PassphraseViewModel
+from vbdesk.desk.ports import AccountConnection, Outside
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
+from vbdesk.outbox.sync.connectivity import CourierStatus
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileLine:
+    """One profile as it is listed."""
+
+    profile_id: str
+    name: str
+    where: str
+    account: str
+    in_use: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What a test of the connection brought; `credits` None when there was no answer."""
+
+    credits: int | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How much of what the plan allows was asked in the last minute, by this program."""
+
+    bucket: Bucket
+    used: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class PriceList:
+    """What an analysis costs, and what it costs more to tell speakers apart."""
+
+    prices: tuple[Price, ...]
+    diarize: int
+
+
+class AccountViewModel(QObject):
+    """Which service and account, and whether it answers.
+
+    Attributes:
+        rules: what is set for its recordings.
+        webhook: where its finished jobs are reported.
+        choices: what is chosen for the desk.
+        passphrase: changes the passphrase of this computer; None where no passphrase opens the profile's keys.
+
+    Signals:
+        profiles_changed: (tuple[ProfileLine, ...]) the list of profiles.
+        status_changed: (CourierStatus) the way to the service.
+        priced: (PriceList) what credits buy.
+        tested: (Tested) whether the service answered.
+        key_saved: the new key is in the vault.
+        failed: (str) why what was asked was not done.
+    """
+
+    profiles_changed = Signal(object)
+    status_changed = Signal(object)
+    priced = Signal(object)
+    tested = Signal(object)
+    key_saved = Signal()
+    failed = Signal(str)
+
+    def __init__(
+        self,
+        profile: Profile,
+        outside: Outside,
+        library: Library,
+        sync: SyncState,
+        connection: AccountConnection,
+        tasks: TaskOwner,
+        navigator: Navigator,
+        rules: RulesViewModel,
+        webhook: WebhookViewModel,
+        choices: DeskChoices,
+    ) -> None:
+        super().__init__()
+        self._profile, self._outside, self._library = profile, outside, library
+        self._sync, self._connection = sync, connection
+        self._tasks, self._navigator = tasks, navigator
+        self._store = ProfileStore(outside.config_dir)
+        self.rules, self.webhook, self.choices = rules, webhook, choices
+        for part in (rules, webhook, choices):
+            part.setParent(self)
+        self.passphrase: PassphraseViewModel | None = None
+        if profile.secrets == "passphrase":
+            self.passphrase = PassphraseViewModel(ServiceKeys(outside), tasks, self)
+        sync.status_changed.connect(self.status_changed)
+
+    @property
+    def profile(self) -> Profile:
+        """The profile in use."""
+        return self._profile
+
+    @property
+    def status(self) -> CourierStatus:
+        """The way to the service."""
+        return self._sync.status
+
+    def use(self) -> tuple[Use, ...]:
+        """The plan's three counters as they stand now."""
+        budget, now = self._connection.budget, self._outside.clock.monotonic()
+        order = (Bucket.ANALYZE, Bucket.POLLING, Bucket.GENERAL)
+        return tuple(Use(bucket, budget.used(bucket, now), budget.limit(bucket)) for bucket in order)
+
+    def read(self) -> None:
+        """Read the profiles again, and what else the page shows."""
+        self._tasks.start(self._read_profiles, self._on_profiles, self._on_failed, name="profiles")
+        self._tasks.start(self._read_prices, self._on_prices, self._on_failed, name="prices")
+        self.choices.read()
+        self.webhook.read()
+
+    def switch(self, profile_id: str) -> None:
+        """Use another profile."""
+        self._navigator.open("profile", profile_id)
+
+    def add(self) -> None:
+        """Add a profile."""
+        self._navigator.open("profile", None)
+
+    def remove(self, profile_id: str) -> None:
+        """Forget a profile and its key; its recordings stay on this computer."""
+        if profile_id == self.profile.profile_id:
+            return
+        outside = self._outside
+
+        def work(context: TaskContext) -> tuple[ProfileLine, ...]:
+            profile = self._store.get(profile_id)
+            if profile is not None:
+                self._store.remove(profile_id, outside.vault(profile.secrets))
+            return self._read_profiles(context)
+
+        self._tasks.start(work, self._on_profiles, self._on_failed, name="profile-remove")
+
+    def try_again(self) -> None:
+        """Ask the keyring, and the service, once more."""
+        self._connection.try_again()
+
+    def test(self) -> None:
+        """Ask the service for the balance: address, account and key must be right for an answer."""
+        self._tasks.start(self._ask, self._on_answer, self._on_no_answer, name="connection-test")
+
+    def save_key(self, key: str) -> None:
+        """Put another API key in the vault, and let the line go on."""
+        profile, outside, library = self.profile, self._outside, self._library
+
+        def work(context: TaskContext) -> None:
+            outside.vault(profile.secrets).set(profile.api_key_name, key.strip())
+            library.note(Deed.KEY_ENTERED)
+
+        self._tasks.start(work, self._on_key_saved, self._on_failed, name="key")
+
+    def _read_prices(self, context: TaskContext) -> PriceList:
+        return PriceList(prices(), diarize_price())
+
+    def _read_profiles(self, context: TaskContext) -> tuple[ProfileLine, ...]:
+        return tuple(
+            ProfileLine(
+                profile.profile_id,
+                profile.name,
+                "The service on this computer" if profile.kind == "local" else profile.base_url or "",
+                profile.account_id,
+                profile.profile_id == self.profile.profile_id,
+            )
+            for profile in self._store.all()
+        )
+
+    def _ask(self, context: TaskContext) -> tuple[int, float]:
+        start = time.monotonic()
+        with self._connection.client() as client:
+            balance = client.account.credits()
+        return balance, time.monotonic() - start
+
+    @Slot(object)
+    def _on_profiles(self, lines: tuple[ProfileLine, ...]) -> None:
+        self.profiles_changed.emit(lines)
+
+    @Slot(object)
+    def _on_prices(self, found: PriceList) -> None:
+        self.priced.emit(found)
+
+    @Slot(object)
+    def _on_answer(self, answer: tuple[int, float]) -> None:
+        balance, seconds = answer
+        took = f"in {seconds:.1f} s" if seconds >= 0.1 else "at once"
+        self.tested.emit(Tested(balance, f"The service answered {took}: address, account and key are right."))
+
+    @Slot(object)
+    def _on_no_answer(self, failure: Failure) -> None:
+        self.tested.emit(Tested(None, failure.sentence))
+
+    @Slot(object)
+    def _on_key_saved(self, _: None) -> None:
+        self._connection.try_again()
+        self.key_saved.emit()
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.failed.emit(failure.sentence)

@@ -1,0 +1,119 @@
+"""State of the account's webhook: where finished jobs are reported to, as far as this computer can know."""
+
+import secrets
+from collections.abc import Callable
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from PySide6.QtCore import QObject, Signal, Slot
+
+from vbdesk.client.trial_delivery import webhook_faults
+from vbdesk.desk.ports import AccountConnection
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.outbox.library.response_cache import KeptReads
+
+_KEPT_AS = "webhook"
+_SECRET_BYTES = 32
+_ACCEPTED = range(200, 300)
+
+
+class _Kept(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str
+
+
+class WebhookViewModel(QObject):
+    """Sets the webhook and tries its receiver.
+
+    The interface can set a webhook; it can neither read nor remove it, and tells nothing of deliveries. So the address
+    that was set from here is kept with the recordings, sealed; the secret is kept nowhere.
+
+    Signals:
+        known: (str, datetime) the address that was last set from here, and when.
+        faults: (str | None, str | None) what is wrong with the address and with the secret.
+        answered: (bool, str) whether what was asked went well, and the sentence about it.
+    """
+
+    known = Signal(str, object)
+    faults = Signal(object, object)
+    answered = Signal(bool, str)
+
+    def __init__(
+        self,
+        responses: KeptReads,
+        connection: AccountConnection,
+        send_trial: Callable[[str, str], int],
+        tasks: TaskOwner,
+    ) -> None:
+        super().__init__()
+        self._responses, self._connection = responses, connection
+        self._send_trial, self._tasks = send_trial, tasks
+
+    def read(self) -> None:
+        """Say what was set from here."""
+        self._tasks.start(self._read, self._on_read, self._on_failed, name="webhook-known")
+
+    @staticmethod
+    def new_secret() -> str:
+        """A secret that nobody can guess."""
+        return secrets.token_urlsafe(_SECRET_BYTES)
+
+    def set(self, url: str, secret_key: str) -> None:
+        """Have finished jobs reported to `url`, in place of where they were before."""
+        if not self._right(url, secret_key):
+            return
+
+        def work(context: TaskContext) -> str:
+            with self._connection.client() as client:
+                message = client.account.set_webhook(url, secret_key).message
+            self._responses.keep(_KEPT_AS, _Kept(url=url).model_dump_json().encode())
+            return message
+
+        self._tasks.start(work, self._on_set, self._on_failed, name="webhook-set")
+
+    def try_out(self, url: str, secret_key: str) -> None:
+        """Send a signed trial to `url` from this computer."""
+        if not self._right(url, secret_key):
+            return
+        self._tasks.start(
+            lambda context: self._send_trial(url, secret_key), self._on_tried, self._on_failed, name="webhook-trial"
+        )
+
+    def _right(self, url: str, secret_key: str) -> bool:
+        faults = webhook_faults(url, secret_key)
+        self.faults.emit(*faults)
+        return faults == (None, None)
+
+    def _read(self, context: TaskContext) -> tuple[str, datetime] | None:
+        kept = self._responses.read(_KEPT_AS)
+        if kept is None:
+            return None
+        try:
+            return _Kept.model_validate_json(kept[0]).url, kept[1]
+        except ValidationError:
+            return None
+
+    @Slot(object)
+    def _on_read(self, known: tuple[str, datetime] | None) -> None:
+        if known is not None:
+            self.known.emit(*known)
+
+    @Slot(object)
+    def _on_set(self, message: str) -> None:
+        self.answered.emit(True, f"Set. The service says: {message}")
+        self.read()
+
+    @Slot(object)
+    def _on_tried(self, status: int) -> None:
+        if status in _ACCEPTED:
+            self.answered.emit(True, f"The receiver took the trial (HTTP {status}).")
+        else:
+            self.answered.emit(
+                False,
+                f"The receiver refused the trial (HTTP {status}). Check its address and that it knows the secret.",
+            )
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.answered.emit(False, failure.sentence)

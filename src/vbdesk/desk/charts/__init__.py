@@ -1,0 +1,1 @@
+"""Charts, waveform and spectrogram: data in, pixels out."""

@@ -1,0 +1,71 @@
+"""A subject's charts as a picture file."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from vbdesk.desk.charts.trajectory_data import TrajectoryChart
+from vbdesk.desk.charts.trajectory_view import TrajectoryView
+from vbdesk.desk.ui.card import Card
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, Theme
+from vbdesk.desk.ui.time_text import counted
+
+SIZE = QSize(1280, 800)
+_PIXELS_PER_POINT = 2.0
+
+
+def save_picture(theme: Theme, chart: TrajectoryChart, path: Path, *, note: str = "", size: QSize = SIZE) -> None:
+    """Draw `chart` in the colours of `theme` and save it as PNG, two pixels to the point.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    write_picture(draw_picture(theme, chart, note=note, size=size), path)
+
+
+def draw_picture(theme: Theme, chart: TrajectoryChart, *, note: str = "", size: QSize = SIZE) -> QImage:
+    """Draw `chart` in the colours of `theme`, two pixels to the point; on the window's thread."""
+    sheet = _sheet(chart, note)
+    sheet.resize(size)
+    sheet.grab()  # computes the layout without showing a window
+    picture = QImage(size * _PIXELS_PER_POINT, QImage.Format.Format_RGB32)
+    picture.setDevicePixelRatio(_PIXELS_PER_POINT)
+    picture.fill(theme.colour("bg"))
+    sheet.render(picture, QPoint())
+    sheet.deleteLater()
+    return picture
+
+
+def write_picture(picture: QImage, path: Path) -> None:
+    """Save a picture as PNG; slow, so call it on a worker.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    if not picture.save(str(path)):
+        raise OSError(f"The chart could not be written to {path}. Choose a folder that can be written to.")
+
+
+def _sheet(chart: TrajectoryChart, note: str) -> QWidget:
+    sheet = QWidget()
+    sheet.setObjectName("page")
+    sheet.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+    layout = QVBoxLayout(sheet)
+    layout.setContentsMargins(36, 28, 36, 20)
+    layout.setSpacing(4)
+    layout.addWidget(Text(chart.group_id, Role.PAGE_TITLE))
+    layout.addWidget(
+        Text(" · ".join(part for part in (counted(chart.recordings, "recording"), note) if part), Role.BODY, "text2")
+    )
+    layout.addSpacing(12)
+    card = Card(padding=0)
+    view = TrajectoryView()
+    view.show_chart(chart)
+    card.body.addWidget(view)
+    layout.addWidget(card, 1)
+    layout.addSpacing(6)
+    layout.addWidget(Text("Voice biomarker signals, not diagnoses.", Role.CAPTION, "text3"))
+    return sheet

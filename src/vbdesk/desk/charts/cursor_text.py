@@ -1,0 +1,77 @@
+"""Text about the recording at the cursor, for the tip and screen readers. No Qt."""
+
+from dataclasses import dataclass
+
+from vbdesk.contract.levels import Level
+from vbdesk.contract.timestamps import from_unix_seconds, in_zone
+from vbdesk.desk.charts.trajectory_data import SignChart, TrajectoryChart
+from vbdesk.report.result_texts import OTHER_ISSUE, result_texts
+
+
+@dataclass(frozen=True, slots=True)
+class CursorText:
+    """Text about one recording and one sign.
+
+    Attributes:
+        when: day and time, local.
+        sign: name of the sign.
+        level: its level; None where the recording has no reading of it.
+        sentence: what stands out and why, and how good the recording was.
+        note: the user's note; empty for none.
+        opens: whether there is a result to open.
+    """
+
+    when: str
+    sign: str
+    level: Level | None
+    sentence: str
+    note: str
+    opens: bool
+
+    def spoken(self) -> str:
+        """The whole text, for a screen reader."""
+        level = "no reading" if self.level is None else self.level.value
+        return " ".join(part for part in (f"{self.when}. {self.sign}: {level}.", self.sentence, self.note) if part)
+
+
+def cursor_text(chart: TrajectoryChart, sign: SignChart, moment_s: float) -> CursorText:
+    """Describe the recording at a moment."""
+    index = sign.reading_at(moment_s)
+    recorded = chart.job_at(moment_s) is not None
+    return CursorText(
+        when=_moment_words(moment_s),
+        sign=sign.label,
+        level=None if index is None else sign.readings.levels[index],
+        sentence=" ".join(_sentences(chart, sign, index, moment_s)) if recorded else "This recording has no result.",
+        note=" ".join(f"Note: {mark.words}" for mark in chart.marks if mark.t == moment_s),
+        opens=recorded,
+    )
+
+
+def _sentences(chart: TrajectoryChart, sign: SignChart, index: int | None, moment_s: float) -> list[str]:
+    if index is None:
+        said = [f"{sign.label} could not be heard in this recording, or was not asked for."]
+    else:
+        said = [sign.explanation(index) or "In line with this person's own recordings."]
+    others = [
+        other.label
+        for other in chart.signs
+        if other is not sign and (place := other.reading_at(moment_s)) is not None and other.is_unusual(place)
+    ]
+    if others:
+        said.append(f"Also unusual: {', '.join(others)}.")
+    said.extend(_quality(chart, moment_s) or ["Quality good."])
+    return said
+
+
+def _quality(chart: TrajectoryChart, moment_s: float) -> list[str]:
+    words = result_texts().issue
+    place = int((chart.times == moment_s).nonzero()[0][-1])
+    codes = chart.issues[place]
+    return [words.get(code, words[OTHER_ISSUE]).what.format(code=code.replace("_", " ")) for code in codes]
+
+
+def _moment_words(moment_s: float) -> str:
+    """`29 May 2026, 09:12`, local."""
+    moment = in_zone(from_unix_seconds(moment_s))
+    return f"{moment.day} {moment:%b %Y, %H:%M}"

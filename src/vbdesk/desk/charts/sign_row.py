@@ -1,0 +1,100 @@
+"""One sign of a subject: its name, level and trend, the chart, the ladder of levels."""
+
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from vbdesk.desk.charts.sign_painting import ScoreRange
+from vbdesk.desk.charts.sign_plot import LevelLadder, SignPlot
+from vbdesk.desk.charts.time_window import TimeWindow
+from vbdesk.desk.charts.trajectory_data import SignChart, TrajectoryChart
+from vbdesk.desk.ui.badges import LevelBadge
+from vbdesk.desk.ui.card import horizontal_line
+from vbdesk.desk.ui.text import ElidedText, Text
+from vbdesk.desk.ui.theme import Role, Theme, app_theme
+
+NAME_WIDTH = 242
+_PLOT_HEIGHT, _MOST_HEIGHT = 54, 140
+_BESIDE, _LADDER_GAP, _RIGHT = 8, 8, 8
+
+
+class SignChartRow(QFrame):
+    """The name is left of the chart, or above it in narrow windows."""
+
+    def __init__(self, window: TimeWindow, *, topmost: bool) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.chart: SignChart | None = None
+        self.setObjectName("signRow")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self._name = ElidedText(role=Role.BODY_STRONG)
+        self._badge = LevelBadge()
+        self._trend = Text(role=Role.LABEL, ink="text2")
+        standing = QHBoxLayout()
+        standing.setSpacing(12)
+        standing.addWidget(self._badge)
+        standing.addWidget(self._trend)
+        standing.addStretch(1)
+        self._names = QBoxLayout(QBoxLayout.Direction.TopToBottom)
+        self._names.setSpacing(6)
+        self._names.addStretch(1)  # px above the name
+        self._names.addWidget(self._name)
+        self._names.addLayout(standing)
+        self._names.addStretch(1)
+        self._column = QWidget()
+        self._column.setLayout(self._names)
+        self.plot = SignPlot(window, shows_gap_texts=topmost)
+        self.ladder = LevelLadder()
+        charts = QHBoxLayout()
+        charts.setSpacing(_LADDER_GAP)
+        charts.addWidget(self.plot, 1)
+        charts.addWidget(self.ladder)
+        self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._parts.setContentsMargins(0, 6, _RIGHT, 6)
+        self._parts.addWidget(self._column)
+        self._parts.addLayout(charts, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(self._parts, 1)
+        layout.addWidget(horizontal_line())
+        self.set_stacked(stacked=False)
+
+    def set_stacked(self, *, stacked: bool) -> None:
+        """Put the name above or left of the chart; call again after the text size changed."""
+        px = self._theme.px
+        self._parts.setDirection(QBoxLayout.Direction.TopToBottom if stacked else QBoxLayout.Direction.LeftToRight)
+        self._parts.setSpacing(2 if stacked else _BESIDE)
+        self._parts.setContentsMargins(_BESIDE if stacked else 0, 6, _RIGHT, 6)
+        self._names.setDirection(QBoxLayout.Direction.LeftToRight if stacked else QBoxLayout.Direction.TopToBottom)
+        self._names.setStretch(0, 0 if stacked else 1)
+        self._names.setSpacing(16 if stacked else 6)
+        self._names.setContentsMargins(12 if stacked else 20, 0, 0, 0)
+        self._column.setMinimumWidth(0 if stacked else px(NAME_WIDTH))
+        self._column.setMaximumWidth(16_777_215 if stacked else px(NAME_WIDTH))
+        self.plot.setMinimumHeight(px(_PLOT_HEIGHT) if stacked else _PLOT_HEIGHT)
+        words = self._column.sizeHint().height()
+        least = words + self.plot.minimumHeight() + 2 if stacked else max(words, _PLOT_HEIGHT)
+        self.setMinimumHeight(least + 13)
+        self.setMaximumHeight(max(px(_MOST_HEIGHT), least + 13))
+
+    def show_sign(self, chart: TrajectoryChart, sign: SignChart, scores: ScoreRange) -> None:
+        """Show one sign of a subject."""
+        self.chart = sign
+        self._name.setText(sign.label)
+        self._badge.show_level(sign.level)
+        self._trend.setText(sign.trend)
+        self._trend.setToolTip(sign.trend_detail)
+        self.plot.show_chart(sign, chart.as_of.timestamp(), chart.window, scores)
+        self.ladder.show_chart(sign, scores)
+        self.plot.setAccessibleName(f"{sign.label} over time")
+        present = sign.explanation(len(sign.readings.t) - 1) if sign.present is not None else ""
+        self.plot.setAccessibleDescription(" ".join(part for part in (sign.trend_detail, present) if part))
+
+    def set_highlighted(self, *, lit: bool) -> None:
+        """Highlight the row that the keyboard cursor is in."""
+        self._name.set_ink("accent" if lit else "text")
+
+
+def sign_row_margins(theme: Theme, *, stacked: bool) -> tuple[int, int]:
+    """Return the space to the left and right of the charts, in pixels."""
+    left = _BESIDE if stacked else theme.px(NAME_WIDTH) + _BESIDE
+    return left, _LADDER_GAP + LevelLadder.WIDTH + _RIGHT

@@ -1,0 +1,308 @@
+"""Arrays of a trajectory for the charts. No Qt: made on a worker."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbdesk.contract.catalog import models
+from vbdesk.contract.levels import Level
+from vbdesk.contract.longitudinal import (
+    AnomalyEpisode,
+    DataPoint,
+    SignTrajectory,
+    TrajectoryRead,
+    TrajectorySignal,
+    Trend,
+)
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+GAP_DAYS = 21.0
+DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """Readings of one sign, one for each recording, in time order.
+
+    Attributes:
+        t: epoch seconds.
+        score: 0..1.
+        weight: relative precision; 1 is 30 s of speech in quiet.
+        has_issues: recordings with quality issues.
+        levels: each reading's own level.
+        job_ids: job of each reading.
+    """
+
+    t: Floats
+    score: Floats
+    weight: Floats
+    has_issues: Flags
+    levels: tuple[Level, ...]
+    job_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateSeries:
+    """Estimate of one sign with interval, own baseline and normal range; one value for each timepoint.
+
+    Attributes:
+        t: epoch seconds.
+        estimate, interval_low, interval_high: score and its interval.
+        baseline: the subject's usual score.
+        own_low, own_high: normal range for one good recording of this subject.
+        anomaly: timepoints outside the normal range.
+    """
+
+    t: Floats
+    estimate: Floats
+    interval_low: Floats
+    interval_high: Floats
+    baseline: Floats
+    own_low: Floats
+    own_high: Floats
+    anomaly: Flags
+
+    def stretches(self) -> list[slice]:
+        """Runs of timepoints without a gap longer than `GAP_DAYS`."""
+        if not len(self.t):
+            return []
+        breaks = np.flatnonzero(np.diff(self.t) > GAP_DAYS * DAY_S) + 1
+        edges = [0, *breaks.tolist(), len(self.t)]
+        return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
+
+    def gaps(self) -> list[tuple[int, int]]:
+        """Neighbouring timepoints with a longer gap between them."""
+        runs = self.stretches()
+        return [(before.stop - 1, after.start) for before, after in itertools.pairwise(runs)]
+
+
+@dataclass(frozen=True, slots=True)
+class SignChart:
+    """Everything that one row of the Subject page shows.
+
+    Attributes:
+        level: level of the newest conclusive reading.
+        trend: the trend as text.
+        trend_detail: slope with uncertainty, as a sentence; empty if too early.
+        cuts: lowest score of each level above none; empty if the calibration is unknown.
+        episodes: unusual episodes, in time order.
+        unusual: indices of the unusual readings.
+        silent: times of the recordings without a reading of this sign.
+    """
+
+    name: str
+    label: str
+    level: Level
+    trend: str
+    trend_detail: str
+    readings: Readings
+    course: EstimateSeries
+    cuts: Mapping[Level, float]
+    episodes: tuple[AnomalyEpisode, ...]
+    unusual: frozenset[int]
+    silent: Floats
+
+    def explanation(self, index: int) -> str:
+        """Why reading `index` is unusual, as a sentence; empty if it is not."""
+        if not self.is_unusual(index):
+            return ""
+        moment = self.readings.t[index]
+        for episode in self.episodes:
+            if episode.start.timestamp() - DAY_S < moment <= episode.end.timestamp():
+                if episode.kind == "acute" or episode.timepoints == 1:
+                    return f"Unusual for this person: well {episode.direction} the own baseline, at one recording only."
+                times = f"at {episode.timepoints} recordings in a row"
+                return f"Unusual for this person: {episode.direction} the own baseline {times}."
+        return ""
+
+    def is_unusual(self, index: int) -> bool:
+        """Whether reading `index` is the newest of a timepoint that is marked as an anomaly."""
+        return index in self.unusual
+
+    @property
+    def present(self) -> AnomalyEpisode | None:
+        """Episode of the newest recording; None if it is not unusual."""
+        return next((episode for episode in self.episodes if episode.open), None)
+
+    def reading_at(self, moment_s: float) -> int | None:
+        """Index of the reading at a moment; the newest of several."""
+        place = int(np.searchsorted(self.readings.t, moment_s, side="right")) - 1
+        return place if place >= 0 and self.readings.t[place] == moment_s else None
+
+
+@dataclass(frozen=True, slots=True)
+class NoteMarker:
+    """A note about a moment.
+
+    Attributes:
+        t: epoch seconds.
+        words: the note.
+    """
+
+    t: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrajectoryChart:
+    """The charts of one subject, on one time axis.
+
+    Attributes:
+        as_of: the moment of the read.
+        window: start and end of the time that counts, epoch seconds; the read has no other recordings.
+        window_days: its length.
+        recordings: number shown.
+        truncated: the oldest recordings are left out.
+        times, jobs: of every recording in time order, also inconclusive ones.
+        issues: codes of each recording's quality issues.
+        marks: notes, in time order.
+    """
+
+    group_id: str
+    as_of: datetime
+    window: tuple[float, float]
+    window_days: int
+    signs: tuple[SignChart, ...]
+    recordings: int
+    truncated: bool
+    times: Floats
+    jobs: tuple[str, ...]
+    issues: tuple[tuple[str, ...], ...]
+    marks: tuple[NoteMarker, ...] = ()
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """First recording to `as_of`, epoch seconds; at least a day."""
+        end = max([self.as_of.timestamp(), *self.times[-1:]])
+        return (min([*self.times[:1], end - DAY_S]), end)
+
+    def moments(self) -> Floats:
+        """Times of all recordings, in order: the cursor positions."""
+        return np.unique(self.times)
+
+    def unusual_moments(self) -> Floats:
+        """Times of the recordings that are unusual in any sign, in order."""
+        found = {float(sign.readings.t[index]) for sign in self.signs for index in sign.unusual}
+        return np.array(sorted(found), dtype=np.float64)
+
+    def job_at(self, moment_s: float) -> str | None:
+        """The newest job at a moment."""
+        place = int(np.searchsorted(self.times, moment_s, side="right")) - 1
+        return self.jobs[place] if place >= 0 and self.times[place] == moment_s else None
+
+
+def chart_of(
+    read: TrajectoryRead, cuts: Mapping[str, Mapping[Level, float]], marks: Sequence[NoteMarker] = ()
+) -> TrajectoryChart:
+    """Make the charts of `read`; `cuts` by sign name, where known.
+
+    The signs of a model are in its order, as on the Result page; others in the order of the read.
+    """
+    points = sorted(read.data_points, key=lambda point: (point.recorded_at, point.job_id))
+    by_name = {sign.name: sign for sign in read.signs}
+    order = next((model.signs for model in models().models if set(model.signs) == set(by_name)), list(by_name))
+    spoken: dict[str, list[tuple[int, TrajectorySignal]]] = {name: [] for name in by_name}
+    for place, point in enumerate(points):
+        for signal in point.signals:
+            if signal.name in spoken:
+                spoken[signal.name].append((place, signal))
+    times = np.array([point.recorded_at.timestamp() for point in points], dtype=np.float64)
+    return TrajectoryChart(
+        group_id=read.group_id,
+        as_of=read.as_of,
+        window=(read.window.from_.timestamp(), read.window.to.timestamp()),
+        window_days=read.window.days,
+        signs=tuple(_sign_chart(by_name[name], points, times, spoken[name], cuts.get(name, {})) for name in order),
+        recordings=len(points),
+        truncated=read.window.truncated,
+        times=times,
+        jobs=tuple(point.job_id for point in points),
+        issues=tuple(tuple(point.audio_quality.issues) for point in points),
+        marks=tuple(sorted(marks, key=lambda mark: mark.t)),
+    )
+
+
+def _sign_chart(
+    sign: SignTrajectory,
+    points: Sequence[DataPoint],
+    times: Floats,
+    spoken: Sequence[tuple[int, TrajectorySignal]],
+    cuts: Mapping[Level, float],
+) -> SignChart:
+    heard = [(place, signal) for place, signal in spoken if signal.score is not None]
+    readings = _readings(points, times, heard)
+    course = _estimate_series(sign)
+    conclusive = [level for level in readings.levels if level is not Level.INCONCLUSIVE]
+    unusual = np.flatnonzero(np.isin(readings.t, course.t[course.anomaly]))
+    return SignChart(
+        name=sign.name,
+        label=sign.label,
+        level=conclusive[-1] if conclusive else Level.INCONCLUSIVE,
+        trend=_trend_words(sign),
+        trend_detail=_trend_detail(sign.trend),
+        readings=readings,
+        course=course,
+        cuts=cuts,
+        episodes=tuple(sign.anomalies),
+        unusual=frozenset(unusual.tolist()),
+        silent=times[[place for place, signal in spoken if signal.score is None]],
+    )
+
+
+def _readings(points: Sequence[DataPoint], times: Floats, heard: Sequence[tuple[int, TrajectorySignal]]) -> Readings:
+    places = [place for place, _ in heard]
+    return Readings(
+        t=times[places],
+        score=np.array([signal.score for _, signal in heard], dtype=np.float64),
+        weight=np.array([points[place].relative_weight for place in places], dtype=np.float64),
+        has_issues=np.array([bool(points[place].audio_quality.issues) for place in places], dtype=np.bool_),
+        levels=tuple(signal.level for _, signal in heard),
+        job_ids=tuple(points[place].job_id for place in places),
+    )
+
+
+def _estimate_series(sign: SignTrajectory) -> EstimateSeries:
+    series = sign.series
+    return EstimateSeries(
+        t=np.array([point.t.timestamp() for point in series], dtype=np.float64),
+        estimate=np.array([point.latest for point in series], dtype=np.float64),
+        interval_low=np.array([point.latest_interval[0] for point in series], dtype=np.float64),
+        interval_high=np.array([point.latest_interval[1] for point in series], dtype=np.float64),
+        baseline=np.array([point.baseline for point in series], dtype=np.float64),
+        own_low=np.array([point.normal_range[0] for point in series], dtype=np.float64),
+        own_high=np.array([point.normal_range[1] for point in series], dtype=np.float64),
+        anomaly=np.array([point.anomaly for point in series], dtype=np.bool_),
+    )
+
+
+def _trend_words(sign: SignTrajectory) -> str:
+    match sign.trend.direction:
+        case "rising":
+            return "↑ Rising"
+        case "falling":
+            return "↓ Falling"
+        case "stable":
+            return "= Steady"
+    if sign.n_recordings < 2:
+        return "First recording" if sign.n_recordings else "No reading yet"
+    return "Too early for a trend"
+
+
+def _trend_detail(trend: Trend) -> str:
+    if trend.slope_per_30d is None or trend.interval is None:
+        return ""
+    low, high = trend.interval
+    return (
+        f"{_signed(trend.slope_per_30d)} in 30 days (90 % interval {_signed(low)} to {_signed(high)}), "
+        f"from the last {trend.horizon_days} days."
+    )
+
+
+def _signed(change: float) -> str:
+    return f"{change:+.2f}".replace("-", "\u2212")

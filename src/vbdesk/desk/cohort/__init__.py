@@ -1,0 +1,1 @@
+"""Cohort: all subjects at once."""

@@ -1,0 +1,327 @@
+"""Cohort in rows: the heat map, how many are at which level, and whom to look at first. No Qt: made on a worker."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import cached_property
+
+from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction, recommended_action
+from vbdesk.contract.timestamps import in_zone
+from vbdesk.desk.cohort.subject_summary import SOME, USUAL, SignState, SubjectSummary
+from vbdesk.desk.models.subject_list import rank
+from vbdesk.desk.ui.cells import ButtonCell, Cell, HeatCell, LabelCell, LevelCountsCell, TwoLineCell
+from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.desk.ui.time_text import counted
+from vbdesk.report.result_texts import result_texts
+from vbdesk.report.shipped_signs import shipped_signs
+
+FEWEST = 5
+"""With fewer subjects, a distribution says nothing; it is shown, and said so."""
+
+NOT_NEWS = timedelta(days=90)
+"""What was recorded longer ago comes after everything younger."""
+
+OWN_RANGE_Z = 1.96  # 95 % of a subject's own readings lie within
+_REASONS = 2
+_FIRST = 2  # readings before there is a baseline
+_NEWS, _CHANGED, _HOLDS, _AGAIN, _OLD = 3, 2, 1, 0, 4
+
+
+class Shown(StrEnum):
+    """What a cell of the heat map tells."""
+
+    LEVEL = "level"
+    CHANGE = "change"
+    SCORE = "score"
+
+
+class HeatOrder(StrEnum):
+    """In which order; the value is what a person reads."""
+
+    NEED = "By need"
+    NAME = "By name"
+    NEWEST = "Newest first"
+
+
+@dataclass(frozen=True, slots=True)
+class SignColumn:
+    """A column of the heat map."""
+
+    name: str
+    label: str
+
+
+@dataclass(frozen=True)
+class HeatRow:
+    """A subject in the heat map."""
+
+    summary: SubjectSummary
+    columns: tuple[SignColumn, ...] = field(repr=False)
+    shown: Shown
+    today: datetime = field(compare=False)
+
+    @property
+    def key(self) -> str:
+        """The subject."""
+        return self.summary.group_id
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """As the table shows it; made when it is painted."""
+        age = LabelCell(age_in_days(self.summary.recorded_at, self.today), "text3")
+        heat = _HEAT[self.shown]
+        states = (self.summary.signs.get(column.name) for column in self.columns)
+        name = LabelCell(self.key, "text", strong=True)
+        return (name, age, *(HeatCell("") if state is None else heat(state) for state in states))
+
+
+def age_in_days(moment: datetime, now: datetime) -> str:
+    """`today`, `1 d`, `12 d`."""
+    days = (now.astimezone().date() - in_zone(moment).date()).days
+    return "today" if days <= 0 else f"{days} d"
+
+
+def _level_cell(state: SignState) -> HeatCell:
+    mark = f"{state.level.value}, {_against_baseline(state)}" if state.unusual != USUAL else state.level.value
+    return HeatCell(mark.capitalize(), state.level, strong=state.unusual != USUAL)
+
+
+def _change_cell(state: SignState) -> HeatCell:
+    if state.z is None or state.level is Level.INCONCLUSIVE:
+        return HeatCell(f"Too early to say, {counted(state.n, 'reading')}", figure=f"n {state.n}")
+    words = _against_baseline(state).capitalize()
+    if abs(state.z) <= OWN_RANGE_Z and state.unusual == USUAL:
+        return HeatCell(words, icon="equals")
+    return HeatCell(words, icon="arrow-up" if state.z > 0 else "arrow-down", strong=True)
+
+
+def _score_cell(state: SignState) -> HeatCell:
+    if state.score is None or state.level is Level.INCONCLUSIVE:
+        return HeatCell("Inconclusive", state.level)
+    return HeatCell(f"{state.score:.2f}, {state.level.value}", state.level, figure=f"{state.score:.2f}")
+
+
+_HEAT: Mapping[Shown, Callable[[SignState], HeatCell]] = {
+    Shown.LEVEL: _level_cell,
+    Shown.CHANGE: _change_cell,
+    Shown.SCORE: _score_cell,
+}
+
+
+def _against_baseline(state: SignState) -> str:
+    """Where the sign stands against the subject's own baseline, in words."""
+    if state.z is None:
+        return "no baseline yet"
+    if state.unusual == USUAL and abs(state.z) <= OWN_RANGE_Z:
+        return "within own range"
+    side = "above" if state.z > 0 else "below"
+    how = {"acute": ", suddenly", "sustained": ", for some time"}.get(state.unusual, "")
+    return f"{side} own baseline{how}"
+
+
+@dataclass(frozen=True, slots=True)
+class DistributionRow:
+    """How many subjects are at which level of a sign."""
+
+    key: str
+    label: str
+    counts: tuple[tuple[Level, int], ...]
+    total: int
+
+    @property
+    def conclusive(self) -> int:
+        """Subjects with a reading."""
+        return sum(count for level, count in self.counts if level is not Level.INCONCLUSIVE)
+
+    @property
+    def flagged(self) -> int:
+        """Of those, at consider or higher."""
+        return sum(count for level, count in self.counts if level.flagged)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """As the table shows it."""
+        few = self.conclusive < FEWEST
+        figure = f"only {self.conclusive}" if few else f"{self.flagged} of {self.conclusive}"
+        return (
+            LabelCell(self.label, "text"),
+            LevelCountsCell(self.counts, self.total),
+            LabelCell(figure, "text3" if few else "text"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TriageRow:
+    """A subject to look at.
+
+    Attributes:
+        recording: the newest with a result, which says so.
+        reason: in words.
+        action: what is suggested; empty where nothing is.
+        urgency: higher comes first.
+    """
+
+    key: str
+    recording: RecordingRoute
+    level: Level
+    reason: str
+    action: str
+    age: str
+    urgency: tuple[float, ...]
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """As the table shows it."""
+        name = TwoLineCell(
+            f"{self.key} · {self.age}", f"{self.action}. {self.reason}." if self.action else f"{self.reason}."
+        )
+        return HeatCell(self.level.value.capitalize(), self.level), name, ButtonCell("Recording", quiet=True)
+
+
+@dataclass(frozen=True)
+class CohortReading:
+    """All that the Cohort page shows of some subjects."""
+
+    columns: tuple[SignColumn, ...]
+    heat: tuple[HeatRow, ...]
+    distributions: tuple[DistributionRow, ...]
+    triage: tuple[TriageRow, ...]
+    summaries: tuple[SubjectSummary, ...]
+
+    @cached_property
+    def recordings(self) -> int:
+        """How many recordings it rests on."""
+        return sum(entry.recordings for entry in self.summaries)
+
+    @cached_property
+    def oldest_read(self) -> datetime | None:
+        """When the subject was read that was read longest ago."""
+        return min((entry.read_at for entry in self.summaries), default=None)
+
+
+def cohort_of(
+    summaries: Collection[SubjectSummary], labels: Mapping[str, str], shown: Shown, order: HeatOrder, now: datetime
+) -> CohortReading:
+    """Put subjects into rows."""
+    columns = _columns(summaries, labels)
+    needs = {entry.group_id: triage_of(entry, labels, now) for entry in summaries}
+    ranked = sorted(summaries, key=lambda entry: entry.group_id)
+    if order is not HeatOrder.NAME:
+        ranked.sort(key=lambda entry: entry.recorded_at, reverse=True)
+    if order is HeatOrder.NEED:
+        ranked.sort(key=lambda entry: _urgency_of(needs[entry.group_id]), reverse=True)
+    triage = sorted((row for row in needs.values() if row is not None), key=lambda row: row.urgency, reverse=True)
+    return CohortReading(
+        columns=columns,
+        heat=tuple(HeatRow(entry, columns, shown, now) for entry in ranked),
+        distributions=tuple(_distribution(column, summaries) for column in columns),
+        triage=tuple(triage),
+        summaries=tuple(ranked),
+    )
+
+
+def _urgency_of(row: TriageRow | None) -> tuple[float, ...]:
+    return (-10.0,) if row is None else row.urgency
+
+
+def _columns(summaries: Collection[SubjectSummary], labels: Mapping[str, str]) -> tuple[SignColumn, ...]:
+    """The signs that any subject has, in the catalog's order, then by name."""
+    present = {name for entry in summaries for name in entry.signs}
+    known = [name for name in shipped_signs() if name in present]
+    return tuple(SignColumn(name, labels.get(name, name)) for name in [*known, *sorted(present - {*known})])
+
+
+def _distribution(column: SignColumn, summaries: Collection[SubjectSummary]) -> DistributionRow:
+    states = (entry.signs.get(column.name) for entry in summaries)
+    found = Counter(state.level for state in states if state is not None)
+    counts = tuple((level, found[level]) for level in (*LEVEL_ORDER, Level.INCONCLUSIVE))
+    return DistributionRow(column.name, column.label, counts, len(summaries))
+
+
+def triage_of(entry: SubjectSummary, labels: Mapping[str, str], now: datetime) -> TriageRow | None:
+    """Whether a subject is to be looked at, and why; None where nothing stands out."""
+    levels = [state.level for state in entry.signs.values()]
+    action = recommended_action(levels)
+    words = "" if action is RecommendedAction.NONE else result_texts().action[action].title.rstrip(".")
+    notable = [(_urgency(state), name, state) for name, state in entry.signs.items() if _is_notable(state)]
+    notable.sort(key=lambda item: (item[0], item[1]), reverse=True)
+    if notable:
+        reasons = [_reason(labels.get(name, name), state, entry.recordings) for _, name, state in notable[:_REASONS]]
+        more = f"; {len(notable) - _REASONS} more" if len(notable) > _REASONS else ""
+        reason, urgency = "; ".join(reasons) + more, notable[0][0]
+    elif entry.level is Level.INCONCLUSIVE:
+        reason, urgency = _why_inconclusive(entry), (float(_AGAIN),)
+    else:
+        return None
+    if now - entry.recorded_at > NOT_NEWS:
+        urgency = (urgency[0] - _OLD, *urgency[1:])
+    return TriageRow(
+        key=entry.group_id,
+        recording=RecordingRoute(entry.take_id, entry.job_id, entry.group_id, entry.recorded_at),
+        level=entry.level,
+        reason=reason,
+        action=words,
+        age=age_in_days(entry.recorded_at, now),
+        urgency=urgency,
+    )
+
+
+def _is_notable(state: SignState) -> bool:
+    return state.level.flagged or state.unusual != USUAL
+
+
+def _rise(state: SignState) -> int:
+    """How many levels higher than in the recording before."""
+    if state.before is None or Level.INCONCLUSIVE in (state.level, state.before):
+        return 0
+    return rank(state.level) - rank(state.before)
+
+
+def _urgency(state: SignState) -> tuple[float, ...]:
+    """Anomalies above the baseline and elevated levels first, then what rose, then what holds."""
+    above = state.unusual != USUAL and (state.z or 0.0) >= 0
+    kind = _HOLDS
+    if above or state.level is Level.ELEVATED:
+        kind = _NEWS
+    elif _rise(state) > 0 or (state.level.flagged and state.held == 1):
+        kind = _CHANGED
+    acute = {"acute": 2.0, "sustained": 1.0, SOME: 1.0}.get(state.unusual, 0.0)
+    return (float(kind), float(rank(state.level)), acute, float(_rise(state)), state.z or 0.0)
+
+
+def _reason(label: str, state: SignState, recordings: int) -> str:
+    """`Mood Disruption elevated, first time`, `Fatigue moderate, held twice, above own baseline, suddenly`."""
+    parts = [label]
+    if state.level.flagged:
+        parts = [f"{label} {state.level.value}", _since(state, recordings)]
+    if state.unusual != USUAL:
+        words = _against_baseline(state)
+        parts = [*parts, words] if len(parts) > 1 else [f"{label} {words}"]
+    return ", ".join(part for part in parts if part)
+
+
+def _since(state: SignState, recordings: int) -> str:
+    if recordings == 1:
+        return "first recording"
+    if state.held > 1:
+        return "held twice" if state.held == _FIRST else f"held {state.held} times"
+    if state.flagged_before:
+        return "again"
+    return "first time"
+
+
+def _why_inconclusive(entry: SubjectSummary) -> str:
+    words = result_texts().issue
+    known = [words[code].what for code in entry.issues if code in words]
+    return known[0].rstrip(".") if known else "The newest recording does not allow a reading"
+
+
+def named(summaries: Collection[SubjectSummary], wanted: str, chosen: Collection[str] | None) -> list[SubjectSummary]:
+    """Those whose id holds `wanted`, in small letters, and that are among `chosen` if that is given."""
+    return [
+        entry
+        for entry in summaries
+        if wanted in entry.group_id.lower() and (chosen is None or entry.group_id in chosen)
+    ]

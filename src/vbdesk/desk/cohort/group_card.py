@@ -1,0 +1,177 @@
+"""One group as a cohort: how many recordings stand at which level, how regularly they come, and how they sound."""
+
+from PySide6.QtCore import QStringListModel, Qt, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QCompleter, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel, GroupReading
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.buttons import secondary_button
+from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
+from vbdesk.desk.ui.cell_view import CellView
+from vbdesk.desk.ui.empty_state import EmptyState
+from vbdesk.desk.ui.fields import LineField, TickBox
+from vbdesk.desk.ui.heat_map import HeatLegend
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, app_theme
+
+_WIDTHS = (150, 180, 220, 150)
+_BAR = 160
+_SCORES = 3
+_LEAST_HEIGHT = 240
+_NARROW = 960
+
+
+class CohortGroupView(QWidget):
+    """The aggregate read of one group."""
+
+    def __init__(self, view_model: CohortGroupViewModel) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.view_model = view_model
+        view_model.setParent(self)
+        self.banner = Banner()
+        self.banner.acted.connect(view_model.reload)
+        self.table = CellView(
+            "Levels by sign in this group", view_model.table, _WIDTHS, stretch=1, row_height=40, least_stretch=_BAR
+        )
+        self.empty = EmptyState("grid", "No group chosen", "Enter the id of a group above.")
+        self._known = QStringListModel(self)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(12)
+        layout.addWidget(self._toolbar())
+        layout.addWidget(self.banner)
+        self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._parts.setContentsMargins(0, 0, 0, 0)
+        self._parts.setSpacing(20)
+        self._parts.addWidget(self._table_card(), 68)
+        self._parts.addWidget(self._facts_card(), 32)
+        content = QWidget()
+        content.setLayout(self._parts)
+        layout.addWidget(scroll_area(content), 1)
+        view_model.shown.connect(self._show)
+        view_model.waiting.connect(self._wait)
+        view_model.stale.connect(self._on_stale)
+        view_model.groups_changed.connect(self._on_groups)
+        self._on_scores(shown=False)
+
+    def opened(self, group_id: str | None) -> None:
+        """Show the group that was chosen among the subjects, if any; else the one before."""
+        self.view_model.start()
+        if group_id and group_id != self.view_model.group_id:
+            self.field.setText(group_id)
+            self._ask()
+        else:
+            self.field.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        narrow = self.width() < self._theme.px(_NARROW)
+        self._parts.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
+
+    def _toolbar(self) -> QWidget:
+        self.field = LineField(icon="grid", placeholder="Group id")
+        self.field.setAccessibleName("Group to read as a cohort")
+        completer = QCompleter(self._known, self)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        completer.activated.connect(self._ask_for)
+        self.field.setCompleter(completer)
+        self.field.returnPressed.connect(self._ask)
+        self.read_button = secondary_button("Read")
+        self.read_button.clicked.connect(self._ask)
+        self.scores = TickBox("Scores")
+        self.scores.toggled.connect(self._on_ticked)
+        bar = QWidget()
+        row = QHBoxLayout(bar)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(10)
+        row.addWidget(self.field, 2)
+        row.addWidget(self.read_button)
+        row.addWidget(self.scores, 1)
+        return bar
+
+    def _table_card(self) -> QWidget:
+        card = Card(padding=1)
+        card.body.setSpacing(0)
+        self.sentence = Text("", Role.LABEL, "text2", wrap=True)
+        head = QHBoxLayout()
+        head.setContentsMargins(20, 14, 20, 10)
+        head.addWidget(self.sentence)
+        card.body.addLayout(head)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.table)
+        self._stack.setMinimumHeight(self._theme.px(_LEAST_HEIGHT))
+        card.body.addWidget(self._stack, 1)
+        card.body.addWidget(horizontal_line())
+        note = (
+            "Every recording counts for itself; in brackets, where the share of more such recordings would lie (95 %)."
+        )
+        words = QHBoxLayout()
+        words.setContentsMargins(20, 10, 20, 0)
+        words.addWidget(Text(note, Role.CAPTION, "text2", wrap=True))
+        card.body.addLayout(words)
+        card.body.addWidget(HeatLegend())
+        return card
+
+    def _facts_card(self) -> QWidget:
+        self._facts = Card("The recordings", padding=20)
+        self._facts_box = QVBoxLayout()
+        self._facts_box.setSpacing(10)
+        self._facts.body.addLayout(self._facts_box)
+        self._facts.body.addStretch(1)
+        self._facts.hide()
+        return self._facts
+
+    @Slot()
+    def _ask(self) -> None:
+        self.view_model.open(self.field.text())
+
+    @Slot(str)
+    def _ask_for(self, group_id: str) -> None:
+        self.view_model.open(group_id)
+
+    @Slot(object)
+    def _show(self, reading: GroupReading) -> None:
+        self.banner.clear()
+        self.sentence.setText(reading.sentence)
+        self._stack.setCurrentIndex(1)
+        while (item := self._facts_box.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        for title, words in reading.facts:
+            self._facts_box.addWidget(Text(title, Role.CAPTION, "text2"))
+            self._facts_box.addWidget(Text(words, Role.BODY, "text", wrap=True))
+        self._facts.setVisible(bool(reading.facts))
+
+    @Slot(str)
+    def _wait(self, sentence: str) -> None:
+        self.empty.say(self.view_model.group_id or "No group chosen", sentence)
+        self.sentence.setText("")
+        self._facts.hide()
+        self._stack.setCurrentIndex(0)
+
+    @Slot(str)
+    def _on_stale(self, sentence: str) -> None:
+        if not sentence:
+            self.banner.clear()
+            return
+        self.banner.say(Tone.WARN, sentence, action="Try again")
+        if self._stack.currentIndex() == 0:
+            self.empty.say(self.view_model.group_id, "There is nothing to show until the service answers.")
+
+    @Slot(object)
+    def _on_groups(self, groups: tuple[str, ...]) -> None:
+        self._known.setStringList(list(groups))
+
+    @Slot(bool)
+    def _on_ticked(self, ticked: bool) -> None:
+        self._on_scores(shown=ticked)
+
+    def _on_scores(self, *, shown: bool) -> None:
+        """Levels are for people; scores only where somebody asks for them."""
+        self.table.setColumnHidden(_SCORES, not shown)

@@ -1,0 +1,216 @@
+"""State of one group read as a cohort: every recording in it counts for itself, whoever spoke."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from vbdesk.capture.clock import Clock
+from vbdesk.contract.groups import group_id_fault
+from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction
+from vbdesk.contract.longitudinal import AggregateRead, SignAggregate
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.ui.cell_table import CellTable
+from vbdesk.desk.ui.cells import Cell, LabelCell, LevelCountsCell
+from vbdesk.desk.ui.time_text import age_words, counted
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.results.repository import ResultRepository
+from vbdesk.report.result_texts import result_texts
+
+FEWEST = 10
+"""With fewer recordings, a share says nothing; they are only counted."""
+
+HEADINGS = ("Sign", "Recordings at each level", "Flagged", "Scores")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSignRow:
+    """One sign over the recordings of the group."""
+
+    sign: SignAggregate
+    total: int
+
+    @property
+    def key(self) -> str:
+        """The sign."""
+        return self.sign.name
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """As the table shows it."""
+        counts = tuple((level, self.sign.level_counts.get(level, 0)) for level in (*LEVEL_ORDER, Level.INCONCLUSIVE))
+        return (
+            LabelCell(self.sign.label, "text"),
+            LevelCountsCell(counts, self.total),
+            LabelCell(flagged_words(self.sign), "text"),
+            LabelCell(score_words(self.sign), "text2"),
+        )
+
+
+def flagged_words(sign: SignAggregate) -> str:
+    """`7 of 38, 18 % (9 to 33 %)`; a share only where there are enough."""
+    count = f"{sign.flagged_count} of {sign.n}"
+    if sign.n < FEWEST or sign.flagged_share is None:
+        return f"{count}, too few for a share" if sign.n else "no reading"
+    share = f"{100 * sign.flagged_share:.0f} %"
+    if sign.flagged_share_interval is None:
+        return f"{count}, {share}"
+    low, high = sign.flagged_share_interval
+    return f"{count}, {share} ({100 * low:.0f} to {100 * high:.0f} %)"
+
+
+def score_words(sign: SignAggregate) -> str:
+    """The middle of the scores, and where eight in ten lie."""
+    score = sign.score
+    if score.p50 is None:
+        return "too few"
+    spread = "" if score.p10 is None or score.p90 is None else f" ({score.p10:.2f} to {score.p90:.2f})"
+    return f"{score.p50:.2f}{spread}"
+
+
+@dataclass(frozen=True)
+class GroupReading:
+    """What is said of a group.
+
+    Attributes:
+        sentence: what it rests on, and how old it is.
+        facts: title and words, for a list beside the table.
+        rows: one a sign.
+    """
+
+    group_id: str
+    sentence: str
+    facts: tuple[tuple[str, str], ...]
+    rows: tuple[GroupSignRow, ...]
+
+
+def group_reading(read: AggregateRead, read_at: datetime, now: datetime) -> GroupReading:
+    """Put an aggregate in words."""
+    used = counted(read.window.jobs_used, "recording")
+    cut = "; the oldest are left out" if read.window.truncated else ""
+    return GroupReading(
+        group_id=read.group_id,
+        sentence=f"{used} of the last {read.window.days} days{cut}. Read {age_words(read_at, now)}.",
+        facts=tuple(_facts(read)),
+        rows=tuple(GroupSignRow(sign, read.window.jobs_used) for sign in read.signs),
+    )
+
+
+def _facts(read: AggregateRead) -> Sequence[tuple[str, str]]:
+    jobs, heard, coming = read.job_counts, read.recordings, read.adherence
+    under_way = jobs.queued + jobs.running
+    parts = [f"{jobs.done} done", f"{under_way} on the way" if under_way else "", _lost(jobs.failed + jobs.timed_out)]
+    facts = [("Recordings in the group", ", ".join(part for part in parts if part))]
+    if heard.n:
+        share = "" if heard.usable_share is None else f"; {100 * heard.usable_share:.0f} % good enough to compare"
+        facts.append(("Sound", f"{heard.total_minutes:.0f} minutes{share}"))
+    if heard.issue_counts:
+        worst = sorted(heard.issue_counts.items(), key=lambda issue: (-issue[1], issue[0]))[:3]
+        facts.append(("Often", "; ".join(f"{code.replace('_', ' ')} {_times(count)}" for code, count in worst)))
+    if coming.recordings_per_week is not None:
+        gap = "" if coming.longest_gap_days is None else f"; longest gap {coming.longest_gap_days:.0f} days"
+        facts.append(("How regularly", f"{coming.recordings_per_week:.1f} recordings a week{gap}"))
+    suggested = [_suggested(action, count) for action, count in read.recommended_actions.items() if count]
+    if suggested:
+        facts.append(("Suggested", "; ".join(suggested)))
+    return facts
+
+
+def _lost(count: int) -> str:
+    return f"{count} without a result" if count else ""
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _suggested(action: RecommendedAction, count: int) -> str:
+    return f"{result_texts().action[action].title.rstrip('.').lower()} {_times(count)}"
+
+
+class CohortGroupViewModel(QObject):
+    """One group at a time.
+
+    Signals:
+        shown: (GroupReading) what is known of it.
+        waiting: (str) there is nothing to show, and why.
+        stale: (str) what is shown may be old, and why; empty when it is not.
+        groups_changed: (tuple[str]) the group ids that are known, for completion.
+    """
+
+    shown = Signal(object)
+    waiting = Signal(str)
+    stale = Signal(str)
+    groups_changed = Signal(object)
+
+    def __init__(self, library: Library, results: ResultRepository, tasks: TaskOwner, clock: Clock) -> None:
+        super().__init__()
+        self._library, self._results, self._tasks, self._clock = library, results, tasks, clock
+        self.table = CellTable(HEADINGS, self)
+        self.group_id = ""
+
+    def start(self) -> None:
+        """Find the groups that are known."""
+
+        def work(context: TaskContext) -> tuple[str, ...]:
+            return tuple(sorted({*self._library.groups(), *self._results.trajectory_times()}))
+
+        self._tasks.start(work, self._on_groups, name="groups")
+
+    def open(self, text: str) -> None:
+        """Show a group: what was last known of it at once, newer data when it comes."""
+        group_id = text.strip()
+        fault = group_id_fault(group_id)
+        if fault is not None:
+            self.waiting.emit(fault)
+            return
+        self.group_id = group_id
+        self.stale.emit("")
+        self.waiting.emit("Reading the group.")
+
+        def kept(context: TaskContext) -> tuple[str, GroupReading | None]:
+            return group_id, self._kept(group_id)
+
+        self._tasks.start(kept, self._on_kept, self._on_failed, name="kept-aggregate")
+
+    def reload(self) -> None:
+        """Ask the service again."""
+        if self.group_id:
+            self.open(self.group_id)
+
+    def _kept(self, group_id: str) -> GroupReading | None:
+        stored = self._results.stored_aggregate(group_id)
+        return None if stored is None else group_reading(stored.value, stored.read_at, self._now())
+
+    def _ask(self, group_id: str) -> GroupReading:
+        return group_reading(self._results.fetch_aggregate(group_id), self._now(), self._now())
+
+    def _now(self) -> datetime:
+        return self._clock.now()
+
+    @Slot(object)
+    def _on_groups(self, groups: tuple[str, ...]) -> None:
+        self.groups_changed.emit(groups)
+
+    @Slot(object)
+    def _on_kept(self, answer: tuple[str, GroupReading | None]) -> None:
+        self._on_read(answer)
+        group_id = answer[0]
+
+        def ask(context: TaskContext) -> tuple[str, GroupReading | None]:
+            return group_id, self._ask(group_id)
+
+        if group_id == self.group_id:
+            self._tasks.start(ask, self._on_read, self._on_failed, name="aggregate")
+
+    @Slot(object)
+    def _on_read(self, answer: tuple[str, GroupReading | None]) -> None:
+        group_id, reading = answer
+        if group_id == self.group_id and reading is not None:
+            self.table.show(reading.rows)
+            self.shown.emit(reading)
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.stale.emit(failure.sentence)

@@ -1,0 +1,371 @@
+"""Cohort: everybody at once: who stands at which level, and whom to look at first."""
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from vbdesk.desk.cohort.cohort_rows import FEWEST, CohortReading, HeatOrder, Shown
+from vbdesk.desk.cohort.group_card import CohortGroupView
+from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
+from vbdesk.desk.cohort.view_model import CohortViewModel, Unread
+from vbdesk.desk.tasks import Progress
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.buttons import secondary_button
+from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
+from vbdesk.desk.ui.cell_table import CellTable
+from vbdesk.desk.ui.cell_view import CellView
+from vbdesk.desk.ui.empty_state import EmptyState
+from vbdesk.desk.ui.fields import ChoiceField, LineField
+from vbdesk.desk.ui.heat_map import HeatLegend
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.desk.ui.time_text import counted
+
+_NAME, _AGE, _SIGN = 100, 54, 58
+_HEADING_PADDING_PX = 16  # of a heading, at every text size
+_BAR_WIDTHS = (142, 100, 100)
+_TRIAGE_WIDTHS = (52, 160, 104)
+_HEAT_LEAST, _TRIAGE_LEAST = 240, 140
+_NARROW = 960
+_ANY_TAG = "Any tag"
+
+
+class CohortPage(QWidget):
+    """All subjects, or one group as a cohort."""
+
+    def __init__(self, view_model: CohortViewModel, group: CohortGroupViewModel) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.setObjectName("page")
+        self.view_model = view_model
+        view_model.setParent(self)
+        self._group_model = group
+        group.setParent(self)
+        self.group: CohortGroupView | None = None
+        self.banner = Banner()
+        self.banner.acted.connect(self._on_banner)
+        self._act = ""
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(36, 28, 36, 24)
+        layout.setSpacing(16)
+        layout.addWidget(self._header())
+        layout.addWidget(self.banner)
+        self._views = QStackedWidget()
+        layout.addWidget(self._views, 1)
+        self._lay_out_account()
+        view_model.shown.connect(self._show)
+        view_model.tags_changed.connect(self._on_tags)
+        view_model.unread_changed.connect(self._on_unread)
+        view_model.progress.connect(self._on_progress)
+        view_model.stale.connect(self._on_stale)
+        view_model.exported.connect(self._on_exported)
+        view_model.failed.connect(self._on_failed)
+
+    def opened(self, argument: object) -> None:
+        """Show everybody as they are now."""
+        self.view_model.show()
+
+    def closed(self) -> None:
+        """Another page is shown."""
+        self.view_model.leave()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        narrow = self.width() < self._theme.px(_NARROW)
+        direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
+        self._columns.setDirection(direction)
+        self._controls.setDirection(direction)
+
+    def export_to(self, path: Path) -> None:
+        """Write what is shown as a table."""
+        self.view_model.export(path)
+
+    def _header(self) -> QWidget:
+        self.caption = Text("", Role.BODY, "text2", wrap=True)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(Text("Cohort", Role.PAGE_TITLE))
+        words.addWidget(self.caption)
+        self.scope = SegmentedChoice("What is shown", [("all", "Subjects", "person"), ("group", "One group", "grid")])
+        self.scope.chosen.connect(self._on_scope)
+        self.export_button = secondary_button("Export", icon="export")
+        self.export_button.setEnabled(False)
+        self.export_button.clicked.connect(self._ask_where)
+        return PageHeader(words, self.scope, self.export_button)
+
+    def _lay_out_account(self) -> None:
+        """The view of everybody; from the outside in, since Qt styles all that a widget holds whenever it moves."""
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(12)
+        self._everything = scroll_area(content)
+        self._views.addWidget(self._everything)
+        self.heat = CellView(
+            "Subjects by sign",
+            self.view_model.heat,
+            (_NAME, _AGE),
+            stretch=0,
+            droppable=1,
+            row_height=36,
+            least_stretch=_NAME,
+        )
+        self.bars = CellView(
+            "Levels by sign", self.view_model.distributions, _BAR_WIDTHS, stretch=1, droppable=(), row_height=36
+        )
+        self.triage = CellView(
+            "To look at first", self.view_model.triage, _TRIAGE_WIDTHS, stretch=1, droppable=(2, 0), row_height=86
+        )
+        self.triage.horizontalHeader().hide()
+        self.bars.horizontalHeader().hide()
+        self.heat.opened.connect(self.view_model.open_subject)
+        self.heat.acted.connect(self.view_model.open_recording)
+        self.triage.opened.connect(self.view_model.open_subject)
+        self.triage.acted.connect(self.view_model.open_recording)
+        self.empty = EmptyState("grid", "", "")
+        self.empty.say_loading("The results")
+        self.empty.button.clicked.connect(self._show_everyone)
+        column.addWidget(self._toolbar())
+        self._columns = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._columns.setSpacing(20)
+        column.addLayout(self._columns, 1)
+        self._columns.addWidget(self._heat_card(), 64)
+        right = QVBoxLayout()
+        right.setSpacing(20)
+        self._columns.addLayout(right, 36)
+        right.addWidget(self._bars_card())
+        right.addWidget(self._triage_card(), 1)
+
+    def _toolbar(self) -> QWidget:
+        self.search = LineField(icon="search", placeholder="Search subjects")
+        self.search.setAccessibleName("Search subjects")
+        self.search.setClearButtonEnabled(True)
+        self.search.textChanged.connect(self.view_model.look_for)
+        self.tag = ChoiceField("tag")
+        self.tag.setAccessibleName("Tag")
+        self.tag.setAccessibleDescription("Tag")
+        self.tag.addItem(_ANY_TAG)
+        self.tag.hide()
+        self.tag.currentTextChanged.connect(self._on_tag)
+        self.order = ChoiceField("arrow-down")
+        self.order.setAccessibleName("Order")
+        self.order.setAccessibleDescription("Order")
+        self.order.addItems([order.value for order in HeatOrder])
+        self.order.currentTextChanged.connect(self._on_order)
+        self.mode = SegmentedChoice(
+            "What a cell tells",
+            [
+                (Shown.LEVEL.value, "Last level", ""),
+                (Shown.CHANGE.value, "Against baseline", ""),
+                (Shown.SCORE.value, "Scores", ""),
+            ],
+        )
+        self.mode.chosen.connect(self._on_mode)
+        bar = QWidget()
+        self._controls = QBoxLayout(QBoxLayout.Direction.LeftToRight, bar)
+        self._controls.setContentsMargins(0, 0, 0, 0)
+        self._controls.setSpacing(10)
+        fields = QHBoxLayout()
+        fields.setSpacing(10)
+        for control in (self.search, self.tag, self.order):
+            fields.addWidget(control, 1)
+        self._controls.addLayout(fields, 1)
+        self._controls.addWidget(self.mode)
+        return bar
+
+    def _heat_card(self) -> QWidget:
+        card = Card(padding=1)
+        card.body.setSpacing(0)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.heat)
+        self._stack.setMinimumHeight(self._theme.px(_HEAT_LEAST))
+        card.body.addWidget(self._stack, 1)
+        card.body.addWidget(horizontal_line())
+        self._meaning = Text("", Role.CAPTION, "text2", wrap=True)
+        words = QHBoxLayout()
+        words.setContentsMargins(20, 10, 20, 0)
+        words.addWidget(self._meaning)
+        card.body.addLayout(words)
+        self.legend = HeatLegend()
+        card.body.addWidget(self.legend)
+        return card
+
+    def _bars_card(self) -> QWidget:
+        card = Card(padding=1)
+        card.body.setSpacing(0)
+        card.body.addLayout(_head("Levels by sign", Text("Consider or higher", Role.CAPTION, "text2")))
+        card.body.addWidget(self.bars)
+        self._few = Text("", Role.CAPTION, "text2", wrap=True)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(20, 6, 20, 12)
+        foot.addWidget(self._few)
+        card.body.addLayout(foot)
+        return card
+
+    def _triage_card(self) -> QWidget:
+        card = Card(padding=1)
+        card.body.setSpacing(0)
+        self._count = Text("", Role.CAPTION, "text2")
+        card.body.addLayout(_head("To look at first", self._count))
+        card.body.addWidget(horizontal_line())
+        self.calm = Text("Nothing stands out in the newest recordings.", Role.BODY, "text2", wrap=True)
+        self.calm.setContentsMargins(20, 12, 20, 12)
+        self.calm.setAlignment(Qt.AlignmentFlag.AlignTop)
+        card.body.addWidget(self.calm, 1)
+        self.triage.setMinimumHeight(self._theme.px(_TRIAGE_LEAST))
+        card.body.addWidget(self.triage, 1)
+        return card
+
+    @Slot(object)
+    def _show(self, reading: CohortReading) -> None:
+        self.caption.setText(self.view_model.caption)
+        sign = _SIGN + round(_HEADING_PADDING_PX / self._theme.scale)
+        self.heat.set_widths((_NAME, _AGE, *(sign,) * len(reading.columns)), stretch=0)
+        self._fit_bars(self.bars, self.view_model.distributions)
+        self._stack.setCurrentIndex(1 if reading.summaries else 0)
+        self.export_button.setEnabled(bool(reading.summaries))
+        self._count.setText(f"{len(reading.triage):,} in all".replace(",", " ") if reading.triage else "")
+        self.triage.setVisible(bool(reading.triage))
+        self.calm.setVisible(not reading.triage)
+        few = 0 < len(reading.summaries) < FEWEST
+        words = (
+            f"Only {counted(len(reading.summaries), 'subject')}: too few to say something of a group." if few else ""
+        )
+        self._few.setText(words or f"Fewer than {FEWEST} with a reading are only counted.")
+        self._meaning.setText(_MEANING[self.view_model.mode])
+        if self.search.text() or self.tag.currentIndex() > 0:
+            self.empty.say("No subject fits", "None with a result fits all that was chosen above.", "Show everyone")
+        else:
+            self.empty.say("Nobody to show yet", "A subject appears here with the first result.", "")
+
+    def _fit_bars(self, view: CellView, table: CellTable) -> None:
+        rows = max(1, table.rowCount())
+        view.setFixedHeight(rows * view.verticalHeader().defaultSectionSize() + 2)
+
+    @Slot()
+    def _show_everyone(self) -> None:
+        self.search.clear()
+        self.tag.setCurrentIndex(0)
+
+    @Slot()
+    def _on_tags(self) -> None:
+        told = self.tag.blockSignals(True)
+        self.tag.clear()
+        self.tag.addItems([_ANY_TAG, *self.view_model.tags])
+        self.tag.setCurrentText(self.view_model.tag or _ANY_TAG)
+        self.tag.blockSignals(told)
+        self.tag.setVisible(bool(self.view_model.tags))
+
+    @Slot(str)
+    def _on_tag(self, words: str) -> None:
+        self.view_model.show_tag("" if words == _ANY_TAG else words)
+
+    @Slot(str)
+    def _on_order(self, words: str) -> None:
+        self.view_model.sort(HeatOrder(words))
+        self.heat.scrollToTop()
+
+    @Slot(str)
+    def _on_mode(self, key: str) -> None:
+        self.view_model.show_mode(Shown(key))
+
+    @Slot(str)
+    def _on_scope(self, key: str) -> None:
+        one = key == "group"
+        if self.group is None:  # not before it is asked for: the page opens sooner
+            self.group = CohortGroupView(self._group_model)
+            self._views.addWidget(self.group)
+        self._views.setCurrentIndex(1 if one else 0)
+        self.caption.setVisible(not one)
+        self.export_button.setVisible(not one)
+        if one:
+            self.group.opened(self.heat.current_key())
+
+    @Slot(object)
+    def _on_unread(self, unread: Unread) -> None:
+        """Offer to read on, unless something else is being said."""
+        if self._act not in ("", "read"):
+            return
+        if not unread.subjects:
+            self._say_nothing()
+            return
+        noun = "subject has" if unread.subjects == 1 else "subjects have"
+        count = f"{unread.subjects:,}".replace(",", " ")
+        sentence = f"{count} {noun} results at the service that were not read here. Reading them takes {unread.words}."
+        self._say(Tone.INFO, sentence, "Read them", "read")
+
+    @Slot(object)
+    def _on_progress(self, progress: Progress | None) -> None:
+        if progress is None:
+            if self._act == "cancel":
+                self._say_nothing()
+            return
+        done = f"{progress.done:,} of {counted(progress.total, 'subject')} read from the service.".replace(",", " ")
+        self._say(Tone.INFO, f"{done} Recordings on their way go first.", "Cancel", "cancel")
+
+    @Slot(str)
+    def _on_stale(self, sentence: str) -> None:
+        if sentence:
+            self._say(Tone.WARN, sentence, "Try again", "retry")
+
+    @Slot(str)
+    def _on_exported(self, path: str) -> None:
+        self._say(Tone.OK, f"The table was written to {path}.", "Close", "close")
+
+    @Slot(str)
+    def _on_failed(self, sentence: str) -> None:
+        self._say(Tone.FAIL, sentence, "Close", "close")
+        if self.view_model.reading is None:
+            self.empty.say_unreadable(sentence)
+
+    @Slot()
+    def _on_banner(self) -> None:
+        act = self._act
+        self._say_nothing()
+        if act == "cancel":
+            self.view_model.stop_reading()
+        elif act in ("read", "retry"):
+            self.view_model.read_service()
+
+    def _say(self, tone: Tone, sentence: str, action: str, act: str) -> None:
+        self._act = act
+        self.banner.say(tone, sentence, action=action)
+
+    def _say_nothing(self) -> None:
+        self._act = ""
+        self.banner.clear()
+
+    @Slot()
+    def _ask_where(self) -> None:
+        dialog = QFileDialog(self, "Export the table", "cohort.csv", "CSV table (*.csv)")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("csv")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self._on_file)
+        dialog.open()
+
+    @Slot(str)
+    def _on_file(self, path: str) -> None:
+        self.export_to(Path(path))
+
+
+def _head(title: str, right: QWidget) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setContentsMargins(20, 14, 20, 10)
+    row.addWidget(Text(title, Role.CARD_TITLE))
+    row.addStretch(1)
+    row.addWidget(right)
+    return row
+
+
+_MEANING = {
+    Shown.LEVEL: "Level of the newest recording; an edge marks what is unusual for the subject.",
+    Shown.CHANGE: "The newest recording against the subject's own baseline: = within the own range, an arrow beyond. "
+    "n counts the readings where there are too few.",
+    Shown.SCORE: "Score of the newest recording, on the colour of its level.",
+}

@@ -1,0 +1,298 @@
+"""State of the Cohort page: everybody at once, from what is known here, and read on from the service when asked to."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from vbdesk.capture.clock import Clock
+from vbdesk.client import RequestBudget
+from vbdesk.client.errors import ClientError
+from vbdesk.desk.cohort.cohort_cache import CohortCache
+from vbdesk.desk.cohort.cohort_rows import CohortReading, HeatOrder, Shown, cohort_of, named
+from vbdesk.desk.cohort.export import cohort_csv, cohort_dictionary_csv
+from vbdesk.desk.models.request_throttle import expected_s, wait_for_room
+from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
+from vbdesk.desk.ui.cell_table import CellTable
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.desk.ui.time_text import age_words, counted
+from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.results.repository import ResultRepository
+from vbdesk.outbox.sync.forecast import about
+from vbdesk.report.exports import write_files
+
+_SHOW_EVERY_MS = 2000
+"""While many subjects are read, the page is brought up to date so often."""
+
+
+_HEADING_LETTERS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Subjects whose newest results at the service are not known here, and how long reading them takes."""
+
+    subjects: int
+    words: str
+
+
+class CohortViewModel(QObject):
+    """All subjects, or those that were chosen.
+
+    Signals:
+        shown: (CohortReading) newer data, or other subjects.
+        tags_changed: other tags are in use than before.
+        unread_changed: (Unread) what could be read from the service now.
+        progress: (Progress or None) how far reading is; None when it has ended.
+        stale: (str) why reading has ended early; empty when it has not.
+        exported: (str) path of the table that was written.
+        failed: (str) what else went wrong.
+    """
+
+    shown = Signal(object)
+    tags_changed = Signal()
+    unread_changed = Signal(object)
+    progress = Signal(object)
+    stale = Signal(str)
+    exported = Signal(str)
+    failed = Signal(str)
+
+    def __init__(
+        self,
+        library: Library,
+        results: ResultRepository,
+        sync: SyncState,
+        budget: RequestBudget,
+        tasks: TaskOwner,
+        navigator: Navigator,
+        clock: Clock,
+    ) -> None:
+        super().__init__()
+        self._library, self._results, self._budget = library, results, budget
+        self._tasks, self._navigator, self._clock = tasks, navigator, clock
+        self._books = CohortCache(library, results, clock.now)
+        self.heat = CellTable(("Subject", ""), self)
+        self.distributions = CellTable(("Sign", "Subjects at each level", "Flagged"), self)
+        self.triage = CellTable(("Level", "Subject", ""), self)
+        self.tags: tuple[str, ...] = ()
+        self.mode, self.order, self.tag = Shown.LEVEL, HeatOrder.NEED, ""
+        self.reading: CohortReading | None = None
+        self._search = ""
+        self._known = self._busy = self._again = self._seen = False
+        self._fetching: Task | None = None
+        self._timer = QTimer(self)
+        self._timer.setInterval(_SHOW_EVERY_MS)
+        self._timer.timeout.connect(self._recompute)
+        sync.library_changed.connect(self._on_library_changed)
+        sync.results_changed.connect(self._on_results_changed)
+
+    @property
+    def caption(self) -> str:
+        """How many subjects and recordings are shown, and how old the oldest of it is."""
+        reading = self.reading
+        if reading is None or not reading.summaries:
+            return ""
+        count = f"{counted(len(reading.summaries), 'subject')}, {counted(reading.recordings, 'recording')}"
+        oldest = reading.oldest_read
+        age = "" if oldest is None else f"; the oldest was read {age_words(oldest, self._now())}"
+        return f"{count}{age}"
+
+    def show(self) -> None:
+        """The page is seen: what was last known at once, then what has come since."""
+        self._seen = True
+        self._recompute()
+
+    def leave(self) -> None:
+        """The page is no longer seen; reading goes on."""
+        self._seen = False
+
+    def look_for(self, text: str) -> None:
+        """Only subjects whose id holds `text`."""
+        self._search = text.strip().lower()
+        self._recompute()
+
+    def show_tag(self, tag: str) -> None:
+        """Only subjects with a tag; all if it is empty."""
+        self.tag = tag
+        self._recompute()
+
+    def show_mode(self, mode: Shown) -> None:
+        """Show levels, changes or scores."""
+        self.mode = mode
+        self._recompute()
+
+    def sort(self, order: HeatOrder) -> None:
+        """Show the subjects in another order."""
+        self.order = order
+        self._recompute()
+
+    def open_subject(self, group_id: str) -> None:
+        """Show one subject."""
+        self._navigator.open("subject", group_id)
+
+    def open_recording(self, group_id: str) -> None:
+        """Show the newest recording of a subject."""
+        entries = () if self.reading is None else self.reading.summaries
+        entry = next((entry for entry in entries if entry.group_id == group_id), None)
+        if entry is not None:
+            place = RecordingRoute(entry.take_id, entry.job_id, entry.group_id, entry.recorded_at)
+            self._navigator.open("result", place)
+
+    def read_service(self) -> None:
+        """Read what is not known here, subject by subject, within half of the plan's requests."""
+        if self._fetching is not None:
+            return
+        self.stale.emit("")
+        self._fetching = self._tasks.start(
+            self._fetch, self._on_fetched, self._on_fetch_failed, self._on_progress, self._on_ended, name="cohort-reads"
+        )
+        self._timer.start()
+
+    def stop_reading(self) -> None:
+        """Stop; what was read stays."""
+        if self._fetching is not None:
+            self._fetching.cancel()
+
+    def export(self, path: Path) -> None:
+        """Write what is shown as a table, its data dictionary beside it; with scores only where they are shown."""
+        reading, scores = self.reading, self.mode is Shown.SCORE
+        _, labels = self._books.known()
+
+        def work(context: TaskContext) -> Path:
+            table = cohort_csv(() if reading is None else reading.summaries, labels, scores=scores)
+            dictionary = cohort_dictionary_csv(scores=scores)
+            write_files(path.parent, {path.name: table, f"{path.stem}_dictionary.csv": dictionary}, overwrite=True)
+            self._library.note(Deed.EXPORTED, None, "csv")
+            return path
+
+        self._tasks.start(work, self._on_exported, self._on_failed, name="export")
+
+    def _fetch(self, context: TaskContext) -> str:
+        """On a worker: one subject after the other; what was read is kept, however it ends."""
+        missing = self._books.missing()
+        try:
+            with self._results.reader() as reader:
+                for place, group_id in enumerate(missing):
+                    context.progress(place, len(missing))
+                    wait_for_room(self._budget, context)
+                    self._books.fetch(reader, group_id)
+            context.progress(len(missing), len(missing))
+        except ClientError as error:
+            return error.sentence
+        finally:
+            self._books.keep()
+        return ""
+
+    @Slot()
+    def _recompute(self) -> None:
+        """Read what is here, and put it in rows; one at a time."""
+        if self._busy:
+            self._again = True
+            return
+        self._busy, self._again = True, False
+        first = not self._known
+        if first:
+            self._tasks.start(self._first, self._on_reading, self._on_read_failed, name="cohort")
+        else:
+            self._tasks.start(self._next, self._on_reading, self._on_read_failed, name="cohort")
+
+    def _first(self, context: TaskContext) -> CohortReading:
+        """On a worker: as it was last known."""
+        self._books.read_kept()
+        return self._rows()
+
+    def _next(self, context: TaskContext) -> CohortReading:
+        """On a worker: with what has come since."""
+        self._books.read_library(context)
+        return self._rows()
+
+    def _rows(self) -> CohortReading:
+        summaries, labels = self._books.known()
+        chosen = self._books.tagged(self.tag) if self.tag else None
+        return cohort_of(named(summaries, self._search, chosen), labels, self.mode, self.order, self._now())
+
+    def _now(self) -> datetime:
+        return self._clock.now()
+
+    @Slot()
+    def _on_library_changed(self) -> None:
+        if self._seen:
+            self._recompute()
+
+    @Slot(str)
+    def _on_results_changed(self, group_id: str) -> None:
+        if self._seen and self._fetching is None:  # while many are read, the timer brings the page up to date
+            self._recompute()
+
+    @Slot(object)
+    def _on_reading(self, reading: CohortReading) -> None:
+        self._busy = False
+        first, self._known = not self._known, True
+        if first and not reading.summaries:  # nothing kept: say nothing before the library was read
+            self._recompute()
+            return
+        headings = ("Subject", "", *(_heading(column.label) for column in reading.columns))
+        if self.reading is None or reading.columns != self.reading.columns:
+            self.heat.replace(headings, reading.heat)
+        else:
+            self.heat.show(reading.heat)
+        self.distributions.show(reading.distributions)
+        self.triage.show(reading.triage)
+        self.reading = reading
+        tags = self._books.tags()
+        if tags != self.tags:
+            self.tags, self.tag = tags, self.tag if self.tag in tags else ""
+            self.tags_changed.emit()
+        self.shown.emit(reading)
+        self._tell_unread()
+        if first or self._again:
+            self._recompute()
+
+    def _tell_unread(self) -> None:
+        missing = len(self._books.missing())
+        self.unread_changed.emit(Unread(missing, about(expected_s(self._budget, missing))))
+
+    @Slot(object)
+    def _on_progress(self, progress: Progress) -> None:
+        self.progress.emit(progress)
+
+    @Slot(object)
+    def _on_fetched(self, fault: str) -> None:
+        if fault:
+            self.stale.emit(f"{fault} What was read is kept; the rest is as it was last known.")
+
+    @Slot(object)
+    def _on_fetch_failed(self, failure: Failure) -> None:
+        self.stale.emit(f"{failure.sentence} What was read is kept; the rest is as it was last known.")
+
+    @Slot()
+    def _on_ended(self) -> None:
+        self._fetching = None
+        self._timer.stop()
+        self.progress.emit(None)
+        self._recompute()
+
+    @Slot(object)
+    def _on_read_failed(self, failure: Failure) -> None:
+        self._busy = False
+        self.failed.emit(failure.sentence)
+
+    @Slot(object)
+    def _on_exported(self, path: Path) -> None:
+        self.exported.emit(str(path))
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.failed.emit(failure.sentence)
+
+
+def _heading(label: str) -> str:
+    """A name of several words in as many lines, a long word in two: the columns are narrow."""
+    if len(label) <= _HEADING_LETTERS:
+        return label
+    half = len(label) // 2
+    return label.replace(" ", "\n") if " " in label else f"{label[:half]}-\n{label[half:]}"

@@ -1,0 +1,1 @@
+"""Compare: two recordings of one subject side by side."""

@@ -1,0 +1,328 @@
+"""The cards of the Compare page: one recording with its sound, and the rows in which two stand side by side."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.contract.levels import Level
+from vbdesk.desk.charts.waveform import TakeWaveform
+from vbdesk.desk.compare.comparison import FeaturePair, Side, SignPair
+from vbdesk.desk.compare.view_model import SoundPicture
+from vbdesk.desk.models.playback import Playback
+from vbdesk.desk.models.result_rows import FeatureRow
+from vbdesk.desk.models.same_subject import SameSubjectRecording
+from vbdesk.desk.ui.advice_card import findings_chip
+from vbdesk.desk.ui.badges import Chip, LevelBadge, level_word
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton
+from vbdesk.desk.ui.card import Card, horizontal_line
+from vbdesk.desk.ui.fields import ChoiceField
+from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.range_marks import PairBandBar
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.desk.ui.time_text import clock_words
+
+_SIDE_PADDING = 20
+_ONE_LINE_FROM = 720
+_VALUE_WIDTH = 128
+_MARKS = ("◇", "◆")
+
+
+class SideCard(Card):
+    """One of the two recordings: which, what it is, its level, and its sound.
+
+    Signals:
+        chosen: (Recording) a person wants another one here.
+        toggled: play or pause.
+        sought: (float) where a person put the cursor, in seconds.
+        result_wanted: a person wants its whole result.
+    """
+
+    chosen = Signal(object)
+    toggled = Signal()
+    sought = Signal(float)
+    result_wanted = Signal()
+
+    def __init__(self, name: str, mark: str, playback: Playback) -> None:
+        self._theme = app_theme()
+        super().__init__(padding=18)
+        self._name = name
+        self._seconds = 0.0
+        self._same_subject: tuple[SameSubjectRecording, ...] = ()
+        self.choice = ChoiceField("clock")
+        self.choice.setAccessibleName(f"{name} recording")
+        self.choice.activated.connect(self._on_chosen)
+        self.button = RoundButton("Play", "play", diameter=36)
+        self.button.setAccessibleName(f"Play, {name}")
+        self.waveform = TakeWaveform(name=f"Waveform, {name}")
+        self.spectrogram = TakeWaveform(name=f"Spectrogram, {name}, 0 to 8 kilohertz")
+        self._time = Text("", Role.LABEL, "text2")
+        self._silence = Text("", Role.LABEL, "text2", wrap=True)
+        self._level = QHBoxLayout()
+        self._level.setSpacing(10)
+        self._facts = QGridLayout()
+        self._facts.setHorizontalSpacing(12)
+        self._facts.setVerticalSpacing(4)
+        self._facts.setColumnStretch(1, 1)
+        self.result_button = Button("Whole result", ButtonKind.LINK, size=ButtonSize.ROW)
+        self.result_button.setAccessibleName(f"Whole result, {name}")
+        self.result_button.clicked.connect(self.result_wanted)
+        head = QHBoxLayout()
+        head.setSpacing(10)
+        label = Text(f"{mark} {name.capitalize()}", Role.CARD_TITLE)
+        label.setBuddy(self.choice)
+        head.addWidget(label)
+        head.addWidget(self.choice, 1)
+        self.body.addLayout(head)
+        self.body.addLayout(self._level)
+        self.body.addLayout(self._facts)
+        self.body.addWidget(self._make_player(playback))
+        self.body.addWidget(self._silence)
+        self.body.addStretch(1)
+
+    def begin(self) -> None:
+        """Another recording is being read."""
+        self._sound.hide()
+        self._silence.hide()
+        self.button.setEnabled(False)
+        self._time.setText("")
+        _empty(self._level)
+        _empty(self._facts)
+
+    def show_same_subject(
+        self, same_subject: Sequence[SameSubjectRecording], recorded: SameSubjectRecording | None
+    ) -> None:
+        """Offer these to be chosen; `recorded` is the one that is shown."""
+        self._same_subject = tuple(same_subject)
+        told = self.choice.blockSignals(True)
+        self.choice.clear()
+        self.choice.addItems([one.words for one in self._same_subject])
+        self.choice.setCurrentIndex(-1 if recorded is None else self._same_subject.index(recorded))
+        self.choice.setEnabled(len(self._same_subject) > 1)
+        self.choice.blockSignals(told)
+
+    def show_side(self, side: Side) -> None:
+        """Show what is known of it."""
+        _empty(self._level)
+        _empty(self._facts)
+        if not self._same_subject:
+            self.choice.setPlaceholderText(side.name)
+        reading = side.reading
+        if reading is not None:
+            badge = LevelBadge(reading.voice.level)
+            badge.setAccessibleName(f"Overall level, {self._name}: {level_word(reading.voice.level)}")
+            self._level.addWidget(badge)
+            self._level.addWidget(Text("overall level", Role.CAPTION, "text3"))
+            self._level.addSpacing(8)
+            chip = Chip(findings_chip(len(reading.quality.issues)))
+            chip.setAccessibleName(f"Quality, {self._name}: {chip.words}")
+            self._level.addWidget(chip)
+        else:
+            self._level.addWidget(Text(side.view.heading, Role.LABEL, "text2", wrap=True), 1)
+        self._level.addStretch(1)
+        self._level.addWidget(self.result_button)
+        for row, (name, value) in enumerate(side.facts):
+            self._facts.addWidget(Text(name, Role.LABEL, "text3"), row, 0)
+            self._facts.addWidget(Text(value, Role.LABEL, "text2", wrap=True), row, 1)
+        for part in (self._level, self._facts):
+            _show(part)
+        self._silence.setText(side.view.silence)
+        self._silence.setVisible(bool(side.view.silence))
+
+    def show_sound(self, picture: SoundPicture) -> None:
+        """Show its sound, on the scales of both."""
+        self._seconds = picture.seconds
+        self.waveform.show_take(picture.envelope, picture.seconds, across_s=picture.across_s)
+        self.spectrogram.show_take(picture.envelope, picture.seconds, across_s=picture.across_s)
+        self.spectrogram.show_spectrogram(picture.shades)
+        self._time.setText(clock_words(picture.seconds))
+        self._sound.show()
+
+    def _make_player(self, playback: Playback) -> QWidget:
+        for picture, height in ((self.waveform, 56), (self.spectrogram, 96)):
+            picture.setMinimumHeight(self._theme.px(height))
+            picture.sought.connect(self.sought)
+        self.button.clicked.connect(self.toggled)
+        playback.loaded.connect(self._on_loaded)
+        playback.moved.connect(self._on_moved)
+        playback.playing_changed.connect(self._on_playing)
+        playback.failed.connect(self._on_failed)
+        self._sound = QWidget()
+        grid = QGridLayout(self._sound)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(12)
+        grid.setVerticalSpacing(6)
+        grid.addWidget(self.button, 0, 0, 2, 1, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(self.waveform, 0, 1)
+        grid.addWidget(self.spectrogram, 1, 1)
+        grid.addWidget(self._time, 0, 2, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(Text("8 kHz", Role.CAPTION, "text3"), 1, 2, Qt.AlignmentFlag.AlignTop)
+        grid.setColumnStretch(1, 1)
+        self._sound.hide()
+        return self._sound
+
+    @Slot(int)
+    def _on_chosen(self, index: int) -> None:
+        self.chosen.emit(self._same_subject[index].recording)
+
+    @Slot()
+    def _on_loaded(self) -> None:
+        self.button.setEnabled(True)
+
+    @Slot(float)
+    def _on_moved(self, seconds: float) -> None:
+        self.waveform.show_position(seconds)
+        self.spectrogram.show_position(seconds)
+        self._time.setText(clock_words(seconds or self._seconds))
+
+    @Slot(bool)
+    def _on_playing(self, playing: bool) -> None:
+        act = "Pause" if playing else "Play"
+        self.button.show_action(act, act.lower())
+        self.button.setAccessibleName(f"{act}, {self._name}")
+
+    @Slot(str)
+    def _on_failed(self, sentence: str) -> None:
+        self._silence.setText(sentence)
+        self._silence.show()
+
+
+class PairsCard(Card):
+    """Rows in which both recordings stand side by side, with the difference in words."""
+
+    def __init__(self, title: str, heads: tuple[str, str], rows: "Sequence[PairRow]") -> None:
+        self._theme = app_theme()
+        super().__init__(padding=0)
+        self.rows = list(rows)
+        self.body.setSpacing(0)
+        left, right = (Text(head, Role.CAPTION, "text2", wrap=True) for head in heads)
+        self._head = PairRow(Text(title, Role.CARD_TITLE), left, right, Text("Difference", Role.CAPTION, "text2"))
+        self.body.addWidget(self._head)
+        for row in self.rows:
+            self.body.addWidget(horizontal_line())
+            self.body.addWidget(row)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        one_line = self.width() >= self._theme.px(_ONE_LINE_FROM)
+        for row in (self._head, *self.rows):
+            row.arrange(one_line=one_line)
+
+
+class PairRow(QWidget):
+    """Name, left, right and the difference; the difference goes below where there is no room beside."""
+
+    def __init__(
+        self, name: QWidget, left: QWidget, right: QWidget, words: QWidget, below: QWidget | None = None
+    ) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self._words, self._below = words, below
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(_SIDE_PADDING, 9, _SIDE_PADDING, 9)
+        self._grid.setHorizontalSpacing(12)
+        self._grid.setVerticalSpacing(6)
+        self._grid.setColumnStretch(0, 5)
+        for column, part in enumerate((name, left, right)):
+            self._grid.addWidget(part, 0, column, Qt.AlignmentFlag.AlignVCenter)
+            if column:
+                self._grid.setColumnMinimumWidth(column, self._theme.px(_VALUE_WIDTH))
+        self._one_line: bool | None = None
+        self.arrange(one_line=True)
+
+    def arrange(self, *, one_line: bool) -> None:
+        """Put the difference beside, or below."""
+        if one_line == self._one_line:
+            return
+        self._one_line = one_line
+        self._grid.removeWidget(self._words)
+        self._grid.setColumnStretch(3, 7 if one_line else 0)
+        if one_line:
+            self._grid.addWidget(self._words, 0, 3)
+        else:
+            self._grid.addWidget(self._words, 1, 0, 1, 3)
+        if self._below is not None:
+            self._grid.removeWidget(self._below)
+            self._grid.addWidget(self._below, 2, 0, 1, 4 if one_line else 3)
+        self.updateGeometry()
+
+
+def sign_row(pair: SignPair) -> PairRow:
+    """The row of a signal."""
+    strong = Role.BODY_STRONG if pair.real else Role.BODY_MEDIUM
+    left, right = (_badge(pair.label, name, level) for name, level in (("left", pair.left), ("right", pair.right)))
+    return PairRow(
+        Text(pair.label, strong, wrap=True), left, right, _difference(pair.arrow, pair.words, real=pair.real)
+    )
+
+
+def feature_row(pair: FeaturePair) -> PairRow:
+    """The row of a vocal feature."""
+    strong = Role.LABEL_STRONG if pair.real else Role.LABEL_MEDIUM
+    left, right = (_value(row, mark) for row, mark in zip((pair.left, pair.right), _MARKS, strict=True))
+    bands = PairBandBar(_band(pair.left), _band(pair.right), f"{pair.label}: {_spoken(pair)}")
+    words = _difference(pair.arrow, pair.words, real=pair.real)
+    return PairRow(Text(pair.label, strong, wrap=True), left, right, words, bands)
+
+
+def _band(row: FeatureRow | None) -> int | None:
+    return None if row is None else row.band
+
+
+def _spoken(pair: FeaturePair) -> str:
+    sides = (("left", pair.left), ("right", pair.right))
+    return ", ".join(f"{name} {'not named' if row is None else row.word.lower()}" for name, row in sides)
+
+
+def _badge(label: str, name: str, level: Level | None) -> QWidget:
+    if level is None:
+        return Text("Not asked for", Role.LABEL, "text3", wrap=True)
+    badge = LevelBadge(level)
+    badge.setAccessibleName(f"{label}, {name}: {level_word(level)}")
+    return badge
+
+
+def _value(row: FeatureRow | None, mark: str) -> QWidget:
+    if row is None:
+        return Text("Not named", Role.LABEL, "text3", wrap=True)
+    box = QWidget()
+    column = QVBoxLayout(box)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(0)
+    column.addWidget(Text(f"{mark} {row.value}", Role.LABEL, "text"))
+    column.addWidget(Text(row.word, Role.CAPTION, "text2"))
+    return box
+
+
+def _difference(arrow: str, words: str, *, real: bool) -> QWidget:
+    box = QWidget()
+    row = QHBoxLayout(box)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(8)
+    ink = "text" if real else "text2"
+    row.addWidget(IconView(arrow, ink, 14))
+    row.addWidget(Text(words, Role.LABEL_MEDIUM if real else Role.LABEL, ink, wrap=True), 1)
+    return box
+
+
+def _show(layout: QHBoxLayout | QGridLayout) -> None:
+    """Show what was added at once, and not when the layout comes to it: the card would be painted without."""
+    for place in range(layout.count()):
+        item = layout.itemAt(place)
+        widget = None if item is None else item.widget()
+        if widget is not None:
+            widget.show()
+
+
+def _empty(layout: QHBoxLayout | QGridLayout) -> None:
+    """Take the widgets of an earlier recording away; one that is wanted again is only let go."""
+    while layout.count():
+        item = layout.takeAt(0)
+        widget = None if item is None else item.widget()
+        if isinstance(widget, Button):
+            widget.hide()
+        elif widget is not None:
+            widget.hide()
+            widget.deleteLater()

@@ -1,0 +1,218 @@
+"""Compare: two recordings of one subject side by side, and whether they can fairly be compared."""
+
+from PySide6.QtCore import Slot
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from vbdesk.desk.compare.cards import PairsCard, SideCard, feature_row, sign_row
+from vbdesk.desk.compare.comparison import ComparisonReading
+from vbdesk.desk.compare.view_model import CompareViewModel, SoundPicture
+from vbdesk.desk.models.same_subject import SameSubjectRecording
+from vbdesk.desk.ui.advice_card import AdviceCard
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.breadcrumb import Breadcrumb
+from vbdesk.desk.ui.buttons import secondary_button
+from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
+from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, app_theme
+
+_ONE_COLUMN_BELOW = 900
+_FAIR = "Same signals, calibration and task, and nothing to note on either sound: the two can be compared."
+
+
+class ComparePage(QWidget):
+    """Two recordings; the right one is compared with the left one."""
+
+    def __init__(self, view_model: CompareViewModel) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.setObjectName("page")
+        self.view_model = view_model
+        view_model.setParent(self)
+        self._reading: ComparisonReading | None = None
+        self.banner = Banner()
+        self.banner.acted.connect(view_model.reload)
+        left, right = view_model.playback.sides
+        self.left_card, self.right_card = SideCard("left", "◇", left), SideCard("right", "◆", right)
+        for card in (self.left_card, self.right_card):
+            card.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # both of one width
+            card.setMinimumWidth(1)
+            card.chosen.connect(self._on_chosen)
+            card.toggled.connect(self._on_toggled)
+            card.sought.connect(self._on_sought)
+            card.result_wanted.connect(self._on_result_wanted)
+        self._sides = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._sides.setSpacing(20)
+        self._sides.addWidget(self.left_card, 1)
+        self._sides.addWidget(self.right_card, 1)
+        self._below = QVBoxLayout()
+        self._below.setSpacing(16)
+        body = ScrollBody()
+        body.body.addLayout(self._sides)
+        body.body.addLayout(self._below)
+        page_layout(self, self._header(), self.banner, body)
+        view_model.shown.connect(self._show)
+        view_model.pictured.connect(self._on_pictured)
+        view_model.same_subject_changed.connect(self._on_same_subject)
+        view_model.failed.connect(self._on_failed)
+        self._theme.changed.connect(self._rebuild)
+        QShortcut(QKeySequence("P"), self).activated.connect(view_model.playback.toggle_current)
+        QShortcut(QKeySequence("X"), self).activated.connect(view_model.playback.change_over)
+
+    def opened(self, argument: object) -> None:
+        """Show the pair that was asked for."""
+        if isinstance(argument, ComparisonRoute):
+            self._reading = None
+            self._rebuild()
+            self.change_over_button.setFocus()
+            self.view_model.open(argument)
+
+    def closed(self) -> None:
+        """Another page is shown."""
+        self.view_model.leave()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _header(self) -> QWidget:
+        subjects = Breadcrumb("Subjects")
+        subjects.clicked.connect(self.view_model.open_subjects)
+        self.subject_button = Breadcrumb()
+        self.subject_button.clicked.connect(self.view_model.open_subject)
+        crumbs = QHBoxLayout()
+        crumbs.setContentsMargins(0, 0, 0, 0)
+        crumbs.setSpacing(8)
+        for part in (subjects, IconView("chevron-right", "text3", 14), self.subject_button):
+            crumbs.addWidget(part)
+        crumbs.addStretch(1)
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        words.addLayout(crumbs)
+        words.addWidget(Text("Two recordings compared", Role.PAGE_TITLE))
+        self.change_over_button = secondary_button("Same moment in the other", key="X")
+        self.change_over_button.clicked.connect(self.view_model.playback.change_over)
+        self.swap_button = secondary_button("Swap", icon="swap")
+        self.swap_button.setToolTip("Exchange left and right")
+        self.swap_button.clicked.connect(self.view_model.swap)
+        return PageHeader(words, self.change_over_button, self.swap_button, words_width=300)
+
+    def _arrange(self) -> None:
+        """One column where two have no room."""
+        narrow = self.width() < self._theme.px(_ONE_COLUMN_BELOW)
+        directions = (QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom)
+        self._sides.setDirection(directions[narrow])
+
+    # What the view model says
+
+    @Slot(object)
+    def _show(self, reading: ComparisonReading) -> None:
+        self._reading = reading
+        self.subject_button.show_text(reading.right.view.group_id)
+        self._rebuild()
+
+    @Slot(int, object)
+    def _on_pictured(self, place: int, picture: SoundPicture) -> None:
+        self._card(place).show_sound(picture)
+
+    @Slot(object)
+    def _on_same_subject(self, same_subject: tuple[SameSubjectRecording, ...]) -> None:
+        comparison = self.view_model.comparison
+        if comparison is None:
+            return
+        for card, recording in ((self.left_card, comparison.left), (self.right_card, comparison.right)):
+            card.show_same_subject(same_subject, next((one for one in same_subject if one.is_of(recording)), None))
+
+    @Slot(str)
+    def _on_failed(self, sentence: str) -> None:
+        self.banner.say(Tone.WARN, sentence, action="Try again")
+
+    # What a person does
+
+    @Slot(object)
+    def _on_chosen(self, recording: RecordingRoute) -> None:
+        self.view_model.choose(self._place(), recording)
+
+    @Slot()
+    def _on_toggled(self) -> None:
+        self.view_model.playback.toggle(self._place())
+
+    @Slot(float)
+    def _on_sought(self, seconds: float) -> None:
+        self.view_model.playback.seek(self._place(), seconds)
+
+    @Slot()
+    def _on_result_wanted(self) -> None:
+        self.view_model.open_result(self._place())
+
+    # Cards
+
+    @Slot()
+    def _rebuild(self) -> None:
+        """Make everything afresh: for another pair, or another theme."""
+        self._arrange()
+        while self._below.count():
+            item = self._below.takeAt(0)
+            widget = None if item is None else item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        self.banner.clear()
+        reading = self._reading
+        if reading is None:
+            self.left_card.begin()
+            self.right_card.begin()
+            return
+        self.left_card.show_side(reading.left)
+        self.right_card.show_side(reading.right)
+        if reading.left.reading is None or reading.right.reading is None:
+            return
+        self._say_fairness(reading)
+        heads = (f"◇ {reading.left.name}", f"◆ {reading.right.name}")
+        self.signs = PairsCard("Signals", heads, [sign_row(pair) for pair in reading.signs])
+        cards: list[QWidget] = [self.signs]
+        if reading.features:
+            self.features = PairsCard("Vocal features", heads, [feature_row(pair) for pair in reading.features])
+            cards.append(self.features)
+        cards.append(_Qualities(reading))
+        for card in cards:
+            self._below.addWidget(card)
+            card.show()
+
+    def _say_fairness(self, reading: ComparisonReading) -> None:
+        if reading.cautions:
+            title = "Compare with care"
+            self.banner.say(Tone.WARN, " ".join(reading.cautions), title=title)
+        else:
+            self.banner.say(Tone.OK, _FAIR)
+
+    def _card(self, place: int) -> SideCard:
+        return self.right_card if place else self.left_card
+
+    def _place(self) -> int:
+        """Which side the signal comes from that is being heard."""
+        return 1 if self.sender() is self.right_card else 0
+
+
+class _Qualities(QWidget):
+    """The quality of both, side by side."""
+
+    def __init__(self, reading: ComparisonReading) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(20)
+        for side, mark in ((reading.left, "◇"), (reading.right, "◆")):
+            if side.reading is not None:
+                quality = side.reading.quality
+                self._row.addWidget(AdviceCard(f"{mark} Quality", quality.figures, quality.issues), 1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = self.width() < self._theme.px(_ONE_COLUMN_BELOW - 72)
+        directions = (QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom)
+        self._row.setDirection(directions[narrow])

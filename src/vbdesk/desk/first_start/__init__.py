@@ -1,0 +1,1 @@
+"""First start: choose this computer or a service."""

@@ -1,0 +1,278 @@
+"""The first start: this computer, or a service."""
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.desk.first_start.view_model import FirstStartViewModel
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.buttons import ButtonSize, primary_button, secondary_button
+from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
+from vbdesk.desk.ui.fields import Field, LineField, SecretField
+from vbdesk.desk.ui.icons import IconView, mark
+from vbdesk.desk.ui.painting import antialiased, rounded
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, app_theme
+
+_COLUMN = 920
+_PROMISES = (
+    "Nothing to type: account and key are made for you",
+    "Recordings and results stay on this computer",
+    "Works without a network",
+    "Runs only while vbdesk is open",
+)
+
+
+class _Tile(QWidget):
+    """An icon on a tinted square."""
+
+    def __init__(self, icon: str) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        side = self._theme.px(44)
+        self.setFixedSize(side, side)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(IconView(icon, "accent", 24), 0, Qt.AlignmentFlag.AlignCenter)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = antialiased(QPainter(self))
+        rounded(painter, self.rect().toRectF(), 10, self._theme.colour("accenttint"))
+        painter.end()
+
+
+class _Mark(QWidget):
+    """The mark and the name, where there is no rail."""
+
+    def __init__(self) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.setFixedHeight(self._theme.px(24))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = antialiased(QPainter(self))
+        side = self._theme.px(24)
+        painter.drawPixmap(0, 0, mark(self._theme, side, self.devicePixelRatioF()))
+        painter.setFont(self._theme.font(Role.CARD_TITLE))
+        painter.setPen(self._theme.colour("text"))
+        painter.drawText(side + 10, 0, 200, side, Qt.AlignmentFlag.AlignVCenter, "vbdesk")
+        painter.end()
+
+
+class FirstStartPage(QWidget):
+    """Two doors; binds `FirstStartViewModel`."""
+
+    def __init__(self, model: FirstStartViewModel, data_dir: Path) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.setObjectName("firstStart")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setAccessibleName("First start")
+        self._model = model
+        model.setParent(self)
+        self.banner = Banner()
+        self.banner.acted.connect(model.use_session_only)
+        self.this_computer = primary_button("Use this computer", size=ButtonSize.LARGE)
+        self.passphrase, self.repeated = SecretField(), SecretField()
+        self.passphrase_field = Field("Passphrase", self.passphrase, help_text="At least 12 characters.")
+        self.why_passphrase = Text("", Role.BODY, "text2", wrap=True)
+        self._promises, self._passphrase_part = QWidget(), QWidget()
+        self._below_this_computer = Text("Nothing to set up", Role.BODY, "text2")
+        self._where_keys_are = Text("Keys are stored in this computer’s keyring and nowhere else.", Role.BODY, "text2")
+        self.address, self.account, self.key = LineField(placeholder="https://"), LineField(), SecretField()
+        self.address_field = Field("Address", self.address)
+        self.test = secondary_button("Test connection", size=ButtonSize.LARGE)
+        self.go_on = primary_button("Continue", size=ButtonSize.LARGE)
+        self.answer_icon, self.answer = IconView("", "ok", 16), Text("", Role.LABEL_MEDIUM, "ok", wrap=True)
+        self._busy_words = Text("", Role.BODY, "text2")
+        self._lay_out(data_dir)
+        self._bind()
+
+    def _bind(self) -> None:
+        model = self._model
+        self.this_computer.clicked.connect(self._use_this_computer)
+        self.passphrase.returnPressed.connect(self.repeated.setFocus)
+        self.repeated.returnPressed.connect(self._use_this_computer)
+        self.test.clicked.connect(model.test_connection)
+        self.go_on.clicked.connect(model.use_service)
+        for edit in (self.address, self.account, self.key):
+            edit.textChanged.connect(self._on_typed)
+        model.busy_changed.connect(self._show_busy)
+        model.tested.connect(self._show_test)
+        model.failed.connect(self._show_failure)
+        model.session_offered.connect(self._offer_session)
+        model.passphrase_wanted.connect(self._ask_for_passphrase)
+        model.passphrase_faulty.connect(self._show_passphrase_fault)
+        model.can_go_on_changed.connect(self._allow)
+        self._allow(False)
+
+    def _lay_out(self, data_dir: Path) -> None:
+        head = Text("Where should recordings be analysed?", Role.FIRST_TITLE)
+        below = Text(
+            "Choose one to begin. Others can be added later under Account, and their recordings never mix.",
+            Role.BODY,
+            "text2",
+            wrap=True,
+        )
+        doors = QGridLayout()
+        doors.setHorizontalSpacing(24)
+        doors.addWidget(self._first_door(data_dir), 0, 0)
+        doors.addWidget(self._second_door(), 0, 1)
+        doors.setColumnStretch(0, 1)
+        doors.setColumnStretch(1, 1)
+        foot = QHBoxLayout()
+        foot.setSpacing(10)
+        foot.addWidget(IconView("lock", "text2", 16))
+        foot.addWidget(self._where_keys_are)
+        foot.addStretch(1)
+        foot.addWidget(self._busy_words)
+        column = QVBoxLayout()
+        column.setSpacing(0)
+        column.addStretch(1)
+        for part in (head, below):
+            column.addWidget(part)
+            column.addSpacing(8)
+        column.addSpacing(12)
+        column.addWidget(self.banner)
+        column.addSpacing(16)
+        column.addLayout(doors)
+        column.addSpacing(24)
+        column.addLayout(foot)
+        column.addStretch(2)
+        centred = QWidget()
+        centred.setMaximumWidth(self._theme.px(_COLUMN))
+        centred.setLayout(column)
+        inner = QWidget()
+        across = QHBoxLayout(inner)
+        across.setContentsMargins(8, 0, 8, 0)
+        across.addStretch(1)
+        across.addWidget(centred, 100)
+        across.addStretch(1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(28, 24, 28, 0)
+        whole.addWidget(_Mark())
+        whole.addWidget(scroll_area(inner), 1)
+
+    def _first_door(self, data_dir: Path) -> Card:
+        card = Card(padding=28)
+        card.body.setSpacing(0)
+        card.body.addLayout(_door_head("laptop", "This computer", self._below_this_computer))
+        card.body.addSpacing(22)
+        promises = QVBoxLayout(self._promises)
+        promises.setContentsMargins(0, 0, 0, 0)
+        promises.setSpacing(8)
+        for promise in _PROMISES:
+            row = QHBoxLayout()
+            row.setSpacing(10)
+            row.addWidget(IconView("check", "ok", 16))
+            row.addWidget(Text(promise, Role.BODY, "text2", wrap=True), 1)
+            promises.addLayout(row)
+        secret = QVBoxLayout(self._passphrase_part)
+        secret.setContentsMargins(0, 0, 0, 0)
+        secret.setSpacing(14)
+        for part in (self.why_passphrase, self.passphrase_field, Field("Passphrase again", self.repeated)):
+            secret.addWidget(part)
+        self._passphrase_part.hide()
+        card.body.addWidget(self._promises)
+        card.body.addWidget(self._passphrase_part)
+        card.body.addSpacing(22)
+        card.body.addWidget(horizontal_line())
+        card.body.addSpacing(18)
+        card.body.addWidget(Text("Data folder", Role.LABEL_MEDIUM))
+        card.body.addWidget(Text(str(data_dir), Role.CAPTION, "text3", wrap=True))
+        card.body.addStretch(1)
+        card.body.addSpacing(20)
+        card.body.addWidget(self.this_computer)
+        return card
+
+    def _second_door(self) -> Card:
+        card = Card(padding=28)
+        card.body.setSpacing(0)
+        card.body.addLayout(_door_head("server", "A service", Text("Run by your clinic or study", Role.BODY, "text2")))
+        for field in (self.address_field, Field("Account id", self.account), Field("API key", self.key)):
+            card.body.addSpacing(18)
+            card.body.addWidget(field)
+        card.body.addStretch(1)
+        card.body.addSpacing(20)
+        answer = QHBoxLayout()
+        answer.setSpacing(8)
+        answer.addWidget(self.answer_icon)
+        answer.addWidget(self.answer, 1)
+        card.body.addLayout(answer)
+        card.body.addSpacing(12)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.test)
+        buttons.addStretch(1)
+        buttons.addWidget(self.go_on)
+        card.body.addLayout(buttons)
+        return card
+
+    @Slot()
+    def _on_typed(self) -> None:
+        self._model.set_address(self.address.text(), self.account.text(), self.key.text())
+        self.address_field.set_fault(self._model.fault)
+        self.answer.setText("")
+        self.answer_icon.show_icon("")
+
+    @Slot(bool)
+    def _allow(self, allowed: bool) -> None:
+        self.test.setEnabled(allowed)
+        self.go_on.setEnabled(allowed)
+
+    @Slot(str)
+    def _show_busy(self, words: str) -> None:
+        self._busy_words.setText(f"{words} …" if words else "")
+        for control in (self.this_computer, self.passphrase, self.repeated, self.address, self.account, self.key):
+            control.setEnabled(not words)
+        self._allow(not words and self._model.can_go_on)
+
+    @Slot(bool, str)
+    def _show_test(self, succeeded: bool, sentence: str) -> None:
+        ink = "ok" if succeeded else "fail"
+        self.answer_icon.show_icon("check" if succeeded else "error", ink)
+        self.answer.set_ink(ink)
+        self.answer.setText(sentence)
+
+    @Slot(str)
+    def _show_failure(self, sentence: str) -> None:
+        self.banner.say(Tone.FAIL, sentence)
+
+    @Slot()
+    def _use_this_computer(self) -> None:
+        if self._passphrase_part.isVisibleTo(self):
+            self._model.use_passphrase(self.passphrase.text(), self.repeated.text())
+        else:
+            self._model.use_this_computer()
+
+    @Slot(str)
+    def _ask_for_passphrase(self, why: str) -> None:
+        self.why_passphrase.setText(why)
+        self._below_this_computer.setText("Opens with your passphrase")
+        self._where_keys_are.setText("Keys of this computer are stored encrypted with your passphrase.")
+        self._promises.hide()
+        self._passphrase_part.show()
+        self.passphrase.setFocus()
+
+    @Slot(str)
+    def _show_passphrase_fault(self, fault: str) -> None:
+        self.passphrase_field.set_fault(fault or None)
+
+    @Slot(str)
+    def _offer_session(self, sentence: str) -> None:
+        title = "This computer has no keyring, so there is no safe place for keys"
+        self.banner.say(Tone.WARN, sentence, title=title, action="Use for this session")
+
+
+def _door_head(icon: str, title: str, below: Text) -> QHBoxLayout:
+    words = QVBoxLayout()
+    words.setSpacing(0)
+    words.addWidget(Text(title, Role.DOOR_TITLE))
+    words.addWidget(below)
+    row = QHBoxLayout()
+    row.setSpacing(14)
+    row.addWidget(_Tile(icon))
+    row.addLayout(words)
+    row.addStretch(1)
+    return row

@@ -1,0 +1,114 @@
+"""Making profiles: the blocking work behind the first start."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Literal
+
+from vbdesk.client import Credentials
+from vbdesk.contract.limits import Plan
+from vbdesk.desk.models.service_keys import ServiceKeys
+from vbdesk.desk.ports import Outside
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, new_profile_id
+from vbdesk.privacy import make_private
+
+Secrets = Literal["keyring", "session", "passphrase"]
+_PROBE = "probe"
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAddress:
+    """What a person types to reach a service; the key does not show itself."""
+
+    base_url: str
+    account_id: str
+    api_key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionTest:
+    """What came of a connection test that succeeded."""
+
+    answered_in_s: float
+    credits_left: int
+
+
+class Setup:
+    """Makes and chooses profiles. Every method blocks: call it in a task."""
+
+    def __init__(self, outside: Outside) -> None:
+        self._outside = outside
+        self._profiles = ProfileStore(outside.config_dir)
+
+    def current(self) -> tuple[Profile | None, list[Profile]]:
+        """The profile in use, and all of them. Raises ProfilesUnreadable."""
+        return self._profiles.current(), self._profiles.all()
+
+    def use(self, profile_id: str) -> tuple[Profile | None, list[Profile]]:
+        """Put a profile in use. Raises ProfilesUnreadable."""
+        self._profiles.use(profile_id)
+        return self.current()
+
+    def make_local(self, passphrase: str | None = None) -> Profile:
+        """Make the key and an account of the service on this computer, and a profile for it.
+
+        Args:
+            passphrase: opens the key where there is no keyring; None: the keyring keeps it.
+
+        Raises:
+            VaultError: the key cannot be kept; no account was made.
+            PassphraseNeeded, PassphraseWrong, PassphraseTooShort, ServiceKeyMissing: the key does not open.
+            LocalServiceFailed: no account could be made.
+        """
+        keys = ServiceKeys(self._outside)
+        secrets: Secrets = "keyring"
+        if passphrase is None:
+            self._check_vault(secrets)
+            keys.open()
+        else:
+            keys.create(passphrase)
+            secrets = "passphrase"
+        make_private(self._outside.service_dir)
+        account = self._outside.make_account(self._outside.service_dir, "vbdesk")
+        profile = Profile(
+            new_profile_id(), "This computer", "local", None, account.account_id, secrets, Plan.ENTERPRISE
+        )
+        return self._keep(profile, account.api_key)
+
+    def make_service(self, address: ServiceAddress, secrets: Secrets) -> Profile:
+        """Make a profile for a service, without asking it: it may be out of reach now.
+
+        Raises:
+            VaultError: the key cannot be kept.
+            ValueError: the address is not one.
+        """
+        self._outside.connect(address.base_url, Credentials(address.account_id, address.api_key)).close()
+        self._check_vault(secrets)
+        name = address.base_url.split("//")[-1].split("/")[0]
+        base_url = address.base_url.strip().rstrip("/")
+        profile = Profile(new_profile_id(), name, "service", base_url, address.account_id.strip(), secrets)
+        return self._keep(profile, address.api_key.strip())
+
+    def test(self, address: ServiceAddress) -> ConnectionTest:
+        """Ask the service for the account's balance.
+
+        Raises:
+            ClientError: the service cannot be reached, or does not know the account or key.
+            ValueError: the address is not one.
+        """
+        credentials = Credentials(address.account_id.strip(), address.api_key.strip())
+        started = time.monotonic()
+        with self._outside.connect(address.base_url, credentials) as client:
+            left = client.account.credits()
+        return ConnectionTest(time.monotonic() - started, left)
+
+    def _check_vault(self, secrets: Secrets) -> None:
+        """Find out before anything is made whether a secret can be kept."""
+        vault = self._outside.vault(secrets)
+        vault.set(_PROBE, _PROBE)
+        vault.delete(_PROBE)
+
+    def _keep(self, profile: Profile, api_key: str) -> Profile:
+        self._outside.vault(profile.secrets).set(profile.api_key_name, api_key)
+        self._profiles.save(profile)
+        self._profiles.use(profile.profile_id)
+        return profile

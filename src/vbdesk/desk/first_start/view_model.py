@@ -1,0 +1,156 @@
+"""State of the first start: two doors, and what to do where there is no keyring."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from vbdesk.desk.first_start.profile_creation import ConnectionTest, Secrets, ServiceAddress, Setup
+from vbdesk.desk.models.unlocking import passphrase_fault
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.profiles.vault import VaultError, VaultMissing
+
+NO_KEYRING = (
+    "Keys can be kept until vbdesk closes instead: you would set this up again next time, and recordings that have not "
+    "been sent by then could not be opened any more."
+)
+
+
+NO_KEYRING_HERE = (
+    "This computer has no keyring that could keep the key to your recordings and results. Choose a passphrase: "
+    "it opens that key, and vbdesk asks for it at every start."
+)
+
+
+class FirstStartViewModel(QObject):
+    """The two doors.
+
+    Signals:
+        busy_changed: (str) what is being done, in words; empty when nothing is.
+        tested: (bool, str) whether the connection test succeeded, and what to say.
+        failed: (str) why a door did not open.
+        session_offered: (str) there is no keyring: explanation of the session-only choice.
+        passphrase_wanted: (str) this computer needs a passphrase, since it has no keyring: why.
+        passphrase_faulty: (str) what is wrong with the passphrase.
+        opened: (Profile) a profile is made and in use.
+        can_go_on_changed: (bool) whether address, account and key are filled in.
+    """
+
+    busy_changed = Signal(str)
+    tested = Signal(bool, str)
+    failed = Signal(str)
+    session_offered = Signal(str)
+    passphrase_wanted = Signal(str)
+    passphrase_faulty = Signal(str)
+    opened = Signal(object)
+    can_go_on_changed = Signal(bool)
+
+    def __init__(self, setup: Setup, tasks: TaskOwner, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._setup, self._tasks = setup, tasks
+        self._secrets: Secrets = "keyring"
+        self._passphrase: str | None = None
+        self._address = ServiceAddress("", "", "")
+        self._again: Callable[[], None] | None = None
+        self._busy = False
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether everything that a service needs is filled in."""
+        address = self._address
+        return all(part.strip() for part in (address.base_url, address.account_id, address.api_key))
+
+    @property
+    def fault(self) -> str | None:
+        """What is wrong with the address, None when nothing is."""
+        url = self._address.base_url.strip()
+        if url and not url.startswith(("http://", "https://")):
+            return "Begin with https:// (or http:// inside a closed network)."
+        return None
+
+    def set_address(self, base_url: str, account_id: str, api_key: str) -> None:
+        """What a person has typed so far."""
+        self._address = ServiceAddress(base_url, account_id, api_key)
+        self.can_go_on_changed.emit(self.can_go_on and self.fault is None)
+
+    def use_this_computer(self) -> None:
+        """Open the first door."""
+        self._make(self.use_this_computer, "Setting up the service on this computer", self._make_local)
+
+    def use_passphrase(self, passphrase: str, repeated: str) -> None:
+        """Open the first door on a computer without a keyring."""
+        fault = passphrase_fault(passphrase, repeated)
+        self.passphrase_faulty.emit(fault or "")
+        if fault is None:
+            self._passphrase = passphrase
+            self.use_this_computer()
+
+    def use_service(self) -> None:
+        """Open the second door."""
+        self._make(self.use_service, "Saving the key", self._make_service)
+
+    def use_session_only(self) -> None:
+        """Keep keys until the program ends, and open the door that could not be opened."""
+        self._secrets = "session"
+        if self._again is not None:
+            self._again()
+
+    def test_connection(self) -> None:
+        """Try the address, account and key."""
+        if self._busy:
+            return
+        self._set_busy("Asking the service")
+        self._tasks.start(self._test, self._on_tested, self._on_test_failed, name="connection-test")
+
+    def _make(self, again: Callable[[], None], words: str, work: Callable[[TaskContext], Profile]) -> None:
+        if self._busy:
+            return
+        self._again = again
+        self._set_busy(words)
+        self._tasks.start(work, self._on_made, self._on_not_made, name="first-start")
+
+    def _make_local(self, context: TaskContext) -> Profile:
+        return self._setup.make_local(self._passphrase)
+
+    def _make_service(self, context: TaskContext) -> Profile:
+        return self._setup.make_service(self._address, self._secrets)
+
+    def _test(self, context: TaskContext) -> ConnectionTest:
+        return self._setup.test(self._address)
+
+    def _set_busy(self, words: str) -> None:
+        self._busy = bool(words)
+        self.busy_changed.emit(words)
+
+    @Slot(object)
+    def _on_made(self, profile: Profile) -> None:
+        self._set_busy("")
+        self._passphrase = None
+        self.opened.emit(profile)
+
+    @Slot(object)
+    def _on_not_made(self, failure: Failure) -> None:
+        self._set_busy("")
+        if isinstance(failure.error, VaultMissing) and self._again == self.use_this_computer:
+            self.passphrase_wanted.emit(NO_KEYRING_HERE)
+        elif isinstance(failure.error, VaultMissing):
+            self.session_offered.emit(NO_KEYRING)
+        elif isinstance(failure.error, VaultError):
+            self.failed.emit(f"{failure.sentence} Keys are kept in the keyring and nowhere else.")
+        else:
+            self.failed.emit(_sentence(failure))
+
+    @Slot(object)
+    def _on_tested(self, test: ConnectionTest) -> None:
+        self._set_busy("")
+        self.tested.emit(True, f"Connected. The service answered in {test.answered_in_s * 1000:.0f} ms.")
+
+    @Slot(object)
+    def _on_test_failed(self, failure: Failure) -> None:
+        self._set_busy("")
+        self.tested.emit(False, _sentence(failure))
+
+
+def _sentence(failure: Failure) -> str:
+    """What to say; a ValueError is the client's sentence about the address."""
+    return str(failure.error) if isinstance(failure.error, ValueError) else failure.sentence

@@ -1,0 +1,195 @@
+"""The rows of a result: one signal, one vocal feature, one extended metric. No Qt: made on a worker."""
+
+from dataclasses import dataclass
+
+from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.contract.results import ExtendedMetric, LongitudinalSignal, Signal, ValueInterpretation, VocalFeature
+from vbdesk.desk.models.repeatability import sign_repeatability
+from vbdesk.report.shipped_signs import shipped_signs
+
+OWN_RANGE_Z = 1.96
+"""Within this many own variabilities a change is ordinary."""
+
+BANDS = tuple(ValueInterpretation)
+"""The five ordinal bands, from low to high."""
+
+_NEAR_AN_ANCHOR, _TOWARDS_AN_ANCHOR = 0.3, 0.12
+"""From the middle of a metric's scale: from how far on words name the nearer anchor, and lean to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A sign against the subject's own baseline.
+
+    Attributes:
+        arrow: icon.
+        words: above, below or in the own range.
+        sentence: the same at length.
+        z: in own variabilities.
+        stands_out: outside the own range.
+    """
+
+    arrow: str
+    words: str
+    sentence: str
+    z: float
+    stands_out: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SignRow:
+    """One signal.
+
+    Attributes:
+        change: None at the first recording, or when history was not asked for.
+        no_change: why there is none, in words.
+        evidence: the evidence grade in words; empty when the sign is unknown here.
+        about: what research knows, how often healthy speakers are flagged, and how it compares, as sentences.
+        confounders: everyday causes that sound the same.
+        figures: what researchers read: score, interval, baseline, z.
+    """
+
+    name: str
+    label: str
+    level: Level
+    score: float
+    change: Change | None
+    no_change: str
+    evidence: str
+    about: tuple[str, ...]
+    confounders: tuple[str, ...]
+    figures: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureRow:
+    """One vocal feature: value with unit, and which of the five bands it lies in."""
+
+    name: str
+    label: str
+    value: str
+    number: float
+    unit: str
+    band: int
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """One extended metric between its two anchors; mean and spread are shares 0..1; `words` say where it lies."""
+
+    label: str
+    mean: float
+    spread: float
+    low: str
+    high: str
+    words: str
+
+
+def sign_rows(signals: list[Signal]) -> tuple[SignRow, ...]:
+    """Rows of signals: the highest level first, within a level the highest score; what has no level comes last."""
+    ordered = sorted(signals, key=lambda signal: (_rank(signal.level), signal.score), reverse=True)
+    return tuple(_sign_row(signal) for signal in ordered)
+
+
+def feature_row(feature: VocalFeature) -> FeatureRow:
+    """The row of a vocal feature."""
+    unit = feature.unit.replace("^2", "²")
+    return FeatureRow(
+        name=feature.feature,
+        label=feature.label,
+        value=with_unit(feature.value, unit),
+        number=feature.value,
+        unit=unit,
+        band=BANDS.index(feature.value_interpretation),
+        word=feature.value_interpretation.value.capitalize(),
+    )
+
+
+def metric_row(metric: ExtendedMetric) -> MetricRow:
+    """The row of an extended metric."""
+    off = metric.score_mean - 0.5
+    anchor = metric.high_anchor if off > 0 else metric.low_anchor
+    if abs(off) < _TOWARDS_AN_ANCHOR:
+        words = "In the middle"
+    else:
+        words = f"Near {anchor}" if abs(off) >= _NEAR_AN_ANCHOR else f"Towards {anchor}"
+    return MetricRow(metric.label, metric.score_mean, metric.score_std, metric.low_anchor, metric.high_anchor, words)
+
+
+def with_unit(value: float, unit: str) -> str:
+    """A value in three figures, what people can compare, and its unit."""
+    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    return f"{value:.{digits}f} {unit}".replace("-", "−").strip()
+
+
+def _rank(level: Level) -> int:
+    return -1 if level is Level.INCONCLUSIVE else LEVEL_ORDER.index(level)
+
+
+def _sign_row(signal: Signal) -> SignRow:
+    reference = shipped_signs().get(signal.name)
+    grade = signal.evidence_grade or (reference.evidence_grade if reference else "")
+    change = _change(signal)
+    about = [] if change is None else [change.sentence]
+    if reference is not None and reference.known:
+        about.append(reference.known)
+    about.extend(_healthy_share(signal))
+    return SignRow(
+        name=signal.name,
+        label=signal.label,
+        level=signal.level,
+        score=signal.score,
+        change=change,
+        no_change="First recording" if isinstance(signal, LongitudinalSignal) else "Not compared",
+        evidence=reference.evidence_text(signal.evidence_grade) if reference else "",
+        about=tuple(about),
+        confounders=reference.confounders if reference else (),
+        figures=_figures(signal, grade),
+    )
+
+
+def _healthy_share(signal: Signal) -> list[str]:
+    known = sign_repeatability().get(signal.name)
+    if known is None or known.healthy_share is None:
+        return []
+    of_thousand = round(1000 * known.healthy_share)
+    return [f"Of 1000 healthy people who read aloud, this sign alone flags about {of_thousand}."]
+
+
+def _change(signal: Signal) -> Change | None:
+    if not isinstance(signal, LongitudinalSignal) or signal.z_score is None:
+        return None
+    z = signal.z_score
+    how_far = f"{abs(z):.1f} times this person's own variability"
+    if not (signal.anomaly or abs(z) > OWN_RANGE_Z):
+        side = "above" if z > 0 else "below"
+        sentence = f"In this person's own range: {how_far} {side} the baseline."
+        return Change("equals", "In own range", sentence, z, stands_out=False)
+    arrow, words = ("arrow-up", "Above baseline") if z > 0 else ("arrow-down", "Below baseline")
+    if signal.anomaly:
+        sentence = f"{words}, by {how_far}: unusual for this person."
+    else:
+        sentence = f"{words}, by {how_far}; not enough yet to be called unusual."
+    return Change(arrow, words, sentence, z, stands_out=True)
+
+
+def _figures(signal: Signal, grade: str) -> tuple[tuple[str, str], ...]:
+    figures = [("Score", f"{signal.score:.2f}")]
+    if signal.score_interval is not None:
+        figures.append(("Interval", "{:.2f} to {:.2f}".format(*signal.score_interval)))
+    if isinstance(signal, LongitudinalSignal):
+        for name, value, form in (
+            ("Latest", signal.latest_score, ".2f"),
+            ("Baseline", signal.baseline_score, ".2f"),
+            ("Deviation", signal.deviation_from_baseline, "+.2f"),
+            ("z", signal.z_score, "+.1f"),
+            ("Population z", signal.population_z, "+.1f"),
+        ):
+            if value is not None:
+                figures.append((name, format(value, form).replace("-", "−")))
+    if grade:
+        figures.append(("Evidence", f"grade {grade}"))
+    if signal.sign_version:
+        figures.append(("Version", signal.sign_version))
+    return tuple(figures)

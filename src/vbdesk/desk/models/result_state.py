@@ -1,0 +1,164 @@
+"""What the Result page shows of a recording: the result, or in words why there is none and what helps. No Qt."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from vbdesk.contract.jobs import JobStatus
+from vbdesk.desk.models.result_source import Found
+from vbdesk.desk.models.result_text import ResultReading, reading_of, title_of
+from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.states import Fix, OutboxState
+
+_BY_ITSELF = "The result appears here by itself."
+
+
+class ResultRemedy(StrEnum):
+    """What a person can do where there is no result; its value stands on the button."""
+
+    SEND_AGAIN = "Send again"
+    REVIEW = "Review the recording"
+    OUTBOX = "Open the Outbox"
+
+
+@dataclass(frozen=True, slots=True)
+class ResultView:
+    """What the page shows.
+
+    Attributes:
+        recording: with all that is known of it.
+        caption: what was asked for, and the task.
+        reading: None while there is no result.
+        heading, sentence: why there is none, in words; empty when there is.
+        remedy: what a person can do about that.
+        coming: the result will come by itself.
+        take_id: the recording on this computer; None when its sound is not here.
+        silence: why its sound cannot be played here.
+    """
+
+    recording: RecordingRoute
+    title: str
+    group_id: str
+    recorded_at: datetime | None
+    caption: str = ""
+    reading: ResultReading | None = None
+    heading: str = ""
+    sentence: str = ""
+    remedy: ResultRemedy | None = None
+    coming: bool = False
+    take_id: str | None = None
+    silence: str = ""
+
+
+class NoSuchResult(Exception):
+    """There is nothing to show; `str(error)` is a sentence for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class _MissingResult:
+    """Why there is no result: heading, sentence, what helps, and whether it comes by itself."""
+
+    heading: str
+    sentence: str
+    remedy: ResultRemedy | None = None
+    coming: bool = False
+
+
+def first_view(recording: RecordingRoute) -> ResultView:
+    """What can be shown at once, before anything was read."""
+    return ResultView(
+        recording,
+        title_of(recording.recorded_at),
+        recording.group_id or "",
+        recording.recorded_at,
+        heading="Reading the result",
+        sentence="",
+        coming=True,
+    )
+
+
+def view_of(found: Found) -> ResultView:
+    """Put what was found in words.
+
+    Raises:
+        NoSuchResult: nothing is known of it.
+    """
+    item, result = found.item, found.result
+    recorded_at = found.recorded_at or (None if found.job is None else found.job.created_at)
+    reading = None if result is None else reading_of(result, found.raw, found.seconds)
+    standing = _MissingResult("", "") if reading is not None else _missing_result(found)
+    return ResultView(
+        recording=found.recording,
+        title=title_of(recorded_at),
+        group_id=found.group_id,
+        recorded_at=recorded_at,
+        caption=_caption(found, reading),
+        reading=reading,
+        heading=standing.heading,
+        sentence=standing.sentence,
+        remedy=standing.remedy,
+        coming=standing.coming,
+        take_id=found.take_id,
+        silence=found.silence if reading is not None or item is not None else "",
+    )
+
+
+def _caption(found: Found, reading: ResultReading | None) -> str:
+    item, job = found.item, found.job
+    target = reading.target if reading is not None else ""
+    if not target and item is not None:
+        target = f"{item.target.kind.capitalize()} {item.target.name}"
+    if not target and job is not None:
+        target = job.model_name or job.sign_name or ""
+    task = "" if item is None else item.protocol.replace("_", " ").replace("-", " ")
+    return " · ".join(part for part in (target, task) if part)
+
+
+def _missing_result(found: Found) -> _MissingResult:
+    if found.item is not None:
+        return _of_item(found.item)
+    if found.job is not None:
+        return _of_job(found.job.status)
+    if found.recording.job_id is None:
+        raise NoSuchResult("This recording is no longer on this computer, and the service was not asked.")
+    return _MissingResult(
+        "Asking the service for the result", "It is shown as soon as the service answers.", coming=True
+    )
+
+
+def _of_job(status: JobStatus) -> _MissingResult:
+    match status:
+        case JobStatus.FAILED | JobStatus.TIMED_OUT | JobStatus.DONE:
+            ended = {JobStatus.FAILED: "failed", JobStatus.TIMED_OUT: "timed out"}.get(status, "brought no result")
+            where = "The sound is not on this computer: send it again from where it was recorded, or record again."
+            return _MissingResult(f"The analysis {ended}", where)
+        case _:
+            words = f"The service is analysing this recording. {_BY_ITSELF}"
+            return _MissingResult("No result yet", words, coming=True)
+
+
+def _of_item(item: RecordingItem) -> _MissingResult:
+    reason, state = item.reason or item.fault or "", item.state
+    if state in (OutboxState.FAILED, OutboxState.TIMED_OUT):
+        ended = "failed" if state is OutboxState.FAILED else "timed out"
+        kept = "The recording is kept and can be sent again."
+        if item.audio_gone_at is not None:
+            return _MissingResult(
+                f"The analysis {ended}", f"{reason} Its sound was removed here, so it cannot be sent again."
+            )
+        return _MissingResult(f"The analysis {ended}", reason or kept, ResultRemedy.SEND_AGAIN)
+    if state is OutboxState.NEEDS_ATTENTION:
+        remedies = {Fix.REVIEW_TAKE: ResultRemedy.REVIEW, Fix.TRY_AGAIN: ResultRemedy.SEND_AGAIN}
+        remedy = ResultRemedy.OUTBOX if item.fix is None else remedies.get(item.fix, ResultRemedy.OUTBOX)
+        return _MissingResult("Needs attention", reason, remedy)
+    if state is OutboxState.CHECKED:
+        return _MissingResult(
+            "Not sent", reason or "This recording is kept here and was not sent.", ResultRemedy.OUTBOX
+        )
+    if state is OutboxState.HANDED_OVER:
+        words = "It was handed over to another computer, which sends it. The result appears here once it has."
+        return _MissingResult("Handed over", reason or words, ResultRemedy.OUTBOX, coming=True)
+    running = state in (OutboxState.SUBMITTED, OutboxState.RUNNING)
+    words = "The service is analysing this recording." if running else "This recording is on its way to the service."
+    return _MissingResult("No result yet", f"{reason or words} {_BY_ITSELF}", ResultRemedy.OUTBOX, coming=True)

@@ -1,0 +1,233 @@
+"""A result put in words, rows and bands: all that the Result page shows. No Qt: made on a worker."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from vbdesk.contract.catalog import MODEL_SIGNS, ModelName
+from vbdesk.contract.levels import Level, RecommendedAction, overall_level, recommended_action
+from vbdesk.contract.results import (
+    AudioQuality,
+    IssueCode,
+    LongitudinalSignal,
+    ModelResult,
+    Result,
+    Signal,
+    SpeakerResult,
+    Summary,
+    signals_of,
+)
+from vbdesk.contract.timestamps import in_zone
+from vbdesk.desk.models.result_rows import FeatureRow, MetricRow, SignRow, feature_row, metric_row, sign_rows
+from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.report.result_texts import quality_text, result_texts
+from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
+
+_NO_CAUSE = "The service named no fault of the sound."
+_LITTLE_SPEECH_S = 30.0  # what the action for an inconclusive recording asks for
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceReading:
+    """What was heard in one voice: that of the whole recording, or one speaker's.
+
+    Attributes:
+        action: title and sentence of what is suggested.
+        longitudinal: whether any sign is compared with the subject's own baseline.
+        first: the service keeps a history, and this is its first recording.
+    """
+
+    level: Level
+    action: tuple[str, str]
+    signs: tuple[SignRow, ...]
+    narrative: str
+    features: tuple[FeatureRow, ...]
+    longitudinal: bool
+    first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """One of several speakers; `segments` are when this one speaks, in seconds."""
+
+    label: str
+    segments: tuple[tuple[float, float], ...]
+    voice: VoiceReading
+
+
+@dataclass(frozen=True, slots=True)
+class QualityReading:
+    """How good the recording was.
+
+    Attributes:
+        figures: speech and clarity, as a sentence.
+        issues: what was wrong, and what to do about it next time.
+    """
+
+    figures: str
+    issues: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultReading:
+    """All that the Result page shows of one recording.
+
+    Attributes:
+        voice: of the whole recording.
+        speakers: each one's own reading, where they were told apart.
+        metrics: how the voice sounds, of the whole recording.
+        flagged_share: the share of healthy speakers that this model flags, as a sentence; empty when unknown.
+        notes: what limits this result, as sentences.
+        versions: of the calibrations that scored it.
+        speech_s: how much speech was heard; None where that cannot be told.
+        raw: the result as JSON.
+    """
+
+    target: str
+    voice: VoiceReading
+    speakers: tuple[Speaker, ...]
+    metrics: tuple[MetricRow, ...]
+    flagged_share: str
+    quality: QualityReading
+    notes: tuple[str, ...]
+    versions: tuple[str, ...]
+    speech_s: float | None
+    raw: str
+
+    @property
+    def inconclusive(self) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+        """Why nothing could be read, and what to do next time; None where something could."""
+        if self.voice.level is not Level.INCONCLUSIVE:
+            return None
+        why = [what for what, _ in self.quality.issues]
+        advice = [advice for _, advice in self.quality.issues]
+        if not why and self.speech_s is not None and self.speech_s < _LITTLE_SPEECH_S:
+            why = [f"The sound is good, but only about {self.speech_s:.0f} seconds of speech were heard."]
+            advice = [result_texts().issue[IssueCode.INSUFFICIENT_SPEECH].next_time]
+        return tuple(why or [_NO_CAUSE]), tuple(dict.fromkeys(advice))
+
+
+def reading_of(result: Result, raw: str | None = None, seconds: float | None = None) -> ResultReading:
+    """Put `result` in words.
+
+    Args:
+        result: what the service found.
+        raw: the JSON to show; by default the result's own.
+        seconds: how long the recording is, where that is known.
+    """
+    signals = signals_of(result)
+    model = _model_of(signals) if isinstance(result, ModelResult) else None
+    voice = _voice(signals, result.summary if isinstance(result, ModelResult) else None)
+    versions = tuple(dict.fromkeys(signal.sign_version for signal in signals if signal.sign_version))
+    return ResultReading(
+        target=f"Model {model.value}" if model else ", ".join(signal.label for signal in signals[:1]),
+        voice=voice,
+        speakers=tuple(_speaker(speaker) for speaker in result.speakers or ()),
+        metrics=tuple(metric_row(metric) for metric in result.extended_metrics)
+        if isinstance(result, ModelResult)
+        else (),
+        flagged_share=_flagged_share(model),
+        quality=quality_reading(result.audio_quality),
+        notes=_notes(signals, versions),
+        versions=versions,
+        speech_s=_speech_s(result.audio_quality, seconds),
+        raw=raw or json.dumps(result.model_dump(mode="json"), indent=2, ensure_ascii=False),
+    )
+
+
+def _speech_s(quality: AudioQuality, seconds: float | None) -> float | None:
+    if seconds is None or quality.voice_percentage is None:
+        return None
+    return seconds * quality.voice_percentage / 100
+
+
+def quality_reading(quality: AudioQuality) -> QualityReading:
+    """A recording's quality in words."""
+    words, known = quality_text(quality), result_texts().issue
+    advice = [known.get(code, known["other"]).next_time for code in quality.issues]
+    return QualityReading(words.figures, tuple(zip(words.issues, advice, strict=True)))
+
+
+def pretty(result_json: bytes) -> str:
+    """JSON to be read by people; nothing in it is changed but the space between."""
+    return json.dumps(json.loads(result_json), indent=2, ensure_ascii=False)
+
+
+def title_of(recorded_at: datetime | None) -> str:
+    """`Recording of 21 November, 10:41` in the local zone."""
+    return "Recording" if recorded_at is None else f"Recording of {moment_of(recorded_at)}"
+
+
+def moment_of(recorded_at: datetime) -> str:
+    """`21 November, 10:41` in the local zone; with the year, where it is another one."""
+    local = in_zone(recorded_at)
+    year = "" if local.year == datetime.now(local.tzinfo).year else f" {local.year}"
+    return f"{local.day} {local:%B}{year}, {local:%H:%M}"
+
+
+def _model_of(signals: Sequence[Signal]) -> ModelName | None:
+    names = {signal.name for signal in signals}
+    return next((name for name, signs in MODEL_SIGNS.items() if names == {sign.value for sign in signs}), None)
+
+
+def _voice(signals: list[Signal], summary: Summary | None) -> VoiceReading:
+    levels = [signal.level for signal in signals]
+    if summary is not None:
+        level, action = summary.overall_level, summary.recommended_action
+    else:
+        level, action = overall_level(levels), recommended_action(levels)
+    history = [signal for signal in signals if isinstance(signal, LongitudinalSignal)]
+    compared = any(signal.z_score is not None for signal in history)
+    return VoiceReading(
+        level=level,
+        action=_action(action),
+        signs=sign_rows(signals),
+        narrative=summary.description.summary if summary else "",
+        features=tuple(feature_row(feature) for feature in summary.description.vocal_features) if summary else (),
+        longitudinal=compared,
+        first=bool(history) and not compared,
+    )
+
+
+def _speaker(speaker: SpeakerResult) -> Speaker:
+    number = speaker.speaker.rpartition("_")[2]
+    name = f"Speaker {number}" if number.isdigit() else speaker.speaker
+    signals: list[Signal] = list(speaker.signals or ([speaker.signal] if speaker.signal else []))
+    label = f"{name}, {clock_words(speaker.speech_seconds)} of speech"
+    return Speaker(label, tuple(speaker.segments), _voice(signals, speaker.summary))
+
+
+def _action(action: RecommendedAction) -> tuple[str, str]:
+    words = result_texts().action[action]
+    return words.title, words.sentence
+
+
+def _flagged_share(model: ModelName | None) -> str:
+    share = healthy_flagged_share().get(model.value) if model else None
+    if share is None or model is None:
+        return ""
+    return (
+        f"Model {model.value} flags about {share:.0%} of healthy speakers: of 100 people without any of these "
+        f"conditions, about {share * 100:.0f} would show at least one signal at consider or above."
+    )
+
+
+def _notes(signals: Sequence[Signal], versions: Sequence[str]) -> tuple[str, ...]:
+    notes = []
+    if len(versions) > 1:
+        notes.append(
+            f"The signals come from several calibrations ({', '.join(versions)}), so their levels are not on one scale."
+        )
+    references = shipped_signs()
+    here = sorted({reference.version for reference in references.values()})
+    strange = [version for version in versions if version not in here]
+    if strange and any(signal.name in references for signal in signals):
+        notes.append(
+            f"Scored by calibration {', '.join(strange)}; what is said here about research and healthy speakers "
+            f"belongs to {', '.join(here)}."
+        )
+    unread = sum(signal.level is Level.INCONCLUSIVE for signal in signals)
+    if 0 < unread < len(signals):
+        notes.append(f"{unread} of {len(signals)} signals could not be read from this recording.")
+    return tuple(notes)

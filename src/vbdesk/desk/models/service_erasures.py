@@ -1,0 +1,80 @@
+"""Has the service on this computer erase what was removed in the desk, until it has confirmed all of it."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.outbox.library.pending_erasures import OwedErasure, OwedErasures
+
+_AGAIN_MS = 30_000
+
+
+class ServiceErasures(QObject):
+    """Works off the entries of a library, one after the other; what fails is tried again.
+
+    Signals:
+        confirmed: (OwedErasure) the service has erased it.
+        failed: (str) why something could not be erased now; it is tried again.
+    """
+
+    confirmed = Signal(object)
+    failed = Signal(str)
+
+    def __init__(
+        self,
+        owed: OwedErasures,
+        erase: Callable[[OwedErasure], None],
+        tasks: TaskOwner,
+        parent: QObject | None = None,
+    ) -> None:
+        """Begin with `run`; `erase` blocks, and raises LocalServiceFailed."""
+        super().__init__(parent)
+        self._owed, self._erase, self._tasks = owed, erase, tasks
+        self._busy = self._asked_again = False
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.setInterval(_AGAIN_MS)
+        self._again.timeout.connect(self.run)
+
+    @Slot()
+    def run(self) -> None:
+        """Erase what is due."""
+        self._again.stop()
+        if self._busy:
+            self._asked_again = True
+            return
+        self._busy, self._asked_again = True, False
+        self._tasks.start(self._erase_next, self._on_erased, self._on_failed, name="service-erasure")
+
+    @Slot()
+    def look(self) -> None:
+        """As `run`, but what failed a moment ago waits for its turn."""
+        if not self._again.isActive():
+            self.run()
+
+    def stop(self) -> None:
+        """Try nothing again; what is left is done at the next start."""
+        self._again.stop()
+
+    def _erase_next(self, context: TaskContext) -> OwedErasure | None:
+        due = self._owed.due()
+        if not due:
+            return None
+        self._erase(due[0])
+        self._owed.settle(due[0])
+        return due[0]
+
+    @Slot(object)
+    def _on_erased(self, erased: OwedErasure | None) -> None:
+        self._busy = False
+        if erased is not None:
+            self.confirmed.emit(erased)
+        if erased is not None or self._asked_again:
+            self.run()
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self._busy = False
+        self.failed.emit(failure.sentence)
+        self._again.start()

@@ -1,0 +1,128 @@
+"""The key of the service on this computer, as the desk uses it: the blocking work behind its pages."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from vbdesk.desk.ports import Outside
+from vbdesk.outbox.profiles.encrypted_vault import SealedVault
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
+from vbdesk.outbox.profiles.recovery_key import recovery_key_of
+from vbdesk.outbox.profiles.service_key import PassphraseNeeded, ServiceKeyMissing, ServiceKeyStore
+from vbdesk.outbox.profiles.vault import VaultMissing
+from vbdesk.privacy import owner_only_opener
+
+_SAVED = """Recovery key of vbdesk on this computer
+
+    {lines}
+
+Who has this key and the data folder can open the recordings and results on this computer. Keep it where only you have
+it, and not on this computer. vbdesk asks for it when the keyring or the passphrase is lost.
+"""
+
+
+class SavedWithTheData(Exception):
+    """The recovery key was to be saved beside the recordings; `str(error)` is for a person."""
+
+
+class ServiceKeys:
+    """Opens, makes and recovers the key. Every method blocks: call it in a task."""
+
+    def __init__(self, outside: Outside) -> None:
+        self._outside = outside
+        self._store = ServiceKeyStore(outside.service_dir)
+
+    def open(self) -> bytes:
+        """The key; made at random on first use, where there is a keyring.
+
+        Raises:
+            PassphraseNeeded: a person has to enter the passphrase.
+            ServiceKeyMissing: a person has to enter the recovery key.
+            VaultError: the keyring did not answer; VaultMissing: there is none, and no key was made yet.
+        """
+        known = self._outside.passphrase_vault.service_key
+        if known is not None:
+            return known
+        try:
+            return self._opened(self._store.open(self._outside.keyring).key)
+        except VaultMissing:
+            if not self._store.is_there():
+                raise
+            raise ServiceKeyMissing(
+                "This computer has no keyring any more, and the key to its recordings and results was in it. "
+                "Nothing was deleted. Start the keyring and try again, or enter the recovery key."
+            ) from None
+
+    def unlock(self, passphrase: str) -> None:
+        """Open the key with the passphrase. Raises PassphraseWrong, ServiceKeyMissing."""
+        self._opened(self._store.unlock(passphrase).key)
+
+    def create(self, passphrase: str) -> None:
+        """Make the key where there is no keyring; with a passphrase that is known already, open it.
+
+        Raises:
+            PassphraseTooShort, PassphraseWrong, ServiceKeyMissing: no key is open.
+        """
+        try:
+            self._opened(self._store.create(passphrase).key)
+        except PassphraseNeeded:
+            self.unlock(passphrase)
+
+    def recover(self, typed: str, passphrase: str | None) -> None:
+        """Open the key with the recovery key, and keep it again: in the keyring, or with a new passphrase.
+
+        Raises:
+            RecoveryKeyMistyped, RecoveryKeyWrong, PassphraseTooShort: nothing was changed.
+            VaultMissing: there is no keyring, and `passphrase` is None.
+            VaultError: the keyring did not answer.
+        """
+        key = self._store.recover(typed, self._outside.keyring, passphrase).key
+        self._opened(key)
+        if passphrase is not None:
+            self._use_passphrase()
+
+    def change_passphrase(self, old: str, new: str) -> None:
+        """Choose another passphrase. Raises PassphraseWrong, PassphraseTooShort, ServiceKeyMissing."""
+        self._store.change_passphrase(old, new)
+
+    def keep_copies(self, profile: Profile, key: bytes) -> None:
+        """Have the recovery key bring back what the keyring holds of a profile. Raises VaultError, OSError."""
+        if profile.secrets == "keyring":
+            self._store.copy_secrets(self._outside.keyring, key, (profile.api_key_name, profile.library_key_name))
+
+    def due_recovery_key(self) -> str | None:
+        """The recovery key where nobody was offered it yet; None otherwise."""
+        key = self._outside.passphrase_vault.service_key
+        return recovery_key_of(key) if key is not None and self._store.recovery_is_due() else None
+
+    def recovery_was_offered(self) -> None:
+        """Never offer it again."""
+        self._store.recovery_was_offered()
+
+    def save_recovery_key(self, recovery_key: str, file: Path) -> None:
+        """Write the recovery key for its owner alone, where a person wants it.
+
+        Raises:
+            SavedWithTheData: the file would be in the folder of the recordings.
+            OSError: it could not be written.
+        """
+        folder = self._outside.data_dir.resolve()
+        if file.resolve().is_relative_to(folder):
+            raise SavedWithTheData(
+                "The recovery key was not saved, because this is the folder of the recordings: who takes the folder "
+                "would have the key too. Choose another folder, best on another disk."
+            )
+        groups = recovery_key.split("-")
+        lines = "\n    ".join("-".join(groups[start : start + 4]) for start in range(0, len(groups), 4))
+        with open(file, "w", encoding="utf-8", opener=owner_only_opener) as target:
+            target.write(_SAVED.format(lines=lines))
+
+    def _opened(self, key: bytes) -> bytes:
+        self._outside.passphrase_vault.unlock(SealedVault(self._outside.service_dir, key))
+        return key
+
+    def _use_passphrase(self) -> None:
+        """The keyring is gone: profiles of this computer have their keys from the encrypted file from now on."""
+        profiles = ProfileStore(self._outside.config_dir)
+        for profile in profiles.all():
+            if profile.kind == "local" and profile.secrets == "keyring":
+                profiles.save(replace(profile, secrets="passphrase"))

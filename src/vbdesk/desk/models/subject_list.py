@@ -1,0 +1,307 @@
+"""The list of subjects: what is here and what the service knows, one row each; filters, orders, and a kept copy.
+
+No Qt: made on a worker.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from itertools import islice
+from typing import Any, NamedTuple
+
+from vbdesk.contract.groups import Group
+from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.desk.models.levels import level_of
+from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, TwoLineCell
+from vbdesk.desk.ui.time_text import counted, day_and_time
+from vbdesk.json_lines import parse_json_lines
+from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.library.subject_notes import SubjectNote
+
+HEADINGS = ("Subject", "Last recording", "Last level", "Unread", "Recordings", "On this computer", "")
+LEVELS_AT_ONCE = 1000
+"""Results that are read for their level in one go; the list is shown in between."""
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+class AtService(NamedTuple):
+    """What the service's list says of a subject."""
+
+    latest: datetime | None
+    jobs: int
+    done_jobs: int
+
+    @classmethod
+    def of(cls, group: Group) -> "AtService":
+        """Of an entry of the service's list."""
+        return cls(group.latest_recorded_at, group.job_count, group.done_job_count)
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectRow:
+    """One subject.
+
+    Attributes:
+        level: of the newest result, where that is on this computer.
+        unknown_level: there is a newest result here, and its level has not been read yet.
+        at_service: the service has results.
+        recordings: at the service where that is known, else here.
+        here: recordings on this computer.
+        moving: of these, on their way.
+        unread: results on this computer that were not opened.
+        note: what was written of the subject here.
+    """
+
+    key: str
+    last: datetime | None
+    level: Level | None
+    unknown_level: bool
+    at_service: bool
+    recordings: int
+    here: int
+    moving: int
+    unread: int
+    note: SubjectNote
+    now: datetime = field(compare=False)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """As the table shows it; made when it is painted."""
+        here = counted(self.here, "recording") if self.here else ""
+        missing = "Reading" if self.unknown_level else "Open to see" if self.at_service else "No result yet"
+        return (
+            TwoLineCell(self.key, " · ".join((*self.note.tags, *self.note.text.splitlines()[:1]))),
+            LabelCell(day_and_time(self.last, self.now) if self.last else "No recording yet"),
+            LevelCell(self.level, missing),
+            LabelCell(f"{self.unread:,} unread".replace(",", " ") if self.unread else "", "accent", strong=True),
+            LabelCell(f"{self.recordings:,}".replace(",", " "), "text"),
+            LabelCell(f"{self.moving} on the way" if self.moving else here, "text3"),
+            ButtonCell("Edit note" if self.note.text or self.note.tags else "Add note", quiet=True),
+        )
+
+    def holds(self, wanted: str) -> bool:
+        """Whether `wanted`, in small letters, is part of the id, a tag or the note."""
+        if wanted in self.key.lower() or wanted in self.note.text.lower():
+            return True
+        return any(wanted in tag.lower() for tag in self.note.tags)
+
+
+class Only(StrEnum):
+    """Which subjects are listed; the value is what a person reads."""
+
+    ALL = "Everyone"
+    UNREAD = "With unread results"
+    ELEVATED = "Elevated"
+    MODERATE = "Moderate or higher"
+    CONSIDER = "Consider or higher"
+    INCONCLUSIVE = "Inconclusive"
+    NO_RESULT = "Without a result here"
+    MOVING = "With recordings on the way"
+
+    def takes(self, row: SubjectRow) -> bool:
+        """Whether a subject is listed."""
+        match self:
+            case Only.ALL:
+                return True
+            case Only.UNREAD:
+                return row.unread > 0
+            case Only.INCONCLUSIVE:
+                return row.level is Level.INCONCLUSIVE
+            case Only.NO_RESULT:
+                return row.level is None
+            case Only.MOVING:
+                return row.moving > 0
+        return row.level in LEVEL_ORDER and rank(row.level) >= LEVEL_ORDER.index(Level(self.name.lower()))
+
+
+class Order(StrEnum):
+    """In which order; the value is what a person reads."""
+
+    NEWEST = "Newest first"
+    OLDEST = "Longest ago first"
+    NAME = "By name"
+    LEVEL = "Highest level"
+    UNREAD = "Most unread"
+    RECORDINGS = "Most recordings"
+    HERE = "Most recorded here"
+
+
+ORDER_OF_COLUMN = (Order.NAME, Order.NEWEST, Order.LEVEL, Order.UNREAD, Order.RECORDINGS, Order.HERE)
+
+_KEYS: Mapping[Order, tuple[Callable[[SubjectRow], Any], bool]] = {
+    Order.NEWEST: (lambda row: row.last or _LONG_AGO, True),
+    Order.OLDEST: (lambda row: row.last or _LONG_AGO, False),
+    Order.NAME: (lambda row: row.key, False),
+    Order.LEVEL: (lambda row: rank(row.level), True),
+    Order.UNREAD: (lambda row: row.unread, True),
+    Order.RECORDINGS: (lambda row: row.recordings, True),
+    Order.HERE: (lambda row: row.here, True),
+}
+
+
+def rank(level: Level | None) -> int:
+    """Higher levels rank higher; inconclusive below none, and what is not known last."""
+    if level is None:
+        return -2
+    return -1 if level is Level.INCONCLUSIVE else LEVEL_ORDER.index(level)
+
+
+def ordered(rows: Iterable[SubjectRow], order: Order) -> list[SubjectRow]:
+    """In that order; subjects that are equal in it by their newest recording, then by name."""
+    found = sorted(rows, key=lambda row: row.key)
+    if order is not Order.NAME:
+        found.sort(key=lambda row: row.last or _LONG_AGO, reverse=True)
+        key, falling = _KEYS[order]
+        if order is not Order.NEWEST:
+            found.sort(key=key, reverse=falling)
+    return found
+
+
+def merged(
+    items: Iterable[RecordingItem],
+    groups: Mapping[str, AtService],
+    notes: Mapping[str, SubjectNote],
+    unread: Mapping[str, int],
+    levels: dict[str, Level],
+    now: datetime,
+) -> list[SubjectRow]:
+    """One row a subject, newest recording first, then by name. `items` come newest first.
+
+    `levels` of recordings that were read before are taken from there, and up to `LEVELS_AT_ONCE` new ones added to it.
+    """
+    here: dict[str, list[RecordingItem]] = {}
+    for item in items:
+        here.setdefault(item.group_id, []).append(item)
+    room = [LEVELS_AT_ONCE]
+    rows = []
+    for group_id in {*here, *groups, *notes}:
+        mine, group = here.get(group_id, []), groups.get(group_id)
+        newest = _newest_result(mine, group)
+        level = None if newest is None else _level(newest, levels, room)
+        rows.append(
+            SubjectRow(
+                key=group_id,
+                last=_last(mine, group),
+                level=level,
+                unknown_level=newest is not None and level is None,
+                at_service=group is not None and group.done_jobs > 0,
+                recordings=max(group.jobs if group else 0, len(mine)),
+                here=len(mine),
+                moving=sum(item.state in ON_THEIR_WAY for item in mine),
+                unread=unread.get(group_id, 0),
+                note=notes.get(group_id, SubjectNote()),
+                now=now,
+            )
+        )
+    return ordered(rows, Order.NEWEST)
+
+
+def _last(items: Sequence[RecordingItem], group: AtService | None) -> datetime | None:
+    times = [item.recorded_at for item in items[:1]]
+    if group is not None and group.latest is not None:
+        times.append(group.latest)
+    return max(times, default=None)
+
+
+def _newest_result(items: Sequence[RecordingItem], group: AtService | None) -> RecordingItem | None:
+    """The newest recording here with a result, unless the service has a newer one."""
+    done = next((item for item in items if item.state is OutboxState.DONE), None)
+    if done is None or group is None or group.latest is None:
+        return done
+    return done if group.latest.replace(microsecond=0) <= done.recorded_at else None
+
+
+def _level(item: RecordingItem, levels: dict[str, Level], room: list[int]) -> Level | None:
+    known = levels.get(item.take_id)
+    if known is None and room[0] > 0:
+        room[0] -= 1
+        known = level_of(item)
+        if known is not None:
+            levels[item.take_id] = known
+    return known
+
+
+KEPT_AS = "subjects"
+"""The name of the stored list among the responses of a library."""
+
+
+@dataclass(frozen=True)
+class KeptList:
+    """The list as it was last shown, to be shown again at once."""
+
+    rows: list[SubjectRow]
+    groups: Mapping[str, AtService]
+    levels: Mapping[str, Level]
+    listed_at: datetime | None
+
+    def to_json(self) -> bytes:
+        """One short line for each thing: one long text would keep the window waiting while it is made."""
+        lines = [json.dumps((_text(self.listed_at), len(self.rows), len(self.groups)))]
+        lines.extend(
+            json.dumps((row.key, _text(row.last), row.level, row.at_service, row.recordings, row.here, row.moving))
+            for row in self.rows
+        )
+        lines.extend(json.dumps((key, _text(group.latest), *group[1:])) for key, group in self.groups.items())
+        lines.extend(json.dumps(known) for known in self.levels.items())
+        return "\n".join(lines).encode()
+
+    @classmethod
+    def from_json(
+        cls, body: bytes, notes: Mapping[str, SubjectNote], unread: Mapping[str, int], now: datetime
+    ) -> "KeptList":
+        """Read what `to_json` wrote; notes and unread results are as they are now."""
+        lines = parse_json_lines(body.splitlines())
+        listed_at, rows, groups = next(lines)
+        return cls(
+            [_kept_row(next(lines), notes, unread, now) for _ in range(rows)],
+            {key: AtService(_moment(latest), jobs, done) for key, latest, jobs, done in islice(lines, groups)},
+            {take_id: _LEVELS[level] for take_id, level in lines},
+            _moment(listed_at),
+        )
+
+
+def _kept_row(
+    line: Sequence[Any], notes: Mapping[str, SubjectNote], unread: Mapping[str, int], now: datetime
+) -> SubjectRow:
+    key, last, level, at_service, recordings, here, moving = line
+    return SubjectRow(
+        key=key,
+        last=_moment(last),
+        level=None if level is None else _LEVELS[level],
+        unknown_level=False,
+        at_service=at_service,
+        recordings=recordings,
+        here=here,
+        moving=moving,
+        unread=unread.get(key, 0),
+        note=notes.get(key, _NO_NOTE),
+        now=now,
+    )
+
+
+def kept_in_place(rows: list[SubjectRow], before: Iterable[SubjectRow]) -> list[SubjectRow]:
+    """The same rows, those that did not change as the very objects of before: the table then passes them by."""
+    known = {row.key: row for row in before}
+    same = ((row, known.get(row.key)) for row in rows)
+    return [old if old is not None and old == row and old.now.date() == row.now.date() else row for row, old in same]
+
+
+_NO_NOTE = SubjectNote()
+_LEVELS = {level.value: level for level in Level}
+
+
+def all_tags(notes: Collection[SubjectNote]) -> tuple[str, ...]:
+    """Every tag in use, by name."""
+    return tuple(sorted({tag for note in notes for tag in note.tags}, key=str.lower))
+
+
+def _text(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

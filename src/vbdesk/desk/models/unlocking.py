@@ -1,0 +1,187 @@
+"""State of the pages about the key of this computer: unlock it, recover it, write the recovery key down."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from vbdesk.desk.models.service_keys import ServiceKeys
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.outbox.profiles.service_key import PASSPHRASE_LEAST
+from vbdesk.outbox.profiles.vault import VaultMissing
+
+UNEQUAL = "The two entries differ. Enter the same passphrase twice."
+NO_KEYRING = "This computer has no keyring. Choose a passphrase too: it opens the recordings from now on."
+
+
+def passphrase_fault(passphrase: str, repeated: str) -> str | None:
+    """What is wrong with a new passphrase, None when nothing is."""
+    if len(passphrase) < PASSPHRASE_LEAST:
+        return f"Use at least {PASSPHRASE_LEAST} characters."
+    return None if passphrase == repeated else UNEQUAL
+
+
+class UnlockViewModel(QObject):
+    """Opens the key with a passphrase or the recovery key.
+
+    Attributes:
+        sentence: why a person is asked.
+
+    Signals:
+        busy_changed: (bool) whether the key is being opened.
+        failed: (str) why it did not open.
+        passphrase_wanted: (str) the recovery key needs a new passphrase with it; why.
+        opened: the key is open.
+    """
+
+    busy_changed = Signal(bool)
+    failed = Signal(str)
+    passphrase_wanted = Signal(str)
+    opened = Signal()
+
+    def __init__(
+        self,
+        keys: ServiceKeys,
+        tasks: TaskOwner,
+        sentence: str,
+        *,
+        with_passphrase: bool,
+        parent: QObject | None = None,
+    ) -> None:
+        """Ask for the passphrase if `with_passphrase`, else for the recovery key at once."""
+        super().__init__(parent)
+        self._keys, self._tasks, self._busy = keys, tasks, False
+        self.sentence, self.with_passphrase = sentence, with_passphrase
+
+    def unlock(self, passphrase: str) -> None:
+        """Open the key with the passphrase."""
+        self._start(lambda context: self._keys.unlock(passphrase))
+
+    def recover(self, typed: str, passphrase: str | None) -> None:
+        """Open the key with the recovery key; with a new passphrase where there is no keyring."""
+        self._start(lambda context: self._keys.recover(typed, passphrase))
+
+    def _start(self, work: Callable[[TaskContext], None]) -> None:
+        if not self._busy:
+            self._set_busy(True)
+            self._tasks.start(work, self._on_opened, self._on_failed, name="unlock")
+
+    def _set_busy(self, busy: bool) -> None:
+        self._busy = busy
+        self.busy_changed.emit(busy)
+
+    @Slot(object)
+    def _on_opened(self, _: None) -> None:
+        self._set_busy(False)
+        self.opened.emit()
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self._set_busy(False)
+        if isinstance(failure.error, VaultMissing):
+            self.passphrase_wanted.emit(NO_KEYRING)
+        else:
+            self.failed.emit(failure.sentence)
+
+
+class RecoveryOfferViewModel(QObject):
+    """The recovery key, shown once.
+
+    Attributes:
+        recovery_key: groups of characters, with dashes between.
+
+    Signals:
+        saved: (str) where it was saved, as a sentence.
+        failed: (str) why it was not saved.
+        finished: it was offered, and is never shown again.
+    """
+
+    saved = Signal(str)
+    failed = Signal(str)
+    finished = Signal()
+
+    def __init__(
+        self,
+        keys: ServiceKeys,
+        tasks: TaskOwner,
+        recovery_key: str,
+        *,
+        by_passphrase: bool,
+        parent: QObject | None = None,
+    ) -> None:
+        """`by_passphrase` says whether a passphrase opens the key, rather than the keyring."""
+        super().__init__(parent)
+        self._keys, self._tasks = keys, tasks
+        self.recovery_key, self.by_passphrase = recovery_key, by_passphrase
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups of the key, as they are shown."""
+        return self.recovery_key.split("-")
+
+    def save(self, file: Path) -> None:
+        """Write the key into a file that a person chose."""
+
+        def work(context: TaskContext) -> Path:
+            self._keys.save_recovery_key(self.recovery_key, file)
+            return file
+
+        self._tasks.start(work, self._on_saved, self._on_failed, name="recovery-save")
+
+    def finish(self) -> None:
+        """The person has it, or does not want it."""
+        self._tasks.start(
+            lambda context: self._keys.recovery_was_offered(), self._on_finished, self._on_not_noted, name="recovery"
+        )
+
+    @Slot(object)
+    def _on_saved(self, file: Path) -> None:
+        self.saved.emit(f"Saved as {file}. Move it off this computer, or print it and delete the file.")
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.failed.emit(failure.sentence)
+
+    @Slot(object)
+    def _on_finished(self, _: None) -> None:
+        self.finished.emit()
+
+    @Slot(object)
+    def _on_not_noted(self, failure: Failure) -> None:
+        """It is offered again at the next start; that keeps nobody from recording now."""
+        self.finished.emit()
+
+
+class PassphraseViewModel(QObject):
+    """Changes the passphrase of this computer.
+
+    Signals:
+        busy_changed: (bool) whether it is being changed.
+        changed: it is another one from now on.
+        failed: (str) why it is not.
+    """
+
+    busy_changed = Signal(bool)
+    changed = Signal()
+    failed = Signal(str)
+
+    def __init__(self, keys: ServiceKeys, tasks: TaskOwner, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._keys, self._tasks = keys, tasks
+
+    def change(self, old: str, new: str) -> None:
+        """Choose another passphrase."""
+        self.busy_changed.emit(True)
+        self._tasks.start(
+            lambda context: self._keys.change_passphrase(old, new), self._on_changed, self._on_failed, name="passphrase"
+        )
+
+    @Slot(object)
+    def _on_changed(self, _: None) -> None:
+        self.busy_changed.emit(False)
+        self.changed.emit()
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.busy_changed.emit(False)
+        self.failed.emit(failure.sentence)

@@ -1,0 +1,1 @@
+"""Outbox: every recording made here, from the first check to the result."""

@@ -1,0 +1,111 @@
+"""What the one banner of the Outbox says: why the line stands, or how long it will take. No Qt."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from vbdesk.desk.outbox.rows import RowContext
+from vbdesk.desk.outbox.sorting import Figures, SortedOutbox
+from vbdesk.desk.ui.time_text import counted
+from vbdesk.outbox.library.settings import SendRule
+from vbdesk.outbox.library.states import Fix, OutboxState
+from vbdesk.outbox.sync.connectivity import Reach
+from vbdesk.outbox.sync.forecast import about
+
+_STAYS = "You can close this window; sending goes on next time it opens."
+
+
+class BannerAction(StrEnum):
+    """What the banner's button does."""
+
+    NONE = "none"
+    ACCOUNT = "account"
+    TRY_NOW = "try_now"
+    UNLOCK = "unlock"
+    LOG_IN = "log_in"
+    PAUSE = "pause"
+    GO_ON = "go_on"
+    SEND_NOW = "send_now"
+    ACCEPT_COPY = "accept_copy"
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxBanner:
+    """What the banner says; `act` is the words of its button, empty for none."""
+
+    sentence: str
+    warning: bool = False
+    act: str = ""
+    mend: BannerAction = BannerAction.NONE
+
+
+_HOLDS = {
+    Fix.ENTER_KEY: ("Enter key", BannerAction.ACCOUNT),
+    Fix.ADD_CREDITS: ("Open account", BannerAction.ACCOUNT),
+    Fix.UNLOCK_KEYRING: ("Unlock", BannerAction.UNLOCK),
+}
+_TRY_AGAIN = ("Try again", BannerAction.TRY_NOW)
+_TRY_NOW = ("Try now", BannerAction.TRY_NOW)
+_REACHES = {
+    Reach.OFFLINE: ("", BannerAction.NONE),  # goes on by itself, and nothing here brings a network
+    Reach.PORTAL: ("Open login page", BannerAction.LOG_IN),
+}
+
+
+def banner_of(figures: Figures, around: RowContext) -> OutboxBanner | None:
+    """The first cause that keeps the line from moving; without one, how long it takes; None where nothing waits."""
+    status, settings = around.status, around.settings
+    moving = figures.waiting + figures.uploading + figures.running
+    if around.held:
+        return OutboxBanner(around.held, warning=True, act="Accept this list", mend=BannerAction.ACCEPT_COPY)
+    if status.on_hold is not None:
+        act, mend = _HOLDS.get(status.on_hold, _TRY_AGAIN)
+        return OutboxBanner(status.sentence, warning=True, act=act, mend=mend)
+    if settings.paused:
+        return OutboxBanner(_paused(figures), warning=True, act="Go on", mend=BannerAction.GO_ON)
+    if not moving:
+        return None
+    if status.connected is False:
+        act, mend = _REACHES.get(status.reach, _TRY_NOW)
+        return OutboxBanner(status.sentence, warning=True, act=act, mend=mend)
+    resting = _resting(around.arranged) if settings.send_rule is not SendRule.AT_ONCE else 0
+    if resting and settings.send_rule is SendRule.BY_HAND:
+        return OutboxBanner(_sent_on_request(resting, moving - resting), act="Send all now", mend=BannerAction.SEND_NOW)
+    if resting and around.metered:
+        return OutboxBanner(_metered(resting), act="Send anyway", mend=BannerAction.SEND_NOW)
+    return OutboxBanner(_on_their_way(moving, around), act="Pause all", mend=BannerAction.PAUSE)
+
+
+def _resting(arranged: SortedOutbox) -> int:
+    """How many recordings in the line nobody has let go."""
+    waiting = arranged.of_states({OutboxState.WAITING})
+    return sum(not arranged.items[take_id].released for take_id in waiting)
+
+
+def _paused(figures: Figures) -> str:
+    if figures.waiting + figures.uploading == 0:
+        return "Paused. Nothing is sent until you go on."
+    waiting = figures.waiting + figures.uploading
+    return f"Paused. {counted(waiting, 'recording')} {_waits(waiting)} here until you go on."
+
+
+def _sent_on_request(resting: int, moving: int) -> str:
+    more = f" {counted(moving, 'other')} {'is' if moving == 1 else 'are'} on the way." if moving else ""
+    return f"{counted(resting, 'recording')} {_waits(resting)} until you send {'it' if resting == 1 else 'them'}.{more}"
+
+
+def _metered(resting: int) -> str:
+    return (
+        f"{counted(resting, 'recording')} {_waits(resting)} for a network that is not metered. "
+        "The present one may cost by what is sent."
+    )
+
+
+def _waits(count: int) -> str:
+    return "waits" if count == 1 else "wait"
+
+
+def _on_their_way(moving: int, around: RowContext) -> str:
+    seconds = None if around.forecast is None else around.forecast.whole_s
+    if seconds is None:
+        return f"{counted(moving, 'recording')} on {'its' if moving == 1 else 'their'} way. {_STAYS}"
+    return f"{counted(moving, 'recording')}, {about(seconds)}. {_STAYS}"

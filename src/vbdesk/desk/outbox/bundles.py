@@ -1,0 +1,172 @@
+"""Handing recordings over to another computer in a sealed file, and taking in such a file."""
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
+from vbdesk.desk.ui.time_text import counted, megabytes
+from vbdesk.outbox.bundles.bundle_export import HandedOver, Ready, export_bundle, owner_of, ready
+from vbdesk.outbox.bundles.bundle_import import TakenOver, import_bundle
+from vbdesk.outbox.bundles.bundle_keys import ForKey, ForPassphrase, Lock, public_key, secret_of
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.profiles.vault import Vault
+
+
+class _Stop:
+    """The task's wish to stop, as the bundle asks for it."""
+
+    def __init__(self, context: TaskContext) -> None:
+        self._context = context
+
+    def is_set(self) -> bool:
+        """Whether to stop."""
+        return self._context.cancelled
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Nothing waits for it."""
+        return self.is_set()
+
+
+class BundleWork(QObject):
+    """One bundle at a time, made or taken in.
+
+    Signals:
+        counted: (int, str) how many recordings can be handed over, and why others cannot.
+        key_read: (str) the public key of this computer.
+        progressed: (str, float) how far it is in words, and the share done.
+        done: (str) what came of it, as sentences.
+        failed: (str) why nothing came of it.
+        busy_changed: (bool) something is under way, or no longer.
+    """
+
+    counted = Signal(int, str)
+    key_read = Signal(str)
+    progressed = Signal(str, float)
+    done = Signal(str)
+    failed = Signal(str)
+    busy_changed = Signal(bool)
+
+    def __init__(self, profile: Profile, vault: Vault, library: Library, tasks: TaskOwner) -> None:
+        super().__init__()
+        self._profile, self._vault, self._library, self._tasks = profile, vault, library, tasks
+        self._task: Task | None = None
+        self._take_ids: tuple[str, ...] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a bundle is being made or read."""
+        return self._task is not None
+
+    def look(self, take_ids: Collection[str]) -> None:
+        """Find out which of these could be handed over; of all that wait, if there are none."""
+        library, chosen = self._library, tuple(take_ids) or None
+        self._take_ids = chosen
+        self._tasks.start(lambda context: ready(library, chosen), self._on_ready, self._on_failed, name="bundle-look")
+
+    def read_key(self) -> None:
+        """Read this computer's public key, made on first use."""
+
+        def work(context: TaskContext) -> str:
+            return public_key(self._vault, self._profile)
+
+        self._tasks.start(work, self._on_key, self._on_failed, name="bundle-key")
+
+    def hand_over(self, folder: str, *, key: str = "", passphrase: str = "") -> None:
+        """Write the recordings that were looked at into a new file in `folder`, for a public key or a passphrase."""
+        library, take_ids = self._library, self._take_ids
+        owner = owner_of(self._profile)
+        lock: Lock = ForKey(key) if key else ForPassphrase(passphrase)
+
+        def work(context: TaskContext) -> HandedOver:
+            return export_bundle(
+                library,
+                owner,
+                Path(folder),
+                lock,
+                take_ids=take_ids,
+                progress=context.progress,
+                cancel=_Stop(context),
+            )
+
+        self._start(work, self._on_handed_over)
+
+    def take_in(self, file: str, *, passphrase: str = "") -> None:
+        """Take in the recordings of a file; they stand in the line afterwards."""
+        library, profile = self._library, self._profile
+        secret = secret_of(self._vault, profile, passphrase or None)
+
+        def work(context: TaskContext) -> TakenOver:
+            return import_bundle(
+                library, owner_of(profile), Path(file), secret, progress=context.progress, cancel=_Stop(context)
+            )
+
+        self._start(work, self._on_taken_in)
+
+    def cancel(self) -> None:
+        """Stop what is under way; nothing is changed then."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def _start(self, work: Callable[[TaskContext], object], done: Callable[[object], None]) -> None:
+        if self.busy:
+            return
+        self._task = self._tasks.start(work, done, self._on_failed, self._on_progress, self._on_ended, name="bundle")
+        self.busy_changed.emit(True)
+
+    @Slot(object)
+    def _on_ready(self, found: Ready) -> None:
+        left = f"{counted(len(found.left_out), 'other')}: {found.left_out[0].reason}" if found.left_out else ""
+        self.counted.emit(len(found.items), left)
+
+    @Slot(object)
+    def _on_key(self, key: str) -> None:
+        self.key_read.emit(key)
+
+    @Slot(object)
+    def _on_handed_over(self, bundle: object) -> None:
+        if isinstance(bundle, HandedOver):
+            self.done.emit(
+                f"{counted(len(bundle.take_ids), 'recording')} handed over in {bundle.path}. "
+                "Bring the file to the other computer; the sound stays here until it has its result."
+            )
+
+    @Slot(object)
+    def _on_taken_in(self, taken: object) -> None:
+        if isinstance(taken, TakenOver):
+            self.done.emit(_taken_in_words(taken))
+
+    @Slot(object)
+    def _on_progress(self, progress: Progress) -> None:
+        if progress.total:
+            self.progressed.emit(megabytes(progress.done, progress.total), progress.done / progress.total)
+
+    @Slot()
+    def _on_ended(self) -> None:
+        self._task = None
+        self.busy_changed.emit(False)
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.failed.emit(failure.sentence)
+
+
+def _taken_in_words(taken: TakenOver) -> str:
+    sentences = [
+        _told(len(taken.added), "stands in the line here; the service is asked first whether it has it already", _LINE),
+        _told(len(taken.known), "was here already", "were here already"),
+        _told(len(taken.deleted), "was deleted here and stays so", "were deleted here and stay so"),
+        _told(len(taken.clashing), f"has {_SAME}. Take it {_BACK}", f"have {_SAME}. Take them {_BACK}"),
+    ]
+    return " ".join(sentence for sentence in sentences if sentence) or "There was nothing in it."
+
+
+_LINE = "stand in the line here; the service is asked first whether it has them already"
+_SAME = "the subject and moment of another recording that is here now, and was not taken in"
+_BACK = "back on the computer that made the bundle"
+
+
+def _told(count: int, one: str, more: str) -> str:
+    return f"{counted(count, 'recording')} {one if count == 1 else more}." if count else ""

@@ -1,0 +1,308 @@
+"""Outbox: every recording made here, from the first check to the result."""
+
+from functools import cached_property
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+
+from vbdesk.desk.outbox.actions import Notice, Selection, TimeQuestion
+from vbdesk.desk.outbox.banner import OutboxBanner
+from vbdesk.desk.outbox.bundle_cards import BundleCard, HandOverCard, TakeInCard
+from vbdesk.desk.outbox.recording_time_card import TimeCard
+from vbdesk.desk.outbox.rows import Show
+from vbdesk.desk.outbox.sorting import Figures
+from vbdesk.desk.outbox.view_model import OutboxViewModel
+from vbdesk.desk.ui.action_bar import ActionBar
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area, vertical_line
+from vbdesk.desk.ui.cell_view import CellView
+from vbdesk.desk.ui.empty_state import EmptyState
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.desk.ui.time_text import counted
+
+_WIDTHS = (176, 162, 300, 172, 140)
+_STRETCH, _ESTIMATE, _ACT = 2, 3, 4  # what a button of a row does, the foot of the list does too
+_EMPTY = {
+    Show.ALL: ("Nothing here yet", "Recordings appear here as soon as they are checked."),
+    Show.ON_THEIR_WAY: ("Nothing on its way", "Recordings you send appear here."),
+    Show.ATTENTION: ("Nothing waits for you", "Recordings that need a decision appear here."),
+    Show.DONE: ("No results yet", "Recordings with a result appear here."),
+}
+_SEND, _LOOK, _CANCEL, _DELETE, _NONE = "send", "look", "cancel", "delete", "none"
+_WHAT = "The recordings"
+_HAND_OVER, _TAKE_BACK, _TAKE_IN = "hand-over", "take-back", "take-in"
+_DEEDS = (
+    (_SEND, "Send", "arrow-up"),
+    (_LOOK, "Look again", "refresh"),
+    (_CANCEL, "Keep, do not send", ""),
+    (_HAND_OVER, "Hand over", "outbox"),
+    (_TAKE_BACK, "Take back", ""),
+    (_DELETE, "Delete", "trash"),
+    (_NONE, "Choose none", ""),
+    (_TAKE_IN, "Take in", "import"),
+)
+_NOT_READ = "\N{EN DASH}"
+_LEAST_ROWS = 36 + 4 * 55 + 48  # with less room the page scrolls, rather than squeezing the list to a row
+
+
+class OutboxPage(QWidget):
+    """Where every recording is on its way."""
+
+    def __init__(self, view_model: OutboxViewModel) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.setObjectName("page")
+        self.view_model = view_model
+        view_model.setParent(self)
+        self.figures = FiguresCard()
+        self.banner = Banner()
+        self.notice = Banner()
+        self.segment = SegmentedChoice(
+            "Which recordings",
+            [
+                (Show.ALL, "All", ""),
+                (Show.ON_THEIR_WAY, "On their way", ""),
+                (Show.ATTENTION, "Needs attention", ""),
+                (Show.DONE, "Done", ""),
+            ],
+        )
+        self.list = CellView(
+            "Recordings", view_model.table, _WIDTHS, stretch=_STRETCH, droppable=(_ESTIMATE, _ACT), choosable=True
+        )
+        self.bar = ActionBar(_DEEDS)
+        self._choice = Selection()
+        self.empty = EmptyState("outbox", "", "")
+        self.empty.say_loading(_WHAT)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.list)
+        card = Card(padding=1)
+        card.body.setSpacing(0)
+        card.body.addWidget(self._stack, 1)
+        card.body.addWidget(horizontal_line())
+        card.body.addWidget(self.bar)
+        content = QWidget()
+        layout = QVBoxLayout(content)
+        layout.setContentsMargins(36, 28, 36, 24)
+        layout.setSpacing(16)
+        layout.addWidget(self._header())
+        for part in (self.figures, self.banner, self.notice):
+            layout.addWidget(part)
+        self._faces = QStackedWidget()
+        self._faces.setMinimumHeight(self._theme.px(_LEAST_ROWS))
+        self._faces.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
+        self._faces.addWidget(card)
+        layout.addWidget(self._faces, 1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(scroll_area(content))
+        self.segment.chosen.connect(self._choose)
+        self.list.opened.connect(view_model.open)
+        self.list.acted.connect(view_model.act)
+        self.list.chosen_changed.connect(self._on_chosen)
+        self.list.chosen_changed.connect(view_model.actions.withdraw)
+        self.list.delete_wanted.connect(self._delete)
+        self.bar.acted.connect(self._act_on_choice)
+        self.banner.acted.connect(view_model.act_on_banner)
+        self.notice.acted.connect(self._on_notice_acted)
+        self.notice.other_acted.connect(self._on_notice_other)
+        view_model.actions.noticed.connect(self._show_notice)
+        view_model.actions.time_asked.connect(self._ask_for_time)
+        self.empty.button.clicked.connect(view_model.record)
+        view_model.figures_changed.connect(self.figures.show_figures)
+        view_model.news_changed.connect(self._show_banner)
+        view_model.listed.connect(self._on_listed)
+        view_model.refused.connect(self._on_refused)
+        self._on_chosen()
+
+    def opened(self, argument: object) -> None:
+        """Show the list; an argument chooses which recordings."""
+        if isinstance(argument, Show):
+            self.segment.choose(argument)
+            self.view_model.choose(argument)
+        self.view_model.set_shown(True)
+
+    def closed(self) -> None:
+        """Another page is shown."""
+        self.notice.clear()
+        self.view_model.set_shown(False)
+
+    def _header(self) -> QWidget:
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(Text("Outbox", Role.PAGE_TITLE))
+        words.addWidget(Text("Every recording made here, from the first check to the result.", Role.BODY, "text2"))
+        return PageHeader(words, self.segment, words_width=420)
+
+    @Slot(str)
+    def _choose(self, key: str) -> None:
+        self.view_model.choose(Show(key))
+
+    @Slot(object)
+    def _show_banner(self, news: OutboxBanner | None) -> None:
+        if news is None:
+            self.banner.clear()
+        else:
+            self.banner.say(Tone.WARN if news.warning else Tone.INFO, news.sentence, action=news.act)
+
+    @Slot()
+    def _on_listed(self) -> None:
+        some = self.view_model.table.rowCount() > 0
+        if self.view_model.loading:
+            self.empty.say_loading(_WHAT)
+        elif not some:
+            self.empty.say(*_EMPTY[self.view_model.show], action="Record")
+        self._stack.setCurrentIndex(1 if some else 0)
+
+        if self._choice.chosen:
+            self._on_chosen()  # what can be done with them may differ now
+
+    @Slot(str)
+    def _on_refused(self, sentence: str) -> None:
+        self.notice.say(Tone.WARN, sentence, action="Close")
+        if self.view_model.loading:
+            self.empty.say_unreadable(sentence)
+
+    @Slot(object)
+    def _show_notice(self, notice: Notice | None) -> None:
+        if notice is None:
+            self.notice.clear()
+        else:
+            tone = Tone.WARN if notice.warning else Tone.OK
+            self.notice.say(tone, notice.sentence, action=notice.act, other=notice.other)
+
+    @Slot()
+    def _on_notice_acted(self) -> None:
+        self.notice.clear()
+        self.view_model.actions.act_on_notice()
+
+    @Slot()
+    def _on_notice_other(self) -> None:
+        self.notice.clear()
+        self.view_model.actions.act_on_notice(other=True)
+
+    @Slot()
+    def _on_chosen(self) -> None:
+        """Offer what applies to the chosen rows; taking in needs none."""
+        choice = self._choice = self.view_model.choice(self.list.chosen_keys())
+        count = len(choice.chosen)
+        if not count:
+            waiting = self.view_model.ready_to_hand_over()
+            shown = {_TAKE_IN: "Take in recordings of another computer"}
+            if waiting:
+                shown[_HAND_OVER] = f"Hand over {counted(waiting, 'waiting recording')}"
+            self.bar.show_actions("Tick recordings to send, hand over or delete several at once.", shown)
+            return
+        names = {_NONE: "Choose none"}
+        for key, keys, verb in (
+            (_SEND, choice.send, "Send"),
+            (_LOOK, choice.look, "Look again for"),
+            (_CANCEL, choice.cancel, "Keep and do not send"),
+            (_HAND_OVER, choice.hand_over, "Hand over"),
+            (_TAKE_BACK, choice.take_back, "Take back"),
+            (_DELETE, choice.delete, "Delete"),
+        ):
+            if keys:
+                names[key] = f"{verb} {counted(len(keys), 'recording')}"
+        self.bar.show_actions(f"{counted(count, 'recording')} chosen", names)
+
+    @Slot(str)
+    def _act_on_choice(self, action: str) -> None:
+        match action:
+            case "send":
+                self.view_model.send(self._choice.send)
+            case "look":
+                self.view_model.actions.look(self._choice.look)
+            case "cancel":
+                self.view_model.actions.cancel(self._choice.cancel)
+            case "take-back":
+                self.view_model.actions.take_back(self._choice.take_back)
+            case "delete":
+                self._delete()
+            case "hand-over":
+                self._show_face(self.hand_over)
+                self.hand_over.begin(self._choice.hand_over)
+            case "take-in":
+                self._show_face(self.take_in)
+                self.take_in.begin()
+            case "none":
+                self.list.clearSelection()
+
+    @cached_property
+    def hand_over(self) -> HandOverCard:
+        """The card for handing over, made when it is first wanted."""
+        return HandOverCard(self.view_model.bundles)
+
+    @cached_property
+    def take_in(self) -> TakeInCard:
+        """The card for taking in, made when it is first wanted."""
+        return TakeInCard(self.view_model.bundles)
+
+    @cached_property
+    def time_card(self) -> TimeCard:
+        """The card for the time of a recording, made when it is first wanted."""
+        return TimeCard(self.view_model.actions)
+
+    @Slot(object)
+    def _ask_for_time(self, question: TimeQuestion) -> None:
+        self._show_face(self.time_card)
+        self.time_card.begin(question)
+
+    def _show_face(self, face: BundleCard | TimeCard) -> None:
+        if self._faces.indexOf(face) < 0:
+            self._faces.addWidget(face)
+            face.left.connect(self._show_list)
+        self._faces.setCurrentWidget(face)
+
+    @Slot()
+    def _show_list(self) -> None:
+        self._faces.setCurrentIndex(0)
+        self.list.setFocus()
+
+    @Slot()
+    def _delete(self) -> None:
+        if self._choice.chosen:
+            self.view_model.actions.delete(self._choice)
+
+
+class FiguresCard(Card):
+    """Five figures side by side."""
+
+    _INKS = ("text", "accent", "accent", "warn", "text")
+    _WORDS = ("Waiting", "Uploading", "Running", "Need attention", "Done today")
+
+    def __init__(self) -> None:
+        super().__init__(padding=1)
+        row = QHBoxLayout()
+        row.setSpacing(0)
+        self._figures: list[Text] = []
+        self._names: list[Text] = []
+        for place, words in enumerate(self._WORDS):
+            if place:
+                row.addWidget(vertical_line())
+            figure, name = Text(_NOT_READ, Role.FIGURE, "text"), Text(words, Role.LABEL, "text2")
+            column = QVBoxLayout()
+            column.setContentsMargins(20, 12, 20, 12)
+            column.setSpacing(2)
+            column.addWidget(figure)
+            column.addWidget(name)
+            row.addLayout(column, 1)
+            self._figures.append(figure)
+            self._names.append(name)
+        self.body.addLayout(row)
+
+    @Slot(object)
+    def show_figures(self, figures: Figures) -> None:
+        """Show other figures; nothing is coloured at zero."""
+        values = (figures.waiting, figures.uploading, figures.running, figures.attention, figures.done_today)
+        for text, value, ink in zip(self._figures, values, self._INKS, strict=True):
+            text.setText(str(value))
+            text.set_ink(ink if value else "text")
+        self._names[3].setText("Needs attention" if figures.attention == 1 else "Need attention")
+
+    def words(self) -> list[str]:
+        """What it says, for tests and screen readers alike."""
+        return [f"{figure.text()} {name.text()}" for figure, name in zip(self._figures, self._names, strict=True)]

@@ -1,0 +1,114 @@
+"""The card of the Outbox in which a person decides about the time of a recording that a wrong clock gave."""
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.desk.outbox.actions import OutboxActions, TimeQuestion
+from vbdesk.desk.ui.buttons import primary_button, quiet_button
+from vbdesk.desk.ui.card import Card, scroll_area
+from vbdesk.desk.ui.fields import Field, LineField
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role
+from vbdesk.outbox.library.recording_time import read_entered
+
+_SUGGESTED, _ORIGINAL, _KEPT, _ENTERED = "suggested", "original", "kept", "entered"
+_CLOCK_WORDS = "Clock's time"
+
+
+class TimeCard(QWidget):
+    """The known times of a recording, and the choice between them or another.
+
+    Signals:
+        left: it is closed.
+    """
+
+    left = Signal()
+
+    def __init__(self, actions: OutboxActions) -> None:
+        super().__init__()
+        self._actions = actions
+        self._question: TimeQuestion | None = None
+        self.title = Text("", Role.CARD_TITLE)
+        self.sentence = Text("", Role.BODY, "text2", wrap=True)
+        self.choice = SegmentedChoice(
+            "Which time is right",
+            [
+                (_SUGGESTED, "Service's time", ""),
+                (_ORIGINAL, _CLOCK_WORDS, ""),
+                (_KEPT, _CLOCK_WORDS, ""),
+                (_ENTERED, "Another time", ""),
+            ],
+        )
+        self.time = LineField(icon="clock")
+        self.time_field = Field(
+            "Date and time", self.time, help_text="Such as 2026-03-01 09:30, as the clocks here show it."
+        )
+        self.close_button = quiet_button("Cancel")
+        self.go = primary_button("Send with this time", icon="arrow-up")
+        card = Card(padding=20)
+        for part in (self.title, self.sentence, self.choice, self.time_field):
+            card.body.addWidget(part)
+        card.body.addStretch(1)
+        foot = QHBoxLayout()
+        foot.setSpacing(12)
+        foot.addStretch(1)
+        foot.addWidget(self.close_button)
+        foot.addWidget(self.go)
+        card.body.addLayout(foot)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(scroll_area(card))
+        self.choice.chosen.connect(self._show_time)
+        self.close_button.clicked.connect(self.left)
+        self.go.clicked.connect(self._go)
+
+    def begin(self, question: TimeQuestion) -> None:
+        """Ask about a recording."""
+        self._question = question
+        self.title.setText(f"When was the recording of {question.group_id} made?")
+        self.sentence.setText(question.sentence)
+        self.choice.set_offered(_SUGGESTED, question.correctable and question.suggested is not None)
+        corrected = bool(question.original_words)
+        self.choice.set_offered(_ORIGINAL, question.correctable and corrected)
+        self.choice.option(_KEPT).setText("Corrected time" if corrected else _CLOCK_WORDS)
+        self.choice.set_offered(_ENTERED, question.correctable)
+        first = _SUGGESTED if question.suggested is not None else _ORIGINAL if corrected else _ENTERED
+        self.choice.choose(first if question.correctable else _KEPT)
+        self._show_time(self.choice.choice())
+        self.choice.setFocus()
+
+    @Slot(str)
+    def _show_time(self, key: str) -> None:
+        question = self._question
+        if question is not None:
+            texts = {
+                _SUGGESTED: question.suggested_words,
+                _ORIGINAL: question.original_words,
+                _KEPT: question.told_words,
+            }
+            self.time.setText(texts.get(key, self.time.text()))
+            self.time.setReadOnly(key != _ENTERED)
+            self.time_field.set_fault(None)
+
+    @Slot()
+    def _go(self) -> None:
+        question = self._question
+        if question is None:
+            return
+        moment = None
+        match self.choice.choice():
+            case "original":
+                self._actions.restore_time(question.take_id)
+                self.left.emit()
+                return
+            case "suggested":
+                moment = question.suggested
+            case "entered":
+                try:
+                    moment = read_entered(self.time.text())
+                except ValueError as error:
+                    self.time_field.set_fault(str(error))
+                    return
+        self._actions.decide_time(question.take_id, moment)
+        self.left.emit()

@@ -1,0 +1,238 @@
+"""The outbox as rows: what is happening to each recording, how long it will take, what a person can do. No Qt.
+
+A row says what the library knows of its recording, and beside that only what holds the whole line.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from functools import cached_property
+
+from vbdesk.desk.models.levels import level_of
+from vbdesk.desk.outbox.sorting import STOPPED, SortedOutbox
+from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, ProgressCell, StateCell, TwoLineCell
+from vbdesk.desk.ui.time_text import day_and_time, megabytes, place_in_line, rate_words
+from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.settings import LibrarySettings, SendRule
+from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, OutboxState
+from vbdesk.outbox.sync.connectivity import CourierStatus, Reach
+from vbdesk.outbox.sync.forecast import Forecast, about
+
+_S = OutboxState
+
+HEADINGS = ("Subject", "State", "What is happening", "Estimate", "")
+
+
+class Show(StrEnum):
+    """Which recordings are listed."""
+
+    ALL = "all"
+    ON_THEIR_WAY = "on_their_way"
+    ATTENTION = "attention"
+    DONE = "done"
+
+
+SHOWN: Mapping[Show, frozenset[OutboxState]] = {
+    Show.ALL: frozenset(OutboxState),
+    Show.ON_THEIR_WAY: ON_THEIR_WAY | {_S.HANDED_OVER},
+    Show.ATTENTION: STOPPED | {_S.CHECKED},
+    Show.DONE: frozenset({_S.DONE}),
+}
+
+_STOPPED_WORDS = {
+    _S.NEEDS_ATTENTION: "This recording waits for you.",
+    _S.FAILED: "The analysis failed. The recording is kept and can be sent again.",
+    _S.TIMED_OUT: "The service gave no result in time. The recording is kept and can be sent again.",
+}
+
+
+class RowAction(StrEnum):
+    """What the button of a row does."""
+
+    NONE = "none"
+    CANCEL = "cancel"
+    SEND = "send"
+    SEND_NOW = "send_now"
+    RETRY = "retry"
+    REVIEW = "review"
+    CORRECT = "correct"
+    DECIDE = "decide"
+    ACCOUNT = "account"
+    TAKE_BACK = "take_back"
+    OPEN = "open"
+
+
+ACTION_WORDS = {
+    RowAction.NONE: "",
+    RowAction.CANCEL: "Cancel",
+    RowAction.SEND: "Send",
+    RowAction.SEND_NOW: "Send now",
+    RowAction.RETRY: "Try again",
+    RowAction.REVIEW: "Review take",
+    RowAction.DECIDE: "Decide",
+    RowAction.CORRECT: "Choose time",
+    RowAction.ACCOUNT: "Open account",
+    RowAction.TAKE_BACK: "Take back",
+    RowAction.OPEN: "Open result",
+}
+
+_MENDS = {
+    Fix.REVIEW_TAKE: RowAction.REVIEW,
+    Fix.CHANGE_TARGET: RowAction.REVIEW,
+    Fix.SET_CLOCK: RowAction.CORRECT,
+    Fix.ENTER_KEY: RowAction.ACCOUNT,
+    Fix.ADD_CREDITS: RowAction.ACCOUNT,
+    Fix.SEND_AGAIN: RowAction.DECIDE,
+}
+
+
+@dataclass(frozen=True)
+class RowContext:
+    """What the words depend on beside the recording itself.
+
+    Attributes:
+        rates: bytes a second of each upload under way, by take id.
+        arranged: all recordings, for places in the line.
+        held: why nothing is sent until a person has accepted a restored copy, as sentences; empty otherwise.
+        forecast: how long things take; None where nothing can be said.
+        metered: the network counts what is sent; None where the system does not tell.
+    """
+
+    now: datetime
+    status: CourierStatus
+    settings: LibrarySettings = field(default_factory=LibrarySettings)
+    metered: bool | None = None
+    forecast: Forecast | None = None
+    rates: Mapping[str, float] = field(default_factory=dict)
+    arranged: SortedOutbox = field(default_factory=SortedOutbox)
+    held: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class OutboxRow:
+    """One recording as it is shown. Its cells are made when it is painted first."""
+
+    item: RecordingItem
+    around: RowContext
+
+    @property
+    def key(self) -> str:
+        """Its take id."""
+        return self.item.take_id
+
+    @cached_property
+    def action(self) -> RowAction:
+        """What its button does."""
+        return row_action(self.item, self.around)
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """Subject, state, what is happening, estimate, button."""
+        item, around = self.item, self.around
+        calm = item.state in STOPPED or item.state is _S.DONE
+        return (
+            TwoLineCell(item.group_id, day_and_time(item.recorded_at, around.now)),
+            StateCell(item.state),
+            _happening(item, around),
+            LabelCell(_estimate(item, around), ink="text2" if calm else "text"),
+            ButtonCell(ACTION_WORDS[self.action], quiet=self.action in (RowAction.CANCEL, RowAction.TAKE_BACK)),
+        )
+
+
+def row_action(item: RecordingItem, around: RowContext) -> RowAction:
+    """What a person can do about a recording now; nothing that the library would refuse."""
+    match item.state:
+        case _S.WAITING if _needs_attention(item, around):
+            return RowAction.SEND_NOW
+        case _S.WAITING | _S.UPLOADING:
+            return RowAction.NONE if item.asked else RowAction.CANCEL
+        case _S.CHECKED:
+            return RowAction.CORRECT if item.fix is Fix.SET_CLOCK or item.original_time is not None else RowAction.SEND
+        case _S.DONE:
+            return RowAction.OPEN
+        case _S.HANDED_OVER:
+            return RowAction.TAKE_BACK
+        case _S.SUBMITTED | _S.RUNNING:
+            return RowAction.NONE
+    return RowAction.NONE if item.fault else _MENDS.get(item.fix or Fix.TRY_AGAIN, RowAction.RETRY)
+
+
+def _needs_attention(item: RecordingItem, around: RowContext) -> bool:
+    return around.settings.send_rule is SendRule.BY_HAND and not item.released
+
+
+def _happening(item: RecordingItem, around: RowContext) -> Cell:
+    match item.state:
+        case _S.UPLOADING if item.asked:
+            return LabelCell("All of it is sent. The service is asked for the analysis.")
+        case _S.UPLOADING if item.bytes_total:
+            rate = around.rates.get(item.take_id, 0.0)
+            more = f"· {rate_words(rate)}" if rate else ""
+            return ProgressCell(megabytes(item.bytes_sent, item.bytes_total), more, item.bytes_sent / item.bytes_total)
+        case _S.UPLOADING:
+            return LabelCell("Preparing the upload.")
+        case _S.SUBMITTED:
+            return LabelCell(f"Sent {_moment(item.updated_at, around)}. The service has it in its queue.")
+        case _S.RUNNING:
+            return LabelCell(f"The service is analysing it, since {_moment(item.updated_at, around)}.")
+        case _S.WAITING:
+            return LabelCell(_waiting_words(item, around))
+        case _S.HANDED_OVER:
+            return LabelCell(f"Handed over {_moment(item.updated_at, around)}. Another computer sends it.")
+        case _S.CHECKED:
+            return LabelCell(item.reason or "Kept on this computer. It is not sent until you say so.")
+        case _S.DONE:
+            return LevelCell(level_of(item), "The service gave no result")
+    return LabelCell(item.fault or item.reason or _STOPPED_WORDS[item.state])
+
+
+def _waiting_words(item: RecordingItem, around: RowContext) -> str:
+    if _needs_attention(item, around):
+        return "Ready to go. It is sent when you say so."
+    if item.asked and item.bundle_id:
+        return item.reason or "It was in a bundle. The service is asked first whether it has the recording."
+    if item.asked:
+        return item.reason or "No answer came to the last try. The service is asked first whether it has the recording."
+    place = f"{place_in_line(around.arranged.place_in_line(item))}."
+    return f"{place} {item.reason}" if item.reason else place
+
+
+def _moment(moment: datetime, around: RowContext) -> str:
+    """`10:43`, `yesterday 16:30`."""
+    return day_and_time(moment, around.now).removeprefix("Today ").replace("Yesterday", "yesterday")
+
+
+def _estimate(item: RecordingItem, around: RowContext) -> str:
+    match item.state:
+        case _S.DONE:
+            return f"done {day_and_time(item.updated_at, around.now).replace('T', 't', 1).replace('Y', 'y', 1)}"
+        case _S.CHECKED | _S.NEEDS_ATTENTION:
+            return "until you decide"
+        case _S.FAILED | _S.TIMED_OUT | _S.HANDED_OVER:
+            return ""
+    if around.status.on_hold is not None:
+        return "waiting for the disk" if around.status.on_hold is Fix.MAKE_ROOM else "until you decide"
+    if item.state is _S.WAITING:
+        waits = _what_it_waits_for(item, around)
+        if waits:
+            return waits
+    if around.status.reach is Reach.SERVICE_DOWN:
+        return "waiting for the service"
+    if around.status.connected is False:
+        return "waiting for the network"
+    seconds = None if around.forecast is None else around.forecast.seconds_to(item.take_id)
+    return "" if seconds is None else about(seconds)
+
+
+def _what_it_waits_for(item: RecordingItem, around: RowContext) -> str:
+    """What keeps a recording in the line from being sent although the service may be there."""
+    if around.held:
+        return "until you accept the list"
+    if around.settings.paused:
+        return "until you go on"
+    if _needs_attention(item, around):
+        return "until you send it"
+    if around.settings.send_rule is SendRule.UNMETERED and around.metered and not item.released:
+        return "for an unmetered network"
+    return ""

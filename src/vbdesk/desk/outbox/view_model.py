@@ -1,0 +1,318 @@
+"""State of the Outbox page: every recording, the figures, one banner, and what the buttons do."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from vbdesk.capture.clock import Clock
+from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.outbox.actions import OutboxActions, Selection, selection_of
+from vbdesk.desk.outbox.banner import BannerAction, OutboxBanner, banner_of
+from vbdesk.desk.outbox.bundles import BundleWork
+from vbdesk.desk.outbox.rows import HEADINGS, SHOWN, OutboxRow, RowAction, RowContext, Show
+from vbdesk.desk.outbox.sorting import STOPPED, Figures, Rank, SortedOutbox
+from vbdesk.desk.ports import AccountConnection
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.ui.cell_table import CellTable
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.desk.ui.routes import RecordingRoute, ReviewRoute
+from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.sync.forecast import about
+
+_RATE_OVER_S = 0.5
+_LOOK_AGAIN_MS = 5000  # estimates run down while nothing changes in the library
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """How far an upload was at a moment, and how fast it went before."""
+
+    at: float
+    sent: int
+    rate: float
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The library as it was last read. Made by one task, handed to the next; never by two at once.
+
+    Attributes:
+        fresh: take ids whose rows differ from the read before; None for all of them.
+    """
+
+    around: RowContext | None = None
+    rows: dict[str, OutboxRow] = field(default_factory=dict)
+    sent: dict[str, _Sent] = field(default_factory=dict)
+    figures: Figures = field(default_factory=Figures)
+    news: OutboxBanner | None = None
+    fresh: frozenset[str] | None = None
+
+    @property
+    def arranged(self) -> SortedOutbox:
+        """The recordings in their order."""
+        return SortedOutbox() if self.around is None else self.around.arranged
+
+
+class OutboxViewModel(QObject):
+    """The outbox, read from the library whenever that changes.
+
+    Attributes:
+        table: the rows that are listed.
+        deeds: what is done with recordings.
+        bundles: what is handed over, or taken in.
+
+    Signals:
+        figures_changed: (Figures) the figures differ.
+        news_changed: (OutboxBanner | None) the banner has something else to say.
+        listed: the table was brought up to date.
+        refused: (str) why the list cannot be read.
+    """
+
+    figures_changed = Signal(object)
+    news_changed = Signal(object)
+    listed = Signal()
+    refused = Signal(str)
+
+    def __init__(
+        self,
+        library: Library,
+        sync: SyncState,
+        connection: AccountConnection,
+        tasks: TaskOwner,
+        navigator: Navigator,
+        clock: Clock,
+        actions: OutboxActions,
+        bundles: BundleWork,
+    ) -> None:
+        super().__init__()
+        self._library, self._sync, self._connection = library, sync, connection
+        self._tasks, self._navigator, self._clock = tasks, navigator, clock
+        self.table = CellTable(HEADINGS, self)
+        self.actions, self.bundles = actions, bundles
+        for part in (actions, bundles):
+            part.setParent(self)
+        self.figures = Figures()
+        self.news: OutboxBanner | None = None
+        self._show = Show.ALL
+        self._listed: tuple[Show, list[Rank]] | None = None  # which filter, which order
+        self._read = _Read()
+        self._reading = False
+        self._again = False
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_LOOK_AGAIN_MS)
+        self._timer.timeout.connect(self.refresh)
+        self._shown = False
+        sync.library_changed.connect(self.refresh)
+        sync.status_changed.connect(self.refresh)
+        sync.network_changed.connect(self.refresh)
+
+    @property
+    def show(self) -> Show:
+        """Which recordings are listed."""
+        return self._show
+
+    @property
+    def loading(self) -> bool:
+        """Whether the recordings were not read yet, so that nothing can be said of them."""
+        return self._read.around is None
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no recording at all."""
+        return not self._read.arranged.items
+
+    def choose(self, show: Show) -> None:
+        """List other recordings."""
+        self._show = show
+        self._list()
+
+    def set_shown(self, shown: bool) -> None:
+        """Whether somebody looks: estimates run down only then."""
+        self._shown = shown
+        if shown:
+            self.refresh()
+        else:
+            self._timer.stop()
+            self.actions.forget()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Read what changed; one read at a time, and another one after it if there was cause meanwhile."""
+        if self._reading:
+            self._again = True
+            return
+        self._reading, self._again = True, False
+        before = self._read
+
+        def work(context: TaskContext) -> _Read:
+            return self._update(before)
+
+        self._tasks.start(work, self._on_read, self._on_failed, name="outbox")
+
+    def choice(self, keys: Iterable[str]) -> Selection:
+        """What can be done with these recordings."""
+        return selection_of(self._items(keys), self._around())
+
+    def ready_to_hand_over(self) -> int:
+        """How many recordings another computer could send."""
+        return self.figures.waiting
+
+    def send(self, keys: Iterable[str]) -> None:
+        """Let these recordings go."""
+        self.actions.send(self._items(keys), self._around())
+
+    def act(self, key: str) -> None:
+        """Do what the button of a row says."""
+        row = self._read.rows.get(key)
+        match row.action if row else RowAction.NONE:
+            case RowAction.CANCEL:
+                self.actions.cancel([key])
+            case RowAction.SEND | RowAction.SEND_NOW | RowAction.RETRY:
+                self.send([key])
+            case RowAction.TAKE_BACK:
+                self.actions.take_back([key])
+            case RowAction.CORRECT if row is not None:
+                self.actions.ask_for_time(row.item)
+            case RowAction.DECIDE if row is not None:
+                self.actions.ask_to_send_again(row.item)
+            case RowAction.REVIEW:
+                self._navigator.open("record", ReviewRoute(key))
+            case RowAction.ACCOUNT:
+                self._navigator.open("account")
+            case RowAction.OPEN:
+                self.open(key)
+
+    def open(self, key: str) -> None:
+        """Show a recording's result, or its check while it rests here."""
+        item = self._read.arranged.items.get(key)
+        if item is None:
+            return
+        if item.state is OutboxState.DONE:
+            self._navigator.open("result", RecordingRoute(key, item.job_id, item.group_id, item.recorded_at))
+        elif item.state in STOPPED | {OutboxState.CHECKED} and item.fault is None and item.audio_gone_at is None:
+            self._navigator.open("record", ReviewRoute(key))
+
+    def act_on_banner(self) -> None:
+        """Do what the banner's button says."""
+        match self.news.mend if self.news else BannerAction.NONE:
+            case BannerAction.ACCOUNT:
+                self._navigator.open("account")
+            case BannerAction.TRY_NOW | BannerAction.UNLOCK:
+                self._connection.try_again()
+            case BannerAction.LOG_IN:
+                self._connection.open_login_page()
+            case BannerAction.PAUSE:
+                self.actions.pause(True)
+            case BannerAction.GO_ON:
+                self.actions.pause(False)
+            case BannerAction.SEND_NOW:
+                self.actions.send_all_now()
+            case BannerAction.ACCEPT_COPY:
+                self.actions.ask_to_accept_copy()
+
+    def record(self) -> None:
+        """Go to the Record page."""
+        self._navigator.open("record")
+
+    def _items(self, keys: Iterable[str]) -> list[RecordingItem]:
+        items = self._read.arranged.items
+        return [items[key] for key in keys if key in items]
+
+    def _around(self) -> RowContext:
+        return self._read.around or RowContext(self._clock.now(), self._sync.status, self._sync.settings)
+
+    def _row_context(self, arranged: SortedOutbox, sent: dict[str, _Sent]) -> RowContext:
+        return RowContext(
+            now=self._clock.now(),
+            status=self._sync.status,
+            settings=self._library.settings(),
+            metered=self._sync.network.state().metered,
+            forecast=self._connection.forecast(),
+            rates={take_id: entry.rate for take_id, entry in sent.items()},
+            arranged=arranged,
+            held=" ".join(self._library.findings),
+        )
+
+    def _update(self, before: _Read) -> _Read:
+        """On a worker: the next state of the list."""
+        changes = self._library.changes_since(before.arranged.version)
+        arranged = before.arranged.after(changes)
+        sent = _speeds(before.sent, changes.items)
+        around = self._row_context(arranged, sent)
+        fresh = _fresh(before, around, changes.items)
+        rows = {**before.rows} if fresh is not None else {}
+        for take_id in changes.removed:
+            rows.pop(take_id, None)
+        items = arranged.items
+        for take_id in items.keys() if fresh is None else fresh & items.keys():
+            rows[take_id] = OutboxRow(items[take_id], around)
+        figures = arranged.figures(around.now)
+        return _Read(around, rows, sent, figures, banner_of(figures, around), fresh)
+
+    def _list(self) -> None:
+        """Bring the table up to date: row by row where the order is the same as before."""
+        read = self._read
+        show, order = self._listed or (None, None)
+        if show is self._show and order is read.arranged.order and read.fresh is not None:
+            self.table.exchange(read.rows[key] for key in read.fresh if key in read.rows)
+        else:
+            self.table.show([read.rows[key] for key in read.arranged.of_states(SHOWN[self._show])])
+        self._listed = (self._show, read.arranged.order)
+        self.listed.emit()
+
+    @Slot(object)
+    def _on_read(self, read: _Read) -> None:
+        first = self.loading
+        self._reading, self._read = False, read
+        if first or read.figures != self.figures:
+            self.figures = read.figures
+            self.figures_changed.emit(read.figures)
+        if read.news != self.news:
+            self.news = read.news
+            self.news_changed.emit(read.news)
+        self._list()
+        if self._again:
+            self.refresh()
+        elif self._shown and read.figures.waiting + read.figures.uploading + read.figures.running:
+            self._timer.start()
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self._reading = False
+        self.refused.emit(failure.sentence)
+
+
+def _fresh(before: _Read, around: RowContext, changed: list[RecordingItem]) -> frozenset[str] | None:
+    """Which rows read otherwise than before; None for all of them."""
+    earlier = before.around
+    if earlier is None or earlier.now.astimezone().date() != around.now.astimezone().date():
+        return None
+    fresh = {item.take_id for item in changed}
+    if _holds_the_line(earlier) != _holds_the_line(around) or earlier.arranged.order is not around.arranged.order:
+        fresh |= {*around.arranged.of_states(ON_THEIR_WAY)}
+    return frozenset(fresh)
+
+
+def _holds_the_line(around: RowContext) -> tuple[object, ...]:
+    """What the words of every recording on its way depend on."""
+    seconds = None if around.forecast is None else around.forecast.whole_s
+    return around.status, around.settings, around.metered, None if seconds is None else about(seconds)
+
+
+def _speeds(before: dict[str, _Sent], items: list[RecordingItem]) -> dict[str, _Sent]:
+    """How fast each upload goes, over at least half a second."""
+    now = time.monotonic()
+    speeds: dict[str, _Sent] = {}
+    for item in items:
+        if item.state is not OutboxState.UPLOADING or not item.bytes_total:
+            continue
+        last = before.get(item.take_id, _Sent(now, item.bytes_sent, 0.0))
+        if now - last.at >= _RATE_OVER_S:
+            last = _Sent(now, item.bytes_sent, max(0.0, (item.bytes_sent - last.sent) / (now - last.at)))
+        speeds[item.take_id] = last
+    return speeds

@@ -1,1 +1,0 @@
-"""Charts, painted from arrays that are prepared beforehand."""

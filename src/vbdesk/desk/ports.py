@@ -1,0 +1,157 @@
+"""Every outside thing that the desk touches, each behind a Protocol; tests put twins here."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
+
+from vbdesk.capture.clock import Clock, SystemClock
+from vbdesk.capture.devices import DeviceLister, PortAudioLister
+from vbdesk.capture.microphone import Microphone, PortAudioMicrophone
+from vbdesk.capture.playback import Player, PortAudioPlayer
+from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
+from vbdesk.client.local_service import Encryption, Endpoint, LocalService, erase_recordings, make_account
+from vbdesk.client.trial_delivery import send_trial_delivery
+from vbdesk.desk.system_network import SystemNetwork
+from vbdesk.outbox.profiles.encrypted_vault import UnlockableVault
+from vbdesk.outbox.profiles.vault import KeyringVault, MemoryVault, Vault
+from vbdesk.outbox.sync.forecast import Forecast
+from vbdesk.outbox.sync.network import Network
+
+
+class AccountConnection(Protocol):
+    """The way to one account of a service."""
+
+    @property
+    def budget(self) -> RequestBudget:
+        """What may still be asked of the service; shared by everything that asks."""
+
+    def client(self) -> Client:
+        """A client within the budget. Blocks on the keyring; raises ConnectionFailed and VaultError."""
+
+    def forecast(self) -> Forecast | None:
+        """How long the queue will take; None where nothing can be said. From any thread."""
+
+    def try_again(self) -> None:
+        """Continue a queue on hold, and ask the keyring again."""
+
+    def open_login_page(self) -> None:
+        """Open the network's login page in the browser."""
+
+
+class RunningService(Protocol):
+    """The service on this computer, as a child. `start` and `stop` block."""
+
+    def start(self, timeout_s: float = 60.0) -> Endpoint:
+        """Start it and wait until it answers. Raises LocalServiceFailed."""
+
+    def poll(self) -> int | None:
+        """Exit status; None while it runs. Cheap."""
+
+    def encryption(self) -> Encryption:
+        """Whether what it keeps is encrypted, as it says itself. Blocks."""
+
+    def stop(self, timeout_s: float = 10.0) -> None:
+        """End it."""
+
+
+class EraseRecordings(Protocol):
+    """Erases recordings of the service in a folder."""
+
+    def __call__(
+        self,
+        data_dir: Path,
+        key: bytes,
+        account_id: str,
+        job_ids: Collection[str],
+        upload_refs: Collection[str] = (),
+        *,
+        sound_only: bool,
+    ) -> None:
+        """Blocks; raises LocalServiceFailed if something is not erased yet."""
+
+
+class MakeAccount(Protocol):
+    """Makes an account on the service in a folder."""
+
+    def __call__(self, data_dir: Path, name: str) -> "NewAccount":
+        """Blocks; raises LocalServiceFailed."""
+
+
+class NewAccount(Protocol):
+    """An account that was just made."""
+
+    @property
+    def account_id(self) -> str:
+        """Its public id."""
+
+    @property
+    def api_key(self) -> str:
+        """A key for it."""
+
+
+class Connect(Protocol):
+    """Makes a client."""
+
+    def __call__(self, base_url: str, credentials: Credentials, budget: RequestBudget | None = None) -> Client:
+        """A client that never repeats a request by itself; with a budget it waits for room in that."""
+
+
+def _client(base_url: str, credentials: Credentials, budget: RequestBudget | None = None) -> Client:
+    return Client(base_url, credentials, retries=RetryRule.NEVER, budget=budget)
+
+
+def _open_in_browser(address: str) -> None:
+    QDesktopServices.openUrl(QUrl(address))
+
+
+@dataclass(frozen=True)
+class Outside:
+    """The world.
+
+    Attributes:
+        data_dir: recordings, and the service on this computer.
+        config_dir: profiles, without secrets.
+        keyring: secrets that last.
+        session_vault: secrets until the program ends.
+        passphrase_vault: secrets that a passphrase opens, on a computer without a keyring.
+        local_service: makes the service on this computer, of its folder and the key that it encrypts its data with.
+        network: makes what the operating system knows of the network; on the window's thread.
+        open_page: shows an address in the browser.
+        send_trial: posts a signed trial to a webhook's address with its secret; the receiver's HTTP status.
+    """
+
+    data_dir: Path
+    config_dir: Path
+    clock: Clock = field(default_factory=SystemClock)
+    microphone: Microphone = field(default_factory=PortAudioMicrophone)
+    lister: DeviceLister = field(default_factory=PortAudioLister)
+    player: Callable[[], Player] = PortAudioPlayer
+    keyring: Vault = field(default_factory=KeyringVault)
+    session_vault: Vault = field(default_factory=MemoryVault)
+    passphrase_vault: UnlockableVault = field(default_factory=UnlockableVault)
+    local_service: Callable[[Path, bytes], RunningService] = LocalService
+    make_account: MakeAccount = make_account
+    erase_recordings: EraseRecordings = erase_recordings
+    connect: Connect = _client
+    network: Callable[[], Network] = SystemNetwork
+    open_page: Callable[[str], None] = _open_in_browser
+    send_trial: Callable[[str, str], int] = send_trial_delivery
+
+    @property
+    def service_dir(self) -> Path:
+        """Where the service on this computer keeps its data."""
+        return self.data_dir / "service"
+
+    def library_dir(self, profile_id: str) -> Path:
+        """Where the recordings of a profile are."""
+        return self.data_dir / "profiles" / profile_id
+
+    def vault(self, secrets: str) -> Vault:
+        """The vault for a profile's way of keeping secrets."""
+        if secrets == "passphrase":
+            return self.passphrase_vault
+        return self.session_vault if secrets == "session" else self.keyring

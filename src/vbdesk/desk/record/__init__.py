@@ -1,0 +1,1 @@
+"""Record: set up, record, check and import."""

@@ -1,0 +1,410 @@
+"""State of the check of a take: what was found, what is left after trimming, and what a person decides."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
+
+from vbdesk.capture.crash_recovery import Leftovers, RescuedTake
+from vbdesk.capture.encrypted_take import Damaged, TakeAudio
+from vbdesk.capture.playback import Player
+from vbdesk.capture.recorder import Take
+from vbdesk.contract.limits import MIN_DURATION_S
+from vbdesk.desk.charts.trim_range import TrimRange
+from vbdesk.desk.models.playback import Playback
+from vbdesk.desk.record.check_text import CheckSource, Origin, Review, Version, dated, rescued_metadata, source_of
+from vbdesk.desk.record.damaged_takes import DamagedTakesViewModel
+from vbdesk.desk.record.take_findings import TakeFindings
+from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
+from vbdesk.outbox.imports.imported_sound import decode_file
+from vbdesk.outbox.imports.take_check import Check, check_take
+from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.items import RecordingItem, TakeMetadata
+from vbdesk.outbox.library.library import Library, PutAway
+from vbdesk.outbox.library.states import OutboxState
+
+_PERCENT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    audio: TakeAudio
+    review: Review
+
+
+@dataclass(frozen=True, slots=True)
+class _Away:
+    """What was discarded last; `source` is what was under review, None for other versions."""
+
+    source: CheckSource | None
+    put_away: tuple[PutAway, ...]
+
+
+class TakeReviewViewModel(QObject):
+    """One recording under review at a time; files that came together follow each other.
+
+    Attributes:
+        findings: what is found out beside the check.
+        damaged: takes whose files are damaged, and what a person decides about them.
+        left_over: the other versions of what was sent last that wait here, undecided.
+        not_stored: why the recording before could not be stored; empty if it could.
+
+    Signals:
+        started: (CheckSource) a recording is being read and checked.
+        progressed: (float) how far the check is, 0 to 1.
+        checked: (Review) it was.
+        sent: (CheckSource) a person sent it; it is on its way into the outbox.
+        kept: (CheckSource) a person keeps it here.
+        retaken: (CheckSource) a person wants to record it again.
+        set_aside: (str) what was to be recorded again is in the library, under this id.
+        discarded: (str) what is gone, in words; it can be brought back with `undo_discard`.
+        finished: nothing is under review any more.
+        failed: (str) what went wrong, and what was kept.
+        rescued: (list[RescuedTake]) takes that an earlier session left undecided.
+        sound_damaged: (str, str) take id of a recording of the library whose sound is damaged, and what can be read.
+    """
+
+    started = Signal(object)
+    progressed = Signal(float)
+    checked = Signal(object)
+    sent = Signal(object)
+    kept = Signal(object)
+    retaken = Signal(object)
+    set_aside = Signal(str)
+    discarded = Signal(str)
+    finished = Signal()
+    failed = Signal(str)
+    rescued = Signal(object)
+    sound_damaged = Signal(str, str)
+
+    def __init__(
+        self,
+        library: Library,
+        tasks: TaskOwner,
+        player: Callable[[], Player],
+        check: Callable[[TakeAudio], Check] | None = None,
+    ) -> None:
+        """Make it; `check` is the whole check of a take if None."""
+        super().__init__()
+        self._own_check = check
+        self._library, self._tasks = library, tasks
+        self.playback = Playback(tasks, player, self)
+        self._disk = Lane(tasks, self)  # a take that is being stored is not one that was left behind
+        self.findings = TakeFindings(library, tasks, self)
+        self.damaged = DamagedTakesViewModel(library.damaged, self._disk, self)
+        self._waiting: list[CheckSource] = []
+        self._checking: Task | None = None
+        self._audio: TakeAudio | None = None
+        self._instead_of: tuple[str, str] | None = None
+        self._away: _Away | None = None
+        self.left_over: tuple[Version, ...] = ()
+        self.source: CheckSource | None = None
+        self.review: Review | None = None
+        self.not_stored = ""
+
+    def review_take(self, take: Take, metadata: TakeMetadata) -> None:
+        """Check a take that has just ended."""
+        metadata = replace(metadata, recorded_at=take.recorded_at, retake_of=self._retake_of(metadata.group_id))
+        self._begin(CheckSource(Origin.TAKE, str(take.path), metadata))
+
+    def review_files(self, paths: list[Path], metadata: TakeMetadata) -> None:
+        """Check files one after the other; each was recorded when it was last written."""
+        self._waiting = [CheckSource(Origin.FILE, str(path), metadata) for path in paths]
+        self._next()
+
+    def review_rescued(self, take: RescuedTake) -> None:
+        """Check a take that an earlier session left undecided."""
+        self._begin(CheckSource(Origin.TAKE, str(take.path), rescued_metadata(take)))
+
+    def review_library(self, take_id: str) -> None:
+        """Check a recording of the library again; what was under review is kept."""
+        source, review = self.source, self.review
+        if source is not None and source.origin is Origin.TAKE:
+            self._disk.run(lambda context: self._keep(source, review), None, self._on_not_stored, name="store")
+        self._leave()
+        self._disk.run(lambda context: self._library.get(take_id), self._on_item, self._on_failed, name="review-item")
+
+    def look_for_rescued(self) -> None:
+        """Find takes that an earlier session left undecided."""
+        self._disk.run(lambda context: self._library.leftovers(), self._on_leftovers, self._on_not_read, name="rescue")
+
+    def trim(self, span: TrimRange) -> None:
+        """Leave only `span`, and check that."""
+        if self.source is None or not self.source.open or self.review is None:
+            return
+        if span != self.review.span and span.seconds > 0:
+            self._check(span)
+
+    def undo_trim(self) -> None:
+        """Take all of it again."""
+        if self.review is not None:
+            self.trim(TrimRange(0.0, self.review.seconds))
+
+    @property
+    def trimmed_s(self) -> float:
+        """How much was trimmed away."""
+        return 0.0 if self.review is None else self.review.seconds - self.review.span.seconds
+
+    def send(self) -> None:
+        """Put it in the outbox, to be sent."""
+        if self.review is not None and self.review.sendable:
+            self._decide(self.sent, queue=True)
+
+    def keep(self) -> None:
+        """Put it in the library, and do not send it."""
+        if self.review is not None:
+            self._decide(self.kept, queue=False)
+
+    def retake(self) -> None:
+        """Keep it here as a version, and record another."""
+        source, review = self.source, self.review
+        if source is None or source.origin is Origin.FILE or not source.open:
+            return
+        group_id = source.metadata.group_id
+        self._disk.run(
+            lambda context: (group_id, self._keep(source, review)),
+            self._on_set_aside,
+            self._on_not_stored,
+            name="store",
+        )
+        self._leave()
+        self.retaken.emit(source)
+        self.finished.emit()
+
+    def undo_retake(self) -> None:
+        """Review again what was to be recorded again."""
+        if self._instead_of is not None:
+            self.review_library(self._instead_of[1])
+
+    def discard(self) -> None:
+        """Delete it; until the desk ends, the last one can be brought back. A file that was dropped is left alone."""
+        source, review = self.source, self.review
+        if source is None or not source.open:
+            return
+        if source.origin is not Origin.FILE:
+            self._disk.run(
+                lambda context: _Away(source, (self._library.put_away(self._keep(source, review)),)),
+                self._on_put_away,
+                self._on_not_stored,
+                name="discard",
+            )
+        self._leave()
+        self._next()
+
+    def discard_left_over(self) -> None:
+        """Delete the versions that were not sent, as `discard` does."""
+        versions, self.left_over = self.left_over, ()
+        self._disk.run(
+            lambda context: _Away(None, tuple(self._library.put_away(version.take_id) for version in versions)),
+            self._on_put_away,
+            self._on_failed,
+            name="discard",
+        )
+
+    def undo_discard(self) -> None:
+        """Bring back what was discarded last; what was under review then is so again."""
+        away, self._away = self._away, None
+        if away is None:
+            return
+
+        def work(context: TaskContext) -> RecordingItem | None:
+            for put_away in away.put_away:
+                self._library.bring_back(put_away)
+            return None if away.source is None else self._library.get(away.put_away[0].take_id)
+
+        self._disk.run(work, self._on_brought_back, self._on_failed, name="undo-discard")
+
+    # Reading and checking
+
+    def _begin(self, source: CheckSource) -> None:
+        self._leave()
+        self.source, self.not_stored = source, ""
+        self.started.emit(source)
+        kept = source.origin is Origin.LIBRARY
+        self.playback.load(lambda: self._read(source), (lambda: self._note_listening(source)) if kept else None)
+        trim_s = source.metadata.trim_s
+        self._check(None if trim_s is None else TrimRange(*trim_s))
+
+    def _next(self) -> None:
+        if self._waiting:
+            self._begin(self._waiting.pop(0))
+        else:
+            self.finished.emit()
+
+    def _leave(self) -> None:
+        if self._checking is not None:
+            self._checking.cancel()
+            self._checking = None
+        self.playback.close()
+        self.source = self.review = self._audio = None
+        self.findings.forget()
+
+    def _read(self, source: CheckSource) -> TakeAudio:
+        if source.origin is Origin.TAKE:
+            return self._library.take_audio(source.path)
+        if source.origin is Origin.FILE:
+            return decode_file(source.path.read_bytes())
+        return self._library.whole_audio(source.name)
+
+    def _note_listening(self, source: CheckSource) -> None:
+        self._library.note(Deed.LISTENED, source.name)
+
+    def _check(self, span: TrimRange | None) -> None:
+        source, known = self.source, self._audio
+        if source is None:
+            return
+        if self._checking is not None:
+            self._checking.cancel()
+
+        def work(context: TaskContext) -> _Checked:
+            audio = known if known is not None else self._read(source)
+            part = audio if span is None else audio.part(span.start, span.end)
+            found = span or TrimRange(0.0, audio.duration_s)
+            check = self._run_check(part, context)
+            return _Checked(audio, Review(dated(source), check, audio.duration_s, found, audio.sample_rate))
+
+        self._checking = self._tasks.start(
+            work, self._on_checked, self._on_check_failed, self._on_progress, self._on_check_ended, name="check"
+        )
+
+    def _run_check(self, audio: TakeAudio, context: TaskContext) -> Check:
+        def progress(share: float) -> None:
+            context.check()
+            context.progress(round(_PERCENT * share), _PERCENT)
+
+        return check_take(audio, progress) if self._own_check is None else self._own_check(audio)
+
+    # Storing
+
+    def _retake_of(self, group_id: str) -> str | None:
+        if self._instead_of is not None and self._instead_of[0] == group_id:
+            return self._instead_of[1]
+        return None
+
+    def _decide(self, decided: SignalInstance, *, queue: bool) -> None:
+        review = self.review
+        if review is None:
+            return
+        self._instead_of = None
+        self.left_over = self.findings.undecided
+        self._disk.run(lambda context: self._store(review, queue), None, self._on_not_stored, name="store")
+        self._leave()
+        decided.emit(review.source)
+        self._next()
+
+    def _keep(self, source: CheckSource, review: Review | None) -> str:
+        """Have it in the library as it was left by the check; returns its take id."""
+        metadata = source.metadata
+        if review is not None and review.source.name == source.name:
+            metadata = replace(review.source.metadata, quality=review.quality, trim_s=review.trim_s)
+        if source.origin is Origin.FILE:
+            return self._library.import_file(source.path, metadata)
+        if source.origin is Origin.TAKE:
+            return self._library.add_take(source.path, metadata)
+        if source.state is OutboxState.CHECKED and metadata.trim_s != source.metadata.trim_s:
+            self._library.set_trim(source.name, metadata.trim_s, metadata.quality)
+        return source.name
+
+    def _store(self, review: Review, queue: bool) -> None:
+        take_id = self._keep(review.source, review)
+        if not queue:
+            return
+        if self._library.get(take_id).state is OutboxState.CHECKED:
+            self._library.queue(take_id)
+        else:
+            self._library.retry(take_id)
+
+    # What tasks found
+
+    @Slot(object)
+    def _on_progress(self, progress: Progress) -> None:
+        if self.sender() is self._checking:
+            self.progressed.emit(progress.done / progress.total)
+
+    @Slot()
+    def _on_check_ended(self) -> None:
+        if self.sender() is self._checking:
+            self._checking = None
+
+    @Slot(object)
+    def _on_checked(self, found: _Checked) -> None:
+        review = found.review
+        if self.sender() is not self._checking or self.source is None:
+            return
+        first = self._audio is None
+        self._audio, self.review = found.audio, review
+        self.checked.emit(review)
+        if first:
+            self.findings.look(found.audio, review)
+        self.findings.compare(review)
+        if first:
+            self._trim_silence(review)
+
+    def _trim_silence(self, review: Review) -> None:
+        suggested = review.check.suggested_trim_s
+        if suggested is not None and review.source.origin is not Origin.LIBRARY:
+            span = TrimRange(*suggested)
+            if span.seconds >= MIN_DURATION_S:
+                self.trim(span)
+
+    @Slot(object)
+    def _on_check_failed(self, failure: Failure) -> None:
+        if self.sender() is not self._checking:
+            return
+        source = self.source
+        self._leave()
+        if source is not None and source.origin is Origin.LIBRARY and isinstance(failure.error, Damaged):
+            self.sound_damaged.emit(source.name, failure.sentence)
+            self._next()
+            return
+        kept = "" if source is None or source.origin is not Origin.TAKE else " The take is kept."
+        self.failed.emit(f"{failure.sentence}{kept}")
+        self._next()
+
+    @Slot(object)
+    def _on_set_aside(self, kept: tuple[str, str]) -> None:
+        self._instead_of = kept
+        self.set_aside.emit(kept[1])
+
+    @Slot(object)
+    def _on_put_away(self, away: _Away) -> None:
+        self._away = away
+        if away.source is not None:
+            self.discarded.emit(f"The recording of {away.source.metadata.group_id} was discarded.")
+        else:
+            several = len(away.put_away) > 1
+            self.discarded.emit("The other versions were discarded." if several else "The other version was discarded.")
+
+    @Slot(object)
+    def _on_not_stored(self, failure: Failure) -> None:
+        self.not_stored = failure.sentence
+        self._fail(f"{failure.sentence} The recording is kept and offered here again.")
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self._fail(failure.sentence)
+
+    @Slot(object)
+    def _on_not_read(self, failure: Failure) -> None:
+        self.failed.emit(failure.sentence)
+
+    def _fail(self, sentence: str) -> None:
+        self.failed.emit(sentence)
+        if self.source is None:
+            self.finished.emit()
+
+    @Slot(object)
+    def _on_item(self, item: RecordingItem) -> None:
+        self._begin(source_of(item))
+
+    @Slot(object)
+    def _on_brought_back(self, item: RecordingItem | None) -> None:
+        if item is not None and self.source is None:
+            self._begin(source_of(item))
+
+    @Slot(object)
+    def _on_leftovers(self, found: Leftovers) -> None:
+        busy = None if self.source is None else self.source.name
+        self.damaged.show(tuple(take for take in found.damaged if str(take.path) != busy))
+        self.rescued.emit([take for take in found.takes if str(take.path) != busy])

@@ -1,0 +1,270 @@
+"""A checked recording in words: its verdict, its rows, and how its versions compare."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from vbdesk.capture.crash_recovery import RescuedTake
+from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
+from vbdesk.contract.timestamps import bounded, from_unix_seconds
+from vbdesk.desk.charts.trim_range import TrimRange
+from vbdesk.outbox.imports.take_check import Check, CheckRow, Verdict
+from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, Target, metadata_of
+from vbdesk.outbox.library.states import OutboxState
+
+FLAC_SHARE = 0.55  # of the size as 16-bit PCM, for speech
+
+
+class Origin(StrEnum):
+    """Where what is reviewed comes from."""
+
+    TAKE = "take"
+    FILE = "file"
+    LIBRARY = "library"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSource:
+    """What is reviewed.
+
+    Attributes:
+        name: path of a take or a file; take id of a recording in the library.
+        state: of a recording in the library; None for what is not there.
+    """
+
+    origin: Origin
+    name: str
+    metadata: TakeMetadata
+    state: OutboxState | None = None
+
+    @property
+    def path(self) -> Path:
+        """The take or file."""
+        return Path(self.name)
+
+    @property
+    def open(self) -> bool:
+        """Whether nothing was decided yet: it can be trimmed, made again, or discarded."""
+        return self.state in (None, OutboxState.CHECKED)
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A checked recording, in words for the page; `span` is what counts of its `seconds`."""
+
+    source: CheckSource
+    check: Check
+    seconds: float
+    span: TrimRange
+    sample_rate: int
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing fails."""
+        return self.check.overall != "bad"
+
+    @property
+    def sendable(self) -> bool:
+        """Whether the service would take it at all."""
+        return MIN_DURATION_S <= self.span.seconds <= MAX_DURATION_S
+
+    @property
+    def title(self) -> str:
+        """The verdict."""
+        return check_words(good=self.good, seconds=self.span.seconds)
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one sentence."""
+        failing, watching = self._rows(Verdict.FAIL), self._rows(Verdict.WATCH)
+        if failing:
+            return failing[0].sentence
+        if watching:
+            passing = len(self._rows(Verdict.PASS))
+            return (
+                f"{_count(passing)} {'check passes' if passing == 1 else 'checks pass'}. To watch: {_names(watching)}."
+            )
+        return "All checks pass."
+
+    @property
+    def reason(self) -> str:
+        """Why it will likely be inconclusive; empty when it will not."""
+        failing = self._rows(Verdict.FAIL)
+        if not failing:
+            return ""
+        told = ", ".join(_told(row) for row in failing[:2])
+        return f"Likely inconclusive if sent: {told}" if self.sendable else f"The service would refuse it: {told}"
+
+    @property
+    def flac_bytes(self) -> int:
+        """About how much is sent."""
+        return round(self.span.seconds * self.sample_rate * 2 * FLAC_SHARE)
+
+    @property
+    def trim_s(self) -> tuple[float, float] | None:
+        """Start and end of what counts; None for all of it."""
+        whole = self.span.seconds >= self.seconds - 0.01
+        return None if whole else (self.span.start, self.span.end)
+
+    @property
+    def quality(self) -> Mapping[str, Any]:
+        """The figures that are kept with the recording."""
+        return {**self.check.quality, "overall": self.check.overall}
+
+    def _rows(self, verdict: Verdict) -> list[CheckRow]:
+        return [row for row in self.check.rows if row.verdict == verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a recording, to be compared with the others.
+
+    Attributes:
+        number: its place, from 1, the oldest.
+        take_id: empty for one that is not in the library yet.
+        good: nothing fails; None when that was never checked.
+        figures: what to compare, as (name, value) pairs in the order of the check.
+        shown: it is the one under review.
+    """
+
+    number: int
+    take_id: str
+    recorded_at: datetime
+    seconds: float
+    state: OutboxState | None
+    good: bool | None
+    figures: tuple[tuple[str, str], ...]
+    shown: bool
+
+    @property
+    def check_words(self) -> str:
+        """The verdict."""
+        return "Not checked" if self.good is None else check_words(good=self.good, seconds=self.seconds)
+
+    @property
+    def state_words(self) -> str:
+        """Where it is."""
+        if self.state is None:
+            return "Not decided yet"
+        return "Kept here, not sent" if self.state is OutboxState.CHECKED else "Sent"
+
+
+def versions_of(items: tuple[RecordingItem, ...], review: Review) -> tuple[Version, ...]:
+    """The versions in the library (`items`) beside the one under review, oldest first."""
+    shown = review.source.name if review.source.origin is Origin.LIBRARY else ""
+    versions = [
+        Version(
+            place,
+            item.take_id,
+            item.recorded_at,
+            review.span.seconds if item.take_id == shown else item.duration_s,
+            item.state,
+            _is_good(review.quality if item.take_id == shown else item.quality),
+            _figures(review.quality if item.take_id == shown else item.quality),
+            item.take_id == shown,
+        )
+        for place, item in enumerate(items, start=1)
+    ]
+    if not shown:
+        recorded_at = review.source.metadata.recorded_at
+        number, seconds = len(items) + 1, review.span.seconds
+        versions.append(
+            Version(number, "", recorded_at, seconds, None, review.good, _figures(review.quality), shown=True)
+        )
+    return tuple(versions)
+
+
+def source_of(item: RecordingItem) -> CheckSource:
+    """A recording of the library, to be reviewed."""
+    return CheckSource(Origin.LIBRARY, item.take_id, metadata_of(item), item.state)
+
+
+def dated(source: CheckSource) -> CheckSource:
+    """A file was recorded when it was last written. Reads the disk."""
+    if source.origin is not Origin.FILE:
+        return source
+    written = from_unix_seconds(source.path.stat().st_mtime)
+    return replace(source, metadata=replace(source.metadata, recorded_at=written))
+
+
+def rescued_metadata(take: RescuedTake) -> TakeMetadata:
+    """What was known of a take when it began."""
+    about = take.about
+    consented_at, recorded_at = about.get("consented_at"), about.get("recorded_at")
+    return TakeMetadata(
+        group_id=str(about.get("group_id", "")),
+        recorded_at=datetime.fromisoformat(recorded_at) if recorded_at else take.last_written,
+        target=Target.parse(str(about.get("target", "model:pulse"))),
+        protocol=str(about.get("protocol", "")),
+        note=str(about.get("note", "")),
+        tags=tuple(about.get("tags", ())),
+        consented_at=datetime.fromisoformat(consented_at) if consented_at else None,
+    )
+
+
+def check_words(*, good: bool, seconds: float) -> str:
+    """The verdict on a recording of which `seconds` count."""
+    if good:
+        return "Good to send"
+    return "Likely inconclusive" if MIN_DURATION_S <= seconds <= MAX_DURATION_S else "Cannot be analysed"
+
+
+def row_value(row: CheckRow) -> str:
+    """The value of a row with its unit, with as many digits as mean something."""
+    return _value(row.value, row.unit)
+
+
+def limit_words(row: CheckRow) -> str:
+    """The limit of a row, with signs as they are printed."""
+    return row.limit_text.replace("-", "−")
+
+
+def misses(row: CheckRow) -> str:
+    """On which side of its limit a row's value is: `low`, `high`, or empty when it fails for another reason."""
+    if row.value is None:
+        return ""
+    if row.low is not None and row.value < row.low:
+        return "low"
+    return "high" if row.high is not None and row.value > row.high else ""
+
+
+def _told(row: CheckRow) -> str:
+    if misses(row):
+        return f"{row.name.lower()} {row_value(row)}, needs {limit_words(row)}"
+    why = row.sentence.split(". ")[0].removesuffix(".")
+    return why[:1].lower() + why[1:]
+
+
+def _value(value: object, unit: str) -> str:
+    if not isinstance(value, int | float) or bounded(value) != value:  # a check from elsewhere may say anything
+        return "–"
+    digits = 1 if unit == "%" and value < 1 else 0
+    number = f"{value:.{digits}f}".replace("-", "−")
+    return f"{number} {unit}".strip()
+
+
+def _is_good(quality: Mapping[str, Any]) -> bool | None:
+    overall = quality.get("overall")
+    return None if overall is None else overall != "bad"
+
+
+def _figures(quality: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    named = (
+        ("Speech", "voice_percentage", "%"),
+        ("Clarity", "audio_clarity", ""),
+        ("Clipping", "clipped_percent", "%"),
+        ("Loudness", "rms_dbfs", "dB"),
+    )
+    return tuple((name, _value(quality.get(key), unit)) for name, key, unit in named)
+
+
+def _count(number: int) -> str:
+    words = ("No", "One", "Two", "Three", "Four", "Five")
+    return words[number] if number < len(words) else str(number)
+
+
+def _names(rows: list[CheckRow]) -> str:
+    return " and ".join(row.name.lower() for row in rows)

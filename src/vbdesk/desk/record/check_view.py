@@ -1,0 +1,265 @@
+"""The Record page after a recording: its versions, playback, trim, the check, and what to do with the take."""
+
+from datetime import datetime
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.capture.protocols import protocols
+from vbdesk.contract.timestamps import in_zone
+from vbdesk.desk.charts.trim_range import TrimRange
+from vbdesk.desk.charts.waveform import TakeWaveform
+from vbdesk.desk.models.playback import Loaded
+from vbdesk.desk.record.check_model import TakeReviewViewModel
+from vbdesk.desk.record.check_text import CheckSource, Origin, Review
+from vbdesk.desk.record.findings_card import CheckResultCard
+from vbdesk.desk.record.versions_card import VersionStrip
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton, quiet_button, secondary_button
+from vbdesk.desk.ui.card import Card, scroll_area
+from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
+from vbdesk.desk.ui.text import ElidedText, Text
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.desk.ui.time_text import clock_words
+
+_ROOMY, _NARROW = 940, 760
+_WAVEFORM, _SPECTROGRAM = "waveform", "spectrogram"
+
+
+class CheckView(QWidget):
+    """Everything after a recording; binds `TakeReviewViewModel`."""
+
+    def __init__(self, model: TakeReviewViewModel) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self._model = model
+        self._review: Review | None = None
+        self._subject, self._about = ElidedText("", Role.BODY_STRONG), ElidedText("", Role.BODY, "text2")
+        self._kept = Text("Take saved and encrypted", Role.LABEL, "text2")
+        self.speaker = Banner()
+        self.versions = VersionStrip()
+        self.play = RoundButton("Play", "play", diameter=48)
+        self.waveform = TakeWaveform(trimmable=True)
+        self.picture = SegmentedChoice(
+            "Picture", [(_WAVEFORM, "Waveform", "wave"), (_SPECTROGRAM, "Spectrogram", "grid")]
+        )
+        self._position, self._length = Text("0:00", Role.BODY_STRONG), Text("", Role.LABEL, "text2")
+        self._trimmed = Text("", Role.LABEL, "text2")
+        self.undo_trim = secondary_button("Undo trim", icon="trim", size=ButtonSize.ROW)
+        self.check_card = CheckResultCard()
+        self.title, self.rows = self.check_card.title, self.check_card.rows
+        self._reason_icon = IconView("error", "fail", 18)
+        self.reason = Text("", Role.LABEL_MEDIUM, wrap=True)
+        self._reason_below = Text("", Role.CAPTION, "text2", wrap=True)
+        self.discard = quiet_button("Discard", size=ButtonSize.LARGE)
+        self.keep = quiet_button("Keep, do not send", size=ButtonSize.LARGE)
+        self.retake = Button("Retake", ButtonKind.SECONDARY, icon="retake", key="R", size=ButtonSize.LARGE)
+        self.send = Button("Send", ButtonKind.PRIMARY, icon="arrow-right", key="Enter", size=ButtonSize.LARGE)
+        self._lay_out()
+        self._bind()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Where room is short, key hints go first, then the words stand above the buttons."""
+        px = self._theme.px
+        for button in (self.retake, self.send):
+            button.show_key(self.width() >= px(_ROOMY))
+        narrow = self.width() < px(_NARROW)
+        across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        for box in (self._foot, self._below):
+            box.setDirection(down if narrow else across)
+        self.keep.setText("Keep" if narrow else "Keep, do not send")
+        self.keep.setAccessibleName("Keep, do not send")
+
+    def _lay_out(self) -> None:
+        words = QHBoxLayout()
+        words.setSpacing(16)
+        words.addWidget(Text("Check", Role.PAGE_TITLE))
+        words.addWidget(self._subject)
+        words.addWidget(self._about, 1)
+        content = QWidget()
+        inner = QVBoxLayout(content)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(16)
+        for part in (self.speaker, self.versions, self._playback_card(), self.check_card):
+            inner.addWidget(part)
+        inner.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(16)
+        column.addWidget(PageHeader(words, IconView("lock", "ok", 16), self._kept, words_width=460))
+        column.addWidget(scroll_area(content), 1)
+        column.addLayout(self._actions())
+
+    def _playback_card(self) -> Card:
+        card = Card(padding=0)
+        card.setAccessibleName("Playback")
+        place, part = QHBoxLayout(), QHBoxLayout()
+        for row in (place, part):
+            row.setSpacing(16)
+        for widget in (self._position, self._length, self.picture):
+            place.addWidget(widget)
+        place.addStretch(1)
+        part.addStretch(1)
+        part.addWidget(self._trimmed)
+        part.addWidget(self.undo_trim)
+        self._below = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._below.setSpacing(8)
+        self._below.addLayout(place, 1)
+        self._below.addLayout(part)
+        grid = QGridLayout()
+        grid.setContentsMargins(22, 8, 22, 14)
+        grid.setHorizontalSpacing(18)
+        grid.addWidget(self.play, 0, 0, Qt.AlignmentFlag.AlignVCenter)
+        grid.addWidget(self.waveform, 0, 1)
+        grid.addLayout(self._below, 1, 1)
+        card.body.addLayout(grid)
+        return card
+
+    def _actions(self) -> QBoxLayout:
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(self.reason)
+        words.addWidget(self._reason_below)
+        told = QHBoxLayout()
+        told.setSpacing(12)
+        told.addWidget(self._reason_icon)
+        told.addLayout(words, 1)
+        self._foot = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._foot.setContentsMargins(0, 8, 0, 8)
+        self._foot.setSpacing(12)
+        self._foot.addLayout(told, 1)
+        self._buttons = QHBoxLayout()
+        self._buttons.setSpacing(12)
+        for button in (self.discard, self.keep, self.retake, self.send):
+            self._buttons.addWidget(button)
+        self._foot.addLayout(self._buttons)
+        return self._foot
+
+    def _bind(self) -> None:
+        model, playback, findings = self._model, self._model.playback, self._model.findings
+        self.play.clicked.connect(playback.toggle)
+        self.waveform.sought.connect(playback.seek)
+        self.waveform.trimmed.connect(self._on_trimmed)
+        self.picture.chosen.connect(self._on_picture)
+        self.versions.chosen.connect(model.review_library)
+        self.undo_trim.clicked.connect(model.undo_trim)
+        self.discard.clicked.connect(model.discard)
+        self.keep.clicked.connect(model.keep)
+        self.retake.clicked.connect(model.retake)
+        self.send.clicked.connect(model.send)
+        model.started.connect(self._show_source)
+        model.progressed.connect(self.check_card.show_progress)
+        model.checked.connect(self._show_review)
+        findings.versions_changed.connect(self.versions.show_versions)
+        findings.warned.connect(self._show_speaker)
+        findings.spectrogram_ready.connect(self.waveform.show_spectrogram)
+        playback.loaded.connect(self._show_sound)
+        playback.moved.connect(self._show_position)
+        playback.playing_changed.connect(self._show_playing)
+
+    @Slot(object)
+    def _on_trimmed(self, span: TrimRange) -> None:
+        self._model.trim(span)
+
+    @Slot(str)
+    def _on_picture(self, picture: str) -> None:
+        if picture == _WAVEFORM:
+            self.waveform.show_spectrogram(None)
+        self._model.findings.want_spectrogram(picture == _SPECTROGRAM)
+
+    def toggle_picture(self) -> None:
+        """Spectrogram, or waveform again."""
+        other = _SPECTROGRAM if self.picture.choice() == _WAVEFORM else _WAVEFORM
+        self.picture.option(other).click()
+
+    @Slot(object)
+    def _show_source(self, source: CheckSource) -> None:
+        self._review = None
+        file = source.origin is Origin.FILE
+        self._subject.setText(source.metadata.group_id)
+        titles = {protocol.protocol_id: protocol.title for protocol in protocols()}
+        what = source.path.name if file else titles.get(source.metadata.protocol, "")
+        self._about.setText(" · ".join(part for part in (what, _when(source.metadata.recorded_at)) if part))
+        self._kept.setText("Copied and encrypted when kept" if file else "Take saved and encrypted")
+        self.retake.setVisible(source.open and not file)
+        self.discard.setVisible(source.open)
+        self.discard.setText("Skip" if file else "Discard")
+        self.waveform.set_trimmable(source.open)
+        self.waveform.show_spectrogram(None)
+        self.speaker.clear()
+        self.versions.show_versions(())
+        self.check_card.show_checking()
+        self.undo_trim.setVisible(False)
+        self._trimmed.setVisible(False)
+        self.reason.setText("")
+        self._reason_below.setText("This take is kept until you decide.")
+        self._reason_icon.setVisible(False)
+        for button in (self.send, self.keep):
+            button.setEnabled(False)
+
+    @Slot(object)
+    def _show_sound(self, sound: Loaded) -> None:
+        span = None if self._review is None else self._review.span
+        self.waveform.show_take(sound.envelope, sound.seconds, span)
+        self._length.setText(f"of {clock_words(sound.seconds)}")
+
+    @Slot(object)
+    def _show_review(self, review: Review) -> None:
+        self._review = review
+        self.check_card.show_review(review)
+        self.waveform.show_span(review.span)
+        self._model.playback.show_part(review.span)
+        trimmed_s = self._model.trimmed_s
+        self._trimmed.setText(f"Trimmed at the ends: {trimmed_s:.1f} s")
+        self._trimmed.setVisible(trimmed_s > 0.05)
+        self.undo_trim.setVisible(trimmed_s > 0.05 and review.source.open)
+        self._show_actions(review)
+
+    def _show_actions(self, review: Review) -> None:
+        self._reason_icon.setVisible(not review.good)
+        self.reason.set_ink("text" if review.good else "fail")
+        if review.good:
+            self.reason.setText(f"Sends about {review.flac_bytes / 1e6:.1f} MB as lossless FLAC")
+            self._reason_below.setText("Goes to the Outbox at once. The next subject can begin.")
+        else:
+            self.reason.setText(review.reason)
+            self._reason_below.setText("This take is kept until you decide.")
+        main, other = (self.send, self.retake) if review.good else (self.retake, self.send)
+        main.set_kind(ButtonKind.PRIMARY)
+        other.set_kind(ButtonKind.SECONDARY)
+        self._buttons.removeWidget(main)
+        self._buttons.addWidget(main)
+        self.send.setText("Send" if review.good else "Send anyway")
+        self.send.set_key("Enter" if review.good else "")
+        self.send.setEnabled(review.sendable)
+        self.keep.setEnabled(True)
+
+    @Slot(str)
+    def _show_speaker(self, warning: str) -> None:
+        if warning:
+            self.speaker.say(Tone.WARN, warning, title="Another voice?")
+        else:
+            self.speaker.clear()
+
+    @Slot(float)
+    def _show_position(self, seconds: float) -> None:
+        self.waveform.show_position(seconds)
+        self._position.setText(clock_words(seconds))
+
+    @Slot(bool)
+    def _show_playing(self, playing: bool) -> None:
+        self.play.show_action("Pause" if playing else "Play", "pause" if playing else "play")
+
+
+def _when(moment: datetime) -> str:
+    local = in_zone(moment)
+    if local.date() == datetime.now().astimezone().date():
+        return f"today {local:%H:%M}"
+    return f"{local.day} {local:%b %Y, %H:%M}"

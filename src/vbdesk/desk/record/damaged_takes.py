@@ -1,0 +1,81 @@
+"""State of the damaged takes that wait for a decision, and what a person decides."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from vbdesk.capture.crash_recovery import DamagedTake
+from vbdesk.desk.tasks import Failure, Lane
+from vbdesk.desk.ui.time_text import counted
+from vbdesk.outbox.library.damaged_takes import DamagedTakes
+
+
+class DamagedTakesViewModel(QObject):
+    """The damaged takes of the recorder's folder.
+
+    Attributes:
+        takes: those that wait, oldest first.
+
+    Signals:
+        changed: `takes` has been read again.
+        decided: (str) what was done, for a person.
+        failed: (str) what went wrong, and what was kept.
+    """
+
+    changed = Signal()
+    decided = Signal(str)
+    failed = Signal(str)
+
+    def __init__(self, damaged: DamagedTakes, disk: Lane, parent: QObject | None = None) -> None:
+        """Make it; `disk` runs what touches takes, one thing at a time."""
+        super().__init__(parent)
+        self._damaged, self._disk = damaged, disk
+        self.takes: tuple[DamagedTake, ...] = ()
+
+    def show(self, takes: tuple[DamagedTake, ...]) -> None:
+        """Take in what was found."""
+        if takes != self.takes:
+            self.takes = takes
+            self.changed.emit()
+
+    def recover(self, take: DamagedTake) -> None:
+        """Offer the readable parts as recordings of their own, and keep the file."""
+        self._run(lambda: _recovered(self._damaged.recover(take.path)))
+
+    def recover_sound(self, take_id: str) -> None:
+        """Offer the readable parts of a recording of the library; it stays as it is."""
+        self._run(lambda: _recovered(self._damaged.recover_sound(take_id)))
+
+    def keep(self, take: DamagedTake) -> None:
+        """Keep the file aside, and offer it no more."""
+
+        def work() -> str:
+            self._damaged.keep(take.path)
+            return f"The damaged file is kept in {self._damaged.folder}."
+
+        self._run(work)
+
+    def delete(self, take: DamagedTake) -> None:
+        """Delete the file."""
+
+        def work() -> str:
+            self._damaged.delete(take.path)
+            return "The damaged file is deleted."
+
+        self._run(work)
+
+    def _run(self, work: Callable[[], str]) -> None:
+        self._disk.run(lambda context: work(), self._on_done, self._on_failed, name="damaged")
+
+    @Slot(object)
+    def _on_done(self, sentence: str) -> None:
+        self.decided.emit(sentence)
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.failed.emit(f"{failure.sentence} The file is kept.")
+
+
+def _recovered(count: int) -> str:
+    them = "it" if count == 1 else "each"
+    return f"{counted(count, 'readable part')} recovered. Review {them} as a recording; the damaged file is kept."

@@ -1,0 +1,103 @@
+"""The Record page while damaged recordings wait for a decision: what can be read of each, and what to do with it."""
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.capture.crash_recovery import DamagedTake
+from vbdesk.desk.record.damaged_takes import DamagedTakesViewModel
+from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
+from vbdesk.desk.ui.card import Card, scroll_area
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.time_text import clock_words, counted
+
+SHOWN = 20  # the next ones follow once these are decided about
+DELETE, DELETE_FOR_GOOD = "Delete", "Delete for good"
+
+
+class DamagedView(QWidget):
+    """Binds `DamagedTakesViewModel`."""
+
+    def __init__(self, model: DamagedTakesViewModel) -> None:
+        super().__init__()
+        self._model = model
+        self.words = Text("", Role.BODY, "text2", wrap=True)
+        self.close_button = quiet_button("Close", size=ButtonSize.LARGE)
+        self.cards: list[DamagedCard] = []
+        self._list = QWidget()
+        self._column = QVBoxLayout(self._list)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(12)
+        self._column.setAlignment(Qt.AlignmentFlag.AlignTop)
+        foot = QHBoxLayout()
+        foot.addStretch(1)
+        foot.addWidget(self.close_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(16)
+        column.addWidget(Text("Damaged recordings", Role.PAGE_TITLE))
+        column.addWidget(self.words)
+        column.addWidget(scroll_area(self._list), 1)
+        column.addLayout(foot)
+        model.changed.connect(self._show)
+        model.failed.connect(self._show)
+
+    @Slot()
+    def _show(self) -> None:
+        for card in self.cards:
+            self._column.removeWidget(card)
+            card.deleteLater()
+        takes = self._model.takes
+        self.cards = [DamagedCard(take, self._model) for take in takes[:SHOWN]]
+        for card in self.cards:
+            self._column.addWidget(card)
+        more = len(takes) - SHOWN
+        follow = f" {counted(more, 'more recording')} {'follows' if more == 1 else 'follow'} these." if more > 0 else ""
+        self.words.setText(f"Their files have changed since they were written. They stay until you decide.{follow}")
+
+
+class DamagedCard(Card):
+    """One damaged recording."""
+
+    def __init__(self, take: DamagedTake, model: DamagedTakesViewModel) -> None:
+        when = f"{take.last_written.astimezone():%d %b %Y %H:%M}"
+        super().__init__(f"{take.about.get('group_id') or 'Unknown subject'}, {when}", padding=16)
+        self._take, self._model = take, model
+        self.sentence = Text(take.sentence, Role.BODY, "text2", wrap=True)
+        recover = f"Recover {clock_words(take.readable_s)}" if take.readable_s >= 1 else "Recover what can be read"
+        self.recover = secondary_button(recover)
+        self.recover.setVisible(take.readable_s > 0)
+        self.keep, self.delete = quiet_button("Keep the file"), quiet_button(DELETE)
+        self.body.addWidget(self.sentence)
+        row = QHBoxLayout()
+        row.setSpacing(12)
+        for button in (self.recover, self.keep, self.delete):
+            row.addWidget(button)
+        row.addStretch(1)
+        self.body.addLayout(row)
+        self.recover.clicked.connect(self._on_recover)
+        self.keep.clicked.connect(self._on_keep)
+        self.delete.clicked.connect(self._on_delete)
+
+    @Slot()
+    def _on_recover(self) -> None:
+        self._begin()
+        self._model.recover(self._take)
+
+    @Slot()
+    def _on_keep(self) -> None:
+        self._begin()
+        self._model.keep(self._take)
+
+    @Slot()
+    def _on_delete(self) -> None:
+        """Nothing brings the file back, so the first press only asks."""
+        if self.delete.text() == DELETE:
+            self.delete.setText(DELETE_FOR_GOOD)
+            return
+        self._begin()
+        self._model.delete(self._take)
+
+    def _begin(self) -> None:
+        for button in (self.recover, self.keep, self.delete):
+            button.setEnabled(False)

@@ -1,0 +1,224 @@
+"""The card that says what the check of a take found: the verdict, one row a measure, and what no row is about."""
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from vbdesk.desk.record.check_text import Review, limit_words, misses, row_value
+from vbdesk.desk.ui.badges import FAIL, PASS, WATCH, Chip, ChipLook
+from vbdesk.desk.ui.card import Card, horizontal_line
+from vbdesk.desk.ui.gauge import Gauge
+from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.painting import antialiased
+from vbdesk.desk.ui.progress import ProgressBar
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.outbox.imports.take_check import CheckRow, Verdict
+
+_LOOKS: dict[Verdict, ChipLook] = {Verdict.PASS: PASS, Verdict.WATCH: WATCH, Verdict.FAIL: FAIL}
+_TOKENS: dict[Verdict, str] = {Verdict.PASS: "ok", Verdict.WATCH: "warn", Verdict.FAIL: "fail"}
+_TRACKS = {"s": (0.0, 60.0), "%": (0.0, 100.0), "dB": (-60.0, 0.0), "": (0.0, 100.0)}
+_ROWS = 5
+_ROOMY = 860
+_SIDE = 24
+
+
+class _Disc(QWidget):
+    """The verdict as an icon on a tinted disc."""
+
+    def __init__(self) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        side = self._theme.px(44)
+        self.setFixedSize(side, side)
+        self._tint = "sunken"
+        self._icon = IconView("clock", "text2", 22)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignCenter)
+
+    def show_look(self, icon: str, ink: str, tint: str) -> None:
+        self._icon.show_icon(icon, ink)
+        self._tint = tint
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = antialiased(QPainter(self))
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.colour(self._tint))
+        painter.drawEllipse(self.rect())
+        painter.end()
+
+
+class RowView(QWidget):
+    """One row of the check; where room is short its sentence goes below and the gauge goes."""
+
+    def __init__(self) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        px = self._theme.px
+        self.chip = Chip(PASS)
+        self.chip.setMinimumWidth(px(84))
+        self.name, self.sentence = Text("", Role.BODY_STRONG), Text("", Role.BODY, "text2", wrap=True)
+        self.name.setMinimumWidth(px(100))
+        self.gauge = Gauge()
+        self.value, self.limit = Text("", Role.BODY_STRONG), Text("", Role.CAPTION, "text2")
+        self.value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.value.setMinimumWidth(px(60))
+        self.limit.setMinimumWidth(px(92))
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(_SIDE, px(11), _SIDE, px(11))
+        self._grid.setHorizontalSpacing(16)
+        self._roomy: bool | None = None
+        self.arrange(roomy=True)
+
+    def arrange(self, *, roomy: bool) -> None:
+        """Lay the parts out for the room there is."""
+        if roomy is self._roomy:
+            return
+        self._roomy = roomy
+        middle = Qt.AlignmentFlag.AlignVCenter
+        for part in (self.chip, self.name, self.sentence, self.gauge, self.value, self.limit):
+            self._grid.removeWidget(part)
+        self.gauge.setVisible(roomy)
+        self._grid.addWidget(self.chip, 0, 0, middle)
+        self._grid.addWidget(self.name, 0, 1, middle)
+        if roomy:
+            self._grid.addWidget(self.sentence, 0, 2)
+            self._grid.addWidget(self.gauge, 0, 3, middle)
+        else:
+            self._grid.addWidget(self.sentence, 1, 0, 1, 6)
+        self._grid.addWidget(self.value, 0, 4, middle)
+        self._grid.addWidget(self.limit, 0, 5, middle)
+        self._grid.setColumnStretch(2, 1)
+
+    def show_row(self, row: CheckRow) -> None:
+        """Show what was found."""
+        self.chip.show_look(_look(row))
+        self.name.setText(row.name)
+        self.sentence.setText(row.sentence)
+        self.value.setText(row_value(row))
+        self.limit.setText(limit_words(row))
+        low, high = _track(row)
+        spread = high - low
+        good = (
+            0.0 if row.low is None else (row.low - low) / spread,
+            1.0 if row.high is None else (row.high - low) / spread,
+        )
+        value = None if row.value is None else (row.value - low) / spread
+        self.gauge.show_value(value, good, _TOKENS[row.verdict])
+
+
+def _track(row: CheckRow) -> tuple[float, float]:
+    """Ends of the gauge: shares that must stay tiny get a track of their own, and so does a long take."""
+    if row.unit == "%" and row.high is not None and row.low is None:
+        return 0.0, 5 * row.high
+    low, high = _TRACKS.get(row.unit, (0.0, 100.0))
+    return low, max(high, row.value or 0.0)
+
+
+def _look(row: CheckRow) -> ChipLook:
+    """A failing row says on which side of its limit it is."""
+    side = misses(row)
+    if row.verdict is Verdict.FAIL and side:
+        return ChipLook(f"Too {side}", FAIL.icon, FAIL.ink, FAIL.fill)
+    return _LOOKS[row.verdict]
+
+
+class CheckResultCard(Card):
+    """Verdict, rows, and notes."""
+
+    def __init__(self) -> None:
+        self._theme = app_theme()
+        super().__init__(padding=0)
+        self.setAccessibleName("Check of the recording")
+        self._disc = _Disc()
+        self.title = Text("", Role.VERDICT)
+        self.sentence = Text("", Role.BODY, "text2", wrap=True)
+        self.progress = ProgressBar("Checking")
+        self.rows = [RowView() for _ in range(_ROWS)]
+        self._lines = [horizontal_line() for _ in range(_ROWS)]
+        self._notes = QVBoxLayout()
+        self._lay_out()
+
+    def show_checking(self) -> None:
+        """A check is under way; nothing is known yet."""
+        self.title.setText("Checking")
+        self.sentence.setText("This takes a moment. The take is safe.")
+        self._disc.show_look("clock", "text2", "sunken")
+        self.progress.show_share(0.0)
+        self._show_rows(shown=False)
+        self._show_notes(())
+
+    @Slot(float)
+    def show_progress(self, share: float) -> None:
+        """How far the check is, 0 to 1."""
+        self.progress.show_share(share)
+
+    def show_review(self, review: Review) -> None:
+        """What was found."""
+        self._show_rows(shown=True)
+        rows = review.check.rows
+        for place, view in enumerate(self.rows):
+            view.setVisible(place < len(rows))
+            self._lines[place].setVisible(place < len(rows))
+            if place < len(rows):
+                view.show_row(rows[place])
+        self.title.setText(review.title)
+        self.sentence.setText(review.sentence)
+        self._disc.show_look(*(("check", "ok", "oktint") if review.good else ("error", "fail", "failtint")))
+        self._show_notes(review.check.hints)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        for row in self.rows:
+            row.arrange(roomy=self.width() >= self._theme.px(_ROOMY))
+
+    def _lay_out(self) -> None:
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(self.title)
+        words.addWidget(self.sentence)
+        words.addWidget(self.progress)
+        head = QHBoxLayout()
+        head.setContentsMargins(_SIDE, 16, _SIDE, 16)
+        head.setSpacing(16)
+        head.addWidget(self._disc, 0, Qt.AlignmentFlag.AlignTop)
+        head.addLayout(words, 1)
+        self._notes.setContentsMargins(_SIDE, 12, _SIDE, 14)
+        self._notes.setSpacing(8)
+        self.body.setSpacing(0)
+        self.body.addLayout(head)
+        for edge, row in zip(self._lines, self.rows, strict=True):
+            self.body.addWidget(edge)
+            self.body.addWidget(row)
+        self._noted = QWidget()
+        self._noted.setLayout(self._notes)
+        self.body.addWidget(self._noted)
+
+    def _show_rows(self, *, shown: bool) -> None:
+        self.progress.setVisible(not shown)
+        for part in (*self.rows, *self._lines):
+            part.setVisible(shown)
+
+    def _show_notes(self, notes: tuple[str, ...]) -> None:
+        while (item := self._notes.takeAt(0)) is not None:
+            if (old := item.widget()) is not None:
+                old.hide()
+                old.deleteLater()
+        self._noted.setVisible(bool(notes))
+        for note in notes:
+            self._notes.addWidget(_Note(note))
+
+
+class _Note(QWidget):
+    """One sentence that belongs to no row."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(10)
+        row.addWidget(IconView("info", "warn", 16), 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(Text(sentence, Role.LABEL, "text2", wrap=True), 1)

@@ -1,0 +1,126 @@
+"""The input level: 60 cells of 1 dB, peak hold, noise floor, clipping."""
+
+import math
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPolygonF
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from vbdesk.desk.ui.painting import antialiased, rounded
+from vbdesk.desk.ui.theme import Role, app_theme
+
+_CELLS = 60
+_FLOOR_DBFS = -60.0
+_WARN_DBFS, _FAIL_DBFS = -12.0, -3.0
+_TICKS = (-60, -48, -36, -24, -12, 0)
+
+
+class LevelMeterBar(QWidget):
+    """Levels in dBFS; None where there is nothing to show."""
+
+    def __init__(self) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self._level: float | None = None
+        self._peak: float | None = None
+        self._floor: float | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Input level")
+
+    def show_levels(self, level: float | None, peak: float | None, floor: float | None) -> None:
+        """Show the level now, the held peak and the noise floor."""
+        shown = tuple(_whole(value) for value in (level, peak, floor))
+        if shown != (self._level, self._peak, self._floor):
+            self._level, self._peak, self._floor = shown
+            self.setAccessibleDescription("No signal" if shown[1] is None else f"Peak {shown[1]} dBFS")
+            self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        return QSize(300, self._theme.px(44))
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        painter = antialiased(QPainter(self))
+        px = self._theme.px
+        cells = QRectF(0, px(10), self.width(), px(14))
+        step = cells.width() / _CELLS
+        for cell in range(_CELLS):
+            dbfs = _FLOOR_DBFS + cell
+            lit = self._level is not None and dbfs < self._level
+            box = QRectF(cells.left() + cell * step, cells.top(), max(2.0, step - 2), cells.height())
+            rounded(painter, box, 1.5, self._theme.colour(_token(dbfs) if lit else "border"))
+        if self._peak is not None:
+            x = self._x(self._peak)
+            painter.fillRect(QRectF(x - 1, cells.top() - 3, 2, cells.height() + 6), self._theme.colour("text"))
+        if self._floor is not None:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self._theme.colour("text2"))
+            x, side = self._x(self._floor), px(6)
+            corners = [(x - side, 1.0), (x + side, 1.0), (x, 1.0 + side)]
+            painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
+        self._paint_ticks(painter, cells.bottom() + px(4))
+        painter.end()
+
+    def _paint_ticks(self, painter: QPainter, top: float) -> None:
+        painter.setFont(self._theme.font(Role.CAPTION))
+        painter.setPen(self._theme.colour("text3"))
+        height = self._theme.line_height(Role.CAPTION)
+        for dbfs in _TICKS:
+            x = self._x(dbfs)
+            where = QRectF(x - 30, top, 60, height)
+            align = Qt.AlignmentFlag.AlignHCenter
+            if dbfs == _TICKS[0]:
+                where, align = QRectF(0, top, 60, height), Qt.AlignmentFlag.AlignLeft
+            elif dbfs == _TICKS[-1]:
+                where, align = QRectF(self.width() - 60, top, 60, height), Qt.AlignmentFlag.AlignRight
+            painter.drawText(where, align, f"−{abs(dbfs)}" if dbfs else "0")
+
+    def _x(self, dbfs: float) -> float:
+        share = (dbfs - _FLOOR_DBFS) / -_FLOOR_DBFS
+        return self.width() * min(1.0, max(0.0, share))
+
+
+def _whole(dbfs: float | None) -> int | None:
+    """To the whole dB; digital silence is as good as nothing."""
+    return None if dbfs is None or not math.isfinite(dbfs) else round(dbfs)
+
+
+def _token(dbfs: float) -> str:
+    if dbfs >= _FAIL_DBFS:
+        return "fail"
+    return "warn" if dbfs >= _WARN_DBFS else "ok"
+
+
+class MeterLegend(QWidget):
+    """What the marks of the meter mean."""
+
+    def __init__(self) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        return QSize(300, self._theme.line_height(Role.CAPTION))
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        painter = antialiased(QPainter(self))
+        px = self._theme.px
+        painter.setFont(self._theme.font(Role.CAPTION))
+        middle, x = self.height() / 2, px(4)
+        for words in ("Peak hold", "Noise floor", "Clipping"):
+            painter.setPen(Qt.PenStyle.NoPen)
+            if words == "Peak hold":
+                painter.fillRect(QRectF(x, middle - 6, 2, 12), self._theme.colour("text"))
+                x += px(12)
+            elif words == "Noise floor":
+                painter.setBrush(self._theme.colour("text2"))
+                corners = [(x, middle - 3), (x + 12, middle - 3), (x + 6, middle + 4)]
+                painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
+                x += px(18)
+            else:
+                rounded(painter, QRectF(x, middle - 5, 10, 10), 2, self._theme.colour("fail"))
+                x += px(16)
+            painter.setPen(self._theme.colour("text3"))
+            width = painter.fontMetrics().horizontalAdvance(words)
+            painter.drawText(QRectF(x, 0, width + 2, self.height()), Qt.AlignmentFlag.AlignVCenter, words)
+            x += width + px(20)
+        painter.end()

@@ -1,0 +1,335 @@
+"""The Record page while a recording runs: what is said, the voice as it comes in, and the controls."""
+
+import math
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.capture.protocols import Task
+from vbdesk.capture.recorder import Health
+from vbdesk.desk.charts.waveform import LiveWaveform
+from vbdesk.desk.record.protocol_picture import Picture
+from vbdesk.desk.record.speech_ring import SpeechRing
+from vbdesk.desk.record.view_model import Moment, RecordPhase, RecordViewModel
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, quiet_button, secondary_button
+from vbdesk.desk.ui.card import Card, scroll_area, vertical_line
+from vbdesk.desk.ui.icons import IconView, paint_icon
+from vbdesk.desk.ui.painting import antialiased, rounded
+from vbdesk.desk.ui.text import ElidedText, PromptLabel, Text
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.desk.ui.time_text import clock_words
+
+_NARROW, _HEAD = 760, 940
+_SIDES, _SIDES_SMALL = 72, 24
+_ABOVE, _ABOVE_SMALL = 20, 8
+_VOICE, _VOICE_SMALL, _VOICE_LEAST = 184, 112, 80
+_LEAST_PX = 72  # less of it says nothing
+_PICTURE, _PICTURE_WANTED = 150, 240
+_PROMPTS = (Role.PROMPT, Role.PROMPT_SMALL, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
+_RING, _RING_SMALL = 112, 60
+_CHIP_PAD, _CHIP_GAP = 10, 5
+_SLACK = 8  # words grow a little as figures do
+_LOST_S = 0.05
+_SOON_S = 60
+
+
+class _PhaseChip(QWidget):
+    """The red chip that says that a recording runs, or that it does not yet."""
+
+    def __init__(self) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self._words, self._icon = "Recording", "dot"
+        self.setAccessibleName(self._words)
+
+    def say(self, words: str, icon: str) -> None:
+        self._words, self._icon = words, icon
+        self.setAccessibleName(words)
+        metrics = QFontMetrics(self._theme.font(Role.LABEL_STRONG))
+        width = _CHIP_PAD + self._theme.px(14) + _CHIP_GAP + metrics.horizontalAdvance(words) + _CHIP_PAD
+        self.setFixedSize(width + 4, self._theme.px(28))
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = antialiased(QPainter(self))
+        ink = self._theme.colour("on_rec")
+        rounded(painter, self.rect().toRectF(), 6, self._theme.colour("rec"))
+        side = self._theme.px(14)
+        icon = self.rect().toRectF().adjusted(_CHIP_PAD, 0, 0, 0)
+        icon.setTop((self.height() - side) / 2)
+        icon.setSize(icon.size().scaled(side, side, Qt.AspectRatioMode.IgnoreAspectRatio))
+        paint_icon(painter, self._icon, icon, ink)
+        painter.setFont(self._theme.font(Role.LABEL_STRONG))
+        painter.setPen(ink)
+        painter.drawText(
+            self.rect().adjusted(_CHIP_PAD + side + _CHIP_GAP, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self._words
+        )
+        painter.end()
+
+
+class LiveView(QWidget):
+    """Everything while recording; binds `RecordViewModel`."""
+
+    def __init__(self, model: RecordViewModel) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self._model = model
+        self._following_left = self._narrow = self._lost = False
+        self._chip = _PhaseChip()
+        self._subject, self._protocol = ElidedText("", Role.BODY_STRONG), ElidedText("", Role.BODY, "text2")
+        self._device, self._device_icon = ElidedText("", Role.LABEL, "text2"), IconView("mic", "text2", 16)
+        self.safe, self._safe_icon = Text("", Role.LABEL, "text2"), IconView("lock", "ok", 16)
+        self.speaker = quiet_button("Speaker window", icon="talk", key="W", size=ButtonSize.ROW)
+        self.prompt, self.picture = PromptLabel(Role.PROMPT), Picture()
+        self.picture.setMinimumHeight(_PICTURE)
+        self.waveform = LiveWaveform()
+        self.ring = SpeechRing(model.minimum_s)
+        self._speech_title, self._speech = Text("Speech so far", Role.BODY_STRONG), Text("", Role.BODY, "text2")
+        self.timer = Text("0:00", Role.TIMER)
+        self._limit = Text(f"Stops by itself at {clock_words(model.maximum_s)}", Role.BODY, "text2")
+        self.following = secondary_button("Next task", icon="arrow-right", key="N", size=ButtonSize.LARGE)
+        self.marker = quiet_button("Marker", icon="flag", key="M", size=ButtonSize.LARGE)
+        self.pause = secondary_button("Pause", icon="pause", key="P", size=ButtonSize.LARGE)
+        self.stop = Button("Stop", ButtonKind.STOP, icon="stop", key="Space", size=ButtonSize.LARGE)
+        self._lay_out()
+        self._bind()
+
+    def show_setup(self) -> None:
+        """Show what was set up for this recording."""
+        setup = self._model.setup
+        self._subject.setText(setup.subject.group_id)
+        self._device.setText("" if setup.device is None else setup.device.name)
+        self._show_task(setup.form.protocol.tasks[0])
+
+    @Slot(object)
+    def _show_task(self, task: Task) -> None:
+        tasks = self._model.setup.form.protocol.tasks
+        place = tasks.index(task) + 1 if task in tasks else 1
+        self._protocol.setText(task.title if len(tasks) == 1 else f"{task.title} · {place} of {len(tasks)}")
+        self.following.setVisible(len(tasks) > 1)
+        self._following_left = place < len(tasks)
+        self.following.setEnabled(self._model.phase is RecordPhase.RECORDING and self._following_left)
+        self.ring.set_minimum(task.min_speech_s)
+        self.prompt.show_text(task.text)
+        self.picture.show_picture(task.picture)
+        self._arrange()
+        self._fit_prompt()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._arrange()
+        self._fit_prompt()
+
+    def _arrange(self) -> None:
+        """Where room is short, key hints go first, then captions; then the buttons stand below the figures."""
+        self._narrow = self.width() < self._theme.px(_HEAD)
+        for part in (self._device, self._device_icon):
+            part.setVisible(not self._narrow)
+        self._show_safe()
+        self._said.setContentsMargins(*self._margins())
+        for shortage in range(4):
+            self._arrange_for(shortage)
+            for box in self._boxes:
+                box.invalidate()  # a layout within another keeps what it knew until it is laid out
+            if self._controls_box.sizeHint().width() + _SLACK <= self.width():
+                break
+
+    def _arrange_for(self, shortage: int) -> None:
+        buttons = (self.following, self.marker, self.pause, self.stop, self.speaker)
+        for button in buttons:
+            button.show_key(shortage < 1)
+        self._speech.setVisible(shortage < 2)
+        below = shortage == 3
+        across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        self._controls_box.setDirection(down if below else across)
+        self.ring.set_diameter(_RING_SMALL if below else _RING)
+        self.timer.set_role(Role.OVERALL if below else Role.TIMER)
+        self._limit.set_role(Role.CAPTION if below else Role.BODY)
+        longest = f"Stops by itself at {clock_words(self._model.maximum_s)}"
+        self._limit.setMinimumWidth(self._limit.fontMetrics().horizontalAdvance(longest) + 4)
+
+    def _fit_prompt(self) -> None:
+        """The largest type that needs no scrolling: nobody reads aloud and scrolls. The voice gives way to it."""
+        px = self._theme.px
+        sides, above, *_ = self._margins()
+        rest = self._controls_card.sizeHint().height() + px(28) + 3 * 16
+        voices = [px(_VOICE), px(_VOICE_SMALL), *([_VOICE_LEAST] if px(_LEAST_PX) <= _VOICE_LEAST else [])]
+        ways = [(role, voice) for voice in voices for role in _PROMPTS[:2]]
+        for role, voice in (*ways, (_PROMPTS[2], voices[-1]), (_PROMPTS[2], 0), (_PROMPTS[3], 0)):
+            self.prompt.show_text(self.prompt.plain_text(), role)
+            self._voice.setVisible(voice > 0)
+            self._voice.setFixedHeight(max(1, voice))
+            needed = self.prompt.heightForWidth(max(1, self.width() - 2 * sides)) + 2 * above
+            if self.picture.isVisibleTo(self):
+                needed += px(_PICTURE_WANTED)
+            if needed + rest + voice <= self.height():
+                break
+
+    def _margins(self) -> tuple[int, int, int, int]:
+        sides, above = (_SIDES_SMALL, _ABOVE_SMALL) if self.width() < self._theme.px(_NARROW) else (_SIDES, _ABOVE)
+        return sides, above, sides, above
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(14)
+        head.addWidget(self._chip)
+        head.addWidget(self._subject)
+        head.addWidget(self._protocol)
+        head.addStretch(1)
+        for icon, words in ((self._device_icon, self._device), (self._safe_icon, self.safe)):
+            pair = QHBoxLayout()
+            pair.setSpacing(8)
+            pair.addWidget(icon)
+            pair.addWidget(words)
+            head.addLayout(pair)
+        head.addWidget(self.speaker)
+        said = Card(padding=0)
+        inner = QWidget()
+        words_column = QVBoxLayout(inner)
+        words_column.setContentsMargins(_SIDES, _ABOVE, _SIDES, _ABOVE)
+        self._said = words_column
+        words_column.addStretch(1)
+        words_column.addWidget(self.prompt)
+        words_column.addWidget(self.picture, 6)
+        words_column.addStretch(1)
+        said.body.addWidget(scroll_area(inner))
+        self._voice = Card(padding=0)
+        self._voice.body.addWidget(self.waveform)
+        self._controls_card = self._controls()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(16)
+        column.addLayout(head)
+        column.addWidget(said, 1)
+        column.addWidget(self._voice)
+        column.addWidget(self._controls_card)
+
+    def _controls(self) -> Card:
+        card = Card(padding=0)
+        speech = QVBoxLayout()
+        speech.setSpacing(4)
+        speech.addStretch(1)
+        speech.addWidget(self._speech_title)
+        speech.addWidget(self._speech)
+        speech.addStretch(1)
+        time = QVBoxLayout()
+        time.setSpacing(2)
+        time.addStretch(1)
+        time.addWidget(self.timer)
+        time.addWidget(self._limit)
+        time.addStretch(1)
+        figures = QHBoxLayout()
+        figures.setSpacing(14)
+        figures.addWidget(self.ring)
+        figures.addLayout(speech)
+        figures.addWidget(vertical_line())
+        figures.addSpacing(2)
+        figures.addLayout(time)
+        figures.addStretch(1)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(14)
+        buttons.addStretch(1)
+        for button in (self.marker, self.following, self.pause, self.stop):
+            buttons.addWidget(button)
+        self._controls_box = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._controls_box.setContentsMargins(24, 16, 24, 16)
+        self._controls_box.setSpacing(14)
+        self._controls_box.addLayout(figures, 1)
+        self._controls_box.addLayout(buttons)
+        card.body.addLayout(self._controls_box)
+        self._boxes = (speech, time, figures, buttons, self._controls_box)
+        return card
+
+    def _bind(self) -> None:
+        model = self._model
+        self.marker.clicked.connect(model.mark)
+        self.following.clicked.connect(model.next_task)
+        self.pause.clicked.connect(model.pause)
+        self.stop.clicked.connect(model.press)
+        model.phase_changed.connect(self._show_phase)
+        model.counted.connect(self._show_count)
+        model.moved.connect(self._show_moment)
+        model.task_changed.connect(self._show_task)
+
+    @Slot(object)
+    def _show_phase(self, phase: RecordPhase) -> None:
+        looks = {
+            RecordPhase.COUNTING_IN: ("Get ready", "clock"),
+            RecordPhase.RECORDING: ("Recording", "dot"),
+            RecordPhase.PAUSED: ("Paused", "pause"),
+            RecordPhase.ENDING: ("Saving", "dot"),
+        }
+        if phase in looks:
+            self._chip.say(*looks[phase])
+        running = phase in (RecordPhase.RECORDING, RecordPhase.PAUSED)
+        self.following.setEnabled(phase is RecordPhase.RECORDING and self._following_left)
+        self.marker.setEnabled(phase is RecordPhase.RECORDING)
+        self.pause.setEnabled(running)
+        self.stop.setEnabled(running or phase is RecordPhase.COUNTING_IN)
+        self.pause.setText("Go on" if phase is RecordPhase.PAUSED else "Pause")
+        self.pause.set_icon("record" if phase is RecordPhase.PAUSED else "pause")
+        self.stop.setText("Cancel" if phase is RecordPhase.COUNTING_IN else "Stop")
+        self._arrange()
+
+    @Slot(int)
+    def _show_count(self, left: int) -> None:
+        self.show_setup()
+        self.timer.setText(str(left) if left else "Now")
+        self._limit.setText("Starting the microphone" if left == 0 else "seconds, then begin")
+        self._show_speech(0.0)
+        self._show_health(Health())
+        self.waveform.clear()
+
+    @Slot(object)
+    def _show_moment(self, moment: Moment) -> None:
+        paused = self._model.phase is RecordPhase.PAUSED
+        self.waveform.show_voice(moment.envelope, moment.seconds, moment.marks_s, moving=not paused)
+        words = clock_words(moment.seconds)
+        if words != self.timer.text():
+            self.timer.setText(words)
+            self._limit.setText(self._limit_words(moment.seconds))
+        self._show_health(moment.health)
+        self._show_speech(self._model.task.counted_s(moment.speech))
+
+    def _limit_words(self, seconds: float) -> str:
+        """The next limit: before the minimum that one, then the end."""
+        minimum_s, maximum_s = self._model.minimum_s, self._model.maximum_s
+        if seconds < minimum_s:
+            return f"Long enough at {clock_words(minimum_s)}"
+        left_s = math.ceil(maximum_s - seconds)
+        return f"Stops by itself at {clock_words(maximum_s)}" if left_s > _SOON_S else f"Stops in {left_s} s"
+
+    def _show_health(self, health: Health) -> None:
+        lost = health.missing_s >= _LOST_S or health.overflows > 0
+        words = "Saved to disk every second"
+        if health.missing_s >= _LOST_S:
+            words = f"{health.missing_s:.1f} s of sound lost"
+        elif lost:
+            words = f"Sound lost {health.overflows} times"
+        if words != self.safe.text():
+            self.safe.setText(words)
+            self.safe.set_ink("warn" if lost else "text2")
+            self._safe_icon.show_icon("warning" if lost else "lock", "warn" if lost else "ok")
+            self._lost = lost
+            self._show_safe()
+
+    def _show_safe(self) -> None:
+        """That all is well goes where room is short; that sound is lost never does."""
+        for part in (self.safe, self._safe_icon):
+            part.setVisible(self._lost or not self._narrow)
+
+    def _show_speech(self, seconds: float) -> None:
+        self.ring.show_seconds(seconds)
+        minimum_s = self._model.task.min_speech_s
+        left = int(minimum_s) - int(seconds)
+        title = "Speech so far" if left > 0 else "Enough speech"
+        unit = "second" if left == 1 else "seconds"
+        words = (
+            f"{left} {unit} to the\n{minimum_s:.0f}-second minimum"
+            if left > 0
+            else "More makes the\nresult more certain"
+        )
+        if words != self._speech.text():
+            self._speech_title.setText(title)
+            self._speech.setText(words)

@@ -1,0 +1,70 @@
+"""The signs that can be asked for by themselves: as the service lists them, and as it last did while it is away."""
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from vbdesk.contract.catalog import Sign
+from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.ports import AccountConnection
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.outbox.imports.offered_signs import OfferedSigns, every_service_has
+from vbdesk.outbox.sync.connectivity import CourierStatus
+
+
+class OfferedSignsViewModel(QObject):
+    """What the service of the profile offers; asked again whenever it comes back.
+
+    Attributes:
+        signs: name and label of each, in the service's order.
+
+    Signals:
+        signs_changed: (tuple[Sign]) they are others than before.
+    """
+
+    signs_changed = Signal(object)
+
+    def __init__(self, offered: OfferedSigns, sync: SyncState, connection: AccountConnection, tasks: TaskOwner) -> None:
+        super().__init__()
+        self.signs: tuple[Sign, ...] = every_service_has()
+        self._offered, self._sync, self._connection, self._tasks = offered, sync, connection, tasks
+        self._answered = False
+        self._asking = False
+        sync.status_changed.connect(self._on_status)
+
+    def start(self) -> None:
+        """Show the list that is known, and ask for the present one where the service answers."""
+        self._tasks.start(self._read, self._on_known, name="known-signs")
+        self._on_status(self._sync.status)
+
+    @Slot(object)
+    def _on_status(self, status: CourierStatus) -> None:
+        if not status.connected:
+            self._answered = False
+        elif not self._answered and not self._asking:
+            self._asking = True
+            self._tasks.start(self._ask, self._on_answer, self._on_failed, name="offered-signs")
+
+    def _read(self, context: TaskContext) -> tuple[Sign, ...]:
+        return self._offered.known()
+
+    def _ask(self, context: TaskContext) -> tuple[Sign, ...]:
+        with self._connection.client() as client:
+            return self._offered.ask(client.signs)
+
+    @Slot(object)
+    def _on_known(self, signs: tuple[Sign, ...]) -> None:
+        if not self._answered:
+            self._show(signs)
+
+    @Slot(object)
+    def _on_answer(self, signs: tuple[Sign, ...]) -> None:
+        self._answered, self._asking = True, False
+        self._show(signs)
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self._asking = False  # the list that is known stays; the status bar says what is wrong with the service
+
+    def _show(self, signs: tuple[Sign, ...]) -> None:
+        if signs != self.signs:
+            self.signs = signs
+            self.signs_changed.emit(signs)

@@ -1,0 +1,436 @@
+"""The Record page: ready, recording, check, import; binds the view models and holds no rule."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
+
+from vbdesk.capture.crash_recovery import RescuedTake
+from vbdesk.capture.recorder import EndReason, Take
+from vbdesk.desk.record.announcements import Announcements
+from vbdesk.desk.record.check_model import TakeReviewViewModel
+from vbdesk.desk.record.check_text import CheckSource, Origin
+from vbdesk.desk.record.check_view import CheckView
+from vbdesk.desk.record.damaged_view import DamagedView
+from vbdesk.desk.record.import_model import IntakeViewModel
+from vbdesk.desk.record.import_view import ImportView
+from vbdesk.desk.record.live_view import LiveView
+from vbdesk.desk.record.ready_view import ReadyView
+from vbdesk.desk.record.speaker_window import SpeakerWindow
+from vbdesk.desk.record.view_model import RecordPhase, RecordViewModel
+from vbdesk.desk.tasks import Stoppable
+from vbdesk.desk.ui.accessibility import announce
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.routes import ReviewRoute
+from vbdesk.desk.ui.time_text import clock_words, counted
+
+_FILES = "Recordings and lists (*.wav *.flac *.mp3 *.m4a *.csv)"
+_LIST = ".csv"
+_GOOD_NEWS_MS = 8000
+LEAST_TOLD_S = 0.05  # of sound that is lost
+
+
+class RecordPage(QWidget):
+    """One page with four faces."""
+
+    def __init__(self, model: RecordViewModel, review: TakeReviewViewModel, intake: IntakeViewModel) -> None:
+        super().__init__()
+        self.setObjectName("page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setAccessibleName("Record")
+        self.setAcceptDrops(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setProperty("noRing", True)
+        self.model, self.review, self.intake = model, review, intake
+        self.announcements = Announcements(model, review)
+        for part in (model.setup, model, review, intake, self.announcements):
+            part.setParent(self)
+        self.banner = Banner()
+        self.ready, self.live, self.check = ReadyView(model), LiveView(model), CheckView(review)
+        self.importing, self.damaged = ImportView(intake), DamagedView(review.damaged)
+        self.speaker = SpeakerWindow(model, self)
+        self.pedal = QShortcut(self)
+        self._rescued: list[RescuedTake] = []
+        self._act: Callable[[], None] | None = None
+        self._damaged_id = ""
+        self._notice = ""
+        self._fade = QTimer(self)
+        self._fade.setSingleShot(True)
+        self._fade.setInterval(_GOOD_NEWS_MS)
+        self._fade.timeout.connect(self.banner.clear)
+        self._faces = QStackedWidget()
+        for face in (self.ready, self.live, self.check, self.importing, self.damaged):
+            face.setMinimumWidth(1)  # each arranges itself for the width there is, so none may ask for one
+            self._faces.addWidget(face)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(36, 28, 36, 24)
+        column.setSpacing(16)
+        column.addWidget(self.banner)
+        column.addWidget(self._faces, 1)
+        self._bind()
+
+    def opened(self, argument: object) -> None:
+        """The page is in front, perhaps for a subject or for a recording whose check is wanted again."""
+        self.model.show()
+        if self.model.phase is RecordPhase.READY:
+            self.review.look_for_rescued()
+        if isinstance(argument, str) and argument:
+            self.model.setup.set_subject(argument)
+        elif isinstance(argument, ReviewRoute):
+            self.review.review_library(argument.take_id)
+        if self._faces.currentWidget() is self.ready:
+            self.ready.setup.subject.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def closed(self) -> None:
+        """The page is not in front any more."""
+        self.model.hide()
+        if self.model.phase is RecordPhase.READY:
+            self.speaker.close()
+
+    def closing(self) -> list[Stoppable]:
+        """Stop and keep whatever is being recorded."""
+        self.review.playback.close()
+        self.speaker.close()
+        return self.model.closing()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: D102
+        if _dropped(event):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:  # noqa: D102
+        self.import_files(_dropped(event))
+
+    def import_files(self, paths: list[Path]) -> None:
+        """Look at files, folders or a list: one recording is checked, several are shown before they are taken in."""
+        setup = self.model.setup
+        listed = len(paths) == 1 and paths[0].suffix.lower() == _LIST
+        if self.model.phase is not RecordPhase.READY:
+            self._say(Tone.WARN, "Finish this recording first, then import files.")
+        elif not setup.subject.usable and not listed:
+            self._say(Tone.WARN, "Enter the subject that the files belong to, then import them.")
+        elif paths:
+            self.intake.look(paths, setup.metadata(self.model.now()), [sign.name for sign in setup.offered.signs])
+
+    def _bind(self) -> None:
+        model, review, intake = self.model, self.review, self.intake
+        model.phase_changed.connect(self._show_phase)
+        model.took.connect(self._on_take)
+        model.failed.connect(self._show_failure)
+        model.health_noticed.connect(self._show_health)
+        model.setup.device_noticed.connect(self._on_device_noticed)
+        model.setup.pedal_known.connect(self._use_pedal)
+        model.hinted.connect(self._show_hint)
+        review.started.connect(self._on_review_started)
+        review.finished.connect(self._on_review_finished)
+        review.sent.connect(self._on_sent)
+        review.kept.connect(self._on_kept)
+        review.retaken.connect(self._on_retaken)
+        review.set_aside.connect(self._on_set_aside)
+        review.discarded.connect(self._on_discarded)
+        review.failed.connect(self._show_failure)
+        review.playback.failed.connect(self._on_playback_failed)
+        review.rescued.connect(self._on_rescued)
+        review.sound_damaged.connect(self._on_sound_damaged)
+        review.damaged.decided.connect(self._on_damaged_decided)
+        review.damaged.failed.connect(self._show_failure)
+        intake.begun.connect(self._on_import_begun)
+        intake.single.connect(self._on_single)
+        intake.imported.connect(self._on_imported)
+        intake.failed.connect(self._show_failure)
+        intake.left.connect(self._on_import_left)
+        self.damaged.close_button.clicked.connect(self._close_damaged)
+        self.announcements.said.connect(self._announce)
+        self.ready.import_files.clicked.connect(self._choose_files)
+        self.ready.speaker.clicked.connect(self.toggle_speaker)
+        self.live.speaker.clicked.connect(self.toggle_speaker)
+        self.speaker.shown.connect(self._on_speaker)
+        self.speaker.pressed.connect(self._on_speaker_key)
+        self.banner.acted.connect(self._on_banner)
+        self.pedal.activated.connect(self._on_pedal)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Keys that no control has taken: a text field keeps its letters, a button its Space."""
+        act = self._act_of(event.key())
+        if act is None or event.isAutoRepeat():
+            super().keyPressEvent(event)
+        else:
+            act()
+
+    @Slot(int)
+    def _on_speaker_key(self, key: int) -> None:
+        act = self._act_of(key)
+        if act is not None:
+            act()
+
+    def _act_of(self, key: int) -> Callable[[], None] | None:
+        face, keys = self._faces.currentWidget(), Qt.Key
+        if face is self.damaged:
+            return self._close_damaged if key == keys.Key_Escape else None
+        if face is self.importing:
+            return self.intake.cancel if key == keys.Key_Escape else None
+        if face is self.check:
+            good = self.review.review is not None and self.review.review.good
+            enter = self.review.send if good else None
+            acts: dict[Qt.Key, Callable[[], None]] = {
+                keys.Key_R: self.review.retake,
+                keys.Key_Space: self.review.playback.toggle,
+                keys.Key_G: self.check.toggle_picture,
+            }
+            return enter if key in (keys.Key_Return, keys.Key_Enter) else acts.get(Qt.Key(key))
+        acts = {keys.Key_Space: self.model.press, keys.Key_W: self.toggle_speaker}
+        if face is self.live:
+            acts |= {keys.Key_P: self.model.pause, keys.Key_M: self.model.mark, keys.Key_N: self.model.next_task}
+            acts[keys.Key_Escape] = self.model.cancel_count_in
+        return acts.get(Qt.Key(key))
+
+    @Slot(str)
+    def _use_pedal(self, key: str) -> None:
+        self.pedal.setKey(QKeySequence(key))
+
+    @Slot()
+    def _on_pedal(self) -> None:
+        """The foot begins and ends a take wherever the keyboard is, and plays it at the check."""
+        face = self._faces.currentWidget()
+        if face is self.check:
+            self.review.playback.toggle()
+        elif face not in (self.importing, self.damaged):
+            self.model.press()
+
+    @Slot()
+    def toggle_speaker(self) -> None:
+        """Show the speaker what to say on a window of their own, or no longer."""
+        if self.speaker.isVisible():
+            self.speaker.close()
+        else:
+            self.speaker.open()
+
+    @Slot(bool)
+    def _on_speaker(self, shown: bool) -> None:
+        for button in (self.ready.speaker, self.live.speaker):
+            button.setText("Close window" if shown else "Speaker window")
+
+    @Slot(str, bool)
+    def _announce(self, sentence: str, urgent: bool) -> None:
+        announce(self, sentence, urgent=urgent)
+
+    def _show_face(self, face: QWidget) -> None:
+        self._faces.setCurrentWidget(face)
+        (self.ready.setup.subject if face is self.ready else self).setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @Slot(object)
+    def _show_phase(self, phase: RecordPhase) -> None:
+        if phase in (RecordPhase.COUNTING_IN, RecordPhase.RECORDING):
+            self.banner.clear()
+        if phase is RecordPhase.READY:
+            self._show_face(self.ready)
+            self._tell_notice()
+        elif phase is RecordPhase.ENDED:
+            self._show_face(self.check)
+        elif self._faces.currentWidget() is not self.live:
+            self._show_face(self.live)
+
+    @Slot(object)
+    def _on_take(self, take: Take) -> None:
+        self.banner.clear()
+        if take.sentence is not None:
+            self._say(Tone.INFO if take.end is EndReason.LIMIT else Tone.WARN, take.sentence)
+        self.review.review_take(take, self.model.setup.metadata(take.recorded_at))
+
+    @Slot(object)
+    def _on_review_started(self, source: CheckSource) -> None:
+        self.model.show_review()
+
+    @Slot()
+    def _on_review_finished(self) -> None:
+        self.model.ready_again()
+        self.review.look_for_rescued()
+
+    @Slot(object)
+    def _on_sent(self, source: CheckSource) -> None:
+        others = self.review.left_over
+        if others:
+            which = f"Version {others[0].number} stays" if len(others) == 1 else "The other versions stay"
+            sentence = f"{source.metadata.group_id} is on its way. {which} here, not sent."
+            self._say(Tone.OK, sentence, "Discard it" if len(others) == 1 else "Discard them", self._discard_others)
+        else:
+            self._say(Tone.OK, f"{source.metadata.group_id} is on its way. The next subject can begin.")
+        self._after(source)
+
+    def _discard_others(self) -> None:
+        self.review.discard_left_over()
+
+    @Slot(object)
+    def _on_kept(self, source: CheckSource) -> None:
+        self._say(Tone.INFO, f"The recording of {source.metadata.group_id} is kept here and was not sent.")
+        self._after(source)
+
+    def _after(self, source: CheckSource) -> None:
+        if source.origin is not Origin.FILE and source.metadata.group_id == self.model.setup.subject.group_id:
+            self.model.setup.next_subject()
+
+    @Slot(object)
+    def _on_retaken(self, source: CheckSource) -> None:
+        self.model.setup.set_subject(source.metadata.group_id)
+
+    @Slot(str)
+    def _on_set_aside(self, take_id: str) -> None:
+        if self.model.phase is RecordPhase.READY:
+            self._say(Tone.INFO, "This version is kept here. Record the next one.", "Back to it", self._back_to_version)
+
+    def _back_to_version(self) -> None:
+        if self.model.phase is RecordPhase.READY:
+            self.review.undo_retake()
+
+    @Slot(str)
+    def _on_discarded(self, sentence: str) -> None:
+        self._say(Tone.INFO, sentence, "Undo", self._undo_discard)
+
+    def _undo_discard(self) -> None:
+        if self.model.phase is RecordPhase.READY:
+            self.review.undo_discard()
+
+    @Slot(str)
+    def _show_failure(self, sentence: str) -> None:
+        self._say(Tone.WARN, sentence)
+
+    @Slot(str)
+    def _on_playback_failed(self, sentence: str) -> None:
+        """The check reads the same sound, and says the same with a way out."""
+        if self._act != self._recover_sound:
+            self._show_failure(sentence)
+
+    @Slot(str)
+    def _on_device_noticed(self, sentence: str) -> None:
+        """What became of a take comes first: which microphone is used matters for the next one."""
+        if self.model.phase is RecordPhase.READY:
+            self._show_failure(sentence)
+        else:
+            self._notice = sentence
+
+    def _tell_notice(self) -> None:
+        notice, self._notice = self._notice, ""
+        if notice:
+            act = self._act
+            action = self.banner.button.text() if act is not None else ""
+            self._say(Tone.WARN, f"{self.banner.words()} {notice}".strip(), action, act)
+
+    @Slot(str)
+    def _show_health(self, sentence: str) -> None:
+        if sentence:
+            self._say(Tone.WARN, sentence)
+        else:
+            self.banner.clear()
+
+    @Slot(str)
+    def _show_hint(self, sentence: str) -> None:
+        if sentence:
+            self._say(Tone.INFO, sentence)
+
+    @Slot(object)
+    def _on_rescued(self, takes: list[RescuedTake]) -> None:
+        self._rescued = takes
+        damaged = len(self.review.damaged.takes)
+        if not damaged and self._faces.currentWidget() is self.damaged:
+            self._show_face(self.ready)
+        if self._faces.currentWidget() is not self.ready or self._act == self._recover_sound:
+            return
+        if takes:
+            why = self.review.not_stored
+            sentence = f"{why} {_rescued_words(takes, damaged)}".strip()
+            self._say(Tone.WARN if why else Tone.INFO, sentence, "Review it", self._review_rescued)
+        elif damaged:
+            them = "its file" if damaged == 1 else "their files"
+            those = "A recording that was" if damaged == 1 else f"{damaged} recordings that were"
+            sentence = f"{those} broken off {'is' if damaged == 1 else 'are'} damaged. Decide about {them}."
+            self._say(Tone.WARN, sentence, "Look", self._open_damaged)
+
+    def _review_rescued(self) -> None:
+        if self._rescued and self.model.phase is RecordPhase.READY:
+            self.review.review_rescued(self._rescued[0])
+
+    def _open_damaged(self) -> None:
+        if self.model.phase is RecordPhase.READY:
+            self._show_face(self.damaged)
+
+    @Slot()
+    def _close_damaged(self) -> None:
+        self._show_face(self.ready)
+        self.review.look_for_rescued()
+
+    @Slot(str)
+    def _on_damaged_decided(self, sentence: str) -> None:
+        self._say(Tone.OK, sentence)
+        self.review.look_for_rescued()
+
+    @Slot(str, str)
+    def _on_sound_damaged(self, take_id: str, sentence: str) -> None:
+        self._damaged_id = take_id
+        self._say(Tone.WARN, sentence, "Recover what can be read", self._recover_sound)
+
+    def _recover_sound(self) -> None:
+        self.review.damaged.recover_sound(self._damaged_id)
+
+    @Slot()
+    def _on_import_begun(self) -> None:
+        self.banner.clear()
+        self.model.show_review()
+        self._show_face(self.importing)
+
+    @Slot(object)
+    def _on_single(self, path: Path) -> None:
+        self.review.review_files([path], self.model.setup.metadata(self.model.now()))
+
+    @Slot(int, int)
+    def _on_imported(self, well: int, badly: int) -> None:
+        if badly:
+            told = f"{counted(well, 'recording')} imported, {badly} not: the reason stands in the row."
+            self._say(Tone.WARN, told, "Close", self.intake.cancel)
+        else:
+            they = "It is" if well == 1 else "They are"
+            self._say(Tone.OK, f"{counted(well, 'recording')} imported. {they} in the Outbox.")
+            self.intake.cancel()
+
+    @Slot()
+    def _on_import_left(self) -> None:
+        self.model.ready_again()
+
+    @Slot()
+    def _on_banner(self) -> None:
+        act, self._act = self._act, None
+        self.banner.clear()
+        if act is not None:
+            act()
+
+    @Slot()
+    def _choose_files(self) -> None:
+        names, _ = QFileDialog.getOpenFileNames(self, "Import recordings", "", _FILES)
+        if names:
+            self.import_files([Path(name) for name in names])
+
+    def _say(self, tone: Tone, sentence: str, action: str = "", act: Callable[[], None] | None = None) -> None:
+        self._act = act
+        self.banner.say(tone, sentence, action=action)
+        announce(self, sentence, urgent=tone is Tone.WARN)
+        if tone is Tone.OK and not action:
+            self._fade.start()
+        else:
+            self._fade.stop()
+
+
+def _rescued_words(takes: list[RescuedTake], damaged: int) -> str:
+    """What was found, the oldest first."""
+    take = takes[0]
+    cut = f" About {take.cut_s:.1f} s at its end cannot be read." if take.cut_s >= LEAST_TOLD_S else ""
+    behind = len(takes) - 1
+    more = f" {behind} more {'waits' if behind == 1 else 'wait'} behind it." if behind else ""
+    broken = f" Damaged recordings that wait too: {damaged}." if damaged else ""
+    subject = take.about.get("group_id", "")
+    kept = f"A recording of {subject} was not decided about: {clock_words(take.duration_s)} are kept."
+    return f"{kept}{cut}{more}{broken}"
+
+
+def _dropped(event: QDropEvent) -> list[Path]:
+    """Files and folders among what is dropped; what they hold is looked up in a task."""
+    return [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]

@@ -1,0 +1,261 @@
+"""The Record page before a recording: set-up at the left, what will be said and the meter at the right."""
+
+from PySide6.QtCore import QLocale, Qt, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QHBoxLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from vbdesk.capture.meter import SILENCE, Levels
+from vbdesk.capture.room_check import RoomVerdict
+from vbdesk.desk.record.level_meter import LevelMeterBar, MeterLegend
+from vbdesk.desk.record.protocol_picture import Picture
+from vbdesk.desk.record.setup_card import SetupCard
+from vbdesk.desk.record.setup_model import RecordForm
+from vbdesk.desk.record.view_model import RecordViewModel, RoomCheck
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.buttons import KeyCap, RoundButton, secondary_button
+from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
+from vbdesk.desk.ui.fields import ChoiceField
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
+from vbdesk.desk.ui.text import ElidedText, PromptLabel, Text
+from vbdesk.desk.ui.theme import Role, app_theme
+
+_SETUP_WIDTH, _TWO_CARDS, _NO_LIMIT = 320, 820, 16777215
+_RECORD, _RECORD_SMALL = 88, 52
+_SETUP, _STAGE = "setup", "stage"
+_LOUD_DBFS, _QUIET_DBFS = -3.0, -40.0
+
+
+_ROOMS = {
+    RoomVerdict.QUIET: (Tone.OK, "The room is quiet enough"),
+    RoomVerdict.WATCH: (Tone.INFO, "Some noise in the room"),
+    RoomVerdict.NOISY: (Tone.WARN, "The room is noisy"),
+    RoomVerdict.SILENT: (Tone.WARN, "The microphone gives no sound"),
+    RoomVerdict.DISTURBED: (Tone.INFO, "The room was not still"),
+}
+
+
+class StageCard(Card):
+    """What will be said, the meter, the room, and the record bar; binds `RecordViewModel`."""
+
+    def __init__(self, model: RecordViewModel) -> None:
+        super().__init__(padding=0)
+        self.setAccessibleName("Recording")
+        self._model = model
+        self.prompt, self.picture = PromptLabel(Role.PROMPT_PREVIEW), Picture()
+        self.language = ChoiceField("globe")
+        self.language.setAccessibleName("Language of the prompt")
+        self.language.addItems([QLocale.languageToString(QLocale(tag).language()) for tag in model.setup.languages])
+        self.meter, self._meter_words = LevelMeterBar(), Text("", Role.LABEL, "text2")
+        self.room = Banner()
+        self.record = RoundButton("Start recording", "mic", diameter=_RECORD, record=True)
+        self._title = Text("Start recording", Role.DOOR_TITLE)
+        self._below = Text("", Role.BODY, "text2", wrap=True)
+        self._lay_out()
+        self._bind()
+
+    def _lay_out(self) -> None:
+        upper = QVBoxLayout()
+        upper.setContentsMargins(32, 28, 32, 24)
+        upper.setSpacing(12)
+        above = QHBoxLayout()
+        above.addWidget(ElidedText("Shown large while recording", Role.CAPTION_MEDIUM, "text2"), 1)
+        above.addWidget(self.language)
+        upper.addLayout(above)
+        upper.addWidget(self.prompt)
+        upper.addWidget(self.picture, 4)
+        upper.addStretch(2)
+        head = QHBoxLayout()
+        head.addWidget(Text("Input level", Role.LABEL_MEDIUM))
+        head.addStretch(1)
+        head.addWidget(self._meter_words)
+        upper.addLayout(head)
+        upper.addWidget(self.meter)
+        upper.addWidget(MeterLegend())
+        upper.addStretch(1)
+        upper.addWidget(self.room)
+        content = QWidget()
+        content.setLayout(upper)
+        self._upper, self._edge = scroll_area(content), horizontal_line()
+        self.body.setSpacing(0)
+        self.body.addWidget(self._upper, 1)
+        self.body.addWidget(self._edge)
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        words.addStretch(1)
+        words.addWidget(self._title)
+        words.addWidget(self._below)
+        words.addStretch(1)
+        bar = QHBoxLayout()
+        bar.setContentsMargins(32, 24, 32, 24)
+        bar.setSpacing(22)
+        bar.addWidget(self.record)
+        bar.addLayout(words, 1)
+        self._key = KeyCap("Space")
+        bar.addWidget(self._key)
+        self._bar = bar
+        self.body.addLayout(bar)
+
+    def show_upper(self, shown: bool) -> None:
+        """Show what stands above the record bar, or the bar alone."""
+        self._upper.setVisible(shown)
+        self._edge.setVisible(shown)
+
+    def show_small(self, small: bool) -> None:
+        """Make the record bar low, without its key hint."""
+        self._key.setVisible(not small)
+        self.record.set_diameter(_RECORD_SMALL if small else _RECORD)
+        above = 10 if small else 24
+        self._bar.setContentsMargins(32, above, 32, above)
+
+    def _bind(self) -> None:
+        model = self._model
+        self.record.clicked.connect(model.press)
+        self.language.activated.connect(model.setup.choose_language)
+        model.setup.language_changed.connect(self._show_language)
+        self._show_language()
+        self.room.acted.connect(model.check_room)
+        model.levels_changed.connect(self._show_levels)
+        model.room_changed.connect(self._show_room)
+        model.setup.form_changed.connect(self._show_form)
+        model.setup.ready_changed.connect(self._show_ready)
+        model.setup.subject_changed.connect(self._show_ready)
+        model.setup.devices_changed.connect(self._show_ready)
+        self._show_form(model.setup.form)
+        self._show_ready(None)
+        self._show_levels(SILENCE)
+
+    @Slot()
+    def _show_language(self) -> None:
+        setup = self._model.setup
+        self.language.setCurrentIndex(setup.languages.index(setup.language))
+
+    @Slot(object)
+    def _show_form(self, form: RecordForm) -> None:
+        first, *rest = form.protocol.text.split("\n\n")
+        self.prompt.show_text(f"{first} …" if rest else first)
+        self.picture.show_picture(form.protocol.picture)
+        self._show_ready(None)
+
+    @Slot(object)
+    def _show_ready(self, _: object) -> None:
+        missing = self._model.setup.missing
+        self.record.setEnabled(not missing)
+        act = self._model.setup.form.protocol.act
+        self._below.setText(missing or f"A 3-second countdown, then {act}")
+
+    @Slot(object)
+    def _show_levels(self, levels: Levels) -> None:
+        silent = levels.held_peak_dbfs < -90.0
+        if silent:
+            self.meter.show_levels(None, None, None)
+        else:
+            self.meter.show_levels(levels.rms_dbfs, levels.held_peak_dbfs, levels.noise_floor_dbfs)
+        words, ink = _level_words(levels)
+        if words != self._meter_words.text():
+            self._meter_words.setText(words)
+            self._meter_words.set_ink(ink)
+
+    @Slot(object)
+    def _show_room(self, check: RoomCheck) -> None:
+        if check.listening:
+            self.room.say(Tone.INFO, "Keep quiet for 3 seconds.", title="Listening to the room")
+            return
+        if check.finding is None:
+            self.room.clear()
+            return
+        tone, title = _ROOMS[check.finding.verdict]
+        figures = ""
+        if check.finding.floor_dbfs is not None:
+            limit = round(self._model.noise_limit_dbfs)
+            figures = f"Noise floor {round(check.finding.floor_dbfs)} dBFS, limit {limit}. ".replace("-", "−")
+        words = figures.strip() if check.finding.verdict is RoomVerdict.QUIET else f"{figures}{check.finding.sentence}"
+        self.room.say(tone, words, title=title, action="Check again")
+
+
+def _level_words(levels: Levels) -> tuple[str, str]:
+    """The level in words, and their colour token."""
+    if levels.held_peak_dbfs < -90.0:
+        return "No sound", "text3"
+    peak = f"Peak {round(levels.held_peak_dbfs)} dBFS".replace("-", "−")
+    if levels.clipping:
+        return f"{peak} · too loud, move away", "fail"
+    if levels.held_peak_dbfs >= _LOUD_DBFS:
+        return f"{peak} · loud", "warn"
+    return (f"{peak} · quiet", "text2") if levels.held_peak_dbfs < _QUIET_DBFS else (f"{peak} · good", "text2")
+
+
+class ReadyView(QWidget):
+    """Title, import and both cards; where there is room for one card only, a choice between them."""
+
+    def __init__(self, model: RecordViewModel) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.setup, self.stage = SetupCard(model.setup), StageCard(model)
+        self.parts = SegmentedChoice("Part of the page", [(_SETUP, "Set-up", ""), (_STAGE, "Prompt and level", "")])
+        self.import_files = secondary_button("Import files", icon="import")
+        self.speaker = secondary_button("Speaker window", icon="talk")
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(Text("Record", Role.PAGE_TITLE))
+        self._sentence = Text("", Role.BODY, "text2", wrap=True)
+        words.addWidget(self._sentence)
+        self._cards = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._cards.setSpacing(24)
+        self._cards.addWidget(self.setup)
+        self._cards.addWidget(self.stage, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(16)
+        column.addWidget(PageHeader(words, self.speaker, self.import_files, words_width=230))
+        column.addWidget(self.parts)
+        column.addLayout(self._cards, 1)
+        self._setup_model = model.setup
+        self.parts.chosen.connect(self._show_part)
+        self.setup.subject.returnPressed.connect(self._on_enter)
+        self.setup.subject.focused.connect(self._show_sentence)
+        model.setup.ready_changed.connect(self._show_sentence)
+        model.setup.subject_changed.connect(self._show_sentence)
+        model.setup.devices_changed.connect(self._show_sentence)
+        self._show_sentence(None)
+        self._arrange()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        px = self._theme.px
+        narrow = self.width() < px(_TWO_CARDS)
+        self.parts.setVisible(narrow)
+        self.setup.keep_consent_at_foot(not narrow)
+        self.stage.show_small(narrow)
+        self.setup.setMaximumWidth(_NO_LIMIT if narrow else px(_SETUP_WIDTH))
+        self.setup.setMinimumWidth(0 if narrow else px(_SETUP_WIDTH))
+        across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
+        self._cards.setDirection(down if narrow else across)
+        self._cards.setStretch(0, 1 if narrow and self.parts.choice() == _SETUP else 0)
+        self._cards.setStretch(1, 0 if narrow and self.parts.choice() == _SETUP else 1)
+        self.setup.setVisible(not narrow or self.parts.choice() == _SETUP)
+        self.stage.show_upper(not narrow or self.parts.choice() == _STAGE)
+
+    @Slot(str)
+    def _show_part(self, part: str) -> None:
+        self._arrange()
+
+    @Slot()
+    def _on_enter(self) -> None:
+        """Enter in the subject field: go on to the record button, where Space begins."""
+        if self._setup_model.ready:
+            self.parts.option(_STAGE).setChecked(True)
+            self.stage.record.setFocus(Qt.FocusReason.TabFocusReason)
+
+    @Slot(object)
+    def _show_sentence(self, _: object) -> None:
+        keys = "Enter, then Space" if self.setup.subject.hasFocus() else "Space"
+        self._sentence.setText(self._setup_model.missing or f"Ready. Press {keys} to begin.")

@@ -1,0 +1,176 @@
+"""The set-up of a recording: subject, protocol, microphone, what is asked for, tags, note, consent."""
+
+from PySide6.QtCore import QStringListModel, Qt, Slot
+from PySide6.QtWidgets import QCompleter, QHBoxLayout, QListView, QPlainTextEdit, QVBoxLayout, QWidget
+
+from vbdesk.capture.devices import Device
+from vbdesk.contract.catalog import MODEL_SIGNS, Sign, label_of
+from vbdesk.desk.record.setup_model import RecordForm, RecordSetupViewModel, Subject
+from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
+from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, TagsField, TickBox
+from vbdesk.desk.ui.theme import app_theme
+from vbdesk.outbox.library.items import Target
+
+_NAMES = {"default": "System default", "pulse": "PulseAudio", "pipewire": "PipeWire"}
+
+
+class SetupCard(Card):
+    """Subject, protocol, microphone, what is asked for, tags, note, consent; binds `RecordSetupViewModel`."""
+
+    def __init__(self, model: RecordSetupViewModel) -> None:
+        self._theme = app_theme()
+        super().__init__(padding=0)
+        self.setAccessibleName("Set-up of the recording")
+        self._model = model
+        self.subject = LineField(icon="person", placeholder="For example ward4-0172")
+        self.protocol, self.device, self.target = ChoiceField("layout"), ChoiceField("mic"), ChoiceField("chart")
+        self.tags, self.note = TagsField("Enter makes a tag"), QPlainTextEdit()
+        self.consent = TickBox("Consent given", model.consent_words())
+        self.subject_field = Field("Subject", self.subject, help_text="Letters, digits and . _ ~ : -")
+        self.protocol_field = Field("Protocol", self.protocol)
+        self.device_field = Field("Microphone", self.device, help_text="Looking for microphones")
+        self._known = QStringListModel(self)
+        self._fill()
+        self._lay_out()
+        self._bind()
+
+    def _fill(self) -> None:
+        self._show_language()
+        self._show_offered(self._model.offered.signs)
+        self.note.setPlaceholderText("Anything worth knowing later")
+        self.note.setTabChangesFocus(True)
+        self.note.setFixedHeight(self._theme.px(50))
+        popup = QListView()
+        popup.setObjectName("completions")
+        completer = QCompleter(self._known, self)
+        completer.setPopup(popup)
+        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        self.subject.setCompleter(completer)
+        self._show_form(self._model.form)
+
+    def _lay_out(self) -> None:
+        fields = QWidget()
+        column = QVBoxLayout(fields)
+        column.setContentsMargins(22, 20, 22, 14)
+        column.setSpacing(12)
+        for field in (
+            self.subject_field,
+            self.protocol_field,
+            self.device_field,
+            Field("Analysis", self.target),
+            Field("Tags", self.tags, optional=True),
+            Field("Note", self.note, optional=True),
+        ):
+            column.addWidget(field)
+        column.addStretch(1)
+        self._fields = column
+        self._edge, self._foot, self._consent_row = horizontal_line(), QWidget(), QHBoxLayout()
+        self._foot.setLayout(self._consent_row)
+        self._consent_row.addWidget(self.consent)
+        self.body.setSpacing(0)
+        self.body.addWidget(scroll_area(fields), 1)
+        self.body.addWidget(self._edge)
+        self.body.addWidget(self._foot)
+
+    def keep_consent_at_foot(self, kept: bool) -> None:
+        """Keep the tick box in sight below the fields; or, where room is short, let it scroll with them."""
+        self._edge.setVisible(kept)
+        self._consent_row.setContentsMargins(*((22, 14, 22, 16) if kept else (0, 4, 0, 4)))
+        if kept:
+            self.body.addWidget(self._foot)
+        else:
+            self._fields.insertWidget(1, self._foot)
+
+    def _bind(self) -> None:
+        model = self._model
+        self.subject.textChanged.connect(self._on_subject_typed)
+        self.protocol.activated.connect(model.choose_protocol)
+        self.device.activated.connect(model.choose_device)
+        self.target.activated.connect(self._on_target)
+        self.tags.changed.connect(self._on_tags)
+        self.note.textChanged.connect(self._on_note)
+        self.consent.toggled.connect(model.set_consent)
+        model.subject_changed.connect(self._show_subject)
+        model.subjects_changed.connect(self._show_known)
+        model.devices_changed.connect(self._show_devices)
+        model.form_changed.connect(self._show_form)
+        model.language_changed.connect(self._show_language)
+        model.offered.signs_changed.connect(self._show_offered)
+
+    @Slot()
+    def _show_language(self) -> None:
+        self.protocol.clear()
+        self.protocol.addItems([protocol.title for protocol in self._model.protocols])
+
+    @Slot(object)
+    def _show_offered(self, signs: tuple[Sign, ...]) -> None:
+        """Models first; a target that is chosen stays, whether it is offered still or not."""
+        self.target.clear()
+        for name, of_model in MODEL_SIGNS.items():
+            words = f"{name.value.capitalize()}, {len(of_model)} sign{'' if len(of_model) == 1 else 's'}"
+            self.target.addItem(words, str(Target("model", name.value)))
+        for sign in signs:
+            self.target.addItem(sign.label, str(Target("sign", sign.name)))
+        self._show_target(self._model.form.target)
+
+    def _show_target(self, target: Target) -> None:
+        if self.target.findData(str(target)) < 0:
+            self.target.addItem(label_of(target.name), str(target))
+        self.target.setCurrentIndex(self.target.findData(str(target)))
+
+    @Slot(str)
+    def _on_subject_typed(self, text: str) -> None:
+        self._model.set_subject(text)
+
+    @Slot(int)
+    def _on_target(self, index: int) -> None:
+        self._model.choose_target(Target.parse(self.target.itemData(index)))
+
+    @Slot()
+    def _on_tags(self) -> None:
+        self._model.set_tags(self.tags.tags())
+
+    @Slot()
+    def _on_note(self) -> None:
+        self._model.set_note(self.note.toPlainText())
+
+    @Slot(object)
+    def _show_subject(self, subject: Subject) -> None:
+        if self.subject.text().strip() != subject.group_id:
+            self.subject.setText(subject.group_id)
+        self.subject_field.set_help(self._model.subject_words() or "Letters, digits and . _ ~ : -")
+        self.subject_field.set_fault(subject.fault)
+        self.subject.show_mark("error" if subject.fault else "check" if subject.usable else "", "ok")
+        if subject.fault:
+            self.subject.show_mark("error", "fail")
+
+    @Slot(object)
+    def _show_known(self, subjects: tuple[str, ...]) -> None:
+        if self._known.stringList() != list(subjects):
+            self._known.setStringList(list(subjects))
+
+    @Slot(object)
+    def _show_devices(self, devices: list[Device]) -> None:
+        names = [_NAMES.get(device.name, device.name) for device in devices]
+        if [self.device.itemText(index) for index in range(self.device.count())] != names:
+            self.device.clear()
+            self.device.addItems(names)
+        if self._model.device is None:
+            self.device_field.set_fault("No microphone is connected. Plug one in; it appears here by itself.")
+        else:
+            self.device.setCurrentIndex(devices.index(self._model.device))
+            self.device_field.set_help("48 kHz, mono · connected")
+            self.device_field.set_fault(None)
+
+    @Slot(object)
+    def _show_form(self, form: RecordForm) -> None:
+        self.protocol.setCurrentIndex(self._model.protocols.index(form.protocol))
+        self.protocol_field.set_help(form.protocol.help)
+        self._show_target(form.target)
+        if self.tags.tags() != form.tags:
+            self.tags.set_tags(form.tags)
+        if self.note.toPlainText().strip() != form.note:
+            self.note.setPlainText(form.note)
+        self.consent.setChecked(form.consented_at is not None)
+        self.consent.set_caption(self._model.consent_words())

@@ -1,0 +1,324 @@
+"""What stands fixed before a recording: subject, protocol, microphone, tags, note, consent, and what is asked for."""
+
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+from PySide6.QtCore import QLocale, QObject, QTimer, Signal, Slot
+
+from vbdesk.capture.clock import Clock
+from vbdesk.capture.device_choice import Choice, RememberedMicrophone, Wanted
+from vbdesk.capture.devices import Device, DeviceLister, DeviceWatch
+from vbdesk.capture.protocols import Protocol, nearest_language, protocol_languages, protocols
+from vbdesk.contract.groups import group_id_fault
+from vbdesk.contract.timestamps import in_zone
+from vbdesk.desk.models.preferences import Preferences, PreferenceStore
+from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
+from vbdesk.desk.tasks import TaskContext, TaskOwner
+from vbdesk.desk.ui.time_text import counted
+from vbdesk.outbox.library.items import ItemFilter, TakeMetadata, Target
+from vbdesk.outbox.library.library import Library
+
+_LOOK_UP_AFTER_MS = 150
+DEFAULT_TARGET = Target("model", "pulse")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is known of the subject that is typed.
+
+    Attributes:
+        fault: why it cannot be a subject; None when it can, or nothing is typed.
+        recordings: how many there are here; None while that is being looked up.
+    """
+
+    group_id: str
+    fault: str | None
+    recordings: int | None = None
+    last: datetime | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether a recording can be made of it."""
+        return bool(self.group_id) and self.fault is None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordForm:
+    """Everything that was set, apart from the subject and the microphone."""
+
+    protocol: Protocol
+    target: Target = DEFAULT_TARGET
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    consented_at: datetime | None = None
+
+
+class RecordSetupViewModel(QObject):
+    """The set-up card.
+
+    Attributes:
+        languages: BCP-47 tags that prompts can be shown in.
+        language: the one that is chosen; the system's, where there is such a one, before.
+        protocols: in that language.
+        offered: the signs that can be asked for by themselves.
+
+    Signals:
+        subject_changed: (Subject) what is typed, or what is known of it.
+        subjects_changed: (tuple[str]) every subject here, for completion.
+        devices_changed: (list[Device]) which microphones there are.
+        device_noticed: (str) the microphone in use is another than before, or the sound system does not answer.
+        form_changed: (RecordForm).
+        language_changed: `language` and `protocols` are others than before.
+        ready_changed: (bool) whether a recording can begin.
+        pedal_known: (str) the key that a foot pedal sends, as Qt names it.
+    """
+
+    subject_changed = Signal(object)
+    subjects_changed = Signal(object)
+    devices_changed = Signal(object)
+    device_noticed = Signal(str)
+    form_changed = Signal(object)
+    language_changed = Signal()
+    ready_changed = Signal(bool)
+    pedal_known = Signal(str)
+    _listed = Signal(object)
+    _not_listed = Signal(str)
+
+    def __init__(
+        self,
+        library: Library,
+        sync: SyncState,
+        tasks: TaskOwner,
+        clock: Clock,
+        lister: DeviceLister,
+        config_dir: Path,
+        offered: OfferedSignsViewModel,
+    ) -> None:
+        """Make it; the microphone and the preferences are kept in `config_dir`."""
+        super().__init__()
+        self._library, self._tasks, self._clock, self._lister = library, tasks, clock, lister
+        self.languages = protocol_languages()
+        self.language = nearest_language(QLocale().bcp47Name(), self.languages)
+        self.protocols = protocols(self.language)
+        self.form = RecordForm(self.protocols[0])
+        self.subject = Subject("", None)
+        self.offered = offered
+        offered.setParent(self)
+        self._choice = Choice()
+        self._remembered = RememberedMicrophone(config_dir / "microphone.json")
+        self._preferences = PreferenceStore(config_dir)
+        self._ready = False
+        self._wished: str | None = None
+        self._look_up = QTimer(self)
+        self._look_up.setSingleShot(True)
+        self._look_up.setInterval(_LOOK_UP_AFTER_MS)
+        self._look_up.timeout.connect(self._look_subject_up)
+        self._watch: DeviceWatch | None = None
+        self._listed.connect(self._on_devices)
+        self._not_listed.connect(self.device_noticed)
+        sync.library_changed.connect(self._load_subjects)
+
+    @property
+    def devices(self) -> list[Device] | None:
+        """Which microphones there are; None before the first list."""
+        return None if self._choice.devices is None else list(self._choice.devices)
+
+    @property
+    def device(self) -> Device | None:
+        """The microphone that is used; None when there is none."""
+        return self._choice.used
+
+    @property
+    def ready(self) -> bool:
+        """Whether a recording can begin."""
+        return self.subject.usable and self.device is not None
+
+    @property
+    def missing(self) -> str:
+        """What is missing before a recording can begin, as a sentence; empty when nothing is."""
+        if not self.subject.usable:
+            return self.subject.fault or "Enter a subject to begin."
+        if self.devices is None:
+            return "Looking for microphones."
+        return "" if self.device is not None else "Plug in a microphone to begin."
+
+    def start(self) -> None:
+        """Begin to follow microphones and known subjects."""
+        if self._watch is None:
+            self._tasks.start(self._read_remembered, self._on_remembered, name="remembered-microphone")
+            self._watch = DeviceWatch(self._lister, self._listed.emit, on_no_answer=self._not_listed.emit)
+            self._watch.start()
+            self.offered.start()
+        self._tasks.start(self._read_preferences, self._on_preferences, name="preferences")
+        self._load_subjects()
+
+    def stop_watching(self) -> None:
+        """Stop following microphones; waits for a listing under way, so call it in a task."""
+        if self._watch is not None:
+            self._watch.stop()
+            self._watch = None
+
+    def set_subject(self, text: str) -> None:
+        """The subject as typed so far."""
+        group_id = text.strip()
+        self.subject = Subject(group_id, group_id_fault(group_id) if group_id else None)
+        self.subject_changed.emit(self.subject)
+        self._tell_ready()
+        if self.subject.usable:
+            self._look_up.start()
+
+    def choose_protocol(self, index: int) -> None:
+        """Choose one of `protocols`."""
+        self._set_form(replace(self.form, protocol=self.protocols[index]))
+
+    def choose_language(self, index: int) -> None:
+        """Choose one of `languages`; the protocol stays."""
+        place = self.protocols.index(self.form.protocol)
+        self.language = self.languages[index]
+        self.protocols = protocols(self.language)
+        self.form = replace(self.form, protocol=self.protocols[place])
+        self.language_changed.emit()
+        self.form_changed.emit(self.form)
+
+    def choose_target(self, target: Target) -> None:
+        """Choose what is asked of the service."""
+        self._set_form(replace(self.form, target=target))
+
+    def set_tags(self, tags: tuple[str, ...]) -> None:
+        """Set the tags."""
+        self.form = replace(self.form, tags=tags)
+
+    def set_note(self, note: str) -> None:
+        """Set the note."""
+        self.form = replace(self.form, note=note.strip())
+
+    def set_consent(self, given: bool) -> None:
+        """Note that the person agrees, and when; or that they do not."""
+        if given != (self.form.consented_at is not None):  # a tick set from here must not move the time
+            self._set_form(replace(self.form, consented_at=self._clock.now() if given else None))
+
+    def choose_device(self, index: int) -> None:
+        """Choose one of `devices`."""
+        devices = self.devices or []
+        if not 0 <= index < len(devices):
+            return
+        other = devices[index] != self.device
+        self._choice = self._choice.chosen(devices[index])
+        wanted = Wanted(devices[index].name, devices[index].host_api)
+        self._tasks.start(lambda context: self._remembered.save(wanted), name="remember-microphone")
+        if other:
+            self.devices_changed.emit(devices)
+            self._tell_ready()
+
+    def metadata(self, recorded_at: datetime) -> TakeMetadata:
+        """What is kept with a recording that begins at `recorded_at`."""
+        return TakeMetadata(
+            group_id=self.subject.group_id,
+            recorded_at=recorded_at,
+            target=self.form.target,
+            protocol=self.form.protocol.protocol_id,
+            note=self.form.note,
+            tags=self.form.tags,
+            consented_at=self.form.consented_at,
+        )
+
+    def next_subject(self) -> None:
+        """Forget what belongs to one subject; protocol, microphone and target stay."""
+        self.form = replace(self.form, tags=(), note="", consented_at=None)
+        self.form_changed.emit(self.form)
+        self.set_subject("")
+
+    def subject_words(self) -> str:
+        """What is known of the subject, in words."""
+        if self.subject.recordings is None:
+            return ""
+        if self.subject.recordings == 0:
+            return "First recording on this computer"
+        last = "" if self.subject.last is None else f", last {_day(self.subject.last, self._clock.now())}"
+        return f"Known subject · {counted(self.subject.recordings, 'recording')}{last}"
+
+    def consent_words(self) -> str:
+        """When consent was noted, in words."""
+        if self.form.consented_at is None:
+            return "Tick when the person agrees"
+        return f"Noted at {self.form.consented_at.astimezone():%H:%M} today"
+
+    def _set_form(self, form: RecordForm) -> None:
+        self.form = form
+        self.form_changed.emit(form)
+
+    def _tell_ready(self) -> None:
+        if self.ready != self._ready:
+            self._ready = self.ready
+            self.ready_changed.emit(self._ready)
+
+    @Slot()
+    def _load_subjects(self) -> None:
+        self._tasks.start(self._read_subjects, self._on_subjects, name="subjects")
+
+    def _read_subjects(self, context: TaskContext) -> tuple[str, ...]:
+        return self._library.groups()
+
+    @Slot(object)
+    def _on_subjects(self, subjects: tuple[str, ...]) -> None:
+        self.subjects_changed.emit(subjects)
+
+    @Slot()
+    def _look_subject_up(self) -> None:
+        self._tasks.start(self._read_subject, self._on_subject, name="subject")
+
+    def _read_subject(self, context: TaskContext) -> Subject:
+        subject = self.subject
+        items = self._library.list(ItemFilter(group_id=subject.group_id))
+        return replace(subject, recordings=len(items), last=items[0].recorded_at if items else None)
+
+    @Slot(object)
+    def _on_subject(self, subject: Subject) -> None:
+        if subject.group_id == self.subject.group_id:
+            self.subject = subject
+            self.subject_changed.emit(subject)
+
+    def _read_remembered(self, context: TaskContext) -> Wanted | None:
+        return self._remembered.load()
+
+    def _read_preferences(self, context: TaskContext) -> Preferences:
+        return self._preferences.load()
+
+    @Slot(object)
+    def _on_preferences(self, preferences: Preferences) -> None:
+        self.pedal_known.emit(preferences.pedal_key)
+        if preferences.language != self._wished:  # a choice made here meanwhile stays while the wish does
+            self._wished = preferences.language
+            language = nearest_language(preferences.language or QLocale().bcp47Name(), self.languages)
+            if language != self.language:
+                self.choose_language(self.languages.index(language))
+
+    @Slot(object)
+    def _on_remembered(self, wanted: Wanted | None) -> None:
+        if wanted is not None and self._choice.wanted is None:
+            self._choice = replace(self._choice, wanted=wanted, used=None)
+            if self._choice.devices is not None:
+                self._on_devices(list(self._choice.devices))
+
+    @Slot(object)
+    def _on_devices(self, devices: list[Device]) -> None:
+        self._choice = self._choice.listed(devices)
+        self.devices_changed.emit(devices)
+        if self._choice.notice is not None:
+            self.device_noticed.emit(self._choice.notice)
+        self._tell_ready()
+
+
+def _day(moment: datetime, now: datetime) -> str:
+    day, today = in_zone(moment).date(), now.astimezone().date()
+    if day == today:
+        return f"today {in_zone(moment):%H:%M}"
+    if day == today - timedelta(days=1):
+        return f"yesterday {in_zone(moment):%H:%M}"
+    return f"on {_date(day, with_year=day.year != today.year)}"
+
+
+def _date(day: date, *, with_year: bool) -> str:
+    return f"{day.day} {day:%b %Y}" if with_year else f"{day.day} {day:%b}"

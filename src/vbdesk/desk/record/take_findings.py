@@ -1,0 +1,124 @@
+"""What is found out beside the check of a take: its other versions, whose voice it is, and its spectrogram."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from vbdesk.capture.encrypted_take import TakeAudio
+from vbdesk.capture.spectrogram import spectrogram
+from vbdesk.desk.record.check_text import CheckSource, Origin, Review, Version, versions_of
+from vbdesk.desk.tasks import Lane, TaskContext, TaskOwner
+from vbdesk.outbox.imports.speaker_comparison import Likeness, SpeakerGuard
+from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.states import OutboxState
+
+SPECTROGRAM_COLUMNS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Something about one source, which may no longer be the one in front."""
+
+    source: CheckSource
+    what: object
+
+
+class TakeFindings(QObject):
+    """About one recording at a time. Nothing here keeps anybody from sending.
+
+    Attributes:
+        versions: of the recording, oldest first; empty when there is only one.
+
+    Signals:
+        versions_changed: (tuple[Version]) `versions` did.
+        warned: (str) the voice is unlike the subject's earlier ones; empty when it is not.
+        spectrogram_ready: (NDArray[uint8]) as `spectrogram` gives it, once it was asked for.
+    """
+
+    versions_changed = Signal(object)
+    warned = Signal(str)
+    spectrogram_ready = Signal(object)
+
+    def __init__(self, library: Library, tasks: TaskOwner, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._library, self._tasks = library, tasks
+        self._guard = SpeakerGuard(library)
+        self._guarding = Lane(tasks, self)  # the guard compares one take at a time
+        self._source: CheckSource | None = None
+        self._audio: TakeAudio | None = None
+        self._wanted = False
+        self.versions: tuple[Version, ...] = ()
+
+    def forget(self) -> None:
+        """Nothing is in front any more."""
+        self._source = self._audio = None
+        self.versions = ()
+
+    def look(self, audio: TakeAudio, review: Review) -> None:
+        """Find out about a recording that has just been read, and was checked."""
+        self._source, self._audio = review.source, audio
+        self._listen_who_speaks()
+        self._draw()
+
+    def compare(self, review: Review) -> None:
+        """Find the versions of what was checked, or checked again."""
+        source = review.source
+        known = source.name if source.origin is Origin.LIBRARY else source.metadata.retake_of
+
+        def work(context: TaskContext) -> tuple[Review, tuple[RecordingItem, ...]]:
+            return review, () if known is None else self._library.versions(known)
+
+        if known is not None:
+            self._tasks.start(work, self._on_versions, name="versions")
+
+    def want_spectrogram(self, wanted: bool) -> None:
+        """Have the spectrogram drawn of this recording and of those that follow, or no longer."""
+        self._wanted = wanted
+        self._draw()
+
+    @property
+    def undecided(self) -> tuple[Version, ...]:
+        """The other versions that wait here."""
+        return tuple(v for v in self.versions if not v.shown and v.state is OutboxState.CHECKED)
+
+    def _listen_who_speaks(self) -> None:
+        audio, source = self._audio, self._source
+        if audio is None or source is None:
+            return
+        own_id = source.name if source.origin is Origin.LIBRARY else None
+        self._guarding.run(
+            lambda context: _Found(source, self._guard.compare(audio, source.metadata.group_id, own_id)),
+            self._on_likeness,
+            name="speaker-guard",
+        )
+
+    def _draw(self) -> None:
+        audio, source = self._audio, self._source
+        if self._wanted and audio is not None and source is not None:
+            self._tasks.start(
+                lambda context: _Found(source, spectrogram(audio.samples, audio.sample_rate, SPECTROGRAM_COLUMNS)),
+                self._on_spectrogram,
+                name="spectrogram",
+            )
+
+    def _in_front(self, source: CheckSource) -> bool:
+        return self._source is not None and self._source.name == source.name
+
+    @Slot(object)
+    def _on_versions(self, found: tuple[Review, tuple[RecordingItem, ...]]) -> None:
+        review, items = found
+        if self._in_front(review.source):
+            versions = versions_of(items, review)
+            self.versions = versions if len(versions) > 1 else ()
+            self.versions_changed.emit(self.versions)
+
+    @Slot(object)
+    def _on_likeness(self, found: _Found) -> None:
+        if self._in_front(found.source) and isinstance(found.what, Likeness):
+            self.warned.emit(found.what.warning or "")
+
+    @Slot(object)
+    def _on_spectrogram(self, found: _Found) -> None:
+        if self._in_front(found.source):
+            self.spectrogram_ready.emit(found.what)

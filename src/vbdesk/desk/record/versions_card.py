@@ -1,0 +1,136 @@
+"""The versions of a recording side by side: what each is like, and which one is looked at."""
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QSizePolicy, QWidget
+
+from vbdesk.contract.timestamps import in_zone
+from vbdesk.desk.record.check_text import Version
+from vbdesk.desk.ui.icons import paint_icon
+from vbdesk.desk.ui.painting import antialiased, rounded
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.desk.ui.time_text import clock_words
+
+_LEAST_WIDTH = 290
+_PAD = 14
+_ICONS = {True: ("check", "ok"), False: ("error", "fail"), None: ("minus", "text3")}
+
+
+class VersionTile(QAbstractButton):
+    """One version; pressed, it comes under review."""
+
+    def __init__(self, version: Version, parent: QWidget) -> None:
+        self._theme = app_theme()
+        super().__init__(parent)
+        self.version = version
+        self._figures = " · ".join(f"{name} {value}" for name, value in version.figures)
+        self._when = f"{in_zone(version.recorded_at):%H:%M}, {clock_words(version.seconds)}"
+        self.setText(f"Version {version.number}")
+        self.setAccessibleName(f"Version {version.number}: {version.check_words}")
+        shown = "Shown here. " if version.shown else ""
+        self.setAccessibleDescription(f"{shown}{version.state_words}, recorded {self._when}. {self._figures}")
+        self.setToolTip(self._figures)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setProperty("ringRadius", 12)
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        theme = self._theme
+        lines = theme.line_height(Role.BODY_STRONG) + theme.line_height(Role.LABEL) + theme.line_height(Role.CAPTION)
+        return QSize(theme.px(_LEAST_WIDTH), lines + 2 * theme.px(10) + 4)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        painter = antialiased(QPainter(self))
+        theme, px = self._theme, self._theme.px
+        fill = self._theme.colour("surface2" if self.underMouse() and not self.version.shown else "surface")
+        rounded(
+            painter, QRectF(self.rect()), 12, fill, self._theme.colour("accent" if self.version.shown else "control")
+        )
+        if self.version.shown:
+            rounded(painter, QRectF(1, px(12), 3, self.height() - 2 * px(12)), 1.5, self._theme.colour("accent"))
+        area = QRectF(self.rect()).adjusted(px(_PAD), px(10), -px(_PAD), -px(10))
+        first = theme.line_height(Role.BODY_STRONG)
+        self._write(
+            painter, Role.BODY_STRONG, "text", QRectF(area.left(), area.top(), area.width(), first), self.text()
+        )
+        right = QRectF(area.left(), area.top(), area.width(), first)
+        self._write(painter, Role.CAPTION, "text2", right, self._when, right=True)
+        self._paint_check_words(
+            painter, QRectF(area.left(), area.top() + first + 2, area.width(), theme.line_height(Role.LABEL))
+        )
+        foot = theme.line_height(Role.CAPTION)
+        below = QRectF(area.left(), area.bottom() - foot, area.width(), foot)
+        self._write(painter, Role.CAPTION, "text2", below, self._figures)
+        painter.end()
+
+    def _paint_check_words(self, painter: QPainter, area: QRectF) -> None:
+        icon, ink = _ICONS[self.version.good]
+        side = self._theme.px(14)
+        paint_icon(
+            painter, icon, QRectF(area.left(), area.center().y() - side / 2, side, side), self._theme.colour(ink)
+        )
+        words = f"{self.version.check_words} · {self.version.state_words}"
+        beside = area.adjusted(side + 8, 0, 0, 0)
+        self._write(painter, Role.LABEL_MEDIUM, ink if self.version.good is not None else "text2", beside, words)
+
+    def _write(self, painter: QPainter, role: Role, ink: str, area: QRectF, words: str, *, right: bool = False) -> None:
+        font = self._theme.font(role)
+        painter.setFont(font)
+        painter.setPen(self._theme.colour(ink))
+        fitted = QFontMetricsF(font).elidedText(words, Qt.TextElideMode.ElideRight, area.width())
+        side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
+        painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter, fitted)
+
+
+class VersionStrip(QWidget):
+    """Tiles side by side; one below the other where there is no room. Hidden while there is one version only.
+
+    Signals:
+        chosen: (str) take id of a version that a person wants to look at.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.setAccessibleName("Versions of this recording")
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self._box = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._box.setContentsMargins(0, 0, 0, 0)
+        self._box.setSpacing(12)
+        self.tiles: list[VersionTile] = []
+        self.hide()
+
+    @Slot(object)
+    def show_versions(self, versions: tuple[Version, ...]) -> None:
+        """Show them, oldest first."""
+        for tile in self.tiles:
+            self._box.removeWidget(tile)
+            tile.hide()
+            tile.deleteLater()
+        self.tiles = [VersionTile(version, self) for version in versions]
+        for tile in self.tiles:
+            tile.clicked.connect(self._on_clicked)
+            self._box.addWidget(tile, 1)
+        self.setVisible(bool(versions))
+        self._arrange()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        narrow = self.width() < self._theme.px(_LEAST_WIDTH) * len(self.tiles)
+        direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
+        if self._box.direction() is not direction:
+            self._box.setDirection(direction)
+            self.updateGeometry()
+
+    @Slot()
+    def _on_clicked(self) -> None:
+        tile = self.sender()
+        if isinstance(tile, VersionTile) and not tile.version.shown:
+            self.chosen.emit(tile.version.take_id)

@@ -1,0 +1,1 @@
+"""Result: what one recording says."""

@@ -1,0 +1,313 @@
+"""The cards of a result beside its signals: overall level, narrative, sound, features, metrics, quality, JSON."""
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QFontDatabase, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+
+from vbdesk.desk.charts.waveform import TakeWaveform
+from vbdesk.desk.models.playback import Loaded, Playback
+from vbdesk.desk.models.result_rows import FeatureRow, MetricRow
+from vbdesk.desk.models.result_text import Speaker, VoiceReading
+from vbdesk.desk.ui.badges import LevelGlyph, level_word
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton, secondary_button
+from vbdesk.desk.ui.card import Card
+from vbdesk.desk.ui.fields import ChoiceField
+from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.range_marks import AnchorBar, BandBar, BandLegend, SpreadLegend
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, Theme, app_theme
+from vbdesk.desk.ui.time_text import clock_words
+
+_MIDDLE_BAND = 2
+_TWO_COLUMNS_FROM = 560
+
+
+class OverallCard(Card):
+    """Overall level and what is suggested, in words; where nothing could be read, why, and what to do next time."""
+
+    def __init__(self, voice: VoiceReading, inconclusive: tuple[tuple[str, ...], tuple[str, ...]] | None) -> None:
+        self._theme = app_theme()
+        super().__init__(padding=24)
+        title, sentence = voice.action
+        level = Text(level_word(voice.level), Role.OVERALL)
+        level.setStyleSheet(f"color: {self._theme.level(voice.level).ink};")
+        words = QHBoxLayout()
+        words.setSpacing(10)
+        words.addWidget(level)
+        words.addWidget(Text("overall level", Role.BODY, "text2"), 0, Qt.AlignmentFlag.AlignBottom)
+        words.addStretch(1)
+        column = QVBoxLayout()
+        column.setSpacing(2)
+        column.addStretch(1)
+        column.addLayout(words)
+        action = Text("", Role.BODY, wrap=True)
+        action.setTextFormat(Qt.TextFormat.RichText)
+        action.setText(f"<b>{escape(title)}</b> {escape(sentence)}")
+        column.addWidget(action)
+        for head, sentences in zip(("Why", "Next time"), inconclusive or (), strict=False):
+            if sentences:
+                column.addSpacing(8)
+                column.addWidget(Text(head, Role.LABEL_STRONG))
+                column.addWidget(Text(" ".join(sentences), Role.BODY, "text2", wrap=True))
+        column.addStretch(1)
+        row = QHBoxLayout()
+        row.setSpacing(20)
+        glyph = LevelGlyph(voice.level, size=28, tinted=60)
+        row.addWidget(glyph, 0, Qt.AlignmentFlag.AlignTop if inconclusive else Qt.AlignmentFlag.AlignVCenter)
+        row.addLayout(column, 1)
+        self.body.addLayout(row)
+
+
+class SpeakerCard(Card):
+    """Whose voice is shown, where several were told apart.
+
+    Signals:
+        chosen: (int) place of the speaker among them; -1 for the whole recording.
+    """
+
+    chosen = Signal(int)
+
+    def __init__(self, speakers: tuple[Speaker, ...], place: int) -> None:
+        super().__init__(padding=16)
+        self.choice = ChoiceField("person")
+        self.choice.setAccessibleName("Whose voice")
+        self.choice.addItems(["The whole recording", *(speaker.label for speaker in speakers)])
+        self.choice.setCurrentIndex(place + 1)
+        self.choice.currentIndexChanged.connect(self._on_chosen)
+        row = QHBoxLayout()
+        row.setSpacing(14)
+        label = Text("Whose voice", Role.CARD_TITLE)
+        label.setBuddy(self.choice)
+        row.addWidget(label)
+        row.addWidget(self.choice, 1)
+        self.body.addLayout(row)
+
+    @Slot(int)
+    def _on_chosen(self, index: int) -> None:
+        self.chosen.emit(index - 1)
+
+
+class NarrativeCard(Card):
+    """What the service wrote for care staff."""
+
+    def __init__(self, narrative: str) -> None:
+        super().__init__("For care staff, not a diagnosis", quiet=True)
+        self.body.setSpacing(6)
+        self.body.addWidget(Text(narrative, Role.BODY, "text2", wrap=True))
+
+
+class PlayerCard(Card):
+    """The recording's sound; or why there is none here."""
+
+    def __init__(self, playback: Playback) -> None:
+        super().__init__(padding=16)
+        self._playback = playback
+        self._seconds = 0.0
+        self.shown_for: tuple[str | None, str] = (None, "")
+        self.button = RoundButton("Play", "play", diameter=36)
+        self.waveform = TakeWaveform()
+        self._time = Text("", Role.LABEL, "text2")
+        self._sound = QWidget()
+        row = QHBoxLayout(self._sound)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(14)
+        row.addWidget(self.button)
+        row.addWidget(self.waveform, 1)
+        row.addWidget(self._time)
+        self._words = Text("", Role.LABEL, "text2", wrap=True)
+        self._silence = QWidget()
+        without = QHBoxLayout(self._silence)
+        without.setContentsMargins(0, 0, 0, 0)
+        without.setSpacing(12)
+        without.addWidget(IconView("mute", "text3", 20), 0, Qt.AlignmentFlag.AlignTop)
+        without.addWidget(self._words, 1)
+        self.body.setSpacing(6)
+        self.body.addWidget(self._sound)
+        self.body.addWidget(self._silence)
+        self.button.clicked.connect(playback.toggle)
+        self.waveform.sought.connect(playback.seek)
+        playback.loaded.connect(self._on_loaded)
+        playback.moved.connect(self._on_moved)
+        playback.playing_changed.connect(self._on_playing)
+        playback.failed.connect(self._on_failed)
+
+    def begin(self, take_id: str | None, silence: str) -> None:
+        """Another recording is shown; `silence` says why it cannot be heard, and is empty where it can."""
+        self.shown_for = (take_id, silence)
+        self.button.setEnabled(False)
+        self._time.setText("")
+        self.waveform.show_take(np.zeros((0, 2), np.float32), 0.0)
+        self._sound.setVisible(not silence)
+        self._say(silence)
+
+    def show_segments(self, segments: Sequence[tuple[float, float]]) -> None:
+        """Mark when one speaker speaks; nothing for all of it."""
+        self.waveform.show_segments(segments)
+
+    def words(self) -> str:
+        """Why it cannot be heard; empty where it can."""
+        return self._words.text()
+
+    def _say(self, sentence: str) -> None:
+        self._words.setText(sentence)
+        self._silence.setVisible(bool(sentence))
+
+    @Slot(object)
+    def _on_loaded(self, loaded: Loaded) -> None:
+        self._seconds = loaded.seconds
+        self.button.setEnabled(True)
+        self.waveform.show_take(loaded.envelope, loaded.seconds)
+        self._time.setText(clock_words(loaded.seconds))
+
+    @Slot(float)
+    def _on_moved(self, seconds: float) -> None:
+        self.waveform.show_position(seconds)
+        self._time.setText(clock_words(seconds) if seconds else clock_words(self._seconds))
+
+    @Slot(bool)
+    def _on_playing(self, playing: bool) -> None:
+        self.button.show_action("Pause" if playing else "Play", "pause" if playing else "play")
+
+    @Slot(str)
+    def _on_failed(self, sentence: str) -> None:
+        self._say(sentence)
+
+
+class FeaturesCard(Card):
+    """Vocal features on five bands."""
+
+    def __init__(self, features: tuple[FeatureRow, ...]) -> None:
+        self._theme = app_theme()
+        super().__init__("Vocal features", padding=18, right=BandLegend())
+        self.body.setSpacing(16)
+        for feature in features:
+            self.body.addLayout(_feature(self._theme, feature))
+
+
+def _feature(theme: Theme, feature: FeatureRow) -> QVBoxLayout:
+    ordinary = feature.band == _MIDDLE_BAND
+    head = QHBoxLayout()
+    head.setSpacing(12)
+    head.addWidget(Text(feature.label, Role.LABEL_MEDIUM, wrap=True), 1)
+    head.addWidget(Text(feature.value, Role.LABEL, "text2"))
+    word = Text(feature.word, Role.LABEL if ordinary else Role.LABEL_STRONG, "text2" if ordinary else "text")
+    word.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+    word.setMinimumWidth(theme.px(78))
+    head.addWidget(word)
+    column = QVBoxLayout()
+    column.setSpacing(5)
+    column.addLayout(head)
+    column.addWidget(BandBar(feature.band, f"{feature.label} {feature.word}"))
+    return column
+
+
+class MetricsCard(Card):
+    """Extended metrics: how the voice sounds, not how the person feels; figures for researchers alone."""
+
+    def __init__(self, metrics: tuple[MetricRow, ...], *, researcher: bool) -> None:
+        self._theme = app_theme()
+        super().__init__("How the voice sounds", padding=20, right=SpreadLegend())
+        self._cells = [_metric(metric, researcher=researcher) for metric in metrics]
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(32)
+        self._grid.setVerticalSpacing(16)
+        self.body.addLayout(self._grid)
+        self._columns = 0
+        self._arrange(2)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._arrange(2 if self.width() >= self._theme.px(_TWO_COLUMNS_FROM) else 1)
+
+    def _arrange(self, columns: int) -> None:
+        if columns == self._columns:
+            return
+        self._columns = columns
+        for place, cell in enumerate(self._cells):
+            self._grid.addWidget(cell, place // columns, place % columns)
+        for column in range(2):
+            self._grid.setColumnStretch(column, 1 if column < columns else 0)
+
+
+def _metric(metric: MetricRow, *, researcher: bool) -> QWidget:
+    words = f"{metric.mean:.2f} ± {metric.spread:.2f}" if researcher else metric.words
+    head = QHBoxLayout()
+    head.addWidget(Text(metric.label, Role.LABEL_MEDIUM), 1)
+    head.addWidget(Text(words, Role.LABEL, "text2"))
+    ends = QHBoxLayout()
+    ends.addWidget(Text(metric.low, Role.CAPTION, "text3"))
+    ends.addStretch(1)
+    ends.addWidget(Text(metric.high, Role.CAPTION, "text3"))
+    cell = QWidget()
+    column = QVBoxLayout(cell)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(3)
+    column.addLayout(head)
+    column.addWidget(AnchorBar(metric.mean, metric.spread, f"{metric.label}: {metric.words}"))
+    column.addLayout(ends)
+    return cell
+
+
+class NotesCard(Card):
+    """What limits the result, and what its history begins with."""
+
+    def __init__(self, notes: Sequence[str]) -> None:
+        super().__init__(padding=16, quiet=True)
+        self.body.setSpacing(8)
+        for note in notes:
+            row = QHBoxLayout()
+            row.setSpacing(10)
+            row.addWidget(IconView("info", "accent", 16), 0, Qt.AlignmentFlag.AlignTop)
+            row.addWidget(Text(note, Role.LABEL, "text2", wrap=True), 1)
+            self.body.addLayout(row)
+
+
+class JsonPanel(Card):
+    """The result as JSON, to read, to copy and to save.
+
+    Signals:
+        closed: the panel is to go.
+        save_wanted: a person wants it in a file.
+    """
+
+    closed = Signal()
+    save_wanted = Signal()
+
+    def __init__(self) -> None:
+        self._theme = app_theme()
+        buttons = QWidget()
+        row = QHBoxLayout(buttons)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        self.copy_button = secondary_button("Copy", size=ButtonSize.ROW)
+        self.save_button = secondary_button("Save", size=ButtonSize.ROW)
+        self.close_button = Button("Close", ButtonKind.QUIET, size=ButtonSize.ROW)
+        for button in (self.copy_button, self.save_button, self.close_button):
+            row.addWidget(button)
+        super().__init__("Raw JSON", padding=18, right=buttons)
+        self.text = QPlainTextEdit()
+        self.text.setReadOnly(True)
+        self.text.setAccessibleName("Raw JSON of the result")
+        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.text.setTabChangesFocus(True)
+        self.body.addWidget(self.text, 1)
+        self.copy_button.clicked.connect(self._copy)
+        self.save_button.clicked.connect(self.save_wanted)
+        self.close_button.clicked.connect(self.closed)
+
+    def show_text(self, text: str) -> None:
+        """Show another document."""
+        font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+        font.setPixelSize(self._theme.px(12))
+        self.text.setFont(font)
+        self.text.setPlainText(text)
+        self.copy_button.setText("Copy")
+
+    @Slot()
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.text.toPlainText())
+        self.copy_button.setText("Copied")

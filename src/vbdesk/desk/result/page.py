@@ -1,0 +1,392 @@
+"""Result: levels and words first, everything else one click away."""
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWidget
+
+from vbdesk.contract.levels import Level
+from vbdesk.desk.models.result_state import ResultView
+from vbdesk.desk.models.result_text import ResultReading, VoiceReading
+from vbdesk.desk.result.cards import (
+    FeaturesCard,
+    JsonPanel,
+    MetricsCard,
+    NarrativeCard,
+    NotesCard,
+    OverallCard,
+    PlayerCard,
+    SpeakerCard,
+)
+from vbdesk.desk.result.sign_rows import SignRows
+from vbdesk.desk.result.view_model import ResultViewModel, SameSubject
+from vbdesk.desk.ui.advice_card import AdviceCard
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.breadcrumb import Breadcrumb
+from vbdesk.desk.ui.buttons import secondary_button
+from vbdesk.desk.ui.card import Card
+from vbdesk.desk.ui.empty_state import EmptyState
+from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.report.exports import ExportFormat
+
+_ONE_COLUMN_BELOW = 900
+_LEFT, _RIGHT = 628, 360
+_MENU_ENTRIES = 8
+_FILES = {
+    ExportFormat.JSON: "JSON (*.json)",
+    ExportFormat.PDF: "PDF report (*.pdf)",
+    ExportFormat.FHIR: "FHIR bundle (*.fhir.json)",
+}
+_FIRST = (
+    "This is the first recording of this subject for these signals, so there is no baseline yet. From the next one on, "
+    "each signal is compared with this person's own range."
+)
+
+
+class ResultPage(QWidget):
+    """What was heard in one recording."""
+
+    def __init__(self, view_model: ResultViewModel) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.setObjectName("page")
+        self.view_model = view_model
+        view_model.setParent(self)
+        self._reading: ResultReading | None = None
+        self._speaker = -1
+        self._exporting: tuple[ExportFormat, ResultView] | None = None
+        self._cards: list[Card] = []
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(0)
+        self._rest.timeout.connect(self._build_rest)
+        self.banner = Banner()
+        self.banner.acted.connect(view_model.reload)
+        self.player = PlayerCard(view_model.playback)
+        self.json_panel = JsonPanel()
+        self.json_panel.closed.connect(self._hide_json)
+        self.json_panel.save_wanted.connect(self._save_json)
+        self.json_panel.hide()
+        self.empty = EmptyState("chart", "Reading the result", "")
+        self.empty.button.clicked.connect(view_model.remedy)
+        self._columns = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._columns.setSpacing(20)
+        self._columns.setContentsMargins(0, 0, 0, 0)
+        self._left, self._right = QWidget(), QWidget()
+        for column, stretch in ((self._left, _LEFT), (self._right, _RIGHT)):
+            box = QVBoxLayout(column)
+            box.setContentsMargins(0, 0, 0, 0)
+            box.setSpacing(16)
+            self._columns.addWidget(column, stretch)
+        self._left_box().addWidget(self.empty)
+        self._right_box().addWidget(self.player)
+        self._right_box().addWidget(self.json_panel, 1)
+        body = ScrollBody()
+        body.body.addLayout(self._columns)
+        page_layout(self, self._header(), self.banner, body)
+        view_model.shown.connect(self._show)
+        view_model.failed.connect(self._on_failed)
+        view_model.same_subject_changed.connect(self._on_same_subject)
+        view_model.export.saved.connect(self._on_saved)
+        view_model.export.failed.connect(self._on_not_saved)
+        self._theme.changed.connect(self._rebuild)
+        QShortcut(QKeySequence("C"), self).activated.connect(self._compare)
+        QShortcut(QKeySequence("P"), self).activated.connect(view_model.playback.toggle)
+
+    def opened(self, argument: object) -> None:
+        """Show the recording that was asked for."""
+        if isinstance(argument, RecordingRoute):
+            self._reading, self._speaker = None, -1
+            self.banner.clear()
+            self._hide_json()
+            self.player.show_segments(())
+            self._on_same_subject(((), ()))
+            self.view_model.open(argument)
+
+    def closed(self) -> None:
+        """Another page is shown."""
+        self._rest.stop()
+        self.view_model.leave()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _header(self) -> QWidget:
+        self.subjects_button = Breadcrumb("Subjects")
+        self.subjects_button.clicked.connect(self.view_model.open_subjects)
+        self.subject_button = Breadcrumb()
+        self.subject_button.clicked.connect(self.view_model.open_subject)
+        self._chevron = IconView("chevron-right", "text3", 14)
+        self._title = Text("", Role.PAGE_TITLE)
+        self._caption = Text("", Role.CAPTION, "text3")
+        self.segment = SegmentedChoice(
+            "How much to show", [("clinical", "Clinical", ""), ("researcher", "Researcher", "")]
+        )
+        self.segment.chosen.connect(self._rebuild_for)
+        self.json_button = secondary_button("Raw JSON", icon="code")
+        self.json_button.clicked.connect(self._toggle_json)
+        self.json_button.hide()
+        self.compare_button = secondary_button("Compare with", icon="compare")
+        self.compare_button.setToolTip("Beside another recording of this subject. C compares with the one before.")
+        self.compare_button.clicked.connect(self._open_compare_menu)
+        self.compare_menu = QMenu(self)
+        self.compare_menu.triggered.connect(self._compare_with)
+        self.export_button = secondary_button("Export", icon="export")
+        self.export_button.clicked.connect(self._open_export_menu)
+        self.export_menu = QMenu(self)
+        for entry, kind in (("Report of this recording (PDF)", ExportFormat.PDF), ("FHIR bundle", ExportFormat.FHIR)):
+            self.export_menu.addAction(entry).setData(kind)
+        self.export_menu.triggered.connect(self._on_export)
+        crumbs = QHBoxLayout()
+        crumbs.setContentsMargins(0, 0, 0, 0)
+        crumbs.setSpacing(8)
+        for part in (self.subjects_button, self._chevron, self.subject_button):
+            crumbs.addWidget(part)
+        crumbs.addSpacing(8)
+        crumbs.addWidget(self._caption)
+        crumbs.addStretch(1)
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        words.addLayout(crumbs)
+        words.addWidget(self._title)
+        controls = (self.segment, self.json_button, self.compare_button, self.export_button)
+        return PageHeader(words, *controls, words_width=380)
+
+    def _left_box(self) -> QVBoxLayout:
+        return _box(self._left)
+
+    def _right_box(self) -> QVBoxLayout:
+        return _box(self._right)
+
+    def _arrange(self) -> None:
+        """One column where two have no room."""
+        narrow = self.width() < self._theme.px(_ONE_COLUMN_BELOW)
+        direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
+        self._columns.setDirection(direction)
+
+    # What the view model says
+
+    @Slot(object)
+    def _show(self, view: ResultView) -> None:
+        self._title.setText(view.title)
+        self._caption.setText(view.caption)
+        self.subject_button.show_text(view.group_id)
+        self.subject_button.setVisible(bool(view.group_id))
+        self._chevron.setVisible(bool(view.group_id))
+        if self.player.shown_for != (view.take_id, view.silence):
+            self.player.begin(view.take_id, view.silence)
+        self.player.setVisible(view.take_id is not None or bool(view.silence))
+        self.banner.clear()
+        self._reading = view.reading
+        self.empty.say(view.heading, view.sentence, view.remedy.value if view.remedy else "")
+        self._rebuild()
+
+    @Slot(str)
+    def _on_failed(self, sentence: str) -> None:
+        if self._reading is None:
+            self.empty.say("No result to show", sentence, "")
+        self.banner.say(Tone.WARN, sentence, action="Try again")
+
+    @Slot(str)
+    def _on_saved(self, path: str) -> None:
+        self.banner.say(Tone.OK, f"Saved as {path}.")
+
+    @Slot(str)
+    def _on_not_saved(self, sentence: str) -> None:
+        self.banner.say(Tone.WARN, sentence)
+
+    @Slot(object)
+    def _on_same_subject(self, same_subject: SameSubject) -> None:
+        self.compare_menu.clear()
+        before, after = same_subject
+        self.compare_button.setEnabled(bool(before or after))
+        for words, entries in (("Earlier", before[:_MENU_ENTRIES]), ("Later", after[:_MENU_ENTRIES])):
+            if entries:
+                self.compare_menu.addAction(words).setEnabled(False)
+            for sibling in entries:
+                entry = self.compare_menu.addAction(sibling.words)
+                entry.setData(sibling)
+
+    # What a person does
+
+    @Slot()
+    def _compare(self) -> None:
+        if self._reading is not None:
+            self.view_model.compare_with()
+
+    @Slot()
+    def _open_compare_menu(self) -> None:
+        _drop(self.compare_menu, self.compare_button)
+
+    @Slot(QAction)
+    def _compare_with(self, action: QAction) -> None:
+        self.view_model.compare_with(action.data())
+
+    @Slot(int)
+    def _on_speaker(self, place: int) -> None:
+        self._speaker = place
+        reading = self._reading
+        if reading is not None:
+            self.player.show_segments(reading.speakers[place].segments if place >= 0 else ())
+            self._rebuild()
+            self.speaker_card.choice.setFocus()
+
+    @Slot(str)
+    def _rebuild_for(self, choice: str) -> None:
+        self.json_button.setVisible(choice == "researcher")
+        if choice != "researcher":
+            self._hide_json()
+        self._rebuild()
+
+    @Slot()
+    def _toggle_json(self) -> None:
+        self._set_json(shown=self.json_panel.isHidden())
+
+    @Slot()
+    def _hide_json(self) -> None:
+        self._set_json(shown=False)
+
+    @Slot()
+    def _save_json(self) -> None:
+        self._ask_for_file(ExportFormat.JSON)
+
+    @Slot()
+    def _open_export_menu(self) -> None:
+        _drop(self.export_menu, self.export_button)
+
+    @Slot(QAction)
+    def _on_export(self, action: QAction) -> None:
+        self._ask_for_file(ExportFormat(action.data()))
+
+    def _ask_for_file(self, kind: ExportFormat) -> None:
+        view = self.view_model.view
+        if view is None or view.reading is None:
+            return
+        name = self.view_model.export.file_name(view, kind)
+        dialog = QFileDialog(self, "Save the result", name, _FILES[kind])
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._exporting = (kind, view)
+        dialog.fileSelected.connect(self._on_file_chosen)
+        dialog.open()
+
+    @Slot(str)
+    def _on_file_chosen(self, name: str) -> None:
+        if self._exporting is None:
+            return
+        kind, view = self._exporting
+        if kind is ExportFormat.JSON:
+            self.view_model.export.save_json(view, Path(name))
+        else:
+            scores = self.segment.choice() == "researcher"
+            self.view_model.export.export(kind, view, Path(name), scores=scores)
+
+    # Cards
+
+    @Slot()
+    def _rebuild(self) -> None:
+        """Make the cards afresh: for another result, speaker, view or theme."""
+        self._arrange()
+        self._rest.stop()
+        _empty(self._left_box(), 1)
+        _empty(self._right_box(), 2)
+        self._cards = []
+        reading = self._reading
+        self.segment.setEnabled(reading is not None)
+        for button in (self.json_button, self.export_button):
+            button.setEnabled(reading is not None)
+        self.empty.setVisible(reading is None)
+        self.empty.setMinimumHeight(self._theme.px(320))
+        if reading is None:
+            self._right_box().addStretch(1)
+            return
+        voice, researcher = self._voice(reading), self.segment.choice() == "researcher"
+        self.sign_rows = SignRows(voice, reading.flagged_share, researcher=researcher)
+        why = reading.inconclusive if voice.level is Level.INCONCLUSIVE else None
+        self._add_left(OverallCard(voice, why), self.sign_rows)
+        if len(reading.speakers) > 1:
+            self.speaker_card = SpeakerCard(reading.speakers, self._speaker)
+            self.speaker_card.chosen.connect(self._on_speaker, Qt.ConnectionType.QueuedConnection)
+            self._left_box().insertWidget(1, self.speaker_card)
+        self._rest.start()
+
+    @Slot()
+    def _build_rest(self) -> None:
+        """The cards that one looks at next; the window has painted the first ones meanwhile."""
+        reading = self._reading
+        if reading is None:
+            return
+        voice, researcher = self._voice(reading), self.segment.choice() == "researcher"
+        notes = [*([_FIRST] if voice.first else []), *reading.notes]
+        if notes:
+            self._add_left(NotesCard(notes))
+        if voice.narrative:
+            self._add_left(NarrativeCard(voice.narrative))
+        if reading.metrics:
+            self._add_left(MetricsCard(reading.metrics, researcher=researcher))
+        self._left_box().addStretch(1)
+        if reading.voice.features:
+            self._cards.append(FeaturesCard(voice.features or reading.voice.features))
+        self._cards.append(AdviceCard("Recording quality", reading.quality.figures, reading.quality.issues))
+        for card in self._cards:
+            self._right_box().addWidget(card)
+            card.setVisible(self.json_panel.isHidden())
+        self._right_box().addStretch(1)
+        if self.json_panel.isVisible():
+            self.json_panel.show_text(reading.raw)
+
+    def _add_left(self, *cards: QWidget) -> None:
+        for card in cards:
+            self._left_box().addWidget(card)
+            card.show()
+
+    def _voice(self, reading: ResultReading) -> VoiceReading:
+        if 0 <= self._speaker < len(reading.speakers):
+            return reading.speakers[self._speaker].voice
+        return reading.voice
+
+    def _set_json(self, *, shown: bool) -> None:
+        if not shown and self.json_panel.isAncestorOf(self.focusWidget()):
+            self.segment.option(self.segment.choice()).setFocus()
+        self.json_panel.setVisible(shown)
+        self.json_panel.setMinimumHeight(self._theme.px(480) if shown else 0)
+        for card in self._cards:
+            card.setVisible(not shown)
+        if shown and self._reading is not None:
+            self.json_panel.show_text(self._reading.raw)
+            self.json_panel.text.setFocus()
+
+
+def _drop(menu: QMenu, button: QWidget) -> None:
+    """Open `menu` below `button`, their right edges in line, ready for the keyboard."""
+    corner = button.mapToGlobal(button.rect().bottomRight())
+    corner.setX(max(0, corner.x() - menu.sizeHint().width()))
+    menu.popup(corner)
+    choices = [action for action in menu.actions() if action.isEnabled()]
+    if choices:
+        menu.setActiveAction(choices[0])
+
+
+def _box(column: QWidget) -> QVBoxLayout:
+    box = column.layout()
+    if not isinstance(box, QVBoxLayout):
+        raise TypeError("A column of the page has a vertical layout.")
+    return box
+
+
+def _empty(box: QVBoxLayout, kept: int) -> None:
+    """Take everything but the first `kept` widgets out of a column."""
+    while box.count() > kept:
+        item = box.takeAt(kept)
+        widget = None if item is None else item.widget()
+        if widget is not None:
+            widget.hide()
+            widget.deleteLater()

@@ -1,0 +1,190 @@
+"""The signals of a result as rows: level first, then the change against the own baseline; more one click away."""
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.desk.models.result_rows import SignRow
+from vbdesk.desk.models.result_text import VoiceReading
+from vbdesk.desk.ui.badges import LevelBadge
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize
+from vbdesk.desk.ui.card import Card, horizontal_line
+from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.range_marks import OwnRangeStrip
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, Theme, app_theme
+
+_SIDE = 20
+_LEVEL_WIDTH, _CHANGE_WIDTH, _STRIP_WIDTH, _MORE_WIDTH = 116, 122, 116, 28
+_STRIPS_FROM = 600  # narrower cards leave the strips out: the words beside them say the same
+
+
+class SignRows(Card):
+    """All signals of one result."""
+
+    def __init__(self, voice: VoiceReading, flagged_share: str, *, researcher: bool) -> None:
+        self._theme = app_theme()
+        super().__init__(padding=0)
+        self.body.setSpacing(0)
+        self._head = _Head(longitudinal=voice.longitudinal)
+        self.body.addWidget(self._head)
+        self.rows: list[SignRowView] = []
+        for sign in voice.signs:
+            row = SignRowView(sign, longitudinal=voice.longitudinal, researcher=researcher)
+            self.rows.append(row)
+            self.body.addWidget(horizontal_line())
+            self.body.addWidget(row)
+        if flagged_share:
+            self.body.addWidget(horizontal_line())
+            self.share = _Share(flagged_share)
+            self.body.addWidget(self.share)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        roomy = self.width() >= self._theme.px(_STRIPS_FROM)
+        for part in (self._head.strip, *(row.strip for row in self.rows)):
+            if part is not None:
+                part.setVisible(roomy)
+
+
+class _Head(QWidget):
+    """Title and column heads."""
+
+    def __init__(self, *, longitudinal: bool) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(_SIDE, 12, _SIDE, 12)
+        row.setSpacing(8)
+        row.addWidget(Text("Signals", Role.CARD_TITLE), 1)
+        columns = [("Level", _LEVEL_WIDTH)]
+        if longitudinal:
+            columns.append(("Against own baseline", _CHANGE_WIDTH))
+        for words, width in columns:
+            head = Text(words, Role.CAPTION, "text2")
+            head.setFixedWidth(self._theme.px(width))
+            row.addWidget(head)
+        self.strip: QWidget | None = None
+        if longitudinal:
+            self.strip = QWidget()
+            self.strip.setFixedWidth(self._theme.px(_STRIP_WIDTH))
+            ends = QHBoxLayout(self.strip)
+            ends.setContentsMargins(0, 0, 0, 0)
+            ends.addWidget(Text("lower", Role.CAPTION, "text2"))
+            ends.addStretch(1)
+            ends.addWidget(Text("higher", Role.CAPTION, "text2"))
+            row.addWidget(self.strip)
+        row.addSpacing(self._theme.px(_MORE_WIDTH) + row.spacing())
+
+
+class SignRowView(QWidget):
+    """One signal."""
+
+    def __init__(self, sign: SignRow, *, longitudinal: bool, researcher: bool) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.sign = sign
+        self.more = Button("", ButtonKind.QUIET, icon="chevron-down", size=ButtonSize.ROW)
+        self.more.setAccessibleName(f"About {sign.label}")
+        self.more.setToolTip("What is known, and what can sound the same")
+        self.more.setFixedWidth(self._theme.px(_MORE_WIDTH))
+        self.more.clicked.connect(self._toggle)
+        self._about: QWidget | None = None
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(0)
+        grid.setColumnStretch(0, 1)
+        grid.addWidget(Text(sign.label, Role.BODY_STRONG if sign.level.flagged else Role.BODY_MEDIUM, wrap=True), 0, 0)
+        badge = QWidget()
+        badge.setFixedWidth(self._theme.px(_LEVEL_WIDTH))
+        inner = QHBoxLayout(badge)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.addWidget(LevelBadge(sign.level), 0, Qt.AlignmentFlag.AlignLeft)
+        grid.addWidget(badge, 0, 1)
+        self.strip = _strip(self._theme, sign) if longitudinal else None
+        if self.strip is not None:
+            grid.addWidget(_change(self._theme, sign), 0, 2)
+            grid.addWidget(self.strip, 0, 3)
+        grid.addWidget(self.more, 0, 4, 2, 1)
+        if sign.evidence:
+            evidence = Text(sign.evidence, Role.CAPTION, "text3", wrap=True)
+            grid.addWidget(evidence, 1, 0, 1, 3 if longitudinal else 2)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(_SIDE, 8, _SIDE, 8)
+        self._column.setSpacing(6)
+        self._column.addLayout(grid)
+        if researcher:
+            words = " · ".join(f"{name} {figure}" for name, figure in sign.figures)
+            self._column.addWidget(Text(words, Role.LABEL, "text2", wrap=True))
+
+    @Slot()
+    def _toggle(self) -> None:
+        if self._about is None:  # made when it is wanted: most never are
+            self._about = _about(self.sign)
+            self._about.hide()
+            self._column.addWidget(self._about)
+        opened = self._about.isHidden()
+        self._about.setVisible(opened)
+        self.more.set_icon("chevron-up" if opened else "chevron-down")
+
+
+def _change(theme: Theme, sign: SignRow) -> QWidget:
+    box = QWidget()
+    box.setFixedWidth(theme.px(_CHANGE_WIDTH))
+    row = QHBoxLayout(box)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(8)
+    if sign.change is None:
+        row.addWidget(Text(sign.no_change, Role.LABEL, "text3"))
+    else:
+        ink = "text" if sign.change.stands_out else "text2"
+        row.addWidget(IconView(sign.change.arrow, ink, 14))
+        row.addWidget(Text(sign.change.words, Role.LABEL_MEDIUM if sign.change.stands_out else Role.LABEL, ink))
+    row.addStretch(1)
+    return box
+
+
+def _strip(theme: Theme, sign: SignRow) -> QWidget:
+    if sign.change is not None:
+        return OwnRangeStrip(sign.change.z, sign.change.sentence)
+    empty = QWidget()
+    empty.setFixedWidth(theme.px(_STRIP_WIDTH))
+    return empty
+
+
+def _about(sign: SignRow) -> QWidget:
+    box = QWidget()
+    column = QVBoxLayout(box)
+    column.setContentsMargins(0, 4, 0, 4)
+    column.setSpacing(8)
+    for sentence in sign.about:
+        column.addWidget(Text(sentence, Role.LABEL, "text2", wrap=True))
+    if sign.confounders:
+        column.addWidget(Text("Can sound the same", Role.LABEL_STRONG))
+        column.addWidget(Text("; ".join(sign.confounders) + ".", Role.LABEL, "text2", wrap=True))
+    if not sign.evidence:
+        column.addWidget(Text("This sign is not in this version's reference.", Role.LABEL, "text2", wrap=True))
+    return box
+
+
+class _Share(QWidget):
+    """How often healthy speakers are flagged; the sentence opens with a click."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__()
+        self.button = Button("How often does this happen with healthy speakers?", ButtonKind.LINK, size=ButtonSize.ROW)
+        self.sentence = Text(sentence, Role.LABEL, "text2", wrap=True)
+        self.sentence.hide()
+        self.button.clicked.connect(self._toggle)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(_SIDE - 11, 6, _SIDE, 8)
+        column.setSpacing(4)
+        column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignLeft)
+        inset = QHBoxLayout()
+        inset.setContentsMargins(11, 0, 0, 4)
+        inset.addWidget(self.sentence)
+        column.addLayout(inset)
+
+    @Slot()
+    def _toggle(self) -> None:
+        self.sentence.setVisible(self.sentence.isHidden())

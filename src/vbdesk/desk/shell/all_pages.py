@@ -1,0 +1,77 @@
+"""The pages of the window, in the order of the sidebar, and how each is built."""
+
+from vbdesk.desk.account.page import AccountPage
+from vbdesk.desk.cohort.page import CohortPage
+from vbdesk.desk.compare.page import ComparePage
+from vbdesk.desk.outbox.page import OutboxPage
+from vbdesk.desk.record.page import RecordPage
+from vbdesk.desk.result.page import ResultPage
+from vbdesk.desk.shell.page_registry import PageSpec
+from vbdesk.desk.shell.view_models import (
+    account_view_model,
+    cohort_group_view_model,
+    cohort_view_model,
+    compare_view_model,
+    intake_view_model,
+    outbox_view_model,
+    record_view_model,
+    result_view_model,
+    subject_view_model,
+    subjects_view_model,
+    take_review_view_model,
+)
+from vbdesk.desk.shell.workspace import Workspace
+from vbdesk.desk.subject.page import SubjectPage
+from vbdesk.desk.subjects.page import SubjectsPage
+
+
+def build_record_page(workspace: Workspace) -> RecordPage:
+    """Build Record."""
+    return RecordPage(record_view_model(workspace), take_review_view_model(workspace), intake_view_model(workspace))
+
+
+def build_subjects_page(workspace: Workspace) -> SubjectsPage:
+    """Build Subjects."""
+    return SubjectsPage(subjects_view_model(workspace))
+
+
+def build_outbox_page(workspace: Workspace) -> OutboxPage:
+    """Build Outbox."""
+    return OutboxPage(outbox_view_model(workspace))
+
+
+def build_cohort_page(workspace: Workspace) -> CohortPage:
+    """Build Cohort."""
+    return CohortPage(cohort_view_model(workspace), cohort_group_view_model(workspace))
+
+
+def build_account_page(workspace: Workspace) -> AccountPage:
+    """Build Account."""
+    return AccountPage(account_view_model(workspace))
+
+
+def build_subject_page(workspace: Workspace) -> SubjectPage:
+    """Build Subject."""
+    return SubjectPage(subject_view_model(workspace))
+
+
+def build_result_page(workspace: Workspace) -> ResultPage:
+    """Build Result."""
+    return ResultPage(result_view_model(workspace))
+
+
+def build_compare_page(workspace: Workspace) -> ComparePage:
+    """Build Compare."""
+    return ComparePage(compare_view_model(workspace))
+
+
+PAGES: tuple[PageSpec, ...] = (
+    PageSpec("record", "Record", "record", build_record_page),
+    PageSpec("subjects", "Subjects", "person", build_subjects_page),
+    PageSpec("outbox", "Outbox", "outbox", build_outbox_page),
+    PageSpec("cohort", "Cohort", "grid", build_cohort_page),
+    PageSpec("account", "Account", "sliders", build_account_page),
+    PageSpec("subject", "Subject", "person", build_subject_page, sidebar="subjects"),
+    PageSpec("result", "Result", "chart", build_result_page, sidebar="subjects"),
+    PageSpec("compare", "Compare", "compare", build_compare_page, sidebar="subjects"),
+)

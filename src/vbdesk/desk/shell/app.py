@@ -1,0 +1,383 @@
+"""The composition root: makes everything, and opens and closes profiles."""
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import QApplication
+
+from vbdesk.client import Credentials, RequestBudget
+from vbdesk.contract.limits import Plan
+from vbdesk.desk.first_start.page import FirstStartPage
+from vbdesk.desk.first_start.profile_creation import Setup
+from vbdesk.desk.first_start.view_model import FirstStartViewModel
+from vbdesk.desk.models.preferences import PreferenceStore
+from vbdesk.desk.models.service_keys import ServiceKeys
+from vbdesk.desk.models.unlocking import RecoveryOfferViewModel, UnlockViewModel
+from vbdesk.desk.ports import Outside
+from vbdesk.desk.shell.all_pages import PAGES
+from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
+from vbdesk.desk.shell.main_window import MainWindow
+from vbdesk.desk.shell.shipped_files import load_shipped_files
+from vbdesk.desk.shell.workspace import Workspace, open_budget, open_library
+from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.desk.ui.accessibility import install_scroll_area_workaround
+from vbdesk.desk.ui.banner import Tone
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.desk.ui.theme import Scheme, Theme
+from vbdesk.desk.unlock.pages import RecoveryOfferPage, UnlockPage
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.opening import LibraryInUse
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, new_profile_id
+from vbdesk.outbox.profiles.service_key import PassphraseNeeded, ServiceKeyMissing
+from vbdesk.outbox.profiles.vault import MemoryVault, VaultError
+
+_SIZE = (1280, 800)
+_SIGNAL_LOOK_MS = 300
+_GIVE_WAY_S = 0.0005  # a working thread lets the window's go on after this long; Python's own 5 ms add up to stalls
+_OPEN_AGAIN_MS = 2000  # while the keyring, or another program, keeps a profile from being opened
+
+
+class Desk(QObject):
+    """The desktop application: one window, one open profile at a time.
+
+    Signals:
+        ended: everything has stopped; the program may end.
+    """
+
+    ended = Signal()
+
+    def __init__(
+        self,
+        outside: Outside,
+        profile_name: str | None = None,
+        first_page: tuple[str, object] | None = None,
+    ) -> None:
+        super().__init__()
+        sys.setswitchinterval(_GIVE_WAY_S)
+        load_shipped_files()
+        self._outside = outside
+        self._wanted_name, self._first_page = profile_name, first_page
+        self._setup = Setup(outside)
+        self._keys = ServiceKeys(outside)
+        self._tasks = TaskOwner(self)
+        self._switching = TaskOwner(self)
+        self._libraries = Lane(self._tasks, self)
+        self._profiles: list[Profile] = []
+        self._next: Profile | None = None
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.setInterval(_OPEN_AGAIN_MS)
+        self._again.timeout.connect(self._open_next)
+        self.workspace: Workspace | None = None
+        self.window = MainWindow(PAGES)
+        self.window.fit(*_SIZE)
+        self.window.profile_wanted.connect(self._use_profile)
+        self.window.new_profile_wanted.connect(self._show_first_start)
+        self.window.closing.connect(self._close)
+        self.window.notice.acted.connect(self._on_notice_acted)
+
+    def start(self) -> None:
+        """Show the window, and open the profile in use; the first start where there is none."""
+        self.window.show()
+        self._tasks.start(self._find_profile, self._on_profiles, self._on_failed, name="profiles")
+
+    @Slot()
+    def _show_first_start(self) -> FirstStartPage:
+        model = FirstStartViewModel(self._setup, self._tasks)
+        model.opened.connect(self._on_profile_made)
+        page = FirstStartPage(model, self._outside.data_dir)
+        self.window.show_alone(page)
+        return page
+
+    def _find_profile(self, context: TaskContext) -> tuple[Profile | None, list[Profile]]:
+        current, profiles = self._setup.current()
+        for profile in profiles:
+            if self._wanted_name in (profile.name, profile.profile_id):
+                return self._setup.use(profile.profile_id)
+        return current, profiles
+
+    @Slot(object)
+    def _on_profiles(self, found: tuple[Profile | None, list[Profile]]) -> None:
+        current, self._profiles = found
+        if current is None:
+            self._show_first_start()
+        elif current.secrets != "session" or self._known(current):
+            self._open(current)
+        elif self.workspace is None:
+            self._show_first_start().banner.say(Tone.INFO, _lost(current))
+        else:
+            self.window.notice.say(Tone.WARN, _lost(current))
+            self._tasks.start(self._stay, failed=self._on_failed, name="profiles")
+
+    def _stay(self, context: TaskContext) -> None:
+        if self.workspace is not None:
+            self._setup.use(self.workspace.profile.profile_id)
+
+    def _known(self, profile: Profile) -> bool:
+        """Whether the session's vault still has the profile's key: it does until the program ends."""
+        return self._outside.session_vault.get(profile.api_key_name) is not None
+
+    @Slot(object)
+    def _on_profile_made(self, profile: Profile) -> None:
+        self._profiles = [*self._profiles, profile]
+        self._open(profile)
+
+    @Slot(str)
+    def _use_profile(self, profile_id: str) -> None:
+        self._tasks.start(lambda context: self._setup.use(profile_id), self._on_profiles, self._on_failed)
+
+    def _open(self, profile: Profile) -> None:
+        """Open a profile, once an open one has let go of its library."""
+        self._next = profile
+        if self.workspace is None:
+            self._open_next()
+            return
+        self._switching = TaskOwner(self)
+        self._switching.all_ended.connect(self._on_old_workspace_ended)
+        self._switching.close(*self.window.running_parts(), *self.workspace.running_parts())
+
+    @Slot()
+    def _on_old_workspace_ended(self) -> None:
+        if self.workspace is None:
+            self._open_next()
+            return
+        library = self.workspace.leave()
+        self.workspace.deleteLater()
+        self.workspace = None
+        self._libraries.run(lambda context: library.close(), failed=self._on_failed, name="close-library")
+        self._open_next()
+
+    @Slot()
+    def _open_next(self) -> None:
+        profile = self._next
+        if profile is not None and self.workspace is None:
+            self._libraries.run(
+                lambda context: _opened(profile, self._outside, self._keys),
+                self._on_library,
+                self._on_not_opened,
+                name="open-library",
+            )
+
+    @Slot(object)
+    def _on_not_opened(self, failure: Failure) -> None:
+        """Say why, and go on by itself as soon as the keyring is open or the other program has ended."""
+        if self.workspace is not None:
+            return
+        if isinstance(failure.error, PassphraseNeeded | ServiceKeyMissing):
+            self._ask_for_key(failure)
+            return
+        self.window.notice.say(Tone.WARN, failure.sentence, action="Try again")
+        if isinstance(failure.error, VaultError | LibraryInUse):
+            self._again.start()
+
+    def _ask_for_key(self, failure: Failure) -> None:
+        """Have a person open the key of this computer; the profile opens then."""
+        with_passphrase = isinstance(failure.error, PassphraseNeeded)
+        model = UnlockViewModel(self._keys, self._tasks, failure.sentence, with_passphrase=with_passphrase)
+        others = [profile for profile in self._profiles if self._next is not None and profile.kind != self._next.kind]
+        page = UnlockPage(model, others)
+        model.opened.connect(self._on_unlocked)
+        page.try_again_wanted.connect(self._on_unlocked)
+        page.profile_wanted.connect(self._use_profile)
+        self.window.notice.clear()
+        self.window.show_alone(page)
+
+    @Slot()
+    def _on_unlocked(self) -> None:
+        """Read the profile again, since a recovery may have changed where its keys are."""
+        if self._next is not None:
+            self._outside.keyring.ask_again()
+            self._use_profile(self._next.profile_id)
+
+    @Slot()
+    def _on_notice_acted(self) -> None:
+        """A person wants the profile opened now, and to be asked for the keyring's password where that is needed."""
+        if self._next is not None and self.workspace is None:
+            self._again.stop()
+            self._outside.vault(self._next.secrets).ask_again()
+            self._open_next()
+        elif self.workspace is not None:
+            self.window.notice.clear()
+
+    @Slot(object)
+    def _on_library(self, opened: "_Opened") -> None:
+        profile, library = opened.profile, opened.library
+        if self._next is None:
+            _close_at_the_end(library)
+            return
+        if profile is not self._next or self.workspace is not None:  # another profile was chosen meanwhile
+            self._libraries.run(lambda context: library.close(), name="close-library")
+            return
+        self.window.notice.clear()
+        self.workspace = Workspace(
+            profile,
+            library,
+            opened.budget,
+            self._tasks,
+            self._outside,
+            Navigator(self),
+            self,
+            service_key=opened.service_key,
+        )
+        self.workspace.navigator.asked.connect(self._on_page_asked)
+        if opened.recovery_key is None:
+            self._show_workspace()
+        else:
+            self._offer_recovery_key(opened.recovery_key)
+        self.workspace.start()
+
+    def _offer_recovery_key(self, recovery_key: str) -> None:
+        """Once, before the first page; the service starts meanwhile."""
+        by_passphrase = self._next is not None and self._next.secrets == "passphrase"
+        model = RecoveryOfferViewModel(self._keys, self._tasks, recovery_key, by_passphrase=by_passphrase)
+        model.finished.connect(self._show_workspace)
+        self.window.show_alone(RecoveryOfferPage(model))
+
+    @Slot()
+    def _show_workspace(self) -> None:
+        if self.workspace is None:
+            return
+        self.window.show_workspace(self.workspace, self._profiles)
+        first_page, self._first_page = self._first_page, None
+        if first_page is not None:
+            self.workspace.navigator.open(*first_page)
+
+    @Slot(str, object)
+    def _on_page_asked(self, key: str, argument: object) -> None:
+        """Pages ask for another profile as they ask for another page: its id, or None for a new one."""
+        if key == "profile" and isinstance(argument, str):
+            self._use_profile(argument)
+        elif key == "profile":
+            self._show_first_start()
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.window.notice.say(Tone.FAIL, failure.sentence)
+
+    @Slot()
+    def _close(self) -> None:
+        self._again.stop()
+        self._next = None
+        parts = self.window.running_parts()
+        if self.workspace is not None:
+            parts += self.workspace.running_parts()
+        self._tasks.all_ended.connect(self._on_all_ended)
+        self._tasks.close(*parts)
+
+    @Slot()
+    def _on_all_ended(self) -> None:
+        self.window.finish_closing()
+        if self.workspace is not None:
+            _close_at_the_end(self.workspace)
+        self.ended.emit()
+
+
+def run(
+    outside: Outside, scheme: Scheme, profile_name: str | None = None, first_page: tuple[str, object] | None = None
+) -> int:
+    """Run the desk until its window is closed; returns the exit status.
+
+    Args:
+        outside: the world.
+        scheme: which colours.
+        profile_name: name or id of the profile to open; the one last in use if None.
+        first_page: key and argument of the page to open on.
+    """
+    application = QApplication.instance()
+    if not isinstance(application, QApplication):
+        QApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
+        application = QApplication(sys.argv[:1])
+    application.setApplicationName("vbdesk")
+    application.setDesktopFileName("vbdesk")
+    application.setStyle("Fusion")
+    application.setQuitOnLastWindowClosed(False)
+    install_scroll_area_workaround()
+    chosen = PreferenceStore(outside.config_dir).load()  # one small file, before the first paint
+    Theme(chosen.scheme if scheme is Scheme.SYSTEM else scheme, chosen.text_scale).install()
+    collector = MainThreadCollector()
+    desk = Desk(outside, profile_name, first_page)
+    desk.ended.connect(application.quit)
+    desk.start()
+    with collector, _closing_on_ctrl_c(desk):
+        return application.exec()
+
+
+def run_visit(*, name: str, base_url: str, credentials: Credentials, folder: Path, subject: str) -> int:
+    """Run the desk on a service for as long as its window is open, with one subject in front; keeps no settings.
+
+    Args:
+        name: of the profile.
+        base_url: of the service.
+        credentials: of its account; kept in memory alone.
+        folder: for recordings made meanwhile.
+        subject: whose page is shown.
+    """
+    outside = Outside(data_dir=folder, config_dir=folder, keyring=MemoryVault())
+    profile = Profile(new_profile_id(), name, "service", base_url, credentials.account_id, "session", Plan.ENTERPRISE)
+    outside.session_vault.set(profile.api_key_name, credentials.api_key)
+    ProfileStore(folder).save(profile)
+    return run(outside, Scheme.SYSTEM, profile.profile_id, ("subject", subject))
+
+
+@contextmanager
+def _closing_on_ctrl_c(desk: Desk) -> Iterator[None]:
+    """Close the window on Ctrl-C: Python sees signals only while Python code runs, so a timer keeps running some."""
+    before = signal.signal(signal.SIGINT, lambda number, frame: desk.window.close())
+    timer = QTimer()
+    timer.timeout.connect(_let_python_run)
+    timer.start(_SIGNAL_LOOK_MS)
+    try:
+        yield
+    finally:
+        timer.stop()
+        signal.signal(signal.SIGINT, before)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A profile that is open.
+
+    Attributes:
+        service_key: what the service on this computer encrypts its data with; None for a service elsewhere.
+        recovery_key: to be offered now; None where it was.
+    """
+
+    profile: Profile
+    library: Library
+    budget: RequestBudget
+    service_key: bytes | None = field(repr=False)
+    recovery_key: str | None = field(repr=False)
+
+
+def _opened(profile: Profile, outside: Outside, keys: ServiceKeys) -> _Opened:
+    service_key = keys.open() if profile.kind == "local" else None
+    library = open_library(profile, outside)
+    try:
+        if service_key is None:
+            return _Opened(profile, library, open_budget(profile, library), None, None)
+        keys.keep_copies(profile, service_key)
+        return _Opened(profile, library, open_budget(profile, library), service_key, keys.due_recovery_key())
+    except BaseException:
+        library.close()
+        raise
+
+
+def _close_at_the_end(opened: Workspace | Library) -> None:
+    """Close on the GUI thread, which blocks: the desk ends, and its window is closed or closing."""
+    opened.close()
+
+
+def _lost(profile: Profile) -> str:
+    return (
+        f"{profile.name} kept its keys for one session only, so its recordings cannot be opened any more. "
+        "Set it up again to go on with new ones."
+    )
+
+
+def _let_python_run() -> None:
+    """Nothing to do but to be called."""

@@ -1,0 +1,127 @@
+"""Keeps the service on this computer running, without the window ever waiting for it."""
+
+import threading
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from vbdesk.client.local_service import Encryption, Endpoint
+from vbdesk.desk.ports import RunningService
+from vbdesk.desk.tasks import Failure, LongLived, TaskContext, TaskOwner
+
+_LOOK_MS = 1000
+_RESTART_DELAYS_MS = (1000, 2000, 4000, 8000, 16000)
+_STOP_S = 4.0
+_ENCRYPTING_MS = 3000
+
+
+class LocalServiceProcess(QObject):
+    """Starts the child, starts it again when it ends, and ends it with the window.
+
+    Signals:
+        ready: (str) the address it answers at; another one after every start.
+        failed: (str) why it did not start; it will be tried again.
+        encryption_changed: (Encryption) what the service says of its data is another thing than before.
+    """
+
+    ready = Signal(str)
+    failed = Signal(str)
+    encryption_changed = Signal(object)
+
+    def __init__(self, service: RunningService, tasks: TaskOwner, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._service = service
+        self._tasks = tasks
+        self._failures = 0
+        self._encryption = Encryption.UNKNOWN
+        self._ending: LongLived | None = None
+        self._look = QTimer(self)
+        self._look.setInterval(_LOOK_MS)
+        self._look.timeout.connect(self._look_after)
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.timeout.connect(self.start)
+        self._encrypting = QTimer(self)
+        self._encrypting.setSingleShot(True)
+        self._encrypting.setInterval(_ENCRYPTING_MS)
+        self._encrypting.timeout.connect(self._ask_of_encryption)
+
+    @Slot()
+    def start(self) -> None:
+        """Start the child; `ready` follows."""
+        if self._ending is None:
+            self._tasks.start(self._start_child, self._on_ready, self._on_failed, name="local-service")
+
+    def ask_to_stop(self) -> None:
+        """End the child in the background."""
+        self._look.stop()
+        self._again.stop()
+        self._encrypting.stop()
+        if self._ending is None:
+            self._ending = LongLived(self._stop_child, _nothing, "local-service-end")
+            self._ending.start()
+
+    def alive(self) -> bool:
+        """Whether the child is still being ended."""
+        return self._ending is not None and self._ending.alive()
+
+    def _start_child(self, context: TaskContext) -> Endpoint:
+        return self._service.start()
+
+    def _stop_child(self, stop: threading.Event) -> None:
+        self._service.stop(_STOP_S)
+
+    @Slot(object)
+    def _on_ready(self, endpoint: Endpoint) -> None:
+        if self._ending is not None:
+            return  # asked to stop while it was starting
+        self._failures = 0
+        self._look.start()
+        self.ready.emit(endpoint.base_url)
+        self._ask_of_encryption()
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        if self._ending is not None:
+            return
+        self.failed.emit(failure.sentence)
+        self._try_again()
+
+    @Slot()
+    def _look_after(self) -> None:
+        if self._service.poll() is not None:
+            self._look.stop()
+            self._encrypting.stop()
+            self._tell_encryption(Encryption.UNKNOWN)
+            self.failed.emit("The service on this computer stopped. It is being started again; nothing is lost.")
+            self._try_again()
+
+    @Slot()
+    def _ask_of_encryption(self) -> None:
+        """Until everything is encrypted, or it is clear that nothing will be: then the service is asked no more."""
+        self._tasks.start(self._read_encryption, self._on_encryption, name="local-encryption")
+
+    def _read_encryption(self, context: TaskContext) -> Encryption:
+        return self._service.encryption()
+
+    @Slot(object)
+    def _on_encryption(self, found: Encryption) -> None:
+        if self._ending is not None or not self._look.isActive():
+            return  # of a service that has ended meanwhile
+        self._tell_encryption(found)
+        if found in (Encryption.UNKNOWN, Encryption.UNDER_WAY):
+            self._encrypting.start()
+
+    def _tell_encryption(self, found: Encryption) -> None:
+        if found is not self._encryption:
+            self._encryption = found
+            self.encryption_changed.emit(found)
+
+    def _try_again(self) -> None:
+        if self._ending is None:
+            delay = _RESTART_DELAYS_MS[min(self._failures, len(_RESTART_DELAYS_MS) - 1)]
+            self._failures += 1
+            self._again.start(delay)
+
+
+def _nothing() -> None:
+    """There is nothing to wake."""

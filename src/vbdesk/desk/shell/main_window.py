@@ -1,0 +1,288 @@
+"""The frame: rail, page, status bar."""
+
+from typing import Protocol, runtime_checkable
+
+from PySide6.QtCore import QEvent, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QStackedWidget, QVBoxLayout, QWidget
+
+from vbdesk import __version__
+from vbdesk.desk.models.opened_results import OpenedResults
+from vbdesk.desk.shell import window_status
+from vbdesk.desk.shell.page_registry import PageSpec
+from vbdesk.desk.shell.sidebar import Sidebar
+from vbdesk.desk.shell.status_bar import StatusBar
+from vbdesk.desk.shell.workspace import Workspace
+from vbdesk.desk.tasks import Stoppable
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.focus_ring import FocusRing
+from vbdesk.desk.ui.icons import application_icon
+from vbdesk.desk.ui.page import Page
+from vbdesk.desk.ui.theme import app_theme
+from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.sync.connectivity import CourierStatus
+
+_NARROW_BELOW = 1120
+_SMALLEST = (860, 560)
+_FRAME = (4, 40)  # what window managers add at most, before we can ask
+_ADD = "add"
+
+
+@runtime_checkable
+class _Recording(Protocol):
+    """A page with work that closing has to wait for."""
+
+    def closing(self) -> list[Stoppable]:
+        """End the work; returns what still runs."""
+
+
+class MainWindow(QMainWindow):
+    """One window for everything.
+
+    Signals:
+        profile_wanted: (str) id of the profile that a person chose.
+        new_profile_wanted: a person wants to add a profile.
+        closing: a person closed the window; it closes when `finish_closing` is called.
+    """
+
+    profile_wanted = Signal(str)
+    new_profile_wanted = Signal()
+    closing = Signal()
+
+    def __init__(self, pages: tuple[PageSpec, ...]) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.setWindowTitle("vbdesk")
+        self.setWindowIcon(application_icon(self._theme))
+        self.setMinimumSize(*_SMALLEST)
+        self._specs = {spec.key: spec for spec in pages}
+        self._built: dict[str, QWidget] = {}
+        self._workspace: Workspace | None = None
+        self._shown: str | None = None
+        self._may_close = False
+        self._sidebar = Sidebar([(spec.key, spec.title, spec.icon) for spec in pages if spec.in_sidebar])
+        self._sidebar.chosen.connect(self.open_page)
+        self._menu = QMenu(self)
+        self._sidebar.profile.clicked.connect(self._open_menu)
+        self._status = StatusBar()
+        self._notice = Banner(above=12)
+        self._stack = QStackedWidget()
+        self._lay_out()
+        self._ring = FocusRing(self)
+        self._theme.resized.connect(self._forget_unseen_pages)
+        self._theme.changed.connect(self._fit_sidebar)
+        self.show_no_profile()
+
+    @property
+    def sidebar(self) -> Sidebar:
+        """The rail."""
+        return self._sidebar
+
+    @property
+    def status(self) -> StatusBar:
+        """The status bar."""
+        return self._status
+
+    @property
+    def notice(self) -> Banner:
+        """The banner above every page."""
+        return self._notice
+
+    def page(self) -> QWidget | None:
+        """The page that is shown."""
+        return self._stack.currentWidget()
+
+    def fit(self, width: int, height: int) -> None:
+        """Take the size asked for, as far as the screen has room for the window and its frame."""
+        room = self.screen().availableGeometry()
+        self.resize(min(width, room.width() - _FRAME[0]), min(height, room.height() - _FRAME[1]))
+
+    def show_alone(self, page: QWidget) -> None:
+        """Show a page without the rail: the first start."""
+        self._forget_pages()
+        self._sidebar.hide()
+        self._stack.addWidget(page)
+        self._stack.setCurrentWidget(page)
+
+    def show_no_profile(self) -> None:
+        """Say that no profile is open."""
+        self._sidebar.hide()
+        self._status.show_profile("No profile yet", "info")
+        self._status.show_connection("", "clock", "text2")
+        self._status.show_moving("")
+        self._status.show_right("", f"Biomarker signals, not diagnoses     vbdesk {__version__}")
+
+    def show_workspace(self, workspace: Workspace, profiles: list[Profile]) -> None:
+        """Show the pages of an open profile, the first one first."""
+        self._forget_pages()
+        self._workspace = workspace
+        profile = workspace.profile
+        icon = window_status.profile_icon(profile)
+        self._sidebar.profile.show_profile(profile.name, window_status.profile_below(profile), icon)
+        self._fill_menu(profiles, profile)
+        self._sidebar.show()
+        self._status.show_profile(profile.name, icon)
+        OpenedResults(workspace.navigator, workspace.library.subject_notes, workspace.tasks, workspace)
+        workspace.navigator.asked.connect(self.open_page)
+        workspace.sync.status_changed.connect(self._show_status)
+        workspace.sync.counts_changed.connect(self._show_counts)
+        workspace.encryption_changed.connect(self._show_right)
+        workspace.warned.connect(self._show_warning)
+        self._show_status(workspace.sync.status)
+        self._show_counts(None)
+        self.open_page(next(iter(self._specs)))
+
+    @Slot(str)
+    @Slot(str, object)
+    def open_page(self, key: str, argument: object = None) -> None:
+        """Show a page, built when it is first asked for."""
+        if self._workspace is None or key not in self._specs:
+            return
+        self._leave_page()
+        if key not in self._built:
+            self._built[key] = self._specs[key].build(self._workspace)
+            self._stack.addWidget(self._built[key])
+        page = self._built[key]
+        self._shown = key
+        self._sidebar.light(self._specs[key].sidebar or key)
+        self._stack.setCurrentWidget(page)
+        _life_cycle(page).opened(argument)
+
+    def running_parts(self) -> list[Stoppable]:
+        """What the pages have running, asked to stop; a recording is stopped and kept."""
+        parts: list[Stoppable] = []
+        for page in self._built.values():
+            if isinstance(page, _Recording):
+                parts.extend(page.closing())
+        return parts
+
+    def finish_closing(self) -> None:
+        """Close for good."""
+        self._may_close = True
+        self.close()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._fit_sidebar()
+
+    def event(self, event: QEvent) -> bool:
+        """The system's font may be larger or smaller than before."""
+        if event.type() == QEvent.Type.ThemeChange:
+            self._theme.follow_system()
+        return super().event(event)
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: D102
+        if self._may_close:
+            event.accept()
+            return
+        event.ignore()
+        self._notice.say(Tone.INFO, "Closing. Recordings that are on their way go on the next time vbdesk opens.")
+        self._stack.setEnabled(False)
+        self._sidebar.setEnabled(False)
+        self.closing.emit()
+
+    def _lay_out(self) -> None:
+        right = QVBoxLayout()
+        right.setContentsMargins(0, 0, 0, 0)
+        right.setSpacing(0)
+        notice = QVBoxLayout()
+        notice.setContentsMargins(36, 0, 36, 0)
+        notice.addWidget(self._notice)
+        right.addLayout(notice)
+        right.addWidget(self._stack, 1)
+        upper = QHBoxLayout()
+        upper.setSpacing(0)
+        upper.addWidget(self._sidebar)
+        upper.addLayout(right, 1)
+        whole = QWidget()
+        whole.setObjectName("page")
+        column = QVBoxLayout(whole)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(upper, 1)
+        column.addWidget(self._status)
+        self.setCentralWidget(whole)
+
+    def _leave_page(self) -> None:
+        if self._shown is not None:
+            _life_cycle(self._built[self._shown]).closed()
+
+    def _forget_pages(self) -> None:
+        self._leave_page()
+        self._shown = None
+        self._built.clear()
+        while (page := self._stack.currentWidget()) is not None:
+            self._stack.removeWidget(page)
+            page.deleteLater()
+
+    @Slot()
+    def _fit_sidebar(self) -> None:
+        self._sidebar.set_narrow(self.width() < self._theme.px(_NARROW_BELOW))
+
+    @Slot()
+    def _forget_unseen_pages(self) -> None:
+        """Have pages built anew in the new text size when they are next opened; one with a recording stays."""
+        for key in [
+            key for key, page in self._built.items() if key != self._shown and not isinstance(page, _Recording)
+        ]:
+            page = self._built.pop(key)
+            self._stack.removeWidget(page)
+            page.deleteLater()
+
+    def _fill_menu(self, profiles: list[Profile], current: Profile) -> None:
+        self._menu.clear()
+        for profile in profiles:
+            action = self._menu.addAction(profile.name)
+            action.setData(profile.profile_id)
+            action.setCheckable(True)
+            action.setChecked(profile.profile_id == current.profile_id)
+        self._menu.addSeparator()
+        self._menu.addAction("Add a profile").setData(_ADD)
+
+    @Slot()
+    def _open_menu(self) -> None:
+        button = self._sidebar.profile
+        corner = button.mapToGlobal(button.rect().topLeft())
+        corner.setY(corner.y() - self._menu.sizeHint().height() - 6)
+        action = self._menu.exec(corner)
+        if action is None:
+            return
+        if action.data() == _ADD:
+            self.new_profile_wanted.emit()
+        elif self._workspace is not None and action.data() != self._workspace.profile.profile_id:
+            self.profile_wanted.emit(action.data())
+
+    @Slot(object)
+    def _show_status(self, status: CourierStatus) -> None:
+        shown = window_status.connection(status)
+        self._status.show_connection(shown.words, shown.icon, shown.ink)
+        self._show_counts(None)
+        self._show_right()
+
+    @Slot()
+    def _show_right(self) -> None:
+        if self._workspace is not None:
+            profile, credits_left = self._workspace.profile, self._workspace.sync.status.credits
+            kept, icon = window_status.encrypted_words(profile, self._workspace.encryption)
+            self._status.show_right(kept, window_status.credits_words(credits_left, profile), icon)
+
+    @Slot(str)
+    def _show_warning(self, sentence: str) -> None:
+        if sentence:
+            self._notice.say(Tone.WARN, sentence, action="Close")
+        else:
+            self._notice.clear()
+
+    @Slot(object)
+    def _show_counts(self, counts: object) -> None:
+        if self._workspace is not None:
+            sync = self._workspace.sync
+            moving = sync.on_their_way
+            self._status.show_moving(window_status.moving_words(moving, standing=sync.stopped))
+            self._sidebar.show_count("outbox", moving + sync.need_attention)
+
+
+def _life_cycle(page: QWidget) -> Page:
+    if not isinstance(page, Page):
+        raise TypeError(f"{type(page).__name__} is not a page: it lacks `opened` or `closed`.")
+    return page

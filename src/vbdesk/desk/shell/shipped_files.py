@@ -1,0 +1,22 @@
+"""The data files of the product that the GUI thread needs, read before the window shows.
+
+Each reader keeps what it has read. So the GUI thread reads no file later, whatever page is opened.
+"""
+
+from vbdesk.capture.protocols import protocol_languages, protocols
+from vbdesk.capture.room_check import room_rules
+from vbdesk.desk.record.protocol_picture import drawing
+from vbdesk.desk.ui.icons import load_icons
+from vbdesk.report.result_texts import result_texts
+
+
+def load_shipped_files() -> None:
+    """Read icons, protocols with their drawings, and the words of results; about 60 small files."""
+    load_icons()
+    protocol_languages()
+    for protocol in protocols():
+        for task in protocol.tasks:
+            if task.picture is not None:
+                drawing(task.picture)
+    room_rules()
+    result_texts()

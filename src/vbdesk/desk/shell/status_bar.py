@@ -1,0 +1,75 @@
+"""The status bar: profile, connection, what is on its way, credits; always in words."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.text import ElidedText, Text
+from vbdesk.desk.ui.theme import Role, app_theme
+
+
+class _Item(QWidget):
+    """An icon and a few words."""
+
+    def __init__(self, icon: str = "", *, gives_way: bool = False) -> None:
+        super().__init__()
+        self.icon = IconView(icon, "text2", 14)
+        self.icon.setVisible(bool(icon))
+        self.text = ElidedText("", Role.CAPTION, "text2") if gives_way else Text("", Role.CAPTION, "text2")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(7)
+        row.addWidget(self.icon)
+        row.addWidget(self.text)
+
+    def say(self, words: str) -> None:
+        self.text.setText(words)
+        self.setVisible(bool(words))
+
+
+class StatusBar(QWidget):
+    """One line at the foot of the window."""
+
+    def __init__(self) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.setObjectName("statusBar")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setMinimumHeight(self._theme.px(32))
+        self._profile, self._connection, self._moving = _Item("server"), _Item("clock"), _Item()
+        self._encrypted, self._credits = _Item("lock", gives_way=True), _Item()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(22, 0, 22, 0)
+        row.setSpacing(22)
+        for item in (self._profile, self._connection, self._moving):
+            row.addWidget(item)
+        row.addStretch(1)
+        row.addWidget(self._encrypted)
+        row.addWidget(self._credits)
+
+    def show_profile(self, words: str, icon: str) -> None:
+        """Say which profile is open."""
+        self._profile.icon.show_icon(icon)
+        self._profile.say(words)
+
+    def show_connection(self, words: str, icon: str, ink: str) -> None:
+        """Say how the way to the service is."""
+        self._connection.icon.show_icon(icon, ink)
+        self._connection.text.set_ink(ink)
+        self._connection.say(words)
+
+    def show_moving(self, words: str) -> None:
+        """Say how many recordings are on their way."""
+        self._moving.say(words)
+
+    def show_right(self, encrypted: str, credits_left: str, icon: str = "lock") -> None:
+        """Say how recordings are kept, with an icon, and what is left to spend."""
+        self._encrypted.icon.show_icon(icon, "text2")
+        self._encrypted.icon.setVisible(bool(encrypted))
+        self._encrypted.say(encrypted)
+        self._credits.say(credits_left)
+
+    def words(self) -> str:
+        """Everything it says."""
+        items = (self._profile, self._connection, self._moving, self._encrypted, self._credits)
+        return " | ".join(item.text.text() for item in items if item.text.text())

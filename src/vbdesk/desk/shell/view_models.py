@@ -1,0 +1,189 @@
+"""The view models of an open profile, each with the ports that it uses."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from vbdesk.capture.encrypted_take import TakeAudio
+from vbdesk.capture.recorder import Recorder, Take
+from vbdesk.desk.account.desk_settings import DeskChoices
+from vbdesk.desk.account.recording_rules import RulesViewModel
+from vbdesk.desk.account.view_model import AccountViewModel
+from vbdesk.desk.account.webhook_model import WebhookViewModel
+from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
+from vbdesk.desk.cohort.view_model import CohortViewModel
+from vbdesk.desk.compare.view_model import CompareViewModel
+from vbdesk.desk.models.preferences import PreferenceStore
+from vbdesk.desk.outbox.actions import OutboxActions
+from vbdesk.desk.outbox.bundles import BundleWork
+from vbdesk.desk.outbox.view_model import OutboxViewModel
+from vbdesk.desk.record.check_model import TakeReviewViewModel
+from vbdesk.desk.record.import_model import IntakeViewModel
+from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
+from vbdesk.desk.record.setup_model import RecordSetupViewModel
+from vbdesk.desk.record.view_model import COUNT_IN_S, RecordViewModel
+from vbdesk.desk.result.view_model import ResultViewModel
+from vbdesk.desk.shell.workspace import Workspace
+from vbdesk.desk.subject.export import SubjectExport
+from vbdesk.desk.subject.view_model import SubjectViewModel
+from vbdesk.desk.subjects.view_model import SubjectsViewModel
+from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
+from vbdesk.outbox.imports.offered_signs import OfferedSigns
+from vbdesk.outbox.imports.take_check import Check
+
+
+def offered_signs_view_model(workspace: Workspace) -> OfferedSignsViewModel:
+    """The signs that the service offers."""
+    folder = workspace.outside.library_dir(workspace.profile.profile_id)
+    return OfferedSignsViewModel(OfferedSigns(folder), workspace.sync, workspace, workspace.tasks)
+
+
+def record_setup_view_model(workspace: Workspace) -> RecordSetupViewModel:
+    """The set-up card of Record."""
+    outside = workspace.outside
+    return RecordSetupViewModel(
+        workspace.library,
+        workspace.sync,
+        workspace.tasks,
+        outside.clock,
+        outside.lister,
+        outside.config_dir,
+        offered_signs_view_model(workspace),
+    )
+
+
+def record_view_model(workspace: Workspace, count_in_s: int = COUNT_IN_S) -> RecordViewModel:
+    """Record, with its set-up card."""
+    outside, library = workspace.outside, workspace.library
+
+    def new_recorder(on_finished: Callable[[Take], None]) -> Recorder:
+        return Recorder(
+            outside.microphone,
+            library.recording_folder,
+            lambda: library.store.key,
+            outside.clock,
+            outside.lister,
+            on_finished=on_finished,
+        )
+
+    return RecordViewModel(
+        record_setup_view_model(workspace),
+        outside.microphone,
+        new_recorder,
+        workspace.tasks,
+        outside.clock,
+        library.times,
+        count_in_s,
+    )
+
+
+def take_review_view_model(
+    workspace: Workspace, check: Callable[[TakeAudio], Check] | None = None
+) -> TakeReviewViewModel:
+    """The check of a take; `check` is the whole check if None."""
+    return TakeReviewViewModel(workspace.library, workspace.tasks, workspace.outside.player, check)
+
+
+def intake_view_model(workspace: Workspace) -> IntakeViewModel:
+    """An import of files."""
+    return IntakeViewModel(workspace.library, workspace.tasks, workspace.outside.clock)
+
+
+def subjects_view_model(workspace: Workspace) -> SubjectsViewModel:
+    """The list of subjects."""
+    return SubjectsViewModel(
+        workspace.library,
+        workspace.results,
+        workspace.sync,
+        workspace.budget,
+        workspace.tasks,
+        workspace.navigator,
+        workspace.outside.clock,
+    )
+
+
+def outbox_view_model(workspace: Workspace) -> OutboxViewModel:
+    """The outbox."""
+    profile, library, tasks = workspace.profile, workspace.library, workspace.tasks
+    return OutboxViewModel(
+        library,
+        workspace.sync,
+        workspace,
+        tasks,
+        workspace.navigator,
+        workspace.outside.clock,
+        OutboxActions(library, workspace.erasures, tasks),
+        BundleWork(profile, workspace.outside.vault(profile.secrets), library, tasks),
+    )
+
+
+def cohort_view_model(workspace: Workspace) -> CohortViewModel:
+    """All subjects at once."""
+    return CohortViewModel(
+        workspace.library,
+        workspace.results,
+        workspace.sync,
+        workspace.budget,
+        workspace.tasks,
+        workspace.navigator,
+        workspace.outside.clock,
+    )
+
+
+def cohort_group_view_model(workspace: Workspace) -> CohortGroupViewModel:
+    """One group read as a cohort."""
+    return CohortGroupViewModel(workspace.library, workspace.results, workspace.tasks, workspace.outside.clock)
+
+
+def account_view_model(workspace: Workspace) -> AccountViewModel:
+    """Account, with its cards."""
+    profile, outside, library = workspace.profile, workspace.outside, workspace.library
+    sync, tasks = workspace.sync, workspace.tasks
+
+    def write_diagnostics(file: Path) -> None:
+        write_bundle(diagnose(outside), file)
+
+    return AccountViewModel(
+        profile,
+        outside,
+        library,
+        sync,
+        workspace,
+        tasks,
+        workspace.navigator,
+        RulesViewModel(profile, library, sync, tasks, write_diagnostics),
+        WebhookViewModel(library.responses, workspace, outside.send_trial, tasks),
+        DeskChoices(PreferenceStore(outside.config_dir), outside.data_dir, outside.open_page, tasks),
+    )
+
+
+def subject_view_model(workspace: Workspace) -> SubjectViewModel:
+    """One subject over time."""
+    return SubjectViewModel(
+        workspace.library,
+        workspace.results,
+        workspace.sync,
+        workspace.tasks,
+        workspace.navigator,
+        workspace.outside.clock,
+        SubjectExport(workspace.profile, workspace.library, workspace.results, workspace.tasks),
+    )
+
+
+def result_view_model(workspace: Workspace) -> ResultViewModel:
+    """One result."""
+    return ResultViewModel(
+        workspace.profile,
+        workspace.library,
+        workspace.results,
+        workspace.sync,
+        workspace.tasks,
+        workspace.navigator,
+        workspace.outside.player,
+    )
+
+
+def compare_view_model(workspace: Workspace) -> CompareViewModel:
+    """Two results side by side."""
+    return CompareViewModel(
+        workspace.library, workspace.results, workspace.tasks, workspace.navigator, workspace.outside.player
+    )

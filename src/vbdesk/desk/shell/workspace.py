@@ -1,0 +1,272 @@
+"""One open profile: its recordings, its way to the service, and what pages need of both."""
+
+import threading
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from vbdesk.client import Client, Credentials, RequestBudget
+from vbdesk.client.errors import ConnectionFailed
+from vbdesk.client.local_service import Encryption
+from vbdesk.desk.models.service_erasures import ServiceErasures
+from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.ports import Outside
+from vbdesk.desk.shell.local_service import LocalServiceProcess
+from vbdesk.desk.system_network import SystemNetwork
+from vbdesk.desk.tasks import LongLived, Stoppable, TaskContext, TaskOwner
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.opening import HeldLibrary
+from vbdesk.outbox.library.pending_erasures import Erase, OwedErasure
+from vbdesk.outbox.library.settings import LibrarySettings
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.profiles.vault import VaultFailed
+from vbdesk.outbox.results.repository import ResultRepository
+from vbdesk.outbox.sync.connectivity import CourierStatus
+from vbdesk.outbox.sync.forecast import Forecast
+from vbdesk.outbox.sync.network import Network, UnknownNetwork
+from vbdesk.outbox.sync.request_journal import StoredRequests
+from vbdesk.outbox.sync.sync_worker import Courier
+
+_GATHER_MS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """The library as the frame of the window shows it."""
+
+    counts: dict[OutboxState, int]
+    settings: LibrarySettings
+    warnings: tuple[str, ...]
+    owes_erasure: bool
+
+
+def open_library(profile: Profile, outside: Outside) -> Library:
+    """Open the recordings of a profile. Blocks on the keyring and the disk.
+
+    Raises:
+        LibraryInUse: another program has them open.
+        VaultError, LibraryKeyMissing, OSError: as the vault and the library do.
+    """
+    folder = outside.library_dir(profile.profile_id)
+    return HeldLibrary(profile, folder, outside.vault(profile.secrets), outside.clock)
+
+
+def open_budget(profile: Profile, library: Library) -> RequestBudget:
+    """The request budget of a profile, which knows what was sent in the last minute. Blocks on the disk."""
+    return RequestBudget.of_plan(profile.plan, StoredRequests(library.store))
+
+
+class Workspace(QObject):
+    """An open profile.
+
+    Attributes:
+        profile: which service and account.
+        library: its recordings; every method of it blocks, so call it in tasks.
+        results: jobs, results and trajectories of the service.
+        tasks: the owner of all tasks.
+        navigator: to ask for another page.
+        sync: what is known of the library and the sync worker.
+        outside: microphones, players and the rest of the world.
+        erasures: erases at the service on this computer what was removed here; None for a service elsewhere.
+        encryption: whether the service on this computer keeps its data encrypted; None for a service elsewhere.
+
+    Signals:
+        encryption_changed: `encryption` is another than before.
+        warned: (str) something about the recordings is not as vbdesk wrote it; empty once it is.
+    """
+
+    encryption_changed = Signal()
+    warned = Signal(str)
+    _poked = Signal()
+    _told = Signal(object)
+
+    def __init__(
+        self,
+        profile: Profile,
+        library: Library,
+        budget: RequestBudget,
+        tasks: TaskOwner,
+        outside: Outside,
+        navigator: Navigator,
+        parent: QObject | None = None,
+        *,
+        service_key: bytes | None = None,
+    ) -> None:
+        """Start nothing yet; `service_key` is what the service on this computer encrypts its data with."""
+        super().__init__(parent)
+        self.profile, self.library, self.tasks = profile, library, tasks
+        self._service_key = service_key
+        self.encryption = Encryption.UNKNOWN if profile.kind == "local" else None
+        self.outside, self.navigator = outside, navigator
+        self._warnings: tuple[str, ...] = ()
+        self._base_url = profile.base_url
+        self._thread: LongLived | None = None
+        self._keeper: LocalServiceProcess | None = None
+        self._wake = threading.Event()
+        network: Network = UnknownNetwork() if profile.kind == "local" else outside.network()
+        self.sync = SyncState(network, self)
+        self.erasures: ServiceErasures | None = None
+        if library.erasures is not None:
+            self.erasures = ServiceErasures(library.erasures, self._erase_at_service, tasks, self)
+        self._budget = budget
+        self.results = ResultRepository(library, self.client)
+        self._courier = Courier(
+            library,
+            self._courier_client,
+            outside.clock,
+            self._wake,
+            budget=self._budget,
+            network=network,
+            results=self.results,
+            on_status=self._told.emit,
+        )
+        self._gather = QTimer(self)
+        self._gather.setSingleShot(True)
+        self._gather.setInterval(_GATHER_MS)
+        self._gather.timeout.connect(self._pass_on_change)
+        self._poked.connect(self._on_poked)
+        self._told.connect(self.sync.set_status)
+        self._leave_library = library.subscribe(self._poked.emit)
+        self._leave_results = self.results.subscribe(self.sync.results_changed.emit)
+        if isinstance(network, SystemNetwork):
+            network.changed.connect(self._on_network)
+
+    def start(self) -> None:
+        """Begin to bring recordings to the service; first start that service, where it is on this computer."""
+        self._pass_on_change()
+        if self.profile.kind == "service":
+            self._start_courier()
+            return
+        if self._service_key is None:
+            raise ValueError("The service on this computer does not start without its key.")
+        self.sync.set_status(CourierStatus(None, "Starting the service on this computer", None, None))
+        service = self.outside.local_service(self.outside.service_dir, self._service_key)
+        self._keeper = LocalServiceProcess(service, self.tasks, self)
+        self._keeper.encryption_changed.connect(self._on_encryption)
+        self._keeper.ready.connect(self._on_service_ready)
+        self._keeper.failed.connect(self._on_service_failed)
+        self._keeper.start()
+
+    def client(self) -> Client:
+        """A client of the profile's account, within the one budget of it. Blocks on the keyring: call it in a task.
+
+        Raises:
+            ConnectionFailed: the service on this computer does not run yet.
+            VaultError: the key cannot be read, or there is none.
+        """
+        return self._connected(self._budget)
+
+    def _courier_client(self) -> Client:
+        """The courier's own: it plans and counts its requests itself."""
+        return self._connected(None)
+
+    def _connected(self, budget: RequestBudget | None) -> Client:
+        if self._base_url is None:
+            raise ConnectionFailed(maybe_delivered=False)
+        key = self.outside.vault(self.profile.secrets).get(self.profile.api_key_name)
+        if key is None:
+            raise VaultFailed("The API key of this profile is not in the keyring. Enter it again under Account.")
+        return self.outside.connect(self._base_url, Credentials(self.profile.account_id, key), budget)
+
+    @property
+    def budget(self) -> RequestBudget:
+        """What may still be asked of the service, shared by all who ask."""
+        return self._budget
+
+    def forecast(self) -> Forecast | None:
+        """How long the line should take; None where nothing can be said. From any thread."""
+        return self._courier.forecast()
+
+    def try_again(self) -> None:
+        """Let a line on hold go on: a person has mended what held it, or wants to be asked for the keyring again."""
+        self.outside.vault(self.profile.secrets).ask_again()
+        self._courier.resume()
+
+    def open_login_page(self) -> None:
+        """Open the service's address in the browser: the network's login page comes in its place."""
+        if self._base_url is not None:
+            self.outside.open_page(self._base_url)
+
+    def running_parts(self) -> list[Stoppable]:
+        """What has to stop before the library can be closed."""
+        mark_thread = self.library.mark_thread if isinstance(self.library, HeldLibrary) else None
+        parts: list[Stoppable] = [part for part in (self._thread, self._keeper, mark_thread) if part is not None]
+        return parts
+
+    def leave(self) -> Library:
+        """Stop following the library, after everything has stopped; returns it, to be closed in a task."""
+        self._gather.stop()
+        if self.erasures is not None:
+            self.erasures.stop()
+        self._leave_library()
+        self._leave_results()
+        return self.library
+
+    def close(self) -> None:
+        """Let go of the library, after everything has stopped. Blocks on the disk."""
+        self.leave().close()
+
+    def _erase_at_service(self, owed: OwedErasure) -> None:
+        if self._service_key is None:
+            raise ValueError("The service on this computer erases nothing without its key.")
+        self.outside.erase_recordings(
+            self.outside.service_dir,
+            self._service_key,
+            self.profile.account_id,
+            owed.job_ids,
+            owed.upload_refs,
+            sound_only=owed.what is Erase.SOUND,
+        )
+
+    def _start_courier(self) -> None:
+        self._thread = LongLived(self._courier.run, self._wake.set, "courier")
+        self._thread.start()
+
+    @Slot(str)
+    def _on_service_ready(self, base_url: str) -> None:
+        self._base_url = base_url
+        self.sync.set_status(CourierStatus(None, "Connecting", None, self.sync.status.credits))
+        if self._thread is None:
+            self._start_courier()
+        else:
+            self._courier.resume()
+
+    @Slot(str)
+    def _on_service_failed(self, sentence: str) -> None:
+        self.sync.set_status(CourierStatus(False, sentence, None, self.sync.status.credits))
+
+    @Slot(object)
+    def _on_encryption(self, found: Encryption) -> None:
+        self.encryption = found
+        self.encryption_changed.emit()
+
+    @Slot()
+    def _on_network(self) -> None:
+        self._wake.set()
+        self.sync.network_changed.emit()
+
+    @Slot()
+    def _on_poked(self) -> None:
+        if not self._gather.isActive():
+            self._gather.start()
+
+    @Slot()
+    def _pass_on_change(self) -> None:
+        self.sync.library_changed.emit()
+        self.tasks.start(self._count, self._on_counts, name="counts")
+
+    def _count(self, context: TaskContext) -> _Counted:
+        erasures = self.library.erasures
+        owes_erasure = erasures is not None and bool(erasures.due())
+        return _Counted(self.library.counts(), self.library.settings(), self.library.warnings, owes_erasure)
+
+    @Slot(object)
+    def _on_counts(self, found: _Counted) -> None:
+        self.sync.set_counts(found.counts, found.settings)
+        if found.owes_erasure and self.erasures is not None and self._keeper is not None:
+            self.erasures.look()
+        if found.warnings != self._warnings:
+            self._warnings = found.warnings
+            self.warned.emit(" ".join(found.warnings))

@@ -1,0 +1,1 @@
+"""Subject: one subject over time."""

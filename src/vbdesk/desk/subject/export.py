@@ -1,0 +1,173 @@
+"""One subject into files: gathered, written and noted in a task; nothing is replaced without being asked."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from vbdesk.contract.longitudinal import TrajectoryRead
+from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
+from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.results.repository import ResultRepository
+
+if TYPE_CHECKING:
+    from vbdesk.report.subject_record import SubjectRecord
+CHARTS = ("png", "svg")
+"""Formats that need no more than what the page shows: they work without the service."""
+SIGNED = ("pdf", "fhir")
+"""Formats that tell who has read."""
+_HERE = "http://localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """What is to be exported.
+
+    Attributes:
+        kind: name of an `ExportFormat`.
+        folder: where to; formats of several files get a folder of their own within it.
+        reader: who has read the newest recording; empty for nobody.
+        scores: with raw scores, for research.
+        replace: files that are there may be replaced.
+    """
+
+    kind: str
+    folder: str
+    reader: str = ""
+    scores: bool = False
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What came of it: where, and what is to be known about it."""
+
+    place: Path
+    remark: str
+
+
+class SubjectExport(QObject):
+    """One export at a time.
+
+    Signals:
+        busy_changed: (bool) one is under way, or no longer.
+        progressed: (str) how far it is.
+        done: (str) where it was written, as a sentence.
+        would_overwrite: (str) a file is there already, as a sentence; `replace` goes on.
+        failed: (str) why nothing was written.
+    """
+
+    busy_changed = Signal(bool)
+    progressed = Signal(str)
+    done = Signal(str)
+    would_overwrite = Signal(str)
+    failed = Signal(str)
+
+    def __init__(self, profile: Profile, library: Library, results: ResultRepository, tasks: TaskOwner) -> None:
+        super().__init__()
+        self._profile, self._library, self._results, self._tasks = profile, library, results, tasks
+        self._task: Task | None = None
+        self._wish: tuple[ExportRequest, TrajectoryRead] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether an export is under way."""
+        return self._task is not None
+
+    def start(self, wish: ExportRequest, read: TrajectoryRead) -> None:
+        """Export the subject of `read`, which is what the page shows."""
+        if self.busy:
+            return
+        self._wish = (wish, read)
+
+        def work(context: TaskContext) -> _Written:
+            return self._export(context, wish, read)
+
+        self.busy_changed.emit(True)
+        self._task = self._tasks.start(
+            work, self._on_done, self._on_failed, self._on_progress, self._on_finished, name="export"
+        )
+
+    def replace(self) -> None:
+        """Do what would have overwritten files: a person has said so."""
+        if self._wish is not None:
+            wish, read = self._wish
+            self.start(replace(wish, replace=True), read)
+
+    def cancel(self) -> None:
+        """Stop; nothing is written."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def _export(self, context: TaskContext, wish: ExportRequest, read: TrajectoryRead) -> _Written:
+        from vbdesk.report.drawing.text_layout import missing_letters  # the libraries of the report are slow to import
+        from vbdesk.report.exports import ExportFormat, expected_files, export_files, refuse_overwriting, write_files
+        from vbdesk.report.file_names import file_stems
+        from vbdesk.report.pdf import ReportOptions
+        from vbdesk.report.sign_off import SignOff
+
+        kind, now = ExportFormat(wish.kind), datetime.now(UTC).replace(microsecond=0)
+        options = ReportOptions(
+            exported_at=now,
+            zone=now.astimezone().tzinfo or UTC,
+            scores=wish.scores,
+            sign_off=SignOff(wish.reader, now) if wish.reader and wish.kind in SIGNED else None,
+        )
+        stem = file_stems([read.group_id])[read.group_id]
+        folder = Path(wish.folder) / f"{stem}-{kind}" if kind.one_folder else Path(wish.folder)
+        if not wish.replace:
+            refuse_overwriting(folder, expected_files(kind, [read.group_id]))  # before a reading that may take long
+        files = export_files(kind, [self._record(context, wish.kind, read)], options)
+        context.check()
+        write_files(folder, files, overwrite=wish.replace)
+        self._library.note(Deed.EXPORTED, detail=f"{kind}, subjects=1")
+        missing = missing_letters(wish.reader) if options.sign_off is not None and kind is ExportFormat.PDF else ""
+        remark = f" The report's fonts lack these letters, which print as squares: {missing}" if missing else ""
+        return _Written(folder if kind.one_folder else folder / next(iter(files)), remark)
+
+    def _record(self, context: TaskContext, kind: str, read: TrajectoryRead) -> "SubjectRecord":
+        from vbdesk.report.subject_reader import read_subject
+        from vbdesk.report.subject_record import RecordSource, subject_record
+
+        source = RecordSource.of(self._profile.base_url or _HERE, self._profile.account_id)
+        if kind in CHARTS:
+            return subject_record(read.group_id, source, (), read)
+
+        def progress(done: int, total: int) -> None:
+            context.check()
+            context.progress(done, total)
+
+        with self._results.reader() as reader:
+            return read_subject(read.group_id, source, reader, reader, on_progress=progress)
+
+    @Slot(object)
+    def _on_done(self, written: _Written) -> None:
+        self.done.emit(f"Written to {written.place}.{written.remark}")
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        from vbdesk.report.exports import WouldOverwrite  # imported by the task already
+
+        if isinstance(failure.error, WouldOverwrite):
+            self.would_overwrite.emit(failure.sentence)
+        elif isinstance(failure.error, ValueError):
+            self.failed.emit(str(failure.error))
+        elif isinstance(failure.error, OSError):
+            cause = failure.error.strerror or "the disk refused"
+            self.failed.emit(f"The export could not be written: {cause}. Choose a folder that can be written to.")
+        else:
+            self.failed.emit(failure.sentence)
+
+    @Slot(object)
+    def _on_progress(self, progress: Progress) -> None:
+        if progress.total:
+            self.progressed.emit(f"Reading result {min(progress.done + 1, progress.total)} of {progress.total}")
+
+    @Slot()
+    def _on_finished(self) -> None:
+        self._task = None
+        self.busy_changed.emit(False)

@@ -1,0 +1,149 @@
+"""The card of the Subject page in which an export is set up: where to, and who has read."""
+
+from PySide6.QtCore import QStandardPaths, Signal, Slot
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.contract.longitudinal import TrajectoryRead
+from vbdesk.desk.subject.export import SIGNED, ExportRequest, SubjectExport
+from vbdesk.desk.subject.export_kinds import ExportKind
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.buttons import primary_button, quiet_button, secondary_button
+from vbdesk.desk.ui.card import scroll_area
+from vbdesk.desk.ui.fields import Field, LineField, TickBox
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role
+
+_WIDEST_NAME = 200  # letters; a sign-off's limit
+
+
+class ExportCard(QWidget):
+    """Title, what comes out, fields, and the two buttons.
+
+    Signals:
+        left: it is closed.
+    """
+
+    left = Signal()
+
+    def __init__(self, work: SubjectExport) -> None:
+        super().__init__()
+        self._work = work
+        self._read: TrajectoryRead | None = None
+        self._kind: ExportKind | None = None
+        self.title = Text("", Role.CARD_TITLE)
+        self.sentence = Text("", Role.BODY, "text2", wrap=True)
+        self.banner = Banner()
+        self.reader = LineField(icon="person")
+        self.reader.setMaxLength(_WIDEST_NAME)
+        self.reader_field = Field(
+            "Read by",
+            self.reader,
+            optional=True,
+            help_text="The name and the time of the export stand on it, as the reader's sign-off.",
+        )
+        self.scores = TickBox("With raw scores", "For research; clinicians read levels.")
+        self.folder = LineField(icon="folder")
+        self.folder_field = Field("Folder", self.folder)
+        self.choose = secondary_button("Choose folder")
+        self.close_button, self.go = quiet_button("Cancel"), primary_button("Export", icon="export")
+        self.how_far = Text("", Role.LABEL, "text2")
+        self._lay_out()
+        self.choose.clicked.connect(self._choose_folder)
+        self.close_button.clicked.connect(self._on_close)
+        self.go.clicked.connect(self._go)
+        self.reader.returnPressed.connect(self._go)
+        self.banner.acted.connect(self._on_replace)
+        work.busy_changed.connect(self._show_busy)
+        work.progressed.connect(self.how_far.setText)
+        work.would_overwrite.connect(self._on_would_overwrite)
+        work.failed.connect(self._on_failed)
+        work.done.connect(self._on_done)
+
+    def begin(self, kind: ExportKind, read: TrajectoryRead) -> None:
+        """Ask for what this format needs."""
+        self._kind, self._read = kind, read
+        self.banner.clear()
+        self.title.setText(f"{kind.title} of {read.group_id}")
+        self.sentence.setText(kind.sentence)
+        self.reader_field.setVisible(kind.key in SIGNED)
+        self.scores.setVisible(kind.scores is not None)
+        self.scores.setChecked(bool(kind.scores))
+        if not self.folder.text():
+            self.folder.setText(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation))
+        (self.reader if kind.key in SIGNED else self.folder).setFocus()
+
+    def _lay_out(self) -> None:
+        where = QHBoxLayout()
+        where.setSpacing(12)
+        where.addWidget(self.folder_field, 1)
+        beside = QVBoxLayout()
+        beside.setSpacing(6)
+        beside.addSpacing(Text("", Role.LABEL_MEDIUM).minimumHeight() + 6)
+        beside.addWidget(self.choose)
+        beside.addStretch(1)
+        where.addLayout(beside)
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(28, 24, 28, 24)
+        column.setSpacing(16)
+        for part in (self.title, self.sentence, self.banner, self.reader_field, self.scores):
+            column.addWidget(part)
+        column.addLayout(where)
+        foot = QHBoxLayout()
+        foot.setSpacing(12)
+        foot.addWidget(self.how_far, 1)
+        foot.addWidget(self.close_button)
+        foot.addWidget(self.go)
+        column.addLayout(foot)
+        column.addStretch(1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(scroll_area(content))
+
+    @Slot()
+    def _go(self) -> None:
+        folder = self.folder.text().strip()
+        self.folder_field.set_fault(None if folder else "Choose a folder.")
+        if not folder or self._kind is None or self._read is None:
+            return
+        reader = self.reader.text().strip() if self._kind.key in SIGNED else ""
+        scores = self._kind.scores is not None and self.scores.isChecked()
+        self.banner.clear()
+        self._work.start(ExportRequest(self._kind.key, folder, reader, scores), self._read)
+
+    @Slot()
+    def _choose_folder(self) -> None:
+        folder = QFileDialog.getExistingDirectory(self, "Folder for the export", self.folder.text())
+        if folder:
+            self.folder.setText(folder)
+
+    @Slot()
+    def _on_close(self) -> None:
+        if self._work.busy:
+            self._work.cancel()
+            self.how_far.setText("Stopping")
+        else:
+            self.left.emit()
+
+    @Slot()
+    def _on_replace(self) -> None:
+        self.banner.clear()
+        self._work.replace()
+
+    @Slot(str)
+    def _on_would_overwrite(self, sentence: str) -> None:
+        self.banner.say(Tone.WARN, sentence, action="Replace")
+
+    @Slot(str)
+    def _on_failed(self, sentence: str) -> None:
+        self.banner.say(Tone.FAIL, sentence)
+
+    @Slot(str)
+    def _on_done(self, sentence: str) -> None:
+        self.left.emit()
+
+    @Slot(bool)
+    def _show_busy(self, busy: bool) -> None:
+        for control in (self.reader_field, self.scores, self.folder_field, self.choose, self.go):
+            control.setEnabled(not busy)
+        self.how_far.setText("Writing" if busy else "")

@@ -1,0 +1,275 @@
+"""Subject: one person's signals over time, as charts or as a table."""
+
+from PySide6.QtCore import QPoint, Qt, Slot
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QStackedWidget, QVBoxLayout, QWidget
+
+from vbdesk.contract.levels import Level
+from vbdesk.desk.charts.trajectory_data import SignChart
+from vbdesk.desk.charts.trajectory_view import TrajectoryView
+from vbdesk.desk.subject.export_card import ExportCard
+from vbdesk.desk.subject.export_kinds import SUBJECT_EXPORTS
+from vbdesk.desk.subject.trajectory_text import SubjectReading
+from vbdesk.desk.subject.view_model import SubjectViewModel
+from vbdesk.desk.ui.accessibility import announce
+from vbdesk.desk.ui.badges import LevelBadge
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, KeyCap, primary_button
+from vbdesk.desk.ui.card import Card
+from vbdesk.desk.ui.cell_view import CellView
+from vbdesk.desk.ui.empty_state import EmptyState
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
+from vbdesk.desk.ui.text import ElidedText, Text
+from vbdesk.desk.ui.theme import Role, app_theme
+
+_ALL = "all"
+_KEYS_WIDTH = 960  # px at 100 % text; below that the hint about keys goes
+_AGE_WIDTH = 110  # px at 100 % text; with less beside the range the toolbar takes two lines
+_DAY_WIDTH, _SIGN_WIDTH, _INCONCLUSIVE_WIDTH, _NOTES_WIDTH = 112, 107, 132, 230
+_LEAST_HEIGHT = 96  # at large text in a low window, rather than squeezing the head
+_KEYS_TIP = (
+    "Left and right: from recording to recording. With Ctrl: to what is unusual. Up and down: another sign. "
+    "Plus and minus: zoom. With Shift: earlier and later. Enter: open the recording. Escape: take the cursor away."
+)
+
+
+class SubjectPage(QWidget):
+    """One subject over time."""
+
+    def __init__(self, view_model: SubjectViewModel) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.setObjectName("page")
+        self.view_model = view_model
+        view_model.setParent(self)
+        self.banner = Banner()
+        self.banner.acted.connect(self._on_banner)
+        self.charts = TrajectoryView()
+        self.table = CellView("Recordings of this subject", view_model.table, (), stretch=0, row_height=48)
+        self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+        self.empty = EmptyState("chart", "Nothing to show yet", "", action="Record")
+        self.export_work = view_model.export
+        self.export_card = ExportCard(self.export_work)
+        self._stack = QStackedWidget()
+        self._stack.setMinimumHeight(_LEAST_HEIGHT)
+        for part in (self.empty, self.charts, self.table, self.export_card):
+            self._stack.addWidget(part)
+        card = Card(padding=1)
+        card.body.addWidget(self._stack)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(36, 24, 36, 16)
+        layout.setSpacing(12)
+        layout.addWidget(self._header())
+        layout.addWidget(self.banner)
+        layout.addWidget(self._toolbar())
+        layout.addWidget(card, 1)
+        self.charts.recording_chosen.connect(view_model.open_recording)
+        self.charts.moved.connect(self.range.choose_none)
+        self.table.opened.connect(view_model.open_recording)
+        self.empty.button.clicked.connect(self._record)
+        self.export_card.left.connect(self._on_export_left)
+        self.export_work.done.connect(self._on_exported)
+        view_model.shown.connect(self._show)
+        view_model.waiting.connect(self._wait)
+        view_model.stale.connect(self._on_stale)
+        view_model.aged.connect(self.age.setText)
+        view_model.arrived.connect(self._on_arrived)
+
+    def opened(self, argument: object) -> None:
+        """Show a subject by its group id."""
+        if isinstance(argument, str):
+            self.title.setText(argument)
+            self.banner.clear()
+            self._stack.setCurrentWidget(self.empty)
+            self.view_model.open(argument)
+
+    def closed(self) -> None:
+        """Another page is shown."""
+        self.view_model.leave()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._show_keys()
+        needed = self.range.sizeHint().width() + self.view.sizeHint().width() + self._theme.px(_AGE_WIDTH)
+        narrow = self.width() - 72 < needed
+        self._bar.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
+
+    def _header(self) -> QWidget:
+        self.title = Text("", Role.PAGE_TITLE)
+        self.badge = LevelBadge()
+        self._badge_words = Text("last level", Role.CAPTION, "text2")
+        self.sentence = Text("", Role.BODY, "text2", wrap=True)
+        self.change = Text("", Role.BODY_MEDIUM, "text", wrap=True)
+        self.show_change = Button("Show", ButtonKind.LINK, size=ButtonSize.ROW)
+        self.show_change.setAccessibleName("Show what is unusual in the charts")
+        self.show_change.clicked.connect(self._on_show_change)
+        self._change_row = QWidget()
+        change = QHBoxLayout(self._change_row)
+        change.setContentsMargins(0, 0, 0, 0)
+        change.setSpacing(4)
+        change.addWidget(self.change, 1)
+        change.addWidget(self.show_change, 0, Qt.AlignmentFlag.AlignTop)
+        name = QHBoxLayout()
+        name.setSpacing(12)
+        for part in (self.title, self.badge, self._badge_words):
+            name.addWidget(part)
+        name.addStretch(1)
+        words = QVBoxLayout()
+        words.setSpacing(4)
+        words.addLayout(name)
+        words.addWidget(self.sentence)
+        words.addWidget(self._change_row)
+        self.export_button = Button("Export", ButtonKind.SECONDARY, icon="export", trailing="chevron-down")
+        self.export_button.clicked.connect(self._open_menu)
+        self.export_menu = QMenu(self)
+        for kind in SUBJECT_EXPORTS:
+            self.export_menu.addAction(kind.menu).setData(kind.key)
+        self.export_menu.triggered.connect(self._on_kind)
+        self.record_button = primary_button("Record", icon="mic")
+        self.record_button.clicked.connect(self._record)
+        self._show_head(None)
+        return PageHeader(words, self.export_button, self.record_button, words_width=360)
+
+    def _toolbar(self) -> QWidget:
+        bar = QWidget()
+        presets = [("30", "30 days", ""), ("90", "90 days", ""), ("270", "270 days", ""), (_ALL, "All", "")]
+        self.range = SegmentedChoice("Range", presets)
+        self.range.choose(_ALL)
+        self.range.chosen.connect(self._on_range)
+        self.view = SegmentedChoice("View", [("charts", "Charts", "chart"), ("table", "Table", "table")])
+        self.view.chosen.connect(self._on_view)
+        self.age = ElidedText("", Role.CAPTION, "text3")
+        self._keys = QWidget()
+        self._keys.setToolTip(_KEYS_TIP)
+        keys = QHBoxLayout(self._keys)
+        keys.setContentsMargins(0, 0, 4, 0)
+        keys.setSpacing(6)
+        keys.addWidget(Text("Move the cursor with", Role.CAPTION, "text2"))
+        keys.addWidget(KeyCap("←"))
+        keys.addWidget(KeyCap("→"))
+        left, right = QHBoxLayout(), QHBoxLayout()
+        for row, parts in ((left, (self.range, self.age)), (right, (self._keys, self.view))):
+            row.setSpacing(10)
+            for part in parts:
+                row.addWidget(part)
+        left.setStretch(1, 1)
+        right.addStretch(0)
+        self._bar = QBoxLayout(QBoxLayout.Direction.LeftToRight, bar)
+        self._bar.setContentsMargins(0, 0, 0, 0)
+        self._bar.setSpacing(10)
+        self._bar.addLayout(left, 1)
+        self._bar.addLayout(right)
+        return bar
+
+    @Slot(object)
+    def _show(self, reading: SubjectReading) -> None:
+        self.title.setText(reading.group_id)
+        self._show_head(reading)
+        self.table.set_widths((_DAY_WIDTH, *map(_width, reading.chart.signs), _NOTES_WIDTH), stretch=-1)
+        self.table.horizontalHeader().setStretchLastSection(True)
+        self.charts.show_chart(reading.chart, gradually=True)
+        if self._stack.currentWidget() is not self.export_card:
+            self._on_view(self.view.choice())
+        self._set_enabled(enabled=True)
+
+    @Slot(str)
+    def _wait(self, sentence: str) -> None:
+        self._show_head(None)
+        if self.view_model.loading:
+            self.empty.say("Loading", sentence, "")
+        else:
+            self.empty.say("Nothing to show yet", sentence, "Record")
+        self._stack.setCurrentWidget(self.empty)
+        self._set_enabled(enabled=False)
+
+    def _set_enabled(self, *, enabled: bool) -> None:
+        for control in (self.range, self.view, self.export_button):
+            control.setEnabled(enabled)
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        """The hint about keys is the first thing to go."""
+        charts = self._stack.currentWidget() is self.charts
+        self._keys.setVisible(charts and self.width() >= self._theme.px(_KEYS_WIDTH))
+
+    def _show_head(self, reading: SubjectReading | None) -> None:
+        level = None if reading is None else reading.level
+        if level is not None:
+            self.badge.show_level(level)
+        self.badge.setVisible(level is not None)
+        self._badge_words.setVisible(level is not None)
+        self.sentence.setText("" if reading is None else reading.sentence)
+        change = None if reading is None else reading.change
+        self.change.setText("" if change is None else change.sentence)
+        self._change_row.setVisible(change is not None)
+
+    @Slot()
+    def _on_show_change(self) -> None:
+        reading = self.view_model.reading
+        if reading is not None and reading.change is not None:
+            self.view.choose("charts")
+            self._on_view("charts")
+            self.charts.setFocus()
+            self.charts.move_cursor_to(reading.change.moment_s, reading.change.sign)
+
+    @Slot(str)
+    def _on_stale(self, sentence: str) -> None:
+        if sentence:
+            self.banner.say(Tone.WARN, sentence, action="Try again")
+        elif self.banner.tone is Tone.WARN:
+            self.banner.clear()
+
+    @Slot(str)
+    def _on_arrived(self, sentence: str) -> None:
+        announce(self, sentence)
+
+    @Slot()
+    def _on_banner(self) -> None:
+        if self.banner.tone is Tone.WARN:
+            self.view_model.reload()
+        self.banner.clear()
+
+    @Slot(str)
+    def _on_range(self, key: str) -> None:
+        self.charts.show_last(None if key == _ALL else float(key))
+
+    @Slot(str)
+    def _on_view(self, key: str) -> None:
+        if self.view_model.reading is not None:
+            self._stack.setCurrentWidget(self.charts if key == "charts" else self.table)
+            self._show_keys()
+
+    @Slot()
+    def _record(self) -> None:
+        self.view_model.record()
+
+    @Slot()
+    def _open_menu(self) -> None:
+        corner = self.export_button.mapToGlobal(QPoint(0, self.export_button.height() + 4))
+        self.export_menu.popup(corner)
+
+    @Slot(object)
+    def _on_kind(self, action: QAction) -> None:
+        reading = self.view_model.reading
+        kind = next(kind for kind in SUBJECT_EXPORTS if kind.key == action.data())
+        if reading is not None:
+            self._stack.setCurrentWidget(self.export_card)
+            self._show_keys()
+            self.export_card.begin(kind, reading.read)
+
+    @Slot()
+    def _on_export_left(self) -> None:
+        self._on_view(self.view.choice())
+        self.export_button.setFocus()
+
+    @Slot(str)
+    def _on_exported(self, sentence: str) -> None:
+        self.banner.say(Tone.OK, sentence, action="Close")
+        announce(self, sentence)
+
+
+def _width(sign: SignChart) -> int:
+    """Room for the badge of a sign's longest level."""
+    unheard = len(sign.silent) > 0 or Level.INCONCLUSIVE in sign.readings.levels
+    return _INCONCLUSIVE_WIDTH if unheard else _SIGN_WIDTH

@@ -1,0 +1,258 @@
+"""State of the Subject page: one subject over time, read from the service and kept while that is away."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import datetime
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from vbdesk.capture.clock import Clock
+from vbdesk.client.errors import NotFound
+from vbdesk.contract.longitudinal import TrajectoryRead, TrajectoryRunning
+from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.subject.export import SubjectExport
+from vbdesk.desk.subject.trajectory_text import SubjectReading, age_words, subject_of
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.ui.cell_table import CellTable
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.desk.ui.time_text import counted
+from vbdesk.outbox.library.items import ItemFilter
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.results.repository import ResultRepository
+from vbdesk.outbox.sync.connectivity import CourierStatus
+
+_REMEMBERED = 8  # subjects that were looked at last
+_LOOK_AGAIN_MS = 60_000  # for results that another computer sent
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What was read of a subject: a reading, that it is still being computed, or why there is none."""
+
+    group_id: str
+    found: SubjectReading | TrajectoryRunning | str
+
+
+class SubjectViewModel(QObject):
+    """One subject at a time: what was last known of it at once, then what the service says.
+
+    Attributes:
+        export: writes the subject into files.
+        loading: nothing is known yet, and the first answer has not come.
+
+    Signals:
+        shown: (SubjectReading) newer data, or another subject.
+        waiting: (str) there is nothing to show yet, and why.
+        stale: (str) what is shown may be old, and why; empty when it is not.
+        aged: (str) when what is shown was read, and whether newer is being asked for.
+        arrived: (str) what came while the page was looked at, as a sentence.
+    """
+
+    shown = Signal(object)
+    waiting = Signal(str)
+    stale = Signal(str)
+    aged = Signal(str)
+    arrived = Signal(str)
+
+    def __init__(
+        self,
+        library: Library,
+        results: ResultRepository,
+        sync: SyncState,
+        tasks: TaskOwner,
+        navigator: Navigator,
+        clock: Clock,
+        export: SubjectExport,
+    ) -> None:
+        super().__init__()
+        self._library, self._results = library, results
+        self._tasks, self._navigator, self._clock = tasks, navigator, clock
+        self.export = export
+        export.setParent(self)
+        self.table = CellTable(("Recorded",), self)
+        self.group_id = ""
+        self.reading: SubjectReading | None = None
+        self._recent: OrderedDict[str, SubjectReading] = OrderedDict()
+        self.loading = False
+        self._done = 0
+        self._asking = 0
+        self._failed = False
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.timeout.connect(self.reload)
+        self._look = QTimer(self)
+        self._look.setInterval(_LOOK_AGAIN_MS)
+        self._look.timeout.connect(self.reload)
+        sync.counts_changed.connect(self._on_counts)
+        sync.status_changed.connect(self._on_status)
+
+    def open(self, group_id: str) -> None:
+        """Show another subject."""
+        self._again.stop()
+        self._look.start()
+        self.group_id = group_id
+        known = self._recent.get(group_id)
+        self.reading = None
+        self.loading = known is None
+        if known is not None:
+            self._show(known)
+        else:
+            self.waiting.emit("Reading the trajectory.")
+
+            def work(context: TaskContext) -> _Answer:
+                return _Answer(group_id, self._kept(group_id) or "")
+
+            self._tasks.start(work, self._on_kept, name="kept trajectory")
+        self.reload()
+
+    def leave(self) -> None:
+        """The page is no longer seen."""
+        self._again.stop()
+        self._look.stop()
+        self.group_id = ""
+
+    @Slot()
+    def reload(self) -> None:
+        """Ask the service again."""
+        group_id = self.group_id
+        if not group_id:
+            return
+
+        def work(context: TaskContext) -> _Answer:
+            return _Answer(group_id, self._read(group_id))
+
+        self._asking += 1
+        self._tell_age()
+        self._tasks.start(work, self._on_read, self._on_failed, finished=self._on_asked, name="trajectory")
+
+    def open_recording(self, job_id: str) -> None:
+        """Show the result of one recording, with its playback."""
+        rows = () if self.reading is None else self.reading.rows
+        recorded_at = next((row.recorded_at for row in rows if row.key == job_id), None)
+        self._navigator.open("result", RecordingRoute(job_id=job_id, group_id=self.group_id, recorded_at=recorded_at))
+
+    def record(self) -> None:
+        """Record this subject."""
+        self._navigator.open("record", self.group_id)
+
+    def _kept(self, group_id: str) -> SubjectReading | None:
+        """On a worker: what this computer kept of the last read."""
+        stored = self._results.stored_trajectory(group_id)
+        if stored is None or not stored.value.data_points:
+            return None
+        return self._reading(stored.value, stored.read_at if stored.read_at.tzinfo else None)
+
+    def _read(self, group_id: str) -> SubjectReading | TrajectoryRunning | str:
+        """On a worker: what the service says."""
+        try:
+            read = self._results.fetch_trajectory(group_id)
+        except NotFound:
+            return self._nothing_yet(group_id)
+        if isinstance(read, TrajectoryRunning):
+            return read
+        if not read.data_points:
+            return self._nothing_yet(group_id)
+        return self._reading(read)
+
+    def _reading(self, read: TrajectoryRead, read_at: datetime | None = None) -> SubjectReading:
+        items = self._library.list(ItemFilter(group_id=read.group_id))
+        return subject_of(read, self._clock.now(), items, read_at)
+
+    def _nothing_yet(self, group_id: str) -> str:
+        items = self._library.list(ItemFilter(group_id=group_id))
+        moving = sum(item.state in ON_THEIR_WAY for item in items)
+        if moving:
+            return f"{counted(moving, 'recording')} on the way. The charts appear with the first result."
+        return "No recording of this subject has a result yet."
+
+    def _show(self, reading: SubjectReading) -> None:
+        before = self.reading
+        self._remember(reading)
+        self.table.replace(reading.headings, reading.rows)
+        self.shown.emit(reading)
+        more = 0 if before is None else len(set(reading.chart.jobs) - set(before.chart.jobs))
+        if more:
+            self.arrived.emit(f"{counted(more, 'new result')}. {reading.sentence}")
+
+    def _remember(self, reading: SubjectReading) -> None:
+        self.reading = self._recent[reading.group_id] = reading
+        self._recent.move_to_end(reading.group_id)
+        if len(self._recent) > _REMEMBERED:
+            self._recent.popitem(last=False)
+
+    def _tell_age(self) -> None:
+        if self.reading is None:
+            self.aged.emit("")
+            return
+        words = age_words(self.reading.read_at, self._clock.now())
+        self.aged.emit(f"{words}, asking for newer" if self._asking else words)
+
+    @Slot(object)
+    def _on_kept(self, answer: _Answer) -> None:
+        if answer.group_id == self.group_id and self.reading is None and isinstance(answer.found, SubjectReading):
+            self._show(answer.found)
+            self._tell_age()
+            if self._failed:
+                self.stale.emit(self._old_words(""))
+
+    @Slot(object)
+    def _on_read(self, answer: _Answer) -> None:
+        if answer.group_id != self.group_id:
+            return
+        self._failed = self.loading = False
+        if isinstance(answer.found, SubjectReading):
+            self.stale.emit("")
+            if self.reading is None or self._differs(answer.found):
+                self._show(answer.found)
+            else:
+                self._remember(answer.found)
+        elif isinstance(answer.found, TrajectoryRunning):
+            self._again.start(1000 * max(1, answer.found.retry_after_seconds))
+            if self.reading is None:
+                self.waiting.emit("The trajectory is being computed. It appears here by itself.")
+        else:
+            self.reading = None
+            self._recent.pop(answer.group_id, None)
+            self.stale.emit("")
+            self.waiting.emit(answer.found)
+
+    def _differs(self, other: SubjectReading) -> bool:
+        reading = self.reading
+        return reading is None or (reading.computed_at, reading.chart.marks) != (other.computed_at, other.chart.marks)
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self._failed, self.loading = True, False
+        if self.reading is not None:
+            self.stale.emit(self._old_words(failure.sentence))
+        else:
+            self.stale.emit(failure.sentence)
+            self.waiting.emit("There is nothing to show until the service answers.")
+
+    def _old_words(self, why: str) -> str:
+        if self.reading is None:
+            return why
+        when = age_words(self.reading.read_at, self._clock.now()).removeprefix("Read ")
+        return f"{why} The charts show what was last read, {when}.".strip()
+
+    @Slot()
+    def _on_asked(self) -> None:
+        self._asking -= 1
+        self._tell_age()
+
+    @Slot(object)
+    def _on_counts(self, counts: dict[OutboxState, int]) -> None:
+        """A result has come: perhaps this subject's."""
+        done, before = counts[OutboxState.DONE], self._done
+        self._done = done
+        if done != before and self.group_id:
+            self.reload()
+
+    @Slot(object)
+    def _on_status(self, status: CourierStatus) -> None:
+        """The service is back."""
+        if status.connected and self._failed and self.group_id:
+            self._failed = False
+            self.reload()

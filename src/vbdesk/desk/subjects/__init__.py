@@ -1,0 +1,1 @@
+"""Subjects: the list of all subjects."""

@@ -1,0 +1,86 @@
+"""A subject's note and tags, to be written beside the list. They stay on this computer."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit
+
+from vbdesk.desk.ui.buttons import quiet_button, secondary_button
+from vbdesk.desk.ui.card import Card
+from vbdesk.desk.ui.fields import Field, TagsField
+from vbdesk.desk.ui.text import ElidedText, Text
+from vbdesk.desk.ui.theme import Role
+from vbdesk.outbox.library.subject_notes import SubjectNote
+
+
+class SubjectNoteCard(Card):
+    """The note of one subject.
+
+    Signals:
+        kept: (str, SubjectNote) what was written of which subject, when it is to be kept.
+        closed: the card was closed.
+    """
+
+    kept = Signal(str, object)
+    closed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__(padding=16)
+        self.group_id = ""
+        self._title = ElidedText("", Role.CARD_TITLE)
+        self.tags = TagsField("Add a tag")
+        self.tags.setAccessibleName("Tags of the subject")
+        self.text = QPlainTextEdit()
+        self.text.setAccessibleName("Note on the subject")
+        self.text.setTabChangesFocus(True)
+        self.text.setMinimumHeight(72)
+        self.save_button = secondary_button("Save")
+        self.close_button = quiet_button("Close")
+        self.save_button.clicked.connect(self._save)
+        self.close_button.clicked.connect(self._close)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(self.close_button)
+        row.addWidget(self.save_button)
+        self.body.addWidget(self._title)
+        self.body.addWidget(Field("Tags", self.tags))
+        self.body.addWidget(Field("Note", self.text), 1)
+        self.body.addWidget(Text("Both stay on this computer, encrypted.", Role.CAPTION, "text2", wrap=True))
+        self.body.addLayout(row)
+
+    def edit(self, group_id: str, note: SubjectNote) -> None:
+        """Write about a subject; what was written about another is kept first."""
+        if not self.isHidden() and self.group_id and self.group_id != group_id:
+            self._keep()
+        self.group_id = group_id
+        self._title.setText(group_id)
+        self.tags.set_tags(note.tags)
+        self.text.setPlainText(note.text)
+        self.show()
+        self.tags.edit.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def leave(self) -> None:
+        """Keep what was written, and hide."""
+        if not self.isHidden() and self.group_id:
+            self._keep()
+            self.hide()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
+        if event.key() == Qt.Key.Key_Escape:
+            self._close()
+        else:
+            super().keyPressEvent(event)
+
+    def _keep(self) -> None:
+        typed = self.tags.edit.text().strip(" ,")
+        tags = (*self.tags.tags(), typed) if typed else self.tags.tags()
+        self.kept.emit(self.group_id, SubjectNote(self.text.toPlainText().strip(), tuple(dict.fromkeys(tags))))
+
+    @Slot()
+    def _save(self) -> None:
+        self._keep()
+        self._close()
+
+    @Slot()
+    def _close(self) -> None:
+        self.hide()
+        self.closed.emit()

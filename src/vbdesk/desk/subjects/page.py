@@ -1,0 +1,279 @@
+"""Subjects: everyone, with search; a click shows one."""
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from vbdesk.desk.models.subject_list import ORDER_OF_COLUMN, Only, Order
+from vbdesk.desk.subjects.note_card import SubjectNoteCard
+from vbdesk.desk.subjects.view_model import SubjectsViewModel
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.buttons import primary_button
+from vbdesk.desk.ui.card import Card
+from vbdesk.desk.ui.cell_view import CellView
+from vbdesk.desk.ui.empty_state import EmptyState
+from vbdesk.desk.ui.fields import ChoiceField, LineField
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.outbox.library.subject_notes import SubjectNote
+
+_WIDTHS = (240, 144, 136, 100, 106, 146, 116)
+_LEAST_SUBJECT = 110
+_UNREAD, _COUNT, _HERE = 3, 4, 5
+_LEAST_HEIGHT = 96  # at large text in a low window, rather than squeezing the head
+_NOTE_WIDTH, _NARROW = 300, 900
+_ANY_TAG = "Any tag"
+
+
+class SubjectsPage(QWidget):
+    """The list of subjects, and the note of one."""
+
+    def __init__(self, view_model: SubjectsViewModel) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.setObjectName("page")
+        self.view_model = view_model
+        view_model.setParent(self)
+        self.record_button = primary_button("Record", icon="mic")
+        self.caption = Text("", Role.BODY, "text2")
+        self.banner = Banner()
+        drop = (_HERE, _COUNT, _UNREAD)
+        self.list = CellView(
+            "Subjects",
+            view_model.table,
+            _WIDTHS,
+            stretch=0,
+            droppable=drop,
+            row_height=48,
+            least_stretch=_LEAST_SUBJECT,
+        )
+        self._let_heads_sort()
+        self.empty = EmptyState("person", "", "")
+        self._note: SubjectNoteCard | None = None
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(36, 28, 36, 24)
+        layout.setSpacing(16)
+        layout.addWidget(self._header())
+        layout.addWidget(self.banner)
+        layout.addWidget(self._toolbar())
+        self._card = self._list_card()
+        self._parts = QHBoxLayout()
+        self._parts.setSpacing(16)
+        self._parts.addWidget(self._card, 1)
+        layout.addLayout(self._parts, 1)
+        self.search.textChanged.connect(view_model.look_for)
+        self.search.returnPressed.connect(self._open_first)
+        self.record_button.clicked.connect(self._record)
+        self.empty.button.clicked.connect(self._on_empty_button)
+        self.banner.acted.connect(self._ask_again)
+        self.list.opened.connect(view_model.open)
+        self.list.acted.connect(self._edit_note)
+        view_model.listed.connect(self._on_listed)
+        view_model.tags_changed.connect(self._on_tags)
+        view_model.offline.connect(self._on_offline)
+        view_model.failed.connect(self._on_failed)
+        self._on_listed()
+
+    def opened(self, argument: object) -> None:
+        """Show the list as it is now."""
+        self.view_model.show()
+        self.search.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def closed(self) -> None:
+        """Another page is shown."""
+        if self._note is not None:
+            self._note.leave()
+            self._make_room()
+        self.view_model.leave()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._make_room()
+        self._controls.setDirection(
+            QBoxLayout.Direction.TopToBottom if self._narrow() else QBoxLayout.Direction.LeftToRight
+        )
+
+    @property
+    def note(self) -> SubjectNoteCard:
+        """The note of one subject, made when it is first wanted: the page opens sooner."""
+        if self._note is None:
+            self._note = SubjectNoteCard()
+            self._note.hide()
+            self._note.kept.connect(self._keep_note)
+            self._note.closed.connect(self._back_to_list)
+            self._parts.addWidget(self._note)
+        return self._note
+
+    def _narrow(self) -> bool:
+        return self.width() < self._theme.px(_NARROW)
+
+    def _make_room(self) -> None:
+        """Where both do not fit beside each other, the note stands in the list's place."""
+        if self._note is None:
+            return
+        px, narrow = self._theme.px, self._narrow()
+        self._note.setMaximumWidth(px(4000 if narrow else _NOTE_WIDTH))
+        self._note.setMinimumWidth(0 if narrow else px(_NOTE_WIDTH))
+        alone = narrow and not self._note.isHidden()
+        self._bar.setVisible(not alone)
+        self._card.setVisible(not alone)
+
+    def _header(self) -> QWidget:
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(Text("Subjects", Role.PAGE_TITLE))
+        words.addWidget(self.caption)
+        return PageHeader(words, self.record_button)
+
+    def _toolbar(self) -> QWidget:
+        self.search = LineField(icon="search", placeholder="Search subjects, tags, notes")
+        self.search.setAccessibleName("Search subjects")
+        self.search.setClearButtonEnabled(True)
+        self.only = _choice("person", "Which subjects", [only.value for only in Only])
+        self.tag = _choice("tag", "Tag", [_ANY_TAG])
+        self.tag.hide()
+        self.order = _choice("arrow-down", "Order", [order.value for order in Order])
+        self.only.currentTextChanged.connect(self._on_only)
+        self.tag.currentTextChanged.connect(self._on_tag)
+        self.order.currentTextChanged.connect(self._on_order)
+        self._bar = QWidget()
+        self._controls = QBoxLayout(QBoxLayout.Direction.LeftToRight, self._bar)
+        self._controls.setContentsMargins(0, 0, 0, 0)
+        self._controls.setSpacing(10)
+        choices = QHBoxLayout()
+        choices.setSpacing(10)
+        for control in (self.only, self.tag, self.order):
+            choices.addWidget(control, 1)
+        self._controls.addWidget(self.search, 1)
+        self._controls.addLayout(choices, 2)
+        return self._bar
+
+    def _list_card(self) -> Card:
+        self._stack = QStackedWidget()
+        self._stack.setMinimumHeight(_LEAST_HEIGHT)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.list)
+        card = Card(padding=1)
+        card.body.addWidget(self._stack)
+        return card
+
+    def _let_heads_sort(self) -> None:
+        head = self.list.horizontalHeader()
+        head.setSectionsClickable(True)
+        head.sectionClicked.connect(self._on_head)
+
+    @Slot()
+    def _on_listed(self) -> None:
+        model = self.view_model
+        self.caption.setText(model.caption)
+        some = model.table.rowCount() > 0
+        self._stack.setCurrentIndex(1 if some else 0)
+        if some:
+            return
+        if model.loading:
+            self.empty.say_loading("The subjects")
+        elif model.search and not (model.tag or model.only is not Only.ALL):
+            new = "Record it as a new subject." if model.can_record_search() else "Try another part of it."
+            self.empty.say(f"No subject called {model.search}", new, "Record")
+        elif model.everyone:
+            self.empty.say("No subject fits", "None fits all that was chosen above.", "Show everyone")
+        else:
+            self.empty.say("No subjects yet", "A subject appears here with its first recording.", "Record")
+
+    @Slot()
+    def _on_empty_button(self) -> None:
+        if self.empty.button.text() == "Record":
+            self._record()
+            return
+        self.search.clear()
+        self.tag.setCurrentIndex(0)
+        self.only.setCurrentIndex(0)
+
+    @Slot()
+    def _on_tags(self) -> None:
+        wanted = self.view_model.tag
+        told = self.tag.blockSignals(True)
+        self.tag.clear()
+        self.tag.addItems([_ANY_TAG, *self.view_model.tags])
+        self.tag.setCurrentText(wanted or _ANY_TAG)
+        self.tag.blockSignals(told)
+        self.tag.setVisible(bool(self.view_model.tags))
+
+    @Slot(str)
+    def _on_only(self, words: str) -> None:
+        self.view_model.show_only(Only(words))
+
+    @Slot(str)
+    def _on_tag(self, words: str) -> None:
+        self.view_model.show_tag("" if words == _ANY_TAG else words)
+
+    @Slot(str)
+    def _on_order(self, words: str) -> None:
+        self.view_model.sort(Order(words))
+        self.list.scrollToTop()
+
+    @Slot(int)
+    def _on_head(self, column: int) -> None:
+        """A click on a heading sorts by it; on the newest first once more, the longest ago."""
+        if column >= len(ORDER_OF_COLUMN):
+            return
+        order = ORDER_OF_COLUMN[column]
+        if order is Order.NEWEST and self.view_model.order is Order.NEWEST:
+            order = Order.OLDEST
+        self.order.setCurrentText(order.value)
+
+    @Slot(str)
+    def _edit_note(self, group_id: str) -> None:
+        self.note.edit(group_id, self.view_model.note_of(group_id))
+        self._make_room()
+
+    @Slot(str, object)
+    def _keep_note(self, group_id: str, note: SubjectNote) -> None:
+        self.view_model.keep_note(group_id, note)
+
+    @Slot()
+    def _back_to_list(self) -> None:
+        self._make_room()
+        self.list.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @Slot()
+    def _open_first(self) -> None:
+        """Enter in the search opens the first that fits, and goes on to the list when there are several."""
+        count = self.view_model.table.rowCount()
+        if count == 1:
+            self.view_model.open(self.view_model.table.row(0).key)
+        elif count:
+            self.list.setFocus()
+            self.list.select_key(self.view_model.table.row(0).key)
+
+    @Slot(str)
+    def _on_offline(self, sentence: str) -> None:
+        if sentence:
+            self.banner.say(Tone.WARN, sentence, action="Try again")
+            if self.view_model.loading:
+                self.empty.say_unreadable("The reason stands above.")
+        else:
+            self.banner.clear()
+
+    @Slot(str)
+    def _on_failed(self, sentence: str) -> None:
+        self.banner.say(Tone.FAIL, sentence, action="Close")
+
+    @Slot()
+    def _ask_again(self) -> None:
+        if self.banner.tone is Tone.WARN:
+            self.view_model.ask_service()
+        self.banner.clear()
+
+    @Slot()
+    def _record(self) -> None:
+        self.view_model.record()
+
+
+def _choice(icon: str, name: str, options: list[str]) -> ChoiceField:
+    field = ChoiceField(icon)
+    field.setAccessibleName(name)
+    field.setAccessibleDescription(name)  # Qt tells what is chosen as the name of a choice without a label
+    field.addItems(options)
+    return field

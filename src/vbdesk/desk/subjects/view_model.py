@@ -1,0 +1,376 @@
+"""State of the Subjects page: everyone known here or at the service, one list."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from vbdesk.capture.clock import Clock
+from vbdesk.client import RequestBudget
+from vbdesk.client.errors import ClientError
+from vbdesk.contract.groups import group_id_fault
+from vbdesk.contract.levels import Level
+from vbdesk.desk.models.request_throttle import has_room
+from vbdesk.desk.models.subject_list import (
+    HEADINGS,
+    KEPT_AS,
+    AtService,
+    KeptList,
+    Only,
+    Order,
+    SubjectRow,
+    all_tags,
+    kept_in_place,
+    merged,
+    ordered,
+)
+from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.ui.cell_table import CellTable
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.desk.ui.time_text import age_words, counted
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.subject_notes import SubjectNote
+from vbdesk.outbox.results.repository import ResultRepository
+
+FRESH = timedelta(minutes=5)
+"""For so long the service's list, once it was read to its end, is not read again."""
+
+KEEP_EVERY = timedelta(seconds=20)
+"""For recordings alone, the copy for the next start is not written more often."""
+
+_LOOK_AGAIN_MS = 5000
+
+
+@dataclass(frozen=True)
+class SubjectListing:
+    """How far the service's list was read.
+
+    Attributes:
+        groups: every subject that it named, this time or the time before.
+        seen: those of this time.
+        pages_read, pages: of this time.
+        listed_at: when it was last read to its end.
+        number: counts the readings; a higher one is newer.
+    """
+
+    groups: Mapping[str, AtService]
+    seen: frozenset[str] = frozenset()
+    pages_read: int = 0
+    pages: int = 1
+    listed_at: datetime | None = None
+    number: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every page was read."""
+        return self.pages_read >= self.pages
+
+    def begun_anew(self) -> "SubjectListing":
+        """Before the first page; what is known stays known."""
+        return SubjectListing(self.groups, listed_at=self.listed_at, number=self.number)
+
+
+class SubjectsViewModel(QObject):
+    """All subjects.
+
+    Signals:
+        listed: the table was brought up to date.
+        offline: (str) why the service's subjects may be missing; empty when they are not.
+        tags_changed: other tags are in use than before.
+        failed: (str) why a note was not kept.
+    """
+
+    listed = Signal()
+    offline = Signal(str)
+    tags_changed = Signal()
+    failed = Signal(str)
+
+    def __init__(
+        self,
+        library: Library,
+        results: ResultRepository,
+        sync: SyncState,
+        budget: RequestBudget,
+        tasks: TaskOwner,
+        navigator: Navigator,
+        clock: Clock,
+    ) -> None:
+        super().__init__()
+        self._library, self._results, self._budget = library, results, budget
+        self._tasks, self._navigator, self._clock = tasks, navigator, clock
+        self.table = CellTable(HEADINGS, self)
+        self.tags: tuple[str, ...] = ()
+        self.only, self.tag, self.order = Only.ALL, "", Order.NEWEST
+        self._search = ""
+        self._rows: list[SubjectRow] = []
+        self._service = SubjectListing({})
+        self._levels: dict[str, Level] = {}
+        self._busy = self._reading_here = self._read_here = self._again = self._seen = self._known = False
+        self._storing = threading.Lock()
+        self._stored: tuple[datetime, SubjectListing | None] = (clock.now(), None)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_LOOK_AGAIN_MS)
+        self._timer.timeout.connect(self._read_on)
+        sync.library_changed.connect(self._on_library_changed)
+
+    @property
+    def caption(self) -> str:
+        """How many subjects are listed of how many, and how old the service's part is."""
+        everyone = counted(len(self._rows), "subject")
+        shown = self.table.rowCount()
+        count = everyone if shown == len(self._rows) else f"{shown:,} of {everyone}".replace(",", " ")
+        if self._service.complete and self._service.pages_read:
+            return count
+        if self._service.pages_read:
+            return f"{count}; reading the rest from the service"
+        if self._service.listed_at is not None:
+            return f"{count}, as the service had them {age_words(self._service.listed_at, self._now())}"
+        return count
+
+    @property
+    def search(self) -> str:
+        """What is searched for."""
+        return self._search
+
+    @property
+    def everyone(self) -> int:
+        """How many subjects there are, listed or not."""
+        return len(self._rows)
+
+    @property
+    def loading(self) -> bool:
+        """Whether the list is empty only because it was not read to its end yet."""
+        asked_first = self._busy and self._service.listed_at is None
+        return not self._rows and (not self._read_here or asked_first)
+
+    def can_record_search(self) -> bool:
+        """Whether what is searched for would do as a new subject."""
+        return bool(self._search) and group_id_fault(self._search) is None
+
+    def look_for(self, text: str) -> None:
+        """List subjects whose id, tags or note hold `text`."""
+        self._search = text.strip()
+        self._list()
+
+    def show_only(self, only: Only) -> None:
+        """List some of them."""
+        self.only = only
+        self._list()
+
+    def show_tag(self, tag: str) -> None:
+        """List those with a tag; all if it is empty."""
+        self.tag = tag
+        self._list()
+
+    def sort(self, order: Order) -> None:
+        """List them in another order."""
+        self.order = order
+        self._list()
+
+    def show(self) -> None:
+        """The page is seen: what was last known at once, then what is here, then what is at the service."""
+        self._seen = True
+        if self._known:
+            self.refresh()
+            self._ask_unless_fresh()
+        else:
+            self._tasks.start(self._read_kept, self._on_kept, self._on_failed_here, name="kept-subjects")
+
+    def leave(self) -> None:
+        """The page is no longer seen; nothing is read until it is again."""
+        self._seen = False
+        self._timer.stop()
+
+    def ask_service(self) -> None:
+        """Read the service's list: on where reading stopped, or from its beginning."""
+        if not self._busy:
+            self._fetch(self._service.begun_anew() if self._service.complete else self._service)
+
+    def open(self, group_id: str) -> None:
+        """Show one subject."""
+        self._navigator.open("subject", group_id)
+
+    def record(self) -> None:
+        """Record what is searched for, or anybody."""
+        self._navigator.open("record", self._search if self.can_record_search() else None)
+
+    def note_of(self, group_id: str) -> SubjectNote:
+        """What is written of a subject."""
+        return next((row.note for row in self._rows if row.key == group_id), SubjectNote())
+
+    def keep_note(self, group_id: str, note: SubjectNote) -> None:
+        """Keep what is written of a subject; it stays on this computer."""
+        if note == self.note_of(group_id):
+            return
+        self._rows = [replace(row, note=note) if row.key == group_id else row for row in self._rows]
+        self._list()
+
+        def work(context: TaskContext) -> None:
+            self._library.subject_notes.keep(group_id, note)
+
+        self._tasks.start(work, failed=self._on_note_failed, name="note")
+
+    def refresh(self) -> None:
+        """Read this computer's recordings again; one read at a time."""
+        if self._reading_here:
+            self._again = True
+            return
+        self._reading_here, self._again = True, False
+        service = self._service
+
+        def work(context: TaskContext) -> tuple[SubjectListing, list[SubjectRow]]:
+            return service, self._merged(service)
+
+        self._tasks.start(work, self._on_rows, self._on_failed_here, name="subjects")
+
+    def _fetch(self, before: SubjectListing) -> None:
+        self._busy = True
+
+        def work(context: TaskContext) -> tuple[SubjectListing, list[SubjectRow], str]:
+            service, fault = self._read_pages(before, context)
+            return service, self._merged(service), fault
+
+        self._tasks.start(work, self._on_service, self._on_failed, name="groups")
+
+    def _read_pages(self, before: SubjectListing, context: TaskContext) -> tuple[SubjectListing, str]:
+        """On a worker: the next pages, while there is room for them; what was read stays when one fails."""
+        groups, seen = dict(before.groups), set(before.seen)
+        read, pages, fault = before.pages_read, before.pages, ""
+        try:
+            with self._results.reader() as reader:
+                while read < pages:
+                    context.check()
+                    page = reader.groups(read)
+                    groups.update((group.group_id, AtService.of(group)) for group in page.groups)
+                    seen.update(group.group_id for group in page.groups)
+                    read, pages = read + 1, page.total_pages
+                    if not has_room(self._budget):
+                        break
+        except ClientError as error:
+            fault = error.sentence
+        number = before.number + 1
+        if read < pages or fault:
+            return SubjectListing(groups, frozenset(seen), read, pages, before.listed_at, number), fault
+        left = {key: group for key, group in groups.items() if key in seen}  # others were deleted there
+        return SubjectListing(left, frozenset(seen), read, pages, self._now(), number), ""
+
+    def _read_kept(self, context: TaskContext) -> KeptList | None:
+        """On a worker: the list as it was last kept."""
+        kept = self._library.responses.read(KEPT_AS)
+        if kept is None:
+            return None
+        notes = self._library.subject_notes
+        return KeptList.from_json(kept[0], notes.all(), notes.unread(), self._now())
+
+    def _merged(self, service: SubjectListing) -> list[SubjectRow]:
+        """On a worker: the service's groups and this computer's, one row each; stored for the next time."""
+        library = self._library
+        notes = library.subject_notes
+        levels = dict(self._levels)
+        rows = merged(library.list(), service.groups, notes.all(), notes.unread(), levels, self._now())
+        self._levels = levels
+        self._store_copy(service, rows, levels)
+        return kept_in_place(rows, self._rows)
+
+    def _store_copy(self, service: SubjectListing, rows: list[SubjectRow], levels: dict[str, Level]) -> None:
+        """On a worker: store the list for the next start, unless a newer listing is stored already."""
+        with self._storing:
+            stored_at, stored = self._stored
+            due = stored is not service or self._now() - stored_at >= KEEP_EVERY
+            older = stored is not None and service.number < stored.number
+            if due and not older and not any(row.unknown_level for row in rows):
+                self._stored = (self._now(), service)
+                copy = KeptList(rows, dict(service.groups), levels, service.listed_at)
+                self._library.responses.keep(KEPT_AS, copy.to_json())
+
+    def _list(self) -> None:
+        wanted, tag = self._search.lower(), self.tag
+        rows = self._rows if self.only is Only.ALL else [row for row in self._rows if self.only.takes(row)]
+        if wanted or tag:
+            rows = [row for row in rows if row.holds(wanted) and (not tag or tag in row.note.tags)]
+        self.table.show(rows if self.order is Order.NEWEST else ordered(rows, self.order))
+        self.listed.emit()
+
+    def _take(self, rows: list[SubjectRow]) -> None:
+        self._rows, self._known = rows, True
+        tags = all_tags([row.note for row in rows])
+        if tags != self.tags:
+            self.tags = tags
+            self.tag = self.tag if self.tag in tags else ""
+            self.tags_changed.emit()
+        self._list()
+
+    def _now(self) -> datetime:
+        return self._clock.now()
+
+    def _ask_unless_fresh(self) -> None:
+        at = self._service.listed_at
+        if at is None or not self._service.complete or self._now() - at >= FRESH:
+            self.ask_service()
+
+    @Slot()
+    def _on_library_changed(self) -> None:
+        if self._seen:
+            self.refresh()
+
+    @Slot()
+    def _read_on(self) -> None:
+        if self._seen and not self._service.complete and has_room(self._budget):
+            self.ask_service()
+        elif self._seen and not self._service.complete:
+            self._timer.start()
+
+    @Slot(object)
+    def _on_kept(self, kept: KeptList | None) -> None:
+        if kept is not None and not self._known:
+            self._levels |= kept.levels
+            self._service = SubjectListing(kept.groups, listed_at=kept.listed_at)
+            self._take(kept.rows)
+        self.refresh()
+        self._ask_unless_fresh()
+
+    @Slot(object)
+    def _on_rows(self, read: tuple[SubjectListing, list[SubjectRow]]) -> None:
+        self._reading_here, self._read_here = False, True
+        service, rows = read
+        current = service is self._service  # else the service answered meanwhile, and the rows lack its groups
+        if current:
+            self._take(rows)
+        if self._again or not current or any(row.unknown_level for row in rows):
+            self.refresh()
+
+    @Slot(object)
+    def _on_service(self, read: tuple[SubjectListing, list[SubjectRow], str]) -> None:
+        self._busy, self._read_here = False, True
+        self._service, rows, fault = read
+        self._take(rows)
+        if any(row.unknown_level for row in rows):
+            self.refresh()
+        if not fault:
+            self.offline.emit("")
+            if self._seen and not self._service.complete:
+                self._timer.start()
+            return
+        known = self._service.listed_at
+        age = "" if known is None else f", and at the service {age_words(known, self._now())}"
+        self.offline.emit(f"{fault} The list shows what is known on this computer{age}.")
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self._busy = False
+        self.listed.emit()  # an empty list waits for nothing more now
+        self.offline.emit(failure.sentence)
+
+    @Slot(object)
+    def _on_failed_here(self, failure: Failure) -> None:
+        self._reading_here = False
+        self.offline.emit(failure.sentence)
+
+    @Slot(object)
+    def _on_note_failed(self, failure: Failure) -> None:
+        self.failed.emit(f"The note was not kept. {failure.sentence}")
+        self.refresh()

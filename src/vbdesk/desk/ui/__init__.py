@@ -1,0 +1,1 @@
+"""Widgets that any feature may use. They know nothing of recordings, results or subjects."""

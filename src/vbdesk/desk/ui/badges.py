@@ -1,0 +1,173 @@
+"""Level badges and state chips: each shows a word, a shape and a colour."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from vbdesk.contract.levels import Level
+from vbdesk.desk.ui.icons import paint_icon
+from vbdesk.desk.ui.painting import antialiased, paint_level, rounded
+from vbdesk.desk.ui.theme import Role, Theme, app_theme
+
+_HEIGHT, _GLYPH, _PAD, _GAP = 24, 13, 8, 6
+
+
+class LevelBadge(QWidget):
+    """A level as glyph and word on a tinted background."""
+
+    def __init__(self, level: Level = Level.NONE, parent: QWidget | None = None) -> None:
+        self._theme = app_theme()
+        super().__init__(parent)
+        self._level = level
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(level_word(level))
+
+    @property
+    def level(self) -> Level:
+        """The level shown."""
+        return self._level
+
+    def show_level(self, level: Level) -> None:
+        """Show another level."""
+        self._level = level
+        self.setAccessibleName(level_word(level))
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        return _badge_size(self._theme, level_word(self._level))
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        painter = antialiased(QPainter(self))
+        paint_level_badge(self._theme, painter, self._level, QRectF(self.rect()))
+        painter.end()
+
+
+def paint_level_badge(theme: Theme, painter: QPainter, level: Level, rect: QRectF) -> None:
+    """Paint the badge of a level into `rect`; for item delegates too."""
+    colours = theme.level(level)
+    rounded(painter, rect, 6, QColor(colours.tint))
+    side = theme.px(_GLYPH)
+    glyph = QRectF(rect.left() + theme.px(_PAD), rect.center().y() - side / 2, side, side)
+    paint_level(painter, level, glyph, QColor(colours.shape), QColor(colours.tint))
+    _paint_word(theme, painter, level_word(level), rect, QColor(colours.ink))
+
+
+def level_badge_size(theme: Theme, level: Level) -> QSize:
+    """Size of a level's badge."""
+    return _badge_size(theme, level_word(level))
+
+
+def level_word(level: Level) -> str:
+    """The level as a display word."""
+    return level.value.capitalize()
+
+
+class LevelGlyph(QWidget):
+    """The glyph of a level without its word; the caller shows the word next to it."""
+
+    def __init__(self, level: Level = Level.NONE, *, size: int = 16, tinted: int = 0) -> None:
+        """Make the glyph; `tinted` is the diameter of the disc behind it, 0 for none."""
+        self._theme = app_theme()
+        super().__init__()
+        self._level, self._size, self._tinted = level, size, tinted
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def show_level(self, level: Level) -> None:
+        """Show another level."""
+        self._level = level
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        side = self._theme.px(max(self._size, self._tinted))
+        return QSize(side, side)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        painter = antialiased(QPainter(self))
+        colours = self._theme.level(self._level)
+        behind = QColor(colours.tint) if self._tinted else self._theme.colour("surface")
+        if self._tinted:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(behind)
+            painter.drawEllipse(self.rect())
+        side = self._theme.px(self._size)
+        glyph = QRectF((self.width() - side) / 2, (self.height() - side) / 2, side, side)
+        paint_level(painter, self._level, glyph, QColor(colours.shape), behind)
+        painter.end()
+
+
+@dataclass(frozen=True, slots=True)
+class ChipLook:
+    """Text, icon and colour tokens of a chip."""
+
+    words: str
+    icon: str
+    ink: str
+    fill: str
+
+
+class Chip(QWidget):
+    """A state as icon and word on a tinted background."""
+
+    def __init__(self, look: ChipLook, parent: QWidget | None = None) -> None:
+        self._theme = app_theme()
+        super().__init__(parent)
+        self._look = look
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(look.words)
+
+    @property
+    def words(self) -> str:
+        """The word shown."""
+        return self._look.words
+
+    def show_look(self, look: ChipLook) -> None:
+        """Show another state."""
+        self._look = look
+        self.setAccessibleName(look.words)
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        return _badge_size(self._theme, self._look.words)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        painter = antialiased(QPainter(self))
+        paint_chip(self._theme, painter, self._look, QRectF(self.rect()))
+        painter.end()
+
+
+def paint_chip(theme: Theme, painter: QPainter, look: ChipLook, rect: QRectF) -> None:
+    """Paint a chip into `rect`; for item delegates too."""
+    ink = theme.colour(look.ink)
+    rounded(painter, rect, 6, theme.colour(look.fill))
+    side = theme.px(14)
+    icon = QRectF(round(rect.left() + theme.px(_PAD)), round(rect.center().y() - side / 2), side, side)
+    paint_icon(painter, look.icon, icon, ink)
+    _paint_word(theme, painter, look.words, rect, ink)
+
+
+def chip_size(theme: Theme, look: ChipLook) -> QSize:
+    """Size of a chip."""
+    return _badge_size(theme, look.words)
+
+
+PASS = ChipLook("Pass", "check", "ok", "oktint")
+WATCH = ChipLook("Watch", "warning", "warn", "warntint")
+FAIL = ChipLook("Fail", "error", "fail", "failtint")
+
+
+def _badge_size(theme: Theme, words: str) -> QSize:
+    px = theme.px
+    width = QFontMetricsF(theme.font(Role.LABEL_STRONG)).horizontalAdvance(words)
+    return QSize(round(px(_PAD) + px(_GLYPH) + px(_GAP) + width + px(_PAD) + 1), px(_HEIGHT))
+
+
+def _paint_word(theme: Theme, painter: QPainter, words: str, rect: QRectF, ink: QColor) -> None:
+    px = theme.px
+    painter.setFont(theme.font(Role.LABEL_STRONG))
+    painter.setPen(ink)
+    start = px(_PAD) + px(_GLYPH) + px(_GAP)
+    painter.drawText(rect.adjusted(start, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, words)

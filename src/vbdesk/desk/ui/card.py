@@ -1,0 +1,71 @@
+"""Cards: a surface with a border, a title at the left and one control or caption at the right."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role
+
+_TITLE_WIDTH = 150
+
+
+class Card(QFrame):
+    """A surface for one subject; lay out content in `body`. Do not nest cards."""
+
+    def __init__(
+        self, title: str = "", *, quiet: bool = False, padding: int = 20, right: QWidget | None = None
+    ) -> None:
+        super().__init__()
+        self.setObjectName("card")
+        self.setProperty("quiet", quiet)
+        self.body = QVBoxLayout(self)
+        self.body.setContentsMargins(padding, padding, padding, padding)
+        self.body.setSpacing(12)
+        if title or right is not None:
+            head = QHBoxLayout()
+            head.addWidget(Text(title, Role.CARD_TITLE))
+            head.addStretch(1)
+            if right is not None:
+                head.addWidget(right)
+            self.body.addLayout(head)
+
+
+def card_with_header(title: str, *controls: QWidget) -> Card:
+    """A card whose controls move below its title where the width is too small."""
+    words = QHBoxLayout()
+    words.addWidget(Text(title, Role.CARD_TITLE))
+    words.addStretch(1)
+    head = PageHeader(words, *controls, words_width=_TITLE_WIDTH)
+    head.setMinimumWidth(1)  # it adapts to the available width, so it must not request one
+    card = Card(padding=20)
+    card.body.addWidget(head)
+    return card
+
+
+def horizontal_line() -> QFrame:
+    """A 1 px line between rows."""
+    frame = QFrame()
+    frame.setObjectName("line")
+    frame.setFixedHeight(1)
+    return frame
+
+
+def vertical_line() -> QFrame:
+    """A 1 px line between columns."""
+    frame = QFrame()
+    frame.setObjectName("line")
+    frame.setFixedWidth(1)
+    return frame
+
+
+def scroll_area(content: QWidget) -> QScrollArea:
+    """Put `content` into an area that scrolls vertically only."""
+    area = QScrollArea()
+    content.setObjectName(content.objectName() or "scrolled")
+    area.setWidget(content)
+    area.setWidgetResizable(True)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    area.viewport().setAutoFillBackground(False)
+    return area

@@ -1,0 +1,455 @@
+"""The table view of the desk: cells painted by one delegate, usable by mouse and keyboard."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import (
+    QEvent,
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
+
+from vbdesk.desk.ui.badges import chip_size, level_badge_size, paint_chip, paint_level_badge
+from vbdesk.desk.ui.cell_table import CellRole, CellTable
+from vbdesk.desk.ui.cells import (
+    ButtonCell,
+    Cell,
+    HeatCell,
+    LabelCell,
+    LevelCell,
+    LevelCountsCell,
+    ProgressCell,
+    StateCell,
+    TwoLineCell,
+)
+from vbdesk.desk.ui.heat_map import paint_heat, paint_level_counts
+from vbdesk.desk.ui.painting import antialiased, hover_fill, paint_tick_box, rounded
+from vbdesk.desk.ui.progress import paint_progress
+from vbdesk.desk.ui.state_chip import STATE_LOOKS
+from vbdesk.desk.ui.theme import Role, Theme, app_theme
+
+Index = QModelIndex | QPersistentModelIndex
+
+_PAD = 8
+_EDGE = 20
+_BUTTON_PAD = 11
+_BUTTON_HEIGHT = 30
+_BAR_WIDTH = 220
+_LEAST_STRETCH = 150
+_TICK, _TICK_GAP = 18, 12
+_NOWHERE = QPoint(-1, -1)
+
+
+class CellView(QTableView):
+    """A table. A click or Enter opens a row; its button or Space runs the row's action.
+
+    If rows are selectable, each has a check box. A click on it, Shift with arrow keys, or Ctrl+Space toggles it;
+    Ctrl+A checks all, Escape none.
+
+    Signals:
+        opened: (str) key of the row to open.
+        acted: (str) key of the row whose action was requested.
+        chosen_changed: the checked rows changed.
+        delete_wanted: Delete was pressed.
+    """
+
+    opened = Signal(str)
+    acted = Signal(str)
+    chosen_changed = Signal()
+    delete_wanted = Signal()
+
+    def __init__(
+        self,
+        name: str,
+        table: CellTable,
+        widths: Sequence[int],
+        *,
+        stretch: int,
+        droppable: int | Sequence[int] = (),
+        row_height: int = 55,
+        choosable: bool = False,
+        least_stretch: int | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        """Show `table`.
+
+        Args:
+            name: for screen readers.
+            table: the rows.
+            widths: of the columns at 100 % text.
+            stretch: the column that takes the remaining width.
+            droppable: the columns to hide where space is short, in this order.
+            row_height: at 100 % text.
+            choosable: rows have check boxes.
+            least_stretch: minimum width of the stretching column at 100 % text, before others are hidden or the table
+                scrolls; None for no minimum, or 150 if columns can be hidden.
+            parent: of the widget.
+        """
+        self._theme = app_theme()
+        super().__init__(parent)
+        self.choosable = choosable
+        self._yields = least_stretch is not None or droppable != ()
+        self._least_stretch = _LEAST_STRETCH if least_stretch is None else least_stretch
+        self.pointer = _NOWHERE  # stored on moves: asking the system for it in every cell is slow
+        self._droppable = (droppable,) if isinstance(droppable, int) else tuple(droppable)
+        self._table, self._widths, self._stretch, self._row_height = table, tuple(widths), stretch, row_height
+        self.setModel(table)
+        self.setItemDelegate(_CellDelegate(self))
+        self.setAccessibleName(name)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        modes = QAbstractItemView.SelectionMode
+        self.setSelectionMode(modes.ExtendedSelection if choosable else modes.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setTabKeyNavigation(False)
+        self.setShowGrid(False)
+        self.viewport().setAutoFillBackground(False)
+        self.setMouseTracking(True)
+        self.setWordWrap(False)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        head = self.horizontalHeader()
+        head.setHighlightSections(False)
+        head.setSectionsClickable(False)
+        head.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._theme.changed.connect(self.fit)
+        table.modelReset.connect(self.fit)
+        if choosable:
+            table.modelReset.connect(self.chosen_changed)  # a model reset clears the selection without a signal
+            self.selectionModel().selectionChanged.connect(self._on_selection_changed)
+        self.fit()
+
+    def set_widths(self, widths: Sequence[int], stretch: int) -> None:
+        """Other columns."""
+        self._widths, self._stretch = tuple(widths), stretch
+        self.fit()
+
+    @Slot()
+    def fit(self) -> None:
+        """Take row heights and column widths from the text size."""
+        px, head = self._theme.px, self.horizontalHeader()
+        # transparent: the card behind has round corners
+        self.setStyleSheet(
+            "QTableView, QHeaderView::section { background: transparent; }"
+            f"QHeaderView::section:first {{ padding-left: {px(self.first_edge())}px; }}"
+        )
+        self.verticalHeader().setDefaultSectionSize(px(self._row_height))
+        head.setMinimumSectionSize(px(24))
+        headings = [self._table.headerData(column, Qt.Orientation.Horizontal) for column in range(head.count())]
+        head.setFixedHeight(px(36 + 12 * max((heading.count("\n") for heading in headings), default=0)))
+        for column in range(min(len(self._widths), head.count())):
+            fills = column == self._stretch
+            mode = QHeaderView.ResizeMode.Stretch if fills else QHeaderView.ResizeMode.Fixed
+            head.setSectionResizeMode(column, mode)
+            if not fills:
+                self.setColumnWidth(column, px(self._widths[column]))
+        self._drop()
+        self.viewport().update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._drop()
+
+    def _drop(self) -> None:
+        """Hide columns if the stretching column is too narrow; if that is not enough, scroll."""
+        if not self._yields:
+            return
+        px = self._theme.px
+        room = self.viewport().width() - px(self._least_stretch)
+        needed = sum(px(width) for column, width in enumerate(self._widths) if column != self._stretch)
+        for column in self._droppable:
+            self.setColumnHidden(column, needed > room)
+            if self.isColumnHidden(column):
+                needed -= px(self._widths[column])
+        fits = needed <= room
+        mode = QHeaderView.ResizeMode.Stretch if fits else QHeaderView.ResizeMode.Fixed
+        self.horizontalHeader().setSectionResizeMode(self._stretch, mode)
+        if not fits:
+            self.setColumnWidth(self._stretch, px(self._least_stretch))
+        policy = Qt.ScrollBarPolicy.ScrollBarAlwaysOff if fits else Qt.ScrollBarPolicy.ScrollBarAsNeeded
+        self.setHorizontalScrollBarPolicy(policy)
+
+    def current_key(self) -> str | None:
+        """Key of the selected row."""
+        index = self.currentIndex()
+        return self._table.row(index.row()).key if index.isValid() else None
+
+    def select_key(self, key: str) -> None:
+        """Select a row by its key, if it is here."""
+        place = self._table.place_of(key)
+        if place is not None:
+            self.setCurrentIndex(self._table.index(place, 0))
+
+    def chosen_keys(self) -> list[str]:
+        """Keys of the checked rows, in list order."""
+        selection = self.selectionModel().selection()
+        parts = [selection.at(number) for number in range(selection.count())]
+        ranges = sorted((part.top(), part.bottom()) for part in parts)
+        places = (place for first, last in ranges for place in range(first, last + 1))
+        return [self._table.row(place).key for place in places]
+
+    def first_edge(self) -> int:
+        """Left margin of the first column's text, at 100 % text."""
+        return _EDGE + (_TICK + _TICK_GAP if self.choosable else 0)
+
+    def tick_rect(self, row: QRectF) -> QRectF:
+        """Rectangle of the check box in the first cell of a row."""
+        side = self._theme.px(_TICK)
+        return QRectF(row.left() + self._theme.px(_EDGE), row.center().y() - side / 2, side, side)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
+        key = self.current_key()
+        plain = not event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        if key is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.opened.emit(key)
+        elif key is not None and event.key() == Qt.Key.Key_Space and plain:
+            self.acted.emit(key)
+        elif self.choosable and event.key() == Qt.Key.Key_Delete:
+            self.delete_wanted.emit()
+        elif self.choosable and event.key() == Qt.Key.Key_Escape:
+            self.clearSelection()
+        else:
+            super().keyPressEvent(event)
+
+    def moveCursor(  # noqa: D102
+        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
+    ) -> QModelIndex:
+        ends = {QAbstractItemView.CursorAction.MoveHome: 0, QAbstractItemView.CursorAction.MoveEnd: -1}
+        if action in ends and self._table.rowCount():  # Home and End go to the first and last row, not column
+            return self._table.index(ends[action] % self._table.rowCount(), 0)
+        return super().moveCursor(action, modifiers)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+        point = event.position().toPoint()
+        if self._ticks_at(point):
+            flags = QItemSelectionModel.SelectionFlag
+            self.selectionModel().setCurrentIndex(self.indexAt(point), flags.Toggle | flags.Rows)
+        elif not self.choosable or self._button_at(point) is None:  # a click on a button does not change the selection
+            super().mousePressEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+        super().mouseMoveEvent(event)
+        point = self.pointer = event.position().toPoint()
+        over = self._button_at(point) is not None or self._ticks_at(point)
+        self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
+        self.viewport().update()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+        super().mouseReleaseEvent(event)
+        if event.button() is not Qt.MouseButton.LeftButton:
+            return
+        index = self.indexAt(event.position().toPoint())
+        if not index.isValid() or self._ticks_at(event.position().toPoint()):
+            return
+        key = self._table.row(index.row()).key
+        choosing = self.choosable and event.modifiers() & (
+            Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        )
+        if self._button_at(event.position().toPoint()) is not None:
+            self.acted.emit(key)
+        elif not choosing:
+            self.opened.emit(key)
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: D102
+        super().leaveEvent(event)
+        self.pointer = _NOWHERE
+        self.viewport().update()
+
+    def hovered_row(self) -> int:
+        """Row under the pointer; -1 for none."""
+        return self.rowAt(self.pointer.y())
+
+    @Slot()
+    def _on_selection_changed(self) -> None:
+        self.chosen_changed.emit()
+
+    def _ticks_at(self, point: QPoint) -> bool:
+        index = self.indexAt(point)
+        if not self.choosable or not index.isValid() or index.column() != 0:
+            return False
+        return point.x() < self.visualRect(index).left() + self._theme.px(self.first_edge() - _TICK_GAP // 2)
+
+    def _button_at(self, point: QPoint) -> QRect | None:
+        index = self.indexAt(point)
+        cell = index.data(CellRole.CELL) if index.isValid() else None
+        if not isinstance(cell, ButtonCell) or not cell.text:
+            return None
+        rect = button_rect(self._theme, cell, QRectF(self.visualRect(index)), last=True).toRect()
+        return rect if rect.contains(point) else None
+
+
+class _CellDelegate(QStyledItemDelegate):
+    """Paints every kind of cell."""
+
+    def __init__(self, view: CellView) -> None:
+        self._theme = app_theme()
+        super().__init__(view)
+        self._view = view
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(40, self._theme.px(55))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        painter.save()
+        antialiased(painter)
+        rect = QRectF(option.rect)
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        hovered = self._view.hovered_row() == index.row()
+        self._paint_ground(painter, rect, index, selected=selected, hovered=hovered)
+        last = index.column() == index.model().columnCount() - 1
+        left = self._view.first_edge() if index.column() == 0 else _PAD
+        area = rect.adjusted(self._theme.px(left), 0, -self._theme.px(_EDGE if last else _PAD), 0)
+        if self._view.choosable and index.column() == 0:
+            paint_tick_box(self._theme, painter, self._view.tick_rect(rect), ticked=selected, hovered=hovered)
+        cell: Cell = index.data(CellRole.CELL)
+        match cell:
+            case LabelCell():
+                _paint_text(self._theme, painter, cell, area)
+            case TwoLineCell():
+                _paint_two_lines(self._theme, painter, cell, area)
+            case StateCell():
+                paint_chip(
+                    self._theme,
+                    painter,
+                    STATE_LOOKS[cell.state],
+                    _centred(area, chip_size(self._theme, STATE_LOOKS[cell.state])),
+                )
+            case LevelCell():
+                _paint_level(self._theme, painter, cell, area)
+            case ProgressCell():
+                _paint_progress_cell(self._theme, painter, cell, area)
+            case HeatCell():
+                paint_heat(self._theme, painter, cell, rect)
+            case LevelCountsCell():
+                paint_level_counts(self._theme, painter, cell, area)
+            case ButtonCell() if cell.text:
+                box = button_rect(self._theme, cell, rect, last=last)
+                over = hovered and box.contains(self._view.pointer)
+                _paint_button(self._theme, painter, cell, box, hovered=over)
+        painter.restore()
+
+    def _paint_ground(self, painter: QPainter, rect: QRectF, index: Index, *, selected: bool, hovered: bool) -> None:
+        if selected or hovered:
+            painter.fillRect(rect, self._theme.colour("accenttint" if selected else "surface2"))
+        if selected and index.column() == 0:
+            painter.fillRect(QRectF(rect.left(), rect.top(), 3, rect.height()), self._theme.colour("accent"))
+        if index.row() < index.model().rowCount() - 1:
+            painter.fillRect(QRectF(rect.left(), rect.bottom() - 1, rect.width(), 1), self._theme.colour("border"))
+
+
+def button_rect(theme: Theme, act: ButtonCell, cell: QRectF, *, last: bool) -> QRectF:
+    """Rectangle of a cell's button, at the right edge."""
+    px = theme.px
+    width = QFontMetricsF(theme.font(Role.LABEL_MEDIUM)).horizontalAdvance(act.text) + 2 * px(_BUTTON_PAD)
+    right = cell.right() - px(_EDGE if last else _PAD)
+    return QRectF(right - width, cell.center().y() - px(_BUTTON_HEIGHT) / 2, width, px(_BUTTON_HEIGHT))
+
+
+def _centred(area: QRectF, size: QSize) -> QRectF:
+    return QRectF(area.left(), area.center().y() - size.height() / 2, size.width(), size.height())
+
+
+def _paint_level(theme: Theme, painter: QPainter, cell: LevelCell, area: QRectF) -> None:
+    if cell.level is None:
+        _paint_text(theme, painter, LabelCell(cell.words, "text3"), area)
+    else:
+        paint_level_badge(theme, painter, cell.level, _centred(area, level_badge_size(theme, cell.level)))
+
+
+def _paint_text(theme: Theme, painter: QPainter, cell: LabelCell, area: QRectF) -> None:
+    """Paint one or two lines; longer text ends in an ellipsis, and screen readers get all of it."""
+    font = theme.font(Role.LABEL_STRONG if cell.strong else Role.LABEL)
+    metrics = QFontMetricsF(font)
+    painter.setFont(font)
+    painter.setPen(theme.colour(cell.ink))
+    side = Qt.AlignmentFlag.AlignRight if cell.right else Qt.AlignmentFlag.AlignLeft
+    if metrics.horizontalAdvance(cell.text) <= area.width():
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | side, cell.text)
+        return
+    first, rest = _broken(cell.text, metrics, area.width())
+    height = theme.line_height(Role.LABEL)
+    top = area.center().y() - (height if rest else height / 2)
+    painter.drawText(QRectF(area.left(), top, area.width(), height), Qt.AlignmentFlag.AlignVCenter | side, first)
+    if rest:
+        shown = metrics.elidedText(rest, Qt.TextElideMode.ElideRight, area.width())
+        below = QRectF(area.left(), top + height, area.width(), height)
+        painter.drawText(below, Qt.AlignmentFlag.AlignVCenter | side, shown)
+
+
+def _broken(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, str]:
+    """Split text into the first line and the rest."""
+    words = text.split(" ")
+    count = 1
+    while count < len(words) and metrics.horizontalAdvance(" ".join(words[: count + 1])) <= width:
+        count += 1
+    first = metrics.elidedText(" ".join(words[:count]), Qt.TextElideMode.ElideRight, width)
+    return first, " ".join(words[count:])
+
+
+def _paint_two_lines(theme: Theme, painter: QPainter, cell: TwoLineCell, area: QRectF) -> None:
+    """Paint a name over a caption; a long caption takes as many lines as fit."""
+    first, second = theme.line_height(Role.LABEL_STRONG), theme.line_height(Role.CAPTION)
+    caption = QFontMetricsF(theme.font(Role.CAPTION))
+    lines: list[str] = []
+    rest = cell.second
+    room = int((area.height() - first - second) // second)
+    while rest and len(lines) < room - 1 and caption.horizontalAdvance(rest) > area.width():
+        begun, rest = _broken(rest, caption, area.width())
+        lines.append(begun)
+    lines += [rest] if rest else []
+    top = area.center().y() - (first + second * len(lines)) / 2
+    for place, text in enumerate((cell.first, *lines)):
+        font = theme.font(Role.CAPTION if place else Role.LABEL_STRONG)
+        painter.setFont(font)
+        painter.setPen(theme.colour("text2" if place else "text"))
+        shown = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, area.width())
+        y = top + (first + second * (place - 1) if place else 0)
+        line = QRectF(area.left(), y, area.width(), second if place else first)
+        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, shown)
+
+
+def _paint_progress_cell(theme: Theme, painter: QPainter, cell: ProgressCell, area: QRectF) -> None:
+    height = theme.line_height(Role.LABEL)
+    top = area.center().y() - height + 2
+    strong = theme.font(Role.LABEL_STRONG)
+    painter.setFont(strong)
+    painter.setPen(theme.colour("text"))
+    line = QRectF(area.left(), top, area.width(), height)
+    painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, cell.figures)
+    start = QFontMetricsF(strong).horizontalAdvance(cell.figures + " ")
+    painter.setFont(theme.font(Role.LABEL))
+    painter.setPen(theme.colour("text2"))
+    more = painter.fontMetrics().elidedText(cell.more, Qt.TextElideMode.ElideRight, int(line.width() - start))
+    painter.drawText(line.adjusted(start, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, more)
+    width = min(area.width(), theme.px(_BAR_WIDTH))
+    paint_progress(theme, painter, QRectF(area.left(), top + height + 3, width, theme.px(6)), cell.share)
+
+
+def _paint_button(theme: Theme, painter: QPainter, act: ButtonCell, box: QRectF, *, hovered: bool) -> None:
+    colours = theme.colours
+    fill: QColor | None = hover_fill(theme, colours.surface, hovered=hovered, pressed=False)
+    edge: QColor | None = theme.colour("control")
+    if act.quiet:
+        fill, edge = (theme.colour("sunken"), None) if hovered else (None, None)
+    rounded(painter, box, 8, fill, edge)
+    painter.setFont(theme.font(Role.LABEL_MEDIUM))
+    painter.setPen(QPen(theme.colour("text2" if act.quiet else "text")))
+    painter.drawText(box, Qt.AlignmentFlag.AlignCenter, act.text)

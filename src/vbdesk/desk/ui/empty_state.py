@@ -1,0 +1,53 @@
+"""Empty states: what a card shows while it has no content."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.desk.ui.buttons import primary_button
+from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role
+
+
+class EmptyState(QWidget):
+    """Icon, title, one sentence and at most one button, centred."""
+
+    def __init__(self, icon: str, title: str, sentence: str, action: str = "") -> None:
+        super().__init__()
+        self.button = primary_button(action)
+        self.button.setVisible(bool(action))
+        self._title, self._sentence = Text(title, Role.CARD_TITLE), Text(sentence, Role.BODY, "text2", wrap=True)
+        self._sentence.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        column = QVBoxLayout(self)
+        column.setSpacing(8)
+        column.addStretch(1)
+        for part in (IconView(icon, "text3", 40), self._title):
+            column.addWidget(part, 0, Qt.AlignmentFlag.AlignHCenter)
+        inset = QHBoxLayout()
+        inset.addStretch(1)
+        inset.addWidget(self._sentence, 6)
+        inset.addStretch(1)
+        column.addLayout(inset)
+        column.addSpacing(8)
+        column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(1)
+
+    def say(self, title: str, sentence: str, action: str | None = None) -> None:
+        """Show other text; an empty `action` hides the button, None leaves it unchanged."""
+        self._title.setText(title)
+        self._sentence.setText(sentence)
+        if action is not None:
+            self.button.setText(action)
+            self.button.setVisible(bool(action))
+
+    def say_loading(self, what: str) -> None:
+        """Say that `what`, such as `The recordings`, is being read."""
+        self.say("Loading", f"{what} are being read.", "")
+
+    def say_unreadable(self, sentence: str) -> None:
+        """Say why reading failed."""
+        self.say("This list could not be read", sentence, "")
+
+    def words(self) -> str:
+        """All text that it shows."""
+        return f"{self._title.text()} {self._sentence.text()}"

@@ -1,0 +1,344 @@
+"""Form fields: a control with its label above, and help or an error below."""
+
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QFocusEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QHBoxLayout,
+    QLineEdit,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from vbdesk.desk.ui.icons import IconView, paint_icon
+from vbdesk.desk.ui.painting import antialiased, paint_tick_box, rounded
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, Theme, app_theme
+
+
+class Field(QWidget):
+    """A control with a label above, and a line of help or an error below."""
+
+    def __init__(self, label: str, control: QWidget, *, optional: bool = False, help_text: str = "") -> None:
+        super().__init__()
+        self.control = control
+        self._help = help_text
+        self._label = Text(label, Role.LABEL_MEDIUM)
+        self._label.setBuddy(control)
+        control.setAccessibleName(label)
+        self._fault_icon = IconView("error", "fail", 14)
+        self._below = Text(help_text, Role.CAPTION, "text3", wrap=True)
+        head = QHBoxLayout()
+        head.addWidget(self._label)
+        head.addStretch(1)
+        if optional:
+            head.addWidget(Text("Optional", Role.CAPTION, "text3"))
+        self._foot = QWidget()
+        foot = QHBoxLayout(self._foot)
+        foot.setContentsMargins(0, 0, 0, 0)
+        foot.setSpacing(6)
+        foot.addWidget(self._fault_icon, 0, Qt.AlignmentFlag.AlignTop)
+        foot.addWidget(self._below, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addLayout(head)
+        column.addWidget(control)
+        column.addWidget(self._foot)
+        self._show("", fault=False)
+
+    def set_help(self, sentence: str) -> None:
+        """Show help below the control; an error hides it."""
+        self._help = sentence
+        self._show("", fault=False)
+
+    def set_fault(self, sentence: str | None) -> None:
+        """Show an error; None for no error."""
+        self._show(sentence or "", fault=bool(sentence))
+
+    def below_text(self) -> str:
+        """The text below the control."""
+        return self._below.text()
+
+    def _show(self, sentence: str, *, fault: bool) -> None:
+        words = sentence if fault else self._help
+        self._below.setText(words)
+        self._below.set_ink("fail" if fault else "text3")
+        self._fault_icon.setVisible(fault)
+        self._foot.setVisible(bool(words))
+        self.control.setAccessibleDescription(words)
+        edit = self.control
+        if edit.property("fault") != fault:
+            edit.setProperty("fault", fault)
+            edit.style().unpolish(edit)
+            edit.style().polish(edit)
+
+
+class LineField(QLineEdit):
+    """One line of text, with an icon before it and an optional icon after it.
+
+    Signals:
+        focused: (bool) it received or lost the keyboard focus.
+    """
+
+    focused = Signal(bool)
+
+    def __init__(self, *, icon: str = "", placeholder: str = "") -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.setPlaceholderText(placeholder)
+        self._lead = IconView(icon, "text2", 16, self) if icon else None
+        self._trail = IconView("", "ok", 16, self)
+        self.setProperty("leading", bool(icon))
+
+    def show_mark(self, icon: str, token: str = "ok") -> None:  # noqa: S107
+        """Show an icon at the end of the field; empty for none."""
+        self._trail.show_icon(icon, token)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: D102
+        super().focusInEvent(event)
+        self.focused.emit(True)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: D102
+        super().focusOutEvent(event)
+        self.focused.emit(False)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        _place_icons(self._theme, self, self._lead, self._trail)
+
+
+class SecretField(QLineEdit):
+    """A secret, hidden until the eye button is pressed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setEchoMode(QLineEdit.EchoMode.Password)
+        self.setProperty("trailing", True)
+        self._eye = _EyeButton(self)
+        self._eye.toggled.connect(self._show_secret)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        side = self.height()
+        self._eye.setGeometry(self.width() - side, 0, side, side)
+
+    @Slot(bool)
+    def _show_secret(self, shown: bool) -> None:
+        self.setEchoMode(QLineEdit.EchoMode.Normal if shown else QLineEdit.EchoMode.Password)
+
+
+class _EyeButton(QCheckBox):
+    """Shows and hides the secret."""
+
+    def __init__(self, parent: QWidget) -> None:
+        self._theme = app_theme()
+        super().__init__(parent)
+        self.setAccessibleName("Show the key")
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+
+    def hitButton(self, pos: object) -> bool:
+        return True
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        side = self._theme.px(18)
+        corner = (self.height() - side) // 2
+        name = "eye-off" if self.isChecked() else "eye"
+        paint_icon(painter, name, QRectF(corner, corner, side, side), self._theme.colour("text2"))
+        painter.end()
+
+
+class ChoiceField(QComboBox):
+    """A combo box with an icon before its text."""
+
+    def __init__(self, icon: str) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.setProperty("leading", True)
+        self._lead = IconView(icon, "text2", 16, self)
+        self._chevron = IconView("chevron-down", "text2", 16, self)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(12)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        _place_icons(self._theme, self, self._lead, self._chevron)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        room = self.width() - self._theme.px(40 + 32)  # the icons at both ends, as in the style sheet
+        option.currentText = self.fontMetrics().elidedText(self.currentText(), Qt.TextElideMode.ElideRight, room)
+        painter = QStylePainter(self)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+
+
+def _place_icons(theme: Theme, control: QWidget, lead: IconView | None, trail: IconView) -> None:
+    side = theme.px(16)
+    top = (control.height() - side) // 2
+    if lead is not None:
+        lead.setGeometry(theme.px(13), top, side, side)
+    trail.setGeometry(control.width() - theme.px(12) - side, top, side, side)
+
+
+class TagsField(QWidget):
+    """Tags as chips in one field: Enter or a comma adds one, Backspace removes the last.
+
+    Signals:
+        changed: the tags differ from before.
+    """
+
+    changed = Signal()
+
+    def __init__(self, placeholder: str = "") -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self._tags: list[str] = []
+        self._chips: list[_TagChip] = []
+        self._placeholder = placeholder
+        self._edit = QLineEdit()
+        self._edit.setProperty("bare", True)
+        self._edit.setProperty("ringAround", self)
+        self._edit.setPlaceholderText(placeholder)
+        self._edit.textEdited.connect(self._on_edited)
+        self._edit.editingFinished.connect(self._commit)
+        self._edit.installEventFilter(self)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(12, 6, 12, 6)
+        self._row.setSpacing(8)
+        self._row.addWidget(self._edit, 1)
+        self.setFocusProxy(self._edit)
+        self.setMinimumHeight(self._theme.px(38))
+
+    def setAccessibleName(self, name: str) -> None:  # noqa: D102
+        super().setAccessibleName(name)
+        self._edit.setAccessibleName(name)
+
+    @property
+    def edit(self) -> QLineEdit:
+        """The line edit for a new tag."""
+        return self._edit
+
+    def tags(self) -> tuple[str, ...]:
+        """The tags, in the order of entry."""
+        return tuple(self._tags)
+
+    def set_tags(self, tags: tuple[str, ...]) -> None:
+        """Show other tags."""
+        self._tags = list(dict.fromkeys(tags))
+        self._rebuild()
+
+    def eventFilter(self, watched: object, event: QEvent) -> bool:  # noqa: D102
+        if event.type() == QEvent.Type.KeyPress and watched is self._edit:
+            key = event.key()  # type: ignore[attr-defined]
+            if key == Qt.Key.Key_Backspace and not self._edit.text() and self._tags:
+                self._tags.pop()
+                self._rebuild()
+                return True
+        return False
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        painter = antialiased(QPainter(self))
+        rounded(painter, QRectF(self.rect()), 8, self._theme.colour("surface"), self._theme.colour("control"))
+        painter.end()
+
+    @Slot(str)
+    def _on_edited(self, text: str) -> None:
+        if text.endswith(","):
+            self._commit()
+
+    @Slot()
+    def _commit(self) -> None:
+        tag = self._edit.text().strip(" ,")
+        self._edit.clear()
+        if tag and tag not in self._tags:
+            self._tags.append(tag)
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        for chip in self._chips:
+            self._row.removeWidget(chip)
+            chip.deleteLater()
+        self._chips = [_TagChip(tag) for tag in self._tags]
+        for place, chip in enumerate(self._chips):
+            self._row.insertWidget(place, chip)
+        self._edit.setPlaceholderText("" if self._tags else self._placeholder)
+        self.changed.emit()
+
+
+class _TagChip(QWidget):
+    """A tag."""
+
+    def __init__(self, tag: str) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(9, 3, 9, 3)
+        row.addWidget(Text(tag, Role.LABEL, "text2"))
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = antialiased(QPainter(self))
+        rounded(painter, QRectF(self.rect()), 6, self._theme.colour("sunken"))
+        painter.end()
+
+
+class TickBox(QCheckBox):
+    """A check box with its text and a caption below."""
+
+    def __init__(self, text: str, caption: str = "") -> None:
+        self._theme = app_theme()
+        super().__init__(text)
+        self._caption = caption
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def caption(self) -> str:
+        """The caption."""
+        return self._caption
+
+    def set_caption(self, caption: str) -> None:
+        """Show another caption."""
+        self._caption = caption
+        self.setAccessibleDescription(caption)
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        theme = self._theme
+        height = theme.line_height(Role.LABEL) + (theme.line_height(Role.CAPTION) if self._caption else 0)
+        return QSize(theme.px(200), max(theme.px(20), height))
+
+    def hitButton(self, pos: object) -> bool:  # noqa: D102
+        return True
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        painter = antialiased(QPainter(self))
+        theme = self._theme
+        side = theme.px(20)
+        box = QRectF(0, (self.height() - side) / 2, side, side)
+        paint_tick_box(
+            self._theme, painter, box, ticked=self.isChecked(), hovered=self.underMouse(), pressed=self.isDown()
+        )
+        self._paint_words(painter, side + theme.px(12))
+        painter.end()
+
+    def _paint_words(self, painter: QPainter, x: float) -> None:
+        theme = self._theme
+        first = theme.line_height(Role.LABEL)
+        total = first + (theme.line_height(Role.CAPTION) if self._caption else 0)
+        top = (self.height() - total) / 2
+        painter.setFont(theme.font(Role.LABEL_MEDIUM))
+        painter.setPen(self._theme.colour("text" if self.isEnabled() else "text3"))
+        painter.drawText(QRectF(x, top, self.width() - x, first), Qt.AlignmentFlag.AlignVCenter, self.text())
+        painter.setFont(theme.font(Role.CAPTION))
+        painter.setPen(self._theme.colour("text3"))
+        below = QRectF(x, top + first, self.width() - x, total - first)
+        painter.drawText(below, Qt.AlignmentFlag.AlignVCenter, self._caption)

@@ -1,0 +1,48 @@
+"""Page header: text at the left, controls at the right or, in narrow windows, below."""
+
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QSizePolicy, QWidget
+
+from vbdesk.desk.ui.theme import app_theme
+
+_GAP = 12
+
+
+class PageHeader(QWidget):
+    """Two parts, side by side or one below the other."""
+
+    def __init__(self, words: QLayout, *controls: QWidget, words_width: int = 300) -> None:
+        """Make the header; below `words_width` (at 100 % text) for the text, the controls move below."""
+        self._theme = app_theme()
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self._words_width = words_width
+        self._controls = QWidget()
+        inner = QHBoxLayout(self._controls)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(_GAP)
+        for control in controls:
+            inner.addWidget(control)
+        self._box = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._box.setContentsMargins(0, 0, 0, 0)
+        self._box.setSpacing(_GAP)
+        self._box.addLayout(words, 1)
+        self._box.addWidget(self._controls, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self._arrange()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: D102
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange:
+            self._arrange()
+
+    def _arrange(self) -> None:
+        needed = self._theme.px(self._words_width) + self._controls.sizeHint().width() + _GAP
+        narrow = needed > self.width()
+        direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
+        if self._box.direction() is not direction:
+            self._box.setDirection(direction)
+            self.updateGeometry()

@@ -1,0 +1,48 @@
+"""The scrolling body of a page; its cards align with the page header."""
+
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.desk.ui.card import scroll_area
+
+SCROLL_BAR = 16
+"""Width of a scroll bar, inside the page's margin, so that cards keep their edges."""
+
+
+class ScrollBody(QWidget):
+    """Lay out content in `body`; the page leaves `SCROLL_BAR` of its right margin to this."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        content = QWidget()
+        around = QVBoxLayout(content)
+        self.body = QVBoxLayout()
+        self.body.setSpacing(16)
+        around.setContentsMargins(0, 0, SCROLL_BAR, 0)
+        around.addLayout(self.body)
+        around.addStretch(1)
+        self._around, self._area = around, scroll_area(content)
+        self._area.viewport().installEventFilter(self)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._area)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: D102
+        if event.type() == QEvent.Type.Resize:  # the same with and without a scroll bar
+            bar = self._area.width() - self._area.viewport().width()
+            self._around.setContentsMargins(0, 0, max(0, SCROLL_BAR - bar), 0)
+        return False
+
+
+def page_layout(page: QWidget, head: QWidget, banner: QWidget, body: ScrollBody) -> None:
+    """Lay out header, banner and scrolling body in a column."""
+    head.setContentsMargins(0, 0, SCROLL_BAR, 0)
+    inset = QHBoxLayout()
+    inset.setContentsMargins(0, 0, SCROLL_BAR, 0)
+    inset.addWidget(banner)
+    layout = QVBoxLayout(page)
+    layout.setContentsMargins(36, 28, 36 - SCROLL_BAR, 24)
+    layout.setSpacing(16)
+    layout.addWidget(head)
+    layout.addLayout(inset)
+    layout.addWidget(body, 1)

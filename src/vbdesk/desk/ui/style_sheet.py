@@ -1,0 +1,101 @@
+"""The application's style sheet, made from the theme."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from string import Template
+from typing import TYPE_CHECKING
+
+from vbdesk.desk.ui.tokens import RADIUS, TYPE_SCALE, Role
+
+if TYPE_CHECKING:
+    from vbdesk.desk.ui.theme import Theme
+
+_SHEET = Template("""
+QWidget { color: $text; }
+QMainWindow, QDialog, QWidget#page, QWidget#firstStart { background: $bg; }
+QWidget#sidebar, QWidget#statusBar { background: $sidebar; }
+QWidget#sidebar { border-right: 1px solid $border; }
+QWidget#statusBar { border-top: 1px solid $border; }
+
+QLabel[ink="text"] { color: $text; }
+QLabel[ink="text2"] { color: $text2; }
+QLabel[ink="text3"] { color: $text3; }
+QLabel[ink="accent"] { color: $accent; }
+QLabel[ink="ok"] { color: $ok; }
+QLabel[ink="warn"] { color: $warn; }
+QLabel[ink="fail"] { color: $fail; }
+
+QFrame#card { background: $surface; border: 1px solid $border; border-radius: ${radius_card}px; }
+QFrame#card[quiet="true"] { background: $surface2; }
+QFrame#line { background: $border; border: none; }
+
+QLineEdit, QPlainTextEdit, QComboBox {
+    background: $surface; color: $text; border: 1px solid $control; border-radius: ${radius_control}px;
+    padding: ${field_pad}px 12px; selection-background-color: $accentfill; selection-color: $on_accent;
+    placeholder-text-color: $text3;
+}
+QLineEdit:disabled, QPlainTextEdit:disabled, QComboBox:disabled {
+    background: $sunken; color: $text3; border-color: $sunken;
+}
+QLineEdit[fault="true"] { border-color: $fail; }
+QLineEdit[bare="true"] { border: none; padding: 0; background: transparent; }
+QComboBox { padding-right: ${trail_pad}px; }
+QComboBox[leading="true"], QLineEdit[leading="true"] { padding-left: ${lead_pad}px; }
+QLineEdit[trailing="true"] { padding-right: ${lead_pad}px; }
+QComboBox::drop-down { border: none; width: 0; }
+QComboBox QAbstractItemView, QListView#completions {
+    background: $surface; color: $text; border: 1px solid $control; border-radius: ${radius_control}px;
+    padding: 4px; outline: 0;
+    selection-background-color: $accenttint; selection-color: $text;
+}
+QComboBox QAbstractItemView::item, QListView#completions::item {
+    min-height: ${row}px; padding: 2px 8px; border-radius: ${radius_row}px;
+}
+QComboBox QAbstractItemView::item:selected, QListView#completions::item:selected {
+    background: $accenttint; color: $text;
+}
+
+QMenu { background: $surface; border: 1px solid $control; border-radius: ${radius_large}px; padding: 6px; }
+QMenu::item { padding: 8px 20px 8px 12px; border-radius: ${radius_row}px; color: $text; }
+QMenu::item:selected { background: $accenttint; }
+QMenu::item:disabled { color: $text3; }
+QMenu::separator { height: 1px; background: $border; margin: 6px 4px; }
+QToolTip { background: $surface; color: $text; border: 1px solid $control; padding: 6px 8px; }
+
+QScrollArea { background: transparent; border: none; }
+QScrollArea > QWidget > QWidget#scrolled { background: transparent; }
+QScrollBar:vertical { background: transparent; width: 10px; margin: 2px; }
+QScrollBar:horizontal { background: transparent; height: 10px; margin: 2px; }
+QScrollBar::handle { background: $control; border-radius: 3px; min-height: 32px; min-width: 32px; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+
+QTableView, QTreeView, QListView {
+    background: $surface; color: $text; border: none; outline: 0; gridline-color: $border;
+    selection-background-color: $accenttint; selection-color: $text;
+}
+QTableView::item:hover, QListView::item:hover { background: $surface2; }
+QTableView::item:selected, QListView::item:selected { background: $accenttint; color: $text; }
+QHeaderView { background: transparent; border: none; }
+QHeaderView::section {
+    background: $surface; color: $text3; border: none; border-bottom: 1px solid $border;
+    padding: 8px 8px; font-size: ${caption}px;
+}
+QTableCornerButton::section { background: $surface; border: none; }
+""")
+
+
+def style_sheet(theme: Theme) -> str:
+    """The style sheet for the theme's colours and text size."""
+    values: dict[str, str] = asdict(theme.colours)
+    caption = theme.px(TYPE_SCALE[Role.CAPTION].size)
+    measures = {
+        "field_pad": theme.px(8),
+        "lead_pad": theme.px(40),
+        "trail_pad": theme.px(32),
+        "row": theme.px(28),
+        "caption": caption,
+    }
+    measures |= {f"radius_{name}": radius for name, radius in RADIUS.items()}
+    return _SHEET.substitute(values, **{name: str(value) for name, value in measures.items()})

@@ -1,0 +1,118 @@
+"""Text in a type role and a colour token."""
+
+from html import escape
+
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.desk.ui.tokens import TYPE_SCALE
+
+_LEAST_PX = 48
+
+
+class Text(QLabel):
+    """A label whose font follows the theme.
+
+    Never give it an accessible name: that would replace its text for a screen reader.
+    """
+
+    def __init__(
+        self,
+        text: str = "",
+        role: Role = Role.BODY,
+        ink: str = "text",
+        *,
+        wrap: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
+        self._theme = app_theme()
+        super().__init__(text, parent)
+        self._role = role
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setProperty("ink", ink)
+        self.setWordWrap(wrap)
+        if wrap:
+            self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._fit()
+
+    def set_ink(self, token: str) -> None:
+        """Show the text in another colour token."""
+        if self.property("ink") != token:
+            self.setProperty("ink", token)
+            self.style().unpolish(self)
+            self.style().polish(self)
+
+    def set_role(self, role: Role) -> None:
+        """Show the text in another type role."""
+        self._role = role
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: D102
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange:
+            self._fit()
+
+    def _fit(self) -> None:
+        font = self._theme.font(self._role)
+        if font != self.font():
+            self.setFont(font)
+        self.setMinimumHeight(self._theme.line_height(self._role))
+
+
+class ElidedText(Text):
+    """One line, elided where space is short; tooltip and screen reader get all of it."""
+
+    def minimumSizeHint(self) -> QSize:  # noqa: D102
+        return QSize(min(super().sizeHint().width(), self._theme.px(_LEAST_PX)), super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+        shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        self.setToolTip("" if shown == self.text() else self.text())
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter, shown)
+        painter.end()
+
+
+class PromptLabel(QLabel):
+    """Text that a person reads aloud: large, with wide line spacing."""
+
+    def __init__(self, role: Role = Role.PROMPT, parent: QWidget | None = None) -> None:
+        self._theme = app_theme()
+        super().__init__(parent)
+        self._role = role
+        self._text = ""
+        self.setWordWrap(True)
+        self.setTextFormat(Qt.TextFormat.RichText)
+        self.setProperty("ink", "text")
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def show_text(self, text: str, role: Role | None = None) -> None:
+        """Show `text`; blank lines separate paragraphs."""
+        self._text = text
+        self._role = role or self._role
+        self._fit()
+
+    def plain_text(self) -> str:
+        """The text without markup."""
+        return self._text
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: D102
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange:
+            self._fit()
+
+    def _fit(self) -> None:
+        entry = TYPE_SCALE[self._role]
+        font = self._theme.font(self._role)
+        if font != self.font():
+            self.setFont(font)
+        natural = self.fontMetrics().height() / self._theme.scale
+        percent = round(100 * entry.line / natural)
+        paragraphs = [escape(part).replace("\n", "<br>") for part in self._text.split("\n\n")]
+        gap = round(entry.size * self._theme.scale / 2)
+        html = "".join(f'<p style="margin:0 0 {gap}px 0; line-height:{percent}%">{part}</p>' for part in paragraphs)
+        if html != self.text():
+            self.setText(html)

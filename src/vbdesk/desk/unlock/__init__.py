@@ -1,0 +1,1 @@
+"""Unlock: enter or save the key of the service on this computer."""

@@ -1,0 +1,282 @@
+"""The pages about the key of this computer: the passphrase or the recovery key is asked for, or shown once."""
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.desk.models.unlocking import RecoveryOfferViewModel, UnlockViewModel, passphrase_fault
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.buttons import ButtonSize, primary_button, quiet_button, secondary_button
+from vbdesk.desk.ui.card import Card, scroll_area
+from vbdesk.desk.ui.fields import Field, LineField, SecretField
+from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.outbox.profiles.profiles import Profile
+
+_COLUMN = 700
+_GROUPS_A_ROW = 4
+_BOTH_WANTED = "Enter the recovery key that was written down here, and choose a new passphrase."
+_RECOVERY_HELP = "Eight groups of seven characters. Spaces, dashes and small letters make no difference."
+
+
+class _KeyPage(QWidget):
+    """A title, a sentence, and one card in the middle of the window."""
+
+    def __init__(self, name: str, title: str, sentence: str) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self.setObjectName("firstStart")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setAccessibleName(name)
+        self.title = Text(title, Role.FIRST_TITLE, wrap=True)
+        self.sentence = Text(sentence, Role.BODY, "text2", wrap=True)
+        self.banner = Banner()
+        self.card = Card(padding=28)
+        self.card.body.setSpacing(18)
+        self.foot = QHBoxLayout()
+        self.foot.setSpacing(10)
+        column = QVBoxLayout()
+        column.setSpacing(12)
+        column.addStretch(1)
+        for part in (self.title, self.sentence, self.banner, self.card):
+            column.addWidget(part)
+        column.addLayout(self.foot)
+        column.addStretch(2)
+        centred = QWidget()
+        centred.setMaximumWidth(self._theme.px(_COLUMN))
+        centred.setLayout(column)
+        inner = QWidget()
+        across = QHBoxLayout(inner)
+        across.setContentsMargins(8, 0, 8, 0)
+        across.addStretch(1)
+        across.addWidget(centred, 100)
+        across.addStretch(1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(28, 24, 28, 0)
+        whole.addWidget(scroll_area(inner), 1)
+
+
+class UnlockPage(_KeyPage):
+    """Asks for the passphrase of this computer, or for its recovery key; binds `UnlockViewModel`.
+
+    Signals:
+        try_again_wanted: the keyring should be asked once more.
+        profile_wanted: (str) a person goes on with another profile meanwhile.
+    """
+
+    try_again_wanted = Signal()
+    profile_wanted = Signal(str)
+
+    def __init__(self, model: UnlockViewModel, others: Iterable[Profile]) -> None:
+        super().__init__("Unlock this computer", "Unlock this computer", model.sentence)
+        self._model = model
+        model.setParent(self)
+        self.passphrase = SecretField()
+        self.passphrase_field = Field("Passphrase", self.passphrase)
+        self.recovery = LineField()
+        self.recovery_field = Field("Recovery key", self.recovery, help_text=_RECOVERY_HELP)
+        self.new, self.repeated = SecretField(), SecretField()
+        self.new_field = Field("New passphrase", self.new, help_text="At least 12 characters.")
+        self.repeated_field = Field("New passphrase again", self.repeated)
+        self.go = primary_button("Unlock", size=ButtonSize.LARGE)
+        self.use_recovery = quiet_button("Use the recovery key")
+        self.use_passphrase = quiet_button("Use the passphrase")
+        self.try_again = secondary_button("Try the keyring again", size=ButtonSize.LARGE)
+        self._recovering = False
+        self._others: list[QWidget] = []
+        self._lay_out(others)
+        self._bind()
+        self._show_way(recovering=not model.with_passphrase)
+
+    def _lay_out(self, others: Iterable[Profile]) -> None:
+        fields = (self.passphrase_field, self.recovery_field, self.new_field, self.repeated_field)
+        for field in fields:
+            self.card.body.addWidget(field)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(12)
+        for button in (self.use_recovery, self.use_passphrase, self.try_again):
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        buttons.addWidget(self.go)
+        self.card.body.addLayout(buttons)
+        for profile in others:
+            button = quiet_button(f"Open {profile.name} instead")
+            button.clicked.connect(partial(self.profile_wanted.emit, profile.profile_id))
+            self._others.append(button)
+            self.foot.addWidget(button)
+        self.foot.addStretch(1)
+
+    def _bind(self) -> None:
+        model = self._model
+        self.go.clicked.connect(self._go)
+        for edit in (self.passphrase, self.recovery, self.repeated):
+            edit.returnPressed.connect(self._go)
+        self.new.returnPressed.connect(self.repeated.setFocus)
+        self.use_recovery.clicked.connect(self._use_recovery)
+        self.use_passphrase.clicked.connect(self._use_passphrase)
+        self.try_again.clicked.connect(self.try_again_wanted)
+        model.busy_changed.connect(self._show_busy)
+        model.failed.connect(self._show_failure)
+        model.passphrase_wanted.connect(self._ask_for_new_passphrase)
+
+    def _show_way(self, *, recovering: bool) -> None:
+        """Ask for the one or the other."""
+        with_passphrase = self._model.with_passphrase
+        self._recovering = recovering
+        self.passphrase_field.setVisible(not recovering)
+        self.recovery_field.setVisible(recovering)
+        for field in (self.new_field, self.repeated_field):
+            field.setVisible(recovering and with_passphrase)
+        self.use_recovery.setVisible(not recovering)
+        self.use_passphrase.setVisible(recovering and with_passphrase)
+        self.try_again.setVisible(not with_passphrase)
+        self.banner.clear()
+        if with_passphrase:
+            self.sentence.setText(_BOTH_WANTED if recovering else self._model.sentence)
+        (self.recovery if recovering else self.passphrase).setFocus()
+
+    @Slot()
+    def _use_recovery(self) -> None:
+        self._show_way(recovering=True)
+
+    @Slot()
+    def _use_passphrase(self) -> None:
+        self._show_way(recovering=False)
+
+    @Slot()
+    def _go(self) -> None:
+        self.banner.clear()
+        self.new_field.set_fault(None)
+        if not self._recovering:
+            self._model.unlock(self.passphrase.text())
+            return
+        passphrase = None
+        if self.new_field.isVisibleTo(self):
+            fault = passphrase_fault(self.new.text(), self.repeated.text())
+            self.new_field.set_fault(fault)
+            if fault is not None:
+                return
+            passphrase = self.new.text()
+        self._model.recover(self.recovery.text(), passphrase)
+
+    @Slot(bool)
+    def _show_busy(self, busy: bool) -> None:
+        for part in (self.card, *self._others):
+            part.setEnabled(not busy)
+
+    @Slot(str)
+    def _show_failure(self, sentence: str) -> None:
+        self.banner.say(Tone.FAIL, sentence)
+        edit = self.recovery if self._recovering else self.passphrase
+        edit.setFocus()
+        edit.selectAll()
+
+    @Slot(str)
+    def _ask_for_new_passphrase(self, sentence: str) -> None:
+        self.banner.say(Tone.INFO, sentence)
+        self.new_field.show()
+        self.repeated_field.show()
+        self.new.setFocus()
+
+
+class RecoveryOfferPage(_KeyPage):
+    """Shows the recovery key; binds `RecoveryOfferViewModel`."""
+
+    def __init__(self, model: RecoveryOfferViewModel) -> None:
+        lost = "you forget the passphrase" if model.by_passphrase else "this computer's keyring is lost"
+        super().__init__(
+            "Recovery key",
+            "Write down the recovery key",
+            f"It opens the recordings and results on this computer if {lost}. It is shown this once. Keep it where "
+            "only you have it, and not on this computer: who has it and this computer's data can open them too.",
+        )
+        self._model = model
+        model.setParent(self)
+        self.copy = secondary_button("Copy")
+        self.save = secondary_button("Save to a file", icon="file")
+        self.done = primary_button("I have written it down", size=ButtonSize.LARGE)
+        self.without = quiet_button("Go on without it")
+        self.key = _GroupsView(model.groups)
+        self.card.body.addWidget(self.key)
+        acts = QHBoxLayout()
+        acts.setSpacing(12)
+        acts.addWidget(self.copy)
+        acts.addWidget(self.save)
+        acts.addStretch(1)
+        self.card.body.addLayout(acts)
+        self.foot.addWidget(IconView("key", "text2", 16))
+        self.foot.addWidget(Text("The last characters are a checksum: typing errors are noticed.", Role.BODY, "text2"))
+        self.foot.addStretch(1)
+        last = QHBoxLayout()
+        last.setSpacing(12)
+        last.addStretch(1)
+        last.addWidget(self.without)
+        last.addWidget(self.done)
+        self.card.body.addLayout(last)
+        self.copy.clicked.connect(self._copy)
+        self.save.clicked.connect(self._save)
+        self.done.clicked.connect(self._finish)
+        self.without.clicked.connect(self._finish)
+        model.saved.connect(self._show_saved)
+        model.failed.connect(self._show_failure)
+
+    @Slot()
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self._model.recovery_key)
+        self.banner.say(Tone.OK, "Copied. Paste it where you keep it; the clipboard is emptied when you go on.")
+
+    @Slot()
+    def _save(self) -> None:
+        file, _ = QFileDialog.getSaveFileName(self, "Save the recovery key", "vbdesk-recovery-key.txt", "Text (*.txt)")
+        if file:
+            self._model.save(Path(file))
+
+    @Slot()
+    def _finish(self) -> None:
+        clipboard = QGuiApplication.clipboard()
+        if clipboard.text() == self._model.recovery_key:
+            clipboard.clear()
+        self.card.setEnabled(False)
+        self._model.finish()
+
+    @Slot(str)
+    def _show_saved(self, sentence: str) -> None:
+        self.banner.say(Tone.OK, sentence)
+
+    @Slot(str)
+    def _show_failure(self, sentence: str) -> None:
+        self.banner.say(Tone.FAIL, sentence)
+
+
+class _GroupsView(QWidget):
+    """The groups of a recovery key, in letters of one width."""
+
+    def __init__(self, groups: list[str]) -> None:
+        super().__init__()
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(28)
+        grid.setVerticalSpacing(12)
+        for place, group in enumerate(groups):
+            text = _Group(group)
+            grid.addWidget(text, *divmod(place, _GROUPS_A_ROW))
+        grid.setColumnStretch(_GROUPS_A_ROW, 1)
+
+
+class _Group(Text):
+    """One group."""
+
+    def __init__(self, group: str) -> None:
+        super().__init__(group, Role.CARD_TITLE)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+
+    def _fit(self) -> None:
+        super()._fit()
+        font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+        font.setPixelSize(self._theme.px(18))
+        self.setFont(font)

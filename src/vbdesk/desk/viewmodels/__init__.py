@@ -1,1 +1,0 @@
-"""State and rules of the pages, without a widget."""

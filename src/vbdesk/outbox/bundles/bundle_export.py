@@ -1,0 +1,419 @@
+"""Handing recordings over: from the line of this computer into one sealed file for another computer to send.
+
+A recording is in one hand at any moment. Nobody can read the file before the database says, in one transaction for all
+of them, that they are handed over; only then is the file finished: at once or, after a crash or with the stick pulled,
+when bundles are looked at again. From then on no computer sends such a recording without having searched the service
+for it directly before.
+"""
+
+import contextlib
+import errno
+import hashlib
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from vbdesk.capture.encrypted_take import SealedError, sync_folder
+from vbdesk.client.clock import CancelFlag
+from vbdesk.contract.ids import new_id
+from vbdesk.outbox.bundles.bundle_errors import BundleError, BundleLeftOpen, BundleOutrun, NoRoom, NothingToHandOver
+from vbdesk.outbox.bundles.bundle_file import finish, write_unfinished
+from vbdesk.outbox.bundles.bundle_keys import ForKey, Lock
+from vbdesk.outbox.bundles.bundle_manifest import MOST_TAKES, BundledTake, BundleManifest, field_at_fault
+from vbdesk.outbox.bundles.bundle_sound import UnfitSound, check_sound, pieces_of
+from vbdesk.outbox.bundles.bundle_stream import Progress, Watch
+from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.column_encryption import InvalidTag
+from vbdesk.outbox.library.integrity_check import of_list
+from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.states import Fix, OutboxState
+from vbdesk.outbox.library.store import Store, time_text
+from vbdesk.outbox.profiles.profiles import Profile
+
+SUFFIX = ".vbundle"
+PART = ".part"
+LOCAL = "this computer"
+UNKNOWN = "unknown"
+_SEND_HERE = "It can be sent from this computer only."
+SPARE_BYTES = 4 * 1024 * 1024  # a disk that is full to the last byte troubles everybody
+
+FreeBytes = Callable[[Path], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose recordings they are: the address of a service, and the account there."""
+
+    service: str
+    account_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A recording that cannot be handed over, and why, as a sentence."""
+
+    item: RecordingItem
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What could be handed over now."""
+
+    items: tuple[RecordingItem, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """A bundle that was made."""
+
+    bundle_id: str
+    path: Path
+    take_ids: tuple[str, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A bundle that this library knows of.
+
+    Attributes:
+        path: where its file was written; `UNKNOWN` where what is kept of the bundle was changed by somebody else.
+        public_key: of the computer that it is for; None for a passphrase.
+        settled: nothing is to be done to its file any more.
+        recordings: how many were put in.
+        states: where those are by now that were not put into a later bundle, or deleted.
+    """
+
+    bundle_id: str
+    made_at: datetime
+    path: Path
+    public_key: str | None
+    settled: bool
+    recordings: int
+    states: dict[OutboxState, int]
+
+
+def owner_of(profile: Profile) -> Owner:
+    """Whose recordings the library of `profile` holds."""
+    return Owner((profile.base_url or LOCAL).rstrip("/").lower(), profile.account_id)
+
+
+def free_bytes(folder: Path) -> int:
+    """Room on the disk of `folder`. Raises OSError."""
+    return shutil.disk_usage(folder).free
+
+
+def ready(library: Library, take_ids: Collection[str] | None = None) -> Ready:
+    """Which recordings can be handed over now: of `take_ids`, or of all that wait."""
+    items: list[RecordingItem] = []
+    left_out: list[LeftOut] = []
+    for row in _in_line(library.store):
+        if take_ids is not None and row["take_id"] not in take_ids:
+            continue
+        item = library.get(row["take_id"])
+        undecided = item.state is OutboxState.NEEDS_ATTENTION or item.fix is Fix.SET_CLOCK
+        reason = item.reason if undecided else _why_not(row)
+        if reason is None:
+            items.append(item)
+        else:
+            left_out.append(LeftOut(item, reason))
+    return Ready(tuple(items), tuple(left_out))
+
+
+def export_bundle(
+    library: Library,
+    owner: Owner,
+    folder: Path,
+    lock: Lock,
+    *,
+    take_ids: Collection[str] | None = None,
+    progress: Progress | None = None,
+    cancel: CancelFlag | None = None,
+    free: FreeBytes = free_bytes,
+) -> HandedOver:
+    """Hand the recordings that wait over, in a new file in `folder`. Blocks for as long as the disk takes.
+
+    Raises:
+        NothingToHandOver: none waits that could be handed over.
+        BundleLeftOpen: the recordings are handed over, but the last byte of the file could not be written.
+        BundleError: nothing was changed, and no file is left.
+        OSError: likewise; the folder cannot be used.
+    """
+    if owner.service == LOCAL:
+        raise BundleError(
+            "The recordings of this profile are for the service on this computer, which no other computer can reach. "
+            "Nothing was handed over."
+        )
+    if library.store.held:
+        raise BundleError(" ".join(of_list(library.store)))
+    settle(library)
+    watch = Watch(progress, cancel)
+    manifest, left_out = _manifest(library, owner, ready(library, take_ids), watch)
+    if not manifest.takes:
+        reason = left_out[0].reason if left_out else "Press Send for those that are to go."
+        raise NothingToHandOver(f"No recording waits here that could be handed over. {reason}")
+    _check_room(manifest, folder, free)
+    path = folder / f"vbdesk-{manifest.made_at:%Y%m%d-%H%M}-{manifest.bundle_id[-6:]}{SUFFIX}"
+    unfinished = _unfinished(path)
+    try:
+        write_unfinished(unfinished, manifest, lambda take: _sound(library.store, take.take_id), lock, watch)
+        sync_folder(folder)
+        _hand_over(library.store, manifest, path, lock)
+    except BaseException as error:
+        if not _known(library.store, manifest.bundle_id):
+            with contextlib.suppress(OSError):
+                unfinished.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno == errno.EFBIG:
+            raise NoRoom(
+                "A file on this stick cannot be larger than 4 GB. Hand over fewer recordings at once."
+            ) from error
+        raise
+    if manifest.bundle_id in {bundle.bundle_id for bundle in settle(library)}:
+        count = len(manifest.takes)
+        recordings, those = ("1 recording is", "it") if count == 1 else (f"{count} recordings are", "the recordings")
+        raise BundleLeftOpen(
+            f"{recordings} handed over, but the file {path} went away before it was finished. "
+            f"Put the stick back and use `vbdesk bundle list` to finish it, or take {those} back."
+        )
+    return HandedOver(manifest.bundle_id, path, tuple(take.take_id for take in manifest.takes), left_out)
+
+
+def settle(library: Library) -> list[Bundle]:
+    """Finish the files of bundles that a crash, or a stick that was pulled, left open; returns those still open."""
+    left: list[Bundle] = []
+    for bundle in bundles(library):
+        if bundle.settled:
+            continue
+        try:
+            unfinished = _unfinished(bundle.path)
+            if unfinished.exists():
+                finish(unfinished)
+                unfinished.replace(bundle.path)
+                sync_folder(bundle.path.parent)
+            elif not bundle.path.exists():
+                left.append(bundle)
+                continue
+        except OSError:
+            left.append(bundle)
+            continue
+        with library.store.changing():
+            _settle(library.store, bundle.bundle_id)
+    return left
+
+
+def bundles(library: Library) -> list[Bundle]:
+    """Every bundle that was made here, newest first."""
+    rows = library.store.rows("SELECT * FROM bundles ORDER BY made_at DESC, bundle_id DESC")
+    counted = library.store.rows(
+        "SELECT bundle_id, state, COUNT(*) AS n FROM recordings WHERE bundle_id IS NOT NULL GROUP BY bundle_id, state"
+    )
+    states: dict[str, dict[OutboxState, int]] = {}
+    known = {str(state) for state in OutboxState}  # another one was written by somebody else, as the recording says
+    for count in counted:
+        if count["state"] in known:
+            states.setdefault(count["bundle_id"], {})[OutboxState(count["state"])] = count["n"]
+    return [_bundle(library.store, row, states.get(row["bundle_id"], {})) for row in rows]
+
+
+def still_handed_over(library: Library, bundle_id: str) -> tuple[str, ...]:
+    """The recordings of a bundle that no service is known to have, and that were not taken back."""
+    query = "SELECT take_id FROM recordings WHERE bundle_id = ? AND state = ? ORDER BY recorded_at, take_id"
+    rows = library.store.rows(query, (bundle_id, OutboxState.HANDED_OVER))
+    return tuple(row["take_id"] for row in rows)
+
+
+def take_back(library: Library, take_ids: Collection[str]) -> tuple[str, ...]:
+    """Let this computer send what it handed over; returns those of `take_ids` that are back in its line.
+
+    The service is searched for each of them before it is sent, so a bundle that is sent all the same does no harm.
+
+    Raises:
+        UnknownTake: one of them is not here.
+    """
+    store = library.store
+    with store.changing():
+        back = tuple(each for each in take_ids if store.get(each).state is OutboxState.HANDED_OVER)
+        for take_id in back:
+            store.move(take_id, OutboxState.WAITING)
+            store.restart_event(take_id)
+            store.note(Deed.TAKEN_BACK, take_id)
+        left = store.rows(  # nobody waits for the file of a bundle that was taken back as a whole
+            "SELECT bundle_id FROM bundles WHERE settled = 0 AND bundle_id NOT IN "
+            "(SELECT bundle_id FROM recordings WHERE state = ? AND bundle_id IS NOT NULL)",
+            (OutboxState.HANDED_OVER,),
+        )
+        for row in left:
+            _settle(store, row["bundle_id"])
+    return back
+
+
+def _settle(store: Store, bundle_id: str) -> None:
+    """Note that the file of a bundle is finished, or that nobody waits for it. Within a transaction."""
+    row = store.rows("SELECT made_at, sealed FROM bundles WHERE bundle_id = ?", (bundle_id,))[0]
+    store.put("bundles", bundle_id, row["made_at"], 1, row["sealed"])
+
+
+def _in_line(store: Store) -> list[sqlite3.Row]:
+    return store.rows(
+        "SELECT take_id, event_id, state, asked_at, made_at AS handed_over_at FROM recordings "
+        "JOIN pending USING (take_id) LEFT JOIN bundles USING (bundle_id) WHERE state IN (?, ?) "
+        "ORDER BY recorded_at, take_id",
+        (OutboxState.WAITING, OutboxState.UPLOADING),
+    )
+
+
+def _why_not(row: sqlite3.Row) -> str | None:
+    """Why a recording in the line cannot be handed over; None if it can."""
+    if row["state"] == OutboxState.UPLOADING:
+        return "It is being uploaded now."
+    if row["asked_at"] not in (None, row["handed_over_at"]):  # those handed over and taken back were never sent here
+        return "The service may have it already; this computer looks for it once it is connected."
+    return None
+
+
+def _manifest(
+    library: Library, owner: Owner, chosen: Ready, watch: Watch
+) -> tuple[BundleManifest, tuple[LeftOut, ...]]:
+    """What a bundle says of those whose sound can be read; one that cannot keeps no other back."""
+    events = {row["take_id"]: row["event_id"] for row in _in_line(library.store)}
+    files = [library.store.path(item.take_id) for item in chosen.items]
+    watch.total = 3 * sum(path.stat().st_size for path in files if path.exists())  # digests, writing, reading back
+    takes: list[BundledTake] = []
+    left_out = list(chosen.left_out)
+    for item in chosen.items:
+        if item.take_id not in events:  # sent, or called back, this moment
+            continue
+        try:
+            library.check_sound(item.take_id)
+            takes.append(_bundled(library, item, events[item.take_id], watch))
+        except SealedError as error:
+            left_out.append(LeftOut(item, str(error)))
+        except FileNotFoundError:
+            left_out.append(LeftOut(item, "Its sound is missing."))
+        except ValidationError as error:
+            left_out.append(LeftOut(item, f"A bundle does not take it for {field_at_fault(error)}. {_SEND_HERE}"))
+        except UnfitSound as error:
+            left_out.append(LeftOut(item, f"{error} {_SEND_HERE}"))
+        if len(takes) > MOST_TAKES:
+            raise BundleError(f"A bundle takes at most {MOST_TAKES:,} recordings. Hand over fewer at once.")
+    try:
+        manifest = BundleManifest(
+            bundle_id=new_id(),
+            made_at=library.store.clock.now(),
+            service=owner.service,
+            account_id=owner.account_id,
+            takes=tuple(takes),
+        )
+    except ValidationError as error:
+        raise BundleError(
+            f"A bundle cannot be made for {field_at_fault(error)}. Set the clock and the profile right, and try again."
+        ) from None
+    return manifest, tuple(left_out)
+
+
+def _bundled(library: Library, item: RecordingItem, event_id: str, watch: Watch) -> BundledTake:
+    digest, size = hashlib.sha256(), 0
+    for piece in _sound(library.store, item.take_id):
+        watch.advance(len(piece))
+        digest.update(piece)
+        size += len(piece)
+    sound_sha256: Any = library.store.row(item.take_id)["sound_sha256"]
+    check_sound(
+        library.store.path(item.take_id), library.store.key, library.store.take_key(item.take_id), item, sound_sha256
+    )
+    return BundledTake(
+        take_id=item.take_id,
+        event_id=event_id,
+        group_id=item.group_id,
+        recorded_at=item.recorded_at,
+        target=str(item.target),
+        longitudinal=item.longitudinal,
+        duration_s=item.duration_s,
+        imported=item.imported,
+        protocol=item.protocol,
+        note=item.note,
+        tags=item.tags,
+        consented_at=item.consented_at,
+        quality=dict(item.quality),
+        trim_s=item.trim_s,
+        retake_of=item.retake_of,
+        source_sha256=item.source_sha256,
+        time_is_unique=item.time_is_unique if item.imported else None,
+        sound_sha256=sound_sha256,
+        size=size,
+        sha256=digest.hexdigest(),
+    )
+
+
+def _sound(store: Store, take_id: str) -> Iterator[bytes]:
+    return pieces_of(store.path(take_id), store.key, store.take_key(take_id))
+
+
+def _check_room(manifest: BundleManifest, folder: Path, free: FreeBytes) -> None:
+    sizes = sum(take.size for take in manifest.takes)
+    needed = sizes + sizes // 4096 + len(manifest.model_dump_json()) + SPARE_BYTES  # 16 bytes more for each 64 KiB
+    there = free(folder)
+    if there < needed:
+        raise NoRoom(
+            f"The bundle needs {needed / 1e6:,.0f} MB, and {folder} has {there / 1e6:,.0f} MB left. "
+            "Make room, take another stick, or hand over fewer recordings."
+        )
+
+
+def _hand_over(store: Store, manifest: BundleManifest, path: Path, lock: Lock) -> None:
+    made_at = time_text(manifest.made_at)
+    details = {
+        "path": str(path.absolute()),
+        "public_key": lock.public_key if isinstance(lock, ForKey) else None,
+        "recordings": len(manifest.takes),
+    }
+    with store.changing():
+        waiting = {row["take_id"]: row for row in _in_line(store)}
+        for take in manifest.takes:
+            row = waiting.get(take.take_id)
+            if row is None or row["event_id"] != take.event_id or _why_not(row) is not None:
+                raise BundleOutrun(
+                    "Some recordings began to be sent, or were changed, while the bundle was written. "
+                    "Nothing was handed over; try again."
+                )
+            store.write_event(row["event_id"], {"asked_at": made_at, "upload_ref": None, "uploaded_at": None})
+            store.update(take.take_id, {"bundle_id": manifest.bundle_id})
+            store.move(take.take_id, OutboxState.HANDED_OVER)
+            store.note(Deed.HANDED_OVER, take.take_id, manifest.bundle_id)
+        sealed = store.seal.seal(json.dumps(details).encode(), f"bundles/{manifest.bundle_id}")
+        store.add("bundles", manifest.bundle_id, made_at, 0, sealed)
+
+
+def _known(store: Store, bundle_id: str) -> bool:
+    return bool(store.rows("SELECT 1 FROM bundles WHERE bundle_id = ?", (bundle_id,)))
+
+
+def _bundle(store: Store, row: sqlite3.Row, states: dict[OutboxState, int]) -> Bundle:
+    details: dict[str, Any] = {"path": UNKNOWN, "public_key": UNKNOWN, "recordings": sum(states.values())}
+    made_at = datetime.fromtimestamp(0, UTC)
+    with contextlib.suppress(InvalidTag, TypeError, ValueError):  # changed by somebody else: the rest is still of use
+        details = json.loads(store.seal.open(row["sealed"], f"bundles/{row['bundle_id']}"))
+        made_at = datetime.fromisoformat(row["made_at"])
+    return Bundle(
+        bundle_id=row["bundle_id"],
+        made_at=made_at,
+        path=Path(details["path"]),
+        public_key=details["public_key"],
+        settled=bool(row["settled"]),
+        recordings=details["recordings"],
+        states=states,
+    )
+
+
+def _unfinished(path: Path) -> Path:
+    return path.with_name(path.name + PART)

@@ -1,0 +1,151 @@
+"""Whether a new recording sounds like the same person as the earlier ones of the subject.
+
+It warns and never keeps anybody from sending: a cold, another microphone or a hoarse day change a voice, too. Voices
+are compared when they are needed and forgotten with the program: nothing of a voice is written beside the sound.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from vbdesk.capture.encrypted_take import SealedError, TakeAudio
+from vbdesk.data_files import read_toml
+from vbdesk.outbox.imports.imported_sound import FULL_SCALE
+from vbdesk.outbox.library.items import ItemFilter, RecordingItem
+from vbdesk.outbox.library.library import Library
+from vbdesk.resource_files import resource
+from vbdesk.voice.activity import detect_speech
+from vbdesk.voice.decode import from_samples
+from vbdesk.voice.errors import AudioError
+from vbdesk.voice.level import active_rms
+from vbdesk.voice.recording import ANALYSIS_RATE, Recording
+from vbdesk.voice.speaker_embedding import WINDOW_FRAMES, embed_windows, mel_energies
+
+ENCODER_LEVEL = 10 ** (-30 / 20)  # RMS that the encoder was trained at
+HOP_FRAMES = WINDOW_FRAMES // 2
+REMEMBERED = 200
+EMBEDDING = 256
+
+Voice = NDArray[np.float32]
+_Heard = tuple[str, tuple[float, float] | None]
+"""A take and the part of it that counts."""
+
+
+class GuardRules(BaseModel):
+    """The whole of resources/capture/speaker_guard.toml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    heard_s: Annotated[float, Field(gt=0)]
+    read_s: Annotated[float, Field(gt=0)]
+    min_speech_s: Annotated[float, Field(gt=0)]
+    earlier_takes: Annotated[int, Field(ge=1)]
+    unlike_below: Annotated[float, Field(gt=0, lt=1)]
+    warning: str
+
+
+class _Background(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mean: Annotated[list[float], Field(min_length=EMBEDDING, max_length=EMBEDDING)]
+
+
+@cache
+def guard_rules() -> GuardRules:
+    """The rules that ship with the product."""
+    return GuardRules.model_validate(read_toml(resource("capture", "speaker_guard.toml")))
+
+
+@cache
+def background() -> Voice:
+    """What all voices have in common, shape (256,); taken away before two are compared."""
+    document = read_toml(resource("capture", "speaker_background.toml"))
+    return np.asarray(_Background.model_validate(document).mean, np.float32)
+
+
+def similarity(one: Voice, other: Voice, common: Voice) -> float:
+    """Cosine of two voices, what is `common` to all voices taken away; -1 to 1."""
+    a, b = one - common, other - common
+    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How alike a recording sounds to earlier ones.
+
+    Attributes:
+        similarity: to the nearest of them, up to 1; None when there is nothing to compare.
+        compared: how many earlier recordings it was compared with.
+        warning: one sentence when it is unlike all of them; None otherwise.
+    """
+
+    similarity: float | None
+    compared: int
+    warning: str | None
+
+
+def voice_of(audio: TakeAudio) -> Voice | None:
+    """What the voice in a recording is like, as a unit vector; None with too little speech to tell."""
+    rules = guard_rules()
+    samples = audio.samples[: round(rules.read_s * audio.sample_rate)]
+    recording = from_samples(samples.astype(np.float32) / FULL_SCALE, audio.sample_rate)
+    speech = _speech_only(recording, rules.heard_s)
+    if len(speech) < rules.min_speech_s * ANALYSIS_RATE:
+        return None
+    mel = mel_energies(speech * np.float32(ENCODER_LEVEL / max(active_rms(speech), 1e-9)))
+    starts = np.arange(0, len(mel) - WINDOW_FRAMES + 1, HOP_FRAMES)
+    mean = embed_windows(mel, starts).mean(axis=0)
+    return np.asarray(mean / np.linalg.norm(mean), np.float32)
+
+
+def compare(voice: Voice | None, earlier: Iterable[Voice]) -> Likeness:
+    """Compare a voice with earlier ones; one that is like any of them is no reason to warn."""
+    rules = guard_rules()
+    similarities = [] if voice is None else [similarity(voice, other, background()) for other in earlier]
+    if not similarities:
+        return Likeness(None, 0, None)
+    nearest = max(similarities)
+    warning = rules.warning if nearest < rules.unlike_below else None
+    return Likeness(nearest, len(similarities), warning)
+
+
+class SpeakerGuard:
+    """Compares takes with the earlier ones of their subject. Reads sound: call it in a task, one at a time."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._voices: OrderedDict[_Heard, Voice | None] = OrderedDict()
+
+    def compare(self, audio: TakeAudio, group_id: str, without: str | None = None) -> Likeness:
+        """Compare a take with the newest earlier ones of `group_id`; `without` is its own id if it is one of them."""
+        items = [item for item in self._library.list(ItemFilter(group_id=group_id)) if item.take_id != without]
+        if not items:
+            return Likeness(None, 0, None)
+        voices = (self._voice(item) for item in items[: guard_rules().earlier_takes])
+        return compare(voice_of(audio), [voice for voice in voices if voice is not None])
+
+    def _voice(self, item: RecordingItem) -> Voice | None:
+        heard = (item.take_id, item.trim_s)
+        if heard not in self._voices:
+            try:
+                self._voices[heard] = voice_of(self._library.audio(item.take_id))
+            except (OSError, SealedError, AudioError):
+                return None
+            if len(self._voices) > REMEMBERED:
+                self._voices.popitem(last=False)
+        return self._voices[heard]
+
+
+def _speech_only(recording: Recording, most_s: float) -> NDArray[np.float32]:
+    """The speech of a recording, pauses left out, up to `most_s`; shape (n,)."""
+    pieces = [
+        recording.samples[round(start * ANALYSIS_RATE) : round(end * ANALYSIS_RATE)]
+        for start, end in detect_speech(recording).segments
+    ]
+    return np.concatenate([np.empty(0, np.float32), *pieces])[: round(most_s * ANALYSIS_RATE)]

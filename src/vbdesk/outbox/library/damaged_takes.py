@@ -1,0 +1,102 @@
+"""What a person decides about a take whose file is damaged: recover its readable parts, keep the file, or delete it.
+
+The file stays in the recorder's folder, and is offered, until then. A recovered or kept one moves to the folder
+`damaged` of the library and is never deleted automatically.
+"""
+
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from vbdesk.capture.crash_recovery import offer_parts, recover_parts
+from vbdesk.capture.damaged_take import Salvage, salvage
+from vbdesk.capture.encrypted_take import Damaged, sync_folder
+from vbdesk.capture.take_keys import shred
+from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.store import Store
+from vbdesk.privacy import make_private
+
+FOLDER = "damaged"
+
+
+class DamagedTakes:
+    """Decisions about damaged takes, each noted in the audit log."""
+
+    def __init__(self, store: Store, recording_folder: Path, readable: Callable[[str], Salvage]) -> None:
+        """Make it; `readable` tells what can be read of the sound of a recording of the library."""
+        self._store, self._recording_folder, self._readable = store, recording_folder, readable
+        self.folder = store.folder / FOLDER
+
+    def recover(self, path: Path) -> int:
+        """Make takes of the readable parts of a leftover, to be offered; its file is kept. Returns how many.
+
+        Raises:
+            SealedError: nothing can be read.
+            OSError: the disk refused; nothing was changed.
+        """
+        found = salvage(path, self._store.key)
+        parts = self._recover(found, path.stem)
+        try:
+            self._keep(path)
+        except BaseException:
+            for part in parts:
+                part.unlink(missing_ok=True)
+            raise
+        self._note(Deed.PARTS_RECOVERED, path.stem, _figures(found))
+        offer_parts(parts)
+        return len(parts)
+
+    def recover_sound(self, take_id: str) -> int:
+        """Make takes of the readable parts of a recording of the library, to be offered; it stays as it is.
+
+        Returns how many. Raises as `recover`, and UnknownTake.
+        """
+        found = self._readable(take_id)
+        parts = self._recover(found, take_id)
+        self._note(Deed.PARTS_RECOVERED, take_id, _figures(found))
+        offer_parts(parts)
+        return len(parts)
+
+    def keep(self, path: Path) -> None:
+        """Keep the file of a leftover aside, and offer it no more. Raises OSError."""
+        self._keep(path)
+        self._note(Deed.DAMAGED_KEPT, path.stem)
+
+    def delete(self, path: Path) -> None:
+        """Delete a leftover, its key first. Raises OSError."""
+        with suppress(OSError):  # its rights may be what is wrong with it
+            path.chmod(0o600)
+        shred(path)
+        self._note(Deed.DAMAGED_DELETED, path.stem)
+
+    def _recover(self, found: Salvage, name: str) -> list[Path]:
+        if not found.parts:
+            raise Damaged("None of its sound can be read.")
+        return recover_parts(found, self._recording_folder, name, self._store.key)
+
+    def _keep(self, path: Path) -> None:
+        make_private(self.folder)
+        target = self.folder / path.name
+        number = 1
+        while target.exists():
+            number += 1
+            target = self.folder / f"{path.stem}-{number}{path.suffix}"
+        path.replace(target)
+        sync_folder(self.folder)
+
+    def _note(self, what: Deed, name: str, detail: str = "") -> None:
+        with self._store.changing():
+            self._store.note(what, name if _is_id(name) else None, detail)
+
+
+def _figures(found: Salvage) -> str:
+    return f"parts={len(found.parts)}, readable={found.readable_s:.1f} s, missing={found.lost_s:.1f} s"
+
+
+def _is_id(name: str) -> bool:
+    """Whether a file has a name of ours: somebody else's may name a person."""
+    try:
+        return str(uuid.UUID(name)) == name
+    except ValueError:
+        return False

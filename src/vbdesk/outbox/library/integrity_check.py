@@ -1,0 +1,263 @@
+"""What a library finds out about itself when it is opened: whether somebody else has written in it, or parts miss.
+
+What can be told: a row that was changed, exchanged or put back in an older form; a row that was removed; an event that
+was removed; a table, index, trigger or view that is not ours; an older database, with or without the file of its mark;
+the whole folder put back, as long as the keyring has a mark; files that belong to nothing, and sounds that are missing.
+What cannot: the whole folder of a profile whose keys are kept for the session only. It is as the desk left it at that
+time, and only the service knows better.
+
+What is wrong with the list as a whole is a finding: it is kept in the settings, and nothing is sent until a person has
+accepted the list as it is.
+"""
+
+import json
+import sqlite3
+
+from vbdesk.outbox.library.audit import Deed
+from vbdesk.outbox.library.rollback_detection import KeyringReading
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.store import FOLLOW, ROWS_MISSING, SEND, STRUCTURE_CHANGED, Store
+
+OLDER_COPY = (
+    "An older copy of the list of recordings was put back. What was recorded since is missing from it; put the newer "
+    "list back if there is one."
+)
+MARK_MISSING = (
+    "The file that tells how far the list of recordings had come is missing or damaged, so an older copy may have been "
+    "put back. Compare the list with your notes."
+)
+KEYRING_MARK_MISSING = (
+    "The keyring of this computer does not tell how far the list of recordings had come. The keyring was emptied or "
+    "replaced, the recordings were copied from another computer, or an older copy was put back. Compare the list with "
+    "your notes."
+)
+HELD = (
+    "Nothing is sent until you accept the list as it is, on the page Outbox or with: vbdesk audit accept-copy. "
+    "The service is then asked first whether it has each recording that waits."
+)
+NOT_KNOWN = (
+    "It is not known whether this is the newest list of recordings, so nothing is sent until the keyring answers."
+)
+KEYRING_REFUSED = (
+    "The keyring does not keep how far the list of recordings has come. Recordings are kept and sent as usual, but an "
+    "older copy of the whole folder might not be noticed."
+)
+COPIED = (
+    "These recordings were copied from another computer. Send them from one of the two alone; nothing is sent here "
+    "before the service was asked whether it has it."
+)
+_FINDINGS = "findings"
+_MARKS = "marks"
+_FILE, _KEYRING = "file", "keyring"
+UNKNOWN_FILES = (
+    "There is 1 file in the folder takes that no recording of the list owns; nothing was done to it.",
+    "There are {} files in the folder takes that no recording of the list owns; nothing was done to them.",
+)
+SOUNDS_MISSING = (
+    "The sound of 1 recording is missing on the disk.",
+    "The sounds of {} recordings are missing on the disk.",
+)
+_COMPUTER = "computer"
+FAULTY = (
+    "1 recording was changed by something other than vbdesk, and will not be sent.",
+    "{} recordings were changed by something other than vbdesk, and will not be sent.",
+)
+
+
+def examine(
+    store: Store, missing: list[str], unclaimed: list[str], keyring: KeyringReading | None = None
+) -> tuple[str, ...]:
+    """Look at the library as a whole, and mend what can be mended.
+
+    Rows are proved one by one as they are read (`rows.item_of`), so that 10,000 of them keep nobody waiting here.
+
+    Args:
+        store: the library's; what is found amiss with the list as a whole is told as its `findings`.
+        missing: recordings whose sound is missing, as `Sounds.tidy` found.
+        unclaimed: files that belong to no recording.
+        keyring: what the keyring says of the mark; None where none is kept in it.
+
+    Returns:
+        One sentence for each other thing that a person should know.
+    """
+    store.check_structure()
+    store.findings = _kept_findings(store)
+    found = [STRUCTURE_CHANGED] if store.structure_was_changed else []
+    expected = _expected_marks(store)
+    if not store.is_whole():
+        found.append(ROWS_MISSING)
+        store.count_rows_anew()
+    in_file = store.mark_file.read()
+    if in_file is None and _FILE in expected:
+        found.append(MARK_MISSING)
+    if _is_behind(store, in_file):
+        found.append(OLDER_COPY)
+    _hold(store, found)
+    if keyring is not None:
+        take_in_keyring(store, keyring)
+    _restore_events(store)
+    if not store.held and _FILE not in expected:
+        _expect(store, _FILE)
+    said = []
+    if missing:
+        said.append(_counted(len(missing), SOUNDS_MISSING))
+    if unclaimed:
+        said.append(_counted(len(unclaimed), UNKNOWN_FILES))
+    return tuple(said)
+
+
+def take_in_keyring(store: Store, keyring: KeyringReading) -> None:
+    """Compare the list with what the keyring says; while it does not answer, nothing is sent."""
+    store.unknown = keyring.fault
+    if keyring.fault is not None:
+        return
+    if keyring.version is None and _KEYRING in _expected_marks(store):
+        _hold(store, [KEYRING_MARK_MISSING])
+    if _is_behind(store, keyring.version):
+        _hold(store, [OLDER_COPY])
+
+
+def keyring_was_written(store: Store) -> None:
+    """From now on it is a finding if the keyring has no mark."""
+    if _KEYRING not in _expected_marks(store):
+        _expect(store, _KEYRING)
+
+
+def accept(store: Store) -> None:
+    """A person takes the list as it is for the newest one; everything in the line is searched for before it is sent.
+
+    Versions go on from the highest mark, so that every earlier state of the list counts as older from now on.
+    """
+    before = store.version()
+    with store.changing():
+        store.count_rows_anew()
+        store.skip_versions(store.highest_mark)
+        store.drop("settings", _FINDINGS)
+        store.keep_setting(_MARKS, _FILE.encode())
+        search_first(store)
+        store.note(Deed.COPY_ACCEPTED, detail=f"version {before}")
+        store.mark_file.write(store.version())  # before the list is: one ahead is a finding still, none would be lost
+    store.findings = ()
+
+
+def of_list(store: Store) -> tuple[str, ...]:
+    """Sentences on what holds the line until a person has acted; none as a rule."""
+    unknown = () if store.unknown is None else (f"{store.unknown} {NOT_KNOWN}",)
+    return (*findings_of(store), *unknown)
+
+
+def findings_of(store: Store) -> tuple[str, ...]:
+    """The findings that no person has accepted, and what to do about them; none as a rule."""
+    return (*store.findings, HELD) if store.findings else ()
+
+
+def has_findings(database: sqlite3.Connection) -> bool:
+    """Whether a library that is looked at from outside has findings that no person has accepted."""
+    return database.execute("SELECT 1 FROM settings WHERE name = ?", (_FINDINGS,)).fetchone() is not None
+
+
+def _is_behind(store: Store, mark: int | None) -> bool:
+    """Whether the list is an older one than a mark tells of."""
+    store.highest_mark = max(store.highest_mark, mark or 0)
+    return store.version() < (mark or 0)
+
+
+def _kept_findings(store: Store) -> tuple[str, ...]:
+    content = store.setting(_FINDINGS)
+    return () if content is None else tuple(json.loads(content))
+
+
+def _expected_marks(store: Store) -> frozenset[str]:
+    """Where a mark was written once, so that it is a finding if there is none."""
+    return frozenset((store.setting(_MARKS) or b"").decode().split())
+
+
+def _expect(store: Store, place: str) -> None:
+    """Note that a mark was written, once it is known to be there."""
+    if place == _FILE:
+        store.mark_file.write(store.version())
+        if store.mark_file.read() is None:
+            return
+    with store.changing():
+        store.keep_setting(_MARKS, " ".join(sorted({*_expected_marks(store), place})).encode())
+
+
+def _hold(store: Store, found: list[str]) -> None:
+    """Keep findings, and let nothing be sent before a person has accepted them."""
+    new = [sentence for sentence in found if sentence not in store.findings]
+    if not new:
+        return
+    store.findings = (*store.findings, *new)
+    _restore_jobs(store)
+    with store.changing():
+        store.keep_setting(_FINDINGS, json.dumps(store.findings).encode())
+        search_first(store)
+
+
+def _restore_jobs(store: Store) -> None:
+    """Know the jobs of the recordings that are here, if that was removed."""
+    lost = store.rows(
+        "SELECT take_id, job_id FROM recordings WHERE job_id IS NOT NULL AND job_id NOT IN (SELECT job_id FROM jobs)"
+    )
+    with store.changing():
+        for row in lost:
+            if store.is_as_written(row["take_id"]):
+                store.put("jobs", row["job_id"], row["take_id"])
+
+
+def is_from_elsewhere(store: Store, computer: str) -> bool:
+    """Whether another computer had the library last; from now on it is this one's, named by its mark `computer`."""
+    known, mark = store.setting(_COMPUTER), computer.encode()
+    if known == mark:
+        return False
+    with store.changing():
+        if known is not None:
+            search_first(store)
+        store.keep_setting(_COMPUTER, mark)
+    return known is not None
+
+
+def of_faulty(store: Store) -> tuple[str, ...]:
+    """A sentence on the rows that turned out to be changed, as far as they were read; none if there are none."""
+    count = len(store.faulty)
+    return (_counted(count, FAULTY),) if count else ()
+
+
+def search_first(store: Store) -> None:
+    """Have the service searched for everything in the line before it is sent: it may have been since."""
+    with store.changing():
+        rows = store.rows("SELECT take_id FROM pending WHERE kind <> ? AND asked_at IS NULL", (FOLLOW,))
+        for row in rows:
+            if store.is_as_written(row["take_id"]):
+                store.write_event_of(row["take_id"], {"asked_at": store.now()})
+
+
+def _restore_events(store: Store) -> None:
+    """Give what is on its way something to be done again, if that was removed; the service is searched first.
+
+    An event of no recording is not ours: it goes.
+    """
+    if store.rows("SELECT 1 FROM pending WHERE take_id NOT IN (SELECT take_id FROM recordings)"):
+        with store.changing() as database:
+            database.execute("DELETE FROM pending WHERE take_id NOT IN (SELECT take_id FROM recordings)")
+    states = (OutboxState.WAITING, OutboxState.UPLOADING, OutboxState.HANDED_OVER)
+    following = (OutboxState.SUBMITTED, OutboxState.RUNNING)
+    lost = store.rows(
+        "SELECT take_id, state FROM recordings LEFT JOIN pending USING (take_id) "
+        "WHERE kind IS NULL AND state IN (?, ?, ?, ?, ?)",
+        (*states, *following),
+    )
+    lost = [row for row in lost if store.is_as_written(row["take_id"])]
+    if not lost:
+        return
+    with store.changing():
+        for row in lost:
+            if row["state"] in following:
+                store.add_event(row["take_id"], FOLLOW)
+            else:
+                store.add_event(row["take_id"], SEND, {"asked_at": store.now()})
+
+
+def _counted(count: int, sentences: tuple[str, str]) -> str:
+    """The sentence for one, or the one for many."""
+    return sentences[0] if count == 1 else sentences[1].format(f"{count:,}")

@@ -1,0 +1,1 @@
+"""What the service has found, as this computer has it."""

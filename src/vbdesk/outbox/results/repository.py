@@ -1,0 +1,172 @@
+"""The one place that reads jobs, results and trajectories from the service and stores them.
+
+Trajectories and aggregates are stored encrypted in the library. Jobs of other computers stay in memory, because no
+erasure would find them on the disk. Results of recordings of this computer are in the library itself.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel
+
+from vbdesk.client import Client
+from vbdesk.contract.groups import GroupJobItem, GroupList
+from vbdesk.contract.jobs import Job
+from vbdesk.contract.longitudinal import AggregateRead, TrajectoryRead, TrajectoryRunning
+from vbdesk.outbox.library.library import Library
+
+_JOBS_IN_MEMORY = 200
+
+T = TypeVar("T", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored(Generic[T]):
+    """A stored answer of the service, and when it was read."""
+
+    value: T
+    read_at: datetime
+
+
+class ResultRepository:
+    """Jobs and trajectories of one account. Safe to use from several threads; blocks on the disk or the network.
+
+    Methods named `stored_` answer from this computer. Methods named `fetch_` ask the service, and raise ClientError
+    and VaultError.
+    """
+
+    def __init__(self, library: Library, connect: Callable[[], Client]) -> None:
+        """Read nothing yet; `connect` makes a client of the account."""
+        self._responses = library.responses
+        self._connect = connect
+        self._lock = threading.Lock()
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._subscribers: list[Callable[[str], None]] = []
+
+    def subscribe(self, callback: Callable[[str], None]) -> Callable[[], None]:
+        """Have `callback` called with the group id of every new trajectory, in the thread that read it.
+
+        Returns:
+            A function that ends the subscription.
+        """
+        self._subscribers.append(callback)
+        return lambda: self._subscribers.remove(callback)
+
+    def stored_trajectory(self, group_id: str) -> Stored[TrajectoryRead] | None:
+        """The trajectory as it was last read; None if there is none, or another version of vbdesk stored it."""
+        return _parsed(TrajectoryRead, self._responses.trajectory(group_id))
+
+    def trajectory_times(self) -> dict[str, datetime]:
+        """When each stored trajectory was read, by group id."""
+        return self._responses.trajectories()
+
+    def stored_aggregate(self, group_id: str) -> Stored[AggregateRead] | None:
+        """The aggregate as it was last read; None if there is none, or another version of vbdesk stored it."""
+        return _parsed(AggregateRead, self._responses.read(_aggregate_name(group_id)))
+
+    def finished_job(self, job_id: str) -> Job | None:
+        """A finished job that was read since the program started."""
+        with self._lock:
+            return self._jobs.get(job_id)
+
+    def fetch_job(self, job_id: str) -> Job:
+        """Read a job; a finished one is remembered."""
+        with self.reader() as reader:
+            job = reader.get(job_id)
+        if job.status.terminal:
+            with self._lock:
+                self._jobs[job_id] = job
+                while len(self._jobs) > _JOBS_IN_MEMORY:
+                    self._jobs.popitem(last=False)
+        return job
+
+    def fetch_trajectory(self, group_id: str) -> TrajectoryRead | TrajectoryRunning:
+        """Read and store a trajectory; `TrajectoryRunning` while the service computes it."""
+        with self.reader() as reader:
+            return reader.trajectory(group_id)
+
+    def fetch_aggregate(self, group_id: str) -> AggregateRead:
+        """Read and store an aggregate."""
+        with self.reader() as reader:
+            return reader.aggregate(group_id)
+
+    @contextmanager
+    def reader(self) -> Iterator["ResultReader"]:
+        """A connection for several reads."""
+        with self._connect() as client:
+            yield self.reader_of(client)
+
+    def reader_of(self, client: Client) -> "ResultReader":
+        """Reads with a client that the caller opened and closes: the sync worker counts its requests itself."""
+        return ResultReader(client, self)
+
+    def store_trajectory(self, read: TrajectoryRead) -> None:
+        """Store a trajectory, and call the subscribers."""
+        self._responses.keep_trajectory(read.group_id, _body(read))
+        for callback in tuple(self._subscribers):
+            callback(read.group_id)
+
+    def store_aggregate(self, read: AggregateRead) -> None:
+        """Store an aggregate."""
+        self._responses.keep(_aggregate_name(read.group_id), _body(read))
+
+
+class ResultReader:
+    """Reads with one client; stores trajectories and aggregates."""
+
+    def __init__(self, client: Client, repository: ResultRepository) -> None:
+        self._client = client
+        self._repository = repository
+
+    def get(self, job_id: str) -> Job:
+        """One job."""
+        return self._client.jobs.get(job_id)
+
+    def groups(self, page: int) -> GroupList:
+        """One page of the account's groups; pages count from 0."""
+        return self._client.groups.list(page)
+
+    def all_jobs(self, group_id: str) -> Iterator[GroupJobItem]:
+        """Every job of a group."""
+        return self._client.groups.all_jobs(group_id)
+
+    def trajectory(self, group_id: str) -> TrajectoryRead | TrajectoryRunning:
+        """The trajectory, or how long to wait while the service computes it."""
+        read = self._client.groups.trajectory(group_id)
+        if isinstance(read, TrajectoryRead):
+            self._repository.store_trajectory(read)
+        return read
+
+    def wait_trajectory(self, group_id: str, *, timeout_s: float | None = None) -> TrajectoryRead:
+        """The trajectory, once the service has computed it. Raises TimeoutError."""
+        read = self._client.groups.wait_trajectory(group_id, timeout_s=timeout_s)
+        self._repository.store_trajectory(read)
+        return read
+
+    def aggregate(self, group_id: str) -> AggregateRead:
+        """The group as a cohort."""
+        read = self._client.groups.aggregate(group_id)
+        self._repository.store_aggregate(read)
+        return read
+
+
+def _aggregate_name(group_id: str) -> str:
+    return f"aggregate/{group_id}"
+
+
+def _body(read: BaseModel) -> bytes:
+    return read.model_dump_json(by_alias=True).encode()
+
+
+def _parsed(model: type[T], stored: tuple[bytes, datetime] | None) -> Stored[T] | None:
+    if stored is None:
+        return None
+    try:
+        return Stored(model.model_validate_json(stored[0]), stored[1])
+    except ValueError:
+        return None

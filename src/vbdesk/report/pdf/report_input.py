@@ -1,0 +1,88 @@
+"""Input of a PDF report: one recording of a subject, and print options."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from enum import StrEnum
+
+from vbdesk.contract.jobs import JobType
+from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction
+from vbdesk.contract.results import AudioQuality, Result, Signal
+from vbdesk.report.sign_off import SignOff
+from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
+
+
+class PageSize(StrEnum):
+    """A4, and Letter for North America."""
+
+    A4 = "a4"
+    LETTER = "letter"
+
+    @property
+    def points(self) -> tuple[float, float]:
+        """Width and height."""
+        return (595.28, 841.89) if self is PageSize.A4 else (612.0, 792.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """Print options.
+
+    Attributes:
+        exported_at: time of the export (aware); all else being equal, only this changes the bytes.
+        zone: time zone of all printed times.
+        job_id: the recording; the newest with a result by default.
+        scores: include raw scores, for research.
+        attach: attach the tables and the FHIR Bundle.
+    """
+
+    exported_at: datetime
+    zone: tzinfo = UTC
+    page_size: PageSize = PageSize.A4
+    job_id: str | None = None
+    scores: bool = False
+    sign_off: SignOff | None = None
+    attach: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ReportInput:
+    """The reported recording and its complete result."""
+
+    record: SubjectRecord
+    recording: RecordingRecord
+    options: ReportOptions
+    result: Result
+    level: Level
+    action: RecommendedAction
+    quality: AudioQuality
+
+    @property
+    def signals(self) -> Sequence[Signal]:
+        """The readings, the highest level first, then the highest score."""
+        order = (Level.INCONCLUSIVE, *LEVEL_ORDER)
+        return sorted(self.recording.signals, key=lambda signal: (-order.index(signal.level), -signal.score))
+
+    @property
+    def model(self) -> str | None:
+        """Name of the model; None for a single sign."""
+        kind, name = self.recording.target
+        return None if kind in (JobType.SIGN, JobType.CONDITION) else name
+
+
+def report_input(record: SubjectRecord, options: ReportOptions) -> ReportInput:
+    """Find the recording to report.
+
+    Raises:
+        ValueError: none has a result; the message is for the user.
+    """
+    if options.job_id is not None:
+        recording = record.recording(options.job_id)
+    elif record.finished:
+        recording = record.finished[-1]
+    else:
+        raise ValueError(f"Subject {record.group_id} has no recording with a result yet, so there is nothing to print.")
+    result, level, action, quality = recording.job.result, recording.level, recording.action, recording.quality
+    if result is None or level is None or action is None or quality is None:
+        raise ValueError("This recording has no result yet, so there is nothing to print.")
+    return ReportInput(record, recording, options, result, level, action, quality)

@@ -1,1 +1,0 @@
-"""What a load takes, by simulation: workers, processes, database, store, and the part that breaks first."""

@@ -1,0 +1,223 @@
+"""Rules and texts of the summary, read from data: one file of rules, and one file of texts per language."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, Self
+
+from pydantic import Field, ValidationInfo, model_validator
+
+from vbdesk.contract.catalog import SignName
+from vbdesk.contract.language import look_up_language
+from vbdesk.contract.levels import Level, RecommendedAction
+from vbdesk.contract.results import IssueCode
+from vbdesk.data_files import StrictDataModel
+from vbdesk.resource_files import resource
+from vbdesk.signs.calibration import Calibration
+from vbdesk.signs.norms import Norms
+from vbdesk.voice.measurement import MISSING_CODES
+
+DEFAULT_LANGUAGE = "en"
+
+_CAPITAL = "[A-ZÀ-ÖØ-Þ]"
+_TEXT = r"[ -\-/-~À-ÖØ-öø-ÿ]"  # Latin letters and ASCII punctuation, without the full stop
+
+Sentence = Annotated[str, Field(pattern=rf"^{_CAPITAL}{_TEXT}*\.$")]
+"""Starts with a capital and has one full stop, at the end."""
+
+Phrase = Annotated[str, Field(pattern=rf"^{_TEXT}+$")]
+"""Has no full stop."""
+
+Count = Annotated[int, Field(gt=0)]
+
+
+class UnknownLanguage(Exception):
+    """There are no texts for this language; the message names the available languages."""
+
+
+class LengthLimits(StrictDataModel):
+    """Limits on the length of a summary, and on how much it names."""
+
+    max_characters: Count
+    max_signals: Count
+    max_features: Count
+
+
+class SpecialSentence(StrictDataModel):
+    """A sentence for some signs: `always`, or only if one of them is at `low` or more."""
+
+    words: str
+    signs: list[SignName]
+    always: bool
+
+
+class CauseRules(StrictDataModel):
+    """The everyday cause to name for each confounder of the signs."""
+
+    unspoken: frozenset[str]
+    in_noise: dict[str, str]
+    always: dict[str, str]
+
+
+class VocalFeatureChoice(StrictDataModel):
+    """Which measured features are listed with the text."""
+
+    max_count: Count
+    filler: list[str]
+    never: frozenset[str]
+
+
+class NarrativeRules(StrictDataModel):
+    """Rules for every language; the validation context holds `calibration` and `norms`."""
+
+    length: LengthLimits
+    special: list[SpecialSentence]
+    causes: Annotated[CauseRules, Field(alias="cause")]
+    vocal_features: VocalFeatureChoice
+
+    @model_validator(mode="after")
+    def _covers_every_confounder(self, info: ValidationInfo) -> Self:
+        context: dict[str, Any] = info.context or {}
+        norms: Norms | None = context.get("norms")
+        calibration: Calibration | None = context.get("calibration")
+        if norms is not None:
+            _require("feature", [*self.vocal_features.filler, *self.vocal_features.never], norms.features)
+        if calibration is not None:
+            self._require_causes(calibration)
+        return self
+
+    def _require_causes(self, calibration: Calibration) -> None:
+        covered = self.causes.unspoken | self.causes.in_noise.keys() | self.causes.always.keys()
+        for name, sign in calibration.signs.items():
+            _require(f"cause ({name})", sign.confounders, covered)
+            if not any(confounder in self.causes.always for confounder in sign.confounders):
+                raise ValueError(f"{name} has no cause that can always be said")
+
+
+class ListSeparators(StrictDataModel):
+    """Separators of a list: `last` before the last part, `comma` before the others."""
+
+    comma: str
+    last: str
+
+    def join(self, parts: list[str]) -> str:
+        """Join `parts` as "a, b and c"."""
+        return self.last.join([self.comma.join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+class FeatureSentences(StrictDataModel):
+    """Sentences about features; `heard` contains {clauses}."""
+
+    heard: Annotated[str, Field(pattern=rf"^{_CAPITAL}{_TEXT}*\{{clauses\}}{_TEXT}*\.$")]
+    none_stood_out: Sentence
+
+
+class HistorySentences(StrictDataModel):
+    """Sentences that compare the recording with the subject's earlier ones."""
+
+    changed: Sentence
+    in_line: Sentence
+    unconfirmed: Sentence
+    changed_elsewhere: Sentence
+
+
+class EvidenceSentences(StrictDataModel):
+    """Sentences about the strength of the evidence, weakest first."""
+
+    placeholder: Sentence
+    D: Sentence
+    C: Sentence
+    B: Sentence
+    A: Sentence
+
+
+class SeveralEvidenceSentences(StrictDataModel):
+    """The same for several signs of different grades; B is never the weakest of several."""
+
+    placeholder: Sentence
+    D: Sentence
+    C: Sentence
+
+
+class CausePhrases(StrictDataModel):
+    """Everyday causes; `sentence` starts with {cause}."""
+
+    sentence: Annotated[str, Field(pattern=rf"^\{{cause\}}{_TEXT}*\.$")]
+    phrase: dict[str, Annotated[str, Field(pattern=rf"^{_CAPITAL}{_TEXT}*$")]]
+
+
+class Clause(StrictDataModel):
+    """Description of the voice for a high and a low feature."""
+
+    higher: Phrase
+    lower: Phrase
+
+
+class NarrativeTexts(StrictDataModel):
+    """The texts of one language; the validation context holds `rules` and `norms`."""
+
+    language: Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
+    name: Phrase
+    list: ListSeparators
+    quality: dict[IssueCode, Sentence]
+    finding: dict[Level, Sentence]
+    features: FeatureSentences
+    history: HistorySentences
+    evidence: EvidenceSentences
+    evidence_of_several: SeveralEvidenceSentences
+    action: dict[RecommendedAction, Sentence]
+    special: dict[str, Sentence]
+    missing: dict[str, Sentence]
+    signs: Annotated[dict[SignName, Phrase], Field(alias="sign")]
+    causes: Annotated[CausePhrases, Field(alias="cause")]
+    clauses: Annotated[dict[str, Clause], Field(alias="clause")]
+
+    @model_validator(mode="after")
+    def _has_a_text_for_every_case(self, info: ValidationInfo) -> Self:
+        _require("quality", IssueCode, self.quality)
+        _require("finding", Level, self.finding)
+        _require("action", RecommendedAction, self.action)
+        _require("missing", MISSING_CODES, self.missing)
+        _require("sign", SignName, self.signs)
+        context: dict[str, Any] = info.context or {}
+        norms: Norms | None = context.get("norms")
+        rules: NarrativeRules | None = context.get("rules")
+        if norms is not None:
+            _require("clause", norms.features, self.clauses)
+        if rules is not None:
+            _require("special", [special.words for special in rules.special], self.special)
+            _require("cause", [*rules.causes.in_noise.values(), *rules.causes.always.values()], self.causes.phrase)
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Narrative:
+    """Rules, and the texts of one language."""
+
+    rules: NarrativeRules
+    texts: NarrativeTexts
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """Languages that have narrative texts, the default first."""
+    found = sorted(path.stem for path in resource("narrative").glob("*.toml") if path.stem != "narrative")
+    return (DEFAULT_LANGUAGE, *(language for language in found if language != DEFAULT_LANGUAGE))
+
+
+def find_language(tag: str) -> str:
+    """Find the available language that matches the BCP 47 tag.
+
+    Raises:
+        UnknownLanguage: none matches.
+    """
+    known = languages()
+    language = look_up_language(tag, known)
+    if language is None:
+        raise UnknownLanguage(f"There are no words for the language {tag!r}. Choose one of: {', '.join(known)}.")
+    return language
+
+
+def _require(what: str, wanted: Any, present: Any) -> None:
+    for key in wanted:
+        if key not in present:
+            raise ValueError(f"{what}: there are no words for {key}")

@@ -1,0 +1,1 @@
+"""Published simulations of the longitudinal method and of service capacity."""

@@ -1,0 +1,1 @@
+"""Simulated capacity of the service: resources, and what breaks first."""

@@ -1,0 +1,154 @@
+"""The data files are validated at load, and errors are named."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from vbdesk.contract.catalog import SignName
+from vbdesk.contract.levels import Level
+from vbdesk.data_files import DataFileError, read_data
+from vbdesk.resource_files import resource
+from vbdesk.signs.bibliography import read_bibliography
+from vbdesk.signs.calibration import Calibration
+from vbdesk.signs.metrics import MetricSet
+from vbdesk.signs.narrative_texts import NarrativeRules, NarrativeTexts
+from vbdesk.signs.norms import Norms
+
+
+def edited(path, tmp_path, old, new):
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    copy = tmp_path / path.name
+    copy.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("weight = 0.2594", "weight = 0.2", r"mood-disruption: the absolute weights sum to 0\.9406"),
+        ("weight = 0.2594", "weight = -0.2594", "must have the sign of its direction"),
+        ("cut_low = 1.282", "cut_low = 1.7", "the cuts must ascend"),
+        ("logit_slope = 0.84274", "logit_slope = 0.9", r"the score at index 1\.645 must be 0\.5"),
+        ('label = "Anxiety"', 'label = "Worry"', "anxiety: label"),
+        ("[sign.anxiety]", "[sign.worry]", "worry"),
+        ('feature = "pause_duration"', 'feature = "pause_lenght"', "pause_lenght is not among the features"),
+        ('cites = ["laukka2008"]', 'cites = ["nobody2000"]', "nobody2000 is not among the citations"),
+        ("min_speech_seconds = 10.0", "", "min_speech_seconds"),
+        ('signs = ["airway-obstruction-pattern", "allergy"]', 'signs = ["allergy"]', "the signs of breath"),
+        ("[meta]", "[meta", "not valid TOML"),
+    ],
+)
+def test_an_error_in_the_calibration_is_named(tmp_path, reference, old, new, fault):
+    path = edited(resource("signs", "signs.toml"), tmp_path, old, new)
+    known = {
+        "features": reference.norms.features,
+        "citations": frozenset(read_bibliography(resource("signs", "bibliography.bib"))),
+    }
+    with pytest.raises(DataFileError, match=f"signs.toml.*{fault}"):
+        read_data(path, Calibration, known)
+
+
+def test_a_placeholder_may_not_reach_above_low(calibration):
+    data = calibration.signs[SignName.IRON_DEFICIENCY].model_dump(by_alias=True)
+    with pytest.raises(ValueError, match="max_level"):
+        type(calibration.signs[SignName.IRON_DEFICIENCY]).model_validate(data | {"max_level": "moderate"})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("weight = 0.3\n", "weight = 0.4\n", "the absolute weights sum to"),
+        ('low_anchor = "at ease"', 'low_anchor = "very anxious"', "the two anchors are the same"),
+        ("tide = []", 'tide = ["wit"]', "tide carries wit"),
+        ('id = "pitch_mean"', 'id = "pitch"', "pitch is not among the features"),
+    ],
+)
+def test_an_error_in_the_metrics_is_named(tmp_path, reference, old, new, fault):
+    path = edited(resource("metrics", "metrics.toml"), tmp_path, old, new)
+    with pytest.raises(DataFileError, match=f"metrics.toml.*{fault}"):
+        read_data(path, MetricSet, {"features": reference.norms.features})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('"smoking" = "smoking"\n', "", "there are no words for smoking"),
+        ('filler = ["pitch_mean"', 'filler = ["pitch"', "there are no words for pitch"),
+        ("max_signals = 3", "max_signals = 0", "length.max_signals"),
+    ],
+)
+def test_an_error_in_the_narrative_rules_is_named(tmp_path, reference, old, new, fault):
+    path = edited(resource("narrative", "narrative.toml"), tmp_path, old, new)
+    with pytest.raises(DataFileError, match=f"narrative.toml.*{fault}"):
+        read_data(path, NarrativeRules, {"norms": reference.norms, "calibration": reference.calibration})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("[clause.pitch_mean]", "[clause.pitch]", "there are no words for pitch_mean"),
+        ('monitor = "A repeat recording at the usual time is enough."\n', "", "there are no words for monitor"),
+        ('stress = "acute stress"\n', "", "there are no words for stress"),
+        ('a-cold = "A cold"\n', "", "there are no words for a-cold"),
+        ('noise = "Not measurable', 'din = "Not measurable', "there are no words for noise"),
+        ('"Dry air"', '"Dry air."', "cause.phrase.dry-air"),
+        ('low = "There is', 'slight = "There is', "finding"),
+        ("the voice {clauses}.", "the voice stands out.", "features.heard"),
+    ],
+)
+def test_an_error_in_the_narrative_texts_is_named(tmp_path, reference, old, new, fault):
+    path = edited(resource("narrative", "en.toml"), tmp_path, old, new)
+    with pytest.raises(DataFileError, match=f"en.toml.*{fault}"):
+        read_data(path, NarrativeTexts, {"norms": reference.norms, "rules": reference.narrative.rules})
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(DataFileError, match=r"norms\.toml cannot be read"):
+        read_data(tmp_path / "norms.toml", Norms)
+
+
+def test_every_cause_is_used(reference):
+    confounders = {confounder for sign in reference.calibration.signs.values() for confounder in sign.confounders}
+    causes = reference.narrative.rules.causes
+    assert causes.unspoken | causes.in_noise.keys() | causes.always.keys() <= confounders
+
+
+def test_a_folder_in_place_of_a_file_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataFileError, match=f"^{tmp_path.name} cannot be read"):
+        read_data(Path(), Norms)
+
+
+def test_every_citation_is_in_the_bibliography():
+    keys = read_bibliography(resource("signs", "bibliography.bib")).keys()
+    norms = tomllib.loads(resource("norms", "norms.toml").read_text(encoding="utf-8"))
+    cited = {
+        key
+        for norm in norms["feature"].values()
+        for field in ("method_cites", "norm_cites", "icc_cites", "age_cites")
+        for key in norm.get(field, ())
+    }
+    assert cited <= keys
+    assert len(keys) > 80
+
+
+def test_no_sign_with_weak_evidence_can_cause_escalation(calibration):
+    highest = {"A": Level.ELEVATED, "B": Level.ELEVATED, "C": Level.MODERATE, "D": Level.CONSIDER}
+    for name, sign in calibration.signs.items():
+        expected = highest[sign.evidence_grade]
+        if sign.placeholder:
+            expected = Level.LOW
+        elif name is SignName.COGNITIVE_IMPAIRMENT:
+            expected = Level.MODERATE
+        assert sign.max_level is expected, name
+
+
+def test_expected_rates_are_below_those_of_the_cuts(reference):
+    for name, sign in reference.calibration.signs.items():
+        rates = reference.calibration.expected_rates(name, reference.norms)
+        nominal = reference.calibration.levels.expected_rate[sign.evidence_grade]
+        values = list(rates.values())
+        assert values == sorted(values, reverse=True)
+        assert all(0 < rates[level] < nominal.at(level) for level in rates)

@@ -1,0 +1,439 @@
+"""The rules of the architecture that import-linter cannot check; docs/architecture.md lists the rules.
+
+Some rules are not fulfilled everywhere yet. A set or number that begins with `KNOWN` or ends with `AT_MOST` holds the
+exceptions. It may only shrink.
+"""
+
+import ast
+import itertools
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = ROOT / "src" / "vbdesk"
+DESK = SOURCES / "desk"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+KNOWN_FILE_CYCLES: list[set[str]] = [{"vbdesk.desk.ui.style_sheet", "vbdesk.desk.ui.theme"}]
+KNOWN_PACKAGE_CYCLES: list[set[str]] = [{"vbdesk.outbox.imports", "vbdesk.outbox.library"}]
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SOURCES.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in SOURCES.rglob("*.py")}
+PACKAGES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def short(path: Path) -> str:
+    return path.relative_to(SOURCES).as_posix()
+
+
+# Rule 1: no import cycle. Imports in functions and for type checking count too.
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """Names of imported modules; `from a import b` is `a.b`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@cache
+def import_graph() -> Mapping[str, set[str]]:
+    graph = {}
+    for name, path in MODULES.items():
+        targets = imported(tree_of(path))
+        graph[name] = {t if t in MODULES else t.rpartition(".")[0] for t in targets} & MODULES.keys() - {name}
+    return graph
+
+
+def package_graph(parent: str) -> dict[str, set[str]]:
+    """Imports between the packages that lie directly in one package."""
+    depth = parent.count(".") + 2
+    graph: dict[str, set[str]] = {name: set() for name in PACKAGES if name.rpartition(".")[0] == parent}
+    for source, targets in import_graph().items():
+        importer = ".".join(source.split(".")[:depth])
+        if importer in graph:
+            graph[importer] |= {".".join(target.split(".")[:depth]) for target in targets} & graph.keys() - {importer}
+    return graph
+
+
+def cycles(graph: Mapping[str, set[str]]) -> list[set[str]]:
+    """Groups of nodes that reach each other (Kosaraju's algorithm)."""
+    reversed_graph = defaultdict(set)
+    for node, targets in graph.items():
+        for target in targets:
+            reversed_graph[target].add(node)
+    order: list[str] = []
+    seen: set[str] = set()
+    for node in graph:
+        order += reach(graph, node, seen)
+    seen = set()
+    groups = [set(reach(reversed_graph, node, seen)) for node in reversed(order)]
+    return [group for group in groups if len(group) > 1]
+
+
+def reach(graph: Mapping[str, set[str]], start: str, seen: set[str]) -> list[str]:
+    """Nodes not `seen` before that `start` reaches, the farthest first."""
+    found: list[str] = []
+    stack = [(start, False)]
+    while stack:
+        node, left = stack.pop()
+        if left:
+            found.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack += [(target, False) for target in graph.get(node, ()) if target not in seen]
+    return found
+
+
+def new_cycles(found: Iterable[set[str]], known: list[set[str]]) -> list[list[str]]:
+    return [sorted(cycle) for cycle in found if not any(cycle <= one for one in known)]
+
+
+def test_files_do_not_import_each_other_in_a_cycle():
+    assert new_cycles(cycles(import_graph()), KNOWN_FILE_CYCLES) == []
+
+
+def test_packages_do_not_import_each_other_in_a_cycle():
+    found = itertools.chain.from_iterable(cycles(package_graph(parent)) for parent in PACKAGES)
+    assert new_cycles(found, KNOWN_PACKAGE_CYCLES) == []
+
+
+def test_cycles_are_found():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a"}, "g": set()}
+    assert sorted(map(sorted, cycles(graph))) == [["a", "b", "c"], ["d", "e"]]
+
+
+# Rule 2: one place in the desk makes threads.
+
+
+def makes_thread(node: ast.AST) -> bool:
+    if isinstance(node, ast.ClassDef):
+        return any(name_of(base) in ("QThread", "Thread", "QRunnable") for base in node.bases)
+    return isinstance(node, ast.Call) and name_of(node.func) in ("QThread", "Thread", "moveToThread", "Timer")
+
+
+def name_of(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def test_only_the_task_module_of_the_desk_makes_threads():
+    users = {path.name for path in DESK.rglob("*.py") if any(map(makes_thread, ast.walk(tree_of(path))))}
+    assert users == {"tasks.py"}
+
+
+# Rule 3: signals of workers reach slots of QObjects only.
+
+RECEIVERS_AFTER = {"connect": 0, "start": 1, "run": 1}
+"""Methods that take receivers of signals, and how many arguments come before these."""
+
+
+def unmarked_receivers(cls: ast.ClassDef) -> Iterator[str]:
+    """Methods of the class that receive a signal and are no slots."""
+    methods = {item.name: item for item in cls.body if isinstance(item, ast.FunctionDef)}
+    for call in ast.walk(cls):
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
+            continue
+        if call.func.attr not in RECEIVERS_AFTER:
+            continue
+        receivers = [*call.args[RECEIVERS_AFTER[call.func.attr] :], *(keyword.value for keyword in call.keywords)]
+        for receiver in receivers:
+            method = methods.get(receiver.attr) if isinstance(receiver, ast.Attribute) else None
+            if method is None or not ast.unparse(receiver).startswith("self."):
+                continue
+            if not any("Slot" in ast.unparse(decorator) for decorator in method.decorator_list):
+                yield f"{cls.name}.{method.name}"
+
+
+def test_receivers_of_signals_are_slots():
+    """A task refuses a receiver that is no method of a QObject when it starts (tests/desk)."""
+    classes = (
+        node for path in DESK.rglob("*.py") for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef)
+    )
+    assert [name for cls in classes for name in unmarked_receivers(cls)] == []
+
+
+# Rule 4: the audio callback copies a block and counts overflows.
+
+AUDIO_CALLBACK_ARGUMENTS = ["self", "data", "frames", "when", "status"]
+CALLS_OF_AUDIO_CALLBACK = {"_sink", "Block", "copy", "bool"}
+
+
+def arguments_of(function: ast.FunctionDef) -> list[str]:
+    return [argument.arg for argument in function.args.args]
+
+
+def test_the_audio_callback_only_hands_on_a_copy():
+    callbacks = [
+        node
+        for path in (SOURCES / "capture").rglob("*.py")
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef) and arguments_of(node) == AUDIO_CALLBACK_ARGUMENTS
+    ]
+    assert callbacks
+    for callback in callbacks:
+        calls = {name_of(node.func) for node in ast.walk(callback) if isinstance(node, ast.Call)}
+        assert len(callback.body) == 1
+        assert calls <= CALLS_OF_AUDIO_CALLBACK
+
+
+# Rule 5: ports have a real and an in-memory implementation; one clock, one reader of TOML, one of JSON lines.
+
+PORTS = {
+    "DeviceLister": ("PortAudioLister", "FileMicrophone"),
+    "Microphone": ("PortAudioMicrophone", "FileMicrophone"),
+    "Network": ("SystemNetwork", "ManualNetwork"),
+    "ObjectStore": ("RemoteObjectStore", "LocalObjectStore"),
+    "Player": ("PortAudioPlayer", "SilentPlayer"),
+    "RateWindows": ("SharedRateWindows", "MemoryRateWindows"),
+    "Vault": ("KeyringVault", "MemoryVault"),
+}
+"""The real implementation of every outside thing, and the one that needs nothing outside the process."""
+
+
+@cache
+def classes_by_name() -> Mapping[str, ast.ClassDef]:
+    nodes = (node for path in MODULES.values() for node in ast.walk(tree_of(path)))
+    return {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
+
+
+def members(cls: ast.ClassDef) -> set[str]:
+    """Names of the public methods and attributes of a class and its bases."""
+    found = {item.name for item in cls.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)}
+    for node in ast.walk(cls):
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {name_of(target) for target in targets if node in cls.body or isinstance(target, ast.Attribute)}
+    for base in cls.bases:
+        if name_of(base) != "Protocol" and name_of(base) in classes_by_name():
+            found |= members(classes_by_name()[name_of(base)])
+    return {name for name in found if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("port", PORTS)
+def test_every_port_has_a_real_and_an_in_memory_implementation(port):
+    protocol = classes_by_name()[port]
+    assert [name_of(base) for base in protocol.bases] == ["Protocol"]
+    for implementation in PORTS[port]:
+        assert members(protocol) <= members(classes_by_name()[implementation]), implementation
+
+
+SYSTEM_CLOCKS = {("datetime", "now"), ("datetime", "utcnow"), ("time", "time"), ("time", "monotonic")}
+FILES_THAT_READ_THE_CLOCK_AT_MOST = 42
+READERS_OF_TOML = {"data_files.py", "service/kernel/settings.py"}
+READERS_OF_JSON_LINES = {"json_lines.py"}
+
+
+def reads_system_clock(tree: ast.Module) -> bool:
+    called = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return any((name_of(func.value), func.attr) in SYSTEM_CLOCKS for func in called if isinstance(func, ast.Attribute))
+
+
+def reads_json_lines(tree: ast.Module) -> bool:
+    """Whether a loop over lines parses each as JSON."""
+    loops = (node for node in ast.walk(tree) if isinstance(node, ast.For | ast.GeneratorExp | ast.ListComp))
+    return any(re.search(r"json\.loads\(line\)", ast.unparse(loop)) for loop in loops)
+
+
+def test_the_system_clock_is_read_in_few_files():
+    files = [short(path) for path in MODULES.values() if reads_system_clock(tree_of(path))]
+    assert len(files) <= FILES_THAT_READ_THE_CLOCK_AT_MOST, files
+
+
+def test_toml_has_one_reader_for_data_and_one_for_settings():
+    assert {short(path) for path in MODULES.values() if "tomllib" in imports_at_top(path)} == READERS_OF_TOML
+
+
+def test_json_lines_have_one_reader():
+    assert {short(path) for path in MODULES.values() if reads_json_lines(tree_of(path))} == READERS_OF_JSON_LINES
+
+
+def imports_at_top(path: Path) -> Iterator[str]:
+    """The top-level packages that a file imports."""
+    return (name.partition(".")[0] for name in imported(tree_of(path)))
+
+
+# Rule 6: view models know QtCore only; what has widgets does no input or output.
+
+INPUT_OUTPUT_MODULES = {
+    "aiohttp", "httpcore", "httpx", "keyring", "requests", "shutil", "socket", "sounddevice", "soundfile", "sqlite3",
+    "subprocess", "tempfile", "urllib",
+}  # fmt: skip
+INPUT_OUTPUT_CALLS = {
+    "glob", "iterdir", "mkdir", "read_bytes", "read_text", "rglob", "rmdir", "touch", "unlink", "write_bytes",
+    "write_text",
+}  # fmt: skip
+READERS_OF_SHIPPED_PICTURES = {"icons.py", "protocol_picture.py"}
+
+
+def is_view_model(path: Path) -> bool:
+    return "viewmodels" in path.parts or path.stem.startswith("view_model") or path.stem.endswith("view_model")
+
+
+def qt_modules(path: Path) -> set[str]:
+    names = (name.split(".") for name in imported(tree_of(path)))
+    return {parts[1] for parts in names if parts[0] == "PySide6"}
+
+
+def does_input_output(path: Path) -> bool:
+    calls = {node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)}
+    opens = any(isinstance(func, ast.Name) and func.id == "open" for func in calls)
+    touches = any(isinstance(func, ast.Attribute) and func.attr in INPUT_OUTPUT_CALLS for func in calls)
+    return opens or touches or not INPUT_OUTPUT_MODULES.isdisjoint(imports_at_top(path))
+
+
+def test_view_models_import_only_qtcore():
+    models = [path for path in DESK.rglob("*.py") if is_view_model(path)]
+    assert len(models) > 5
+    found = {path.name for path in models if qt_modules(path) - {"QtCore"}}
+    assert found == set()
+
+
+def test_view_models_import_no_view():
+    views = {name for name, path in MODULES.items() if DESK in path.parents and "QtWidgets" in qt_modules(path)}
+    models = [path for path in DESK.rglob("*.py") if is_view_model(path)]
+    found = {path.name for path in models if import_graph()[module_name(path)] & views}
+    assert found == set()
+
+
+def test_views_do_no_input_or_output():
+    views = [path for path in DESK.rglob("*.py") if "QtWidgets" in qt_modules(path)]
+    assert len(views) > 20
+    found = {path.name for path in views if does_input_output(path)}
+    assert found <= READERS_OF_SHIPPED_PICTURES
+
+
+# Rule 7: texts are marked for translation.
+
+UNMARKED_TEXTS_AT_MOST = 763
+SENTENCE = re.compile(r"[A-Z][a-z]+(?: [\w'-]+)+|[a-z]+(?: [\w'-]+){2,}")
+
+
+def unmarked_texts(tree: ast.Module) -> Iterator[str]:
+    """Texts of several words that are neither docstrings nor in `tr()`."""
+    skipped: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        marks = isinstance(node, ast.Call) and name_of(node.func) in ("tr", "translate", "QT_TRANSLATE_NOOP")
+        if marks or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            skipped.update(ast.walk(node))
+    texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and node not in skipped)
+    return (node.value for node in texts if isinstance(node.value, str) and SENTENCE.match(node.value.strip()))
+
+
+def test_texts_of_the_desk_are_marked_for_translation():
+    found = [text for path in DESK.rglob("*.py") for text in unmarked_texts(tree_of(path))]
+    assert len(found) <= UNMARKED_TEXTS_AT_MOST, found[:20]
+
+
+# Rule 8: a class name means one thing.
+
+ADAPTERS = {"SystemClock"}
+"""Real implementations of one protocol, named after it in several packages."""
+KNOWN_REPEATED_CLASSES = set(
+    """
+    Account AddressRefused Bucket Cancelled Change Choice Clock Conflict Connection Damaged Deed Encryption
+    Entry Finding Form Head Health Hold InsufficientCredits InvalidRequest Kind LevelMeter Listing
+    MigrationFailed NewAccount NoRoom NotFound Page Part Phase RateLimited Recording Refusal Remedy Sample Sent
+    Session SignRow Source Span Step Submitted Target Task Unauthorized
+    """.split()  # noqa: SIM905
+)
+
+
+def test_no_two_public_classes_have_the_same_name():
+    homes = defaultdict(list)
+    for path in MODULES.values():
+        for node in tree_of(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(short(path))
+    repeated = {name: files for name, files in homes.items() if len(files) > 1}
+    assert {name: repeated[name] for name in repeated.keys() - ADAPTERS - KNOWN_REPEATED_CLASSES} == {}
+
+
+# Rule 10: numbers live in resources/.
+
+NUMBERS_OF_A_TABLE = 20
+TABLES_IN_CODE = {"tokens.py", "syscalls.py"}
+"""Colours of the desk, and numbers of system calls of the kernel."""
+
+
+def numbers_in(node: ast.stmt) -> int:
+    constants = (item.value for item in ast.walk(node) if isinstance(item, ast.Constant))
+    return sum(isinstance(value, int | float) and not isinstance(value, bool) for value in constants)
+
+
+def test_tables_of_numbers_are_in_resources():
+    assignments = (
+        (path, node)
+        for path in MODULES.values()
+        for node in tree_of(path).body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+    )
+    found = {path.name for path, node in assignments if numbers_in(node) >= NUMBERS_OF_A_TABLE}
+    assert found <= TABLES_IN_CODE
+
+
+# Rule 11: how tests run.
+
+PYTEST = PROJECT["tool"]["pytest"]["ini_options"]
+
+
+def test_warnings_and_qt_messages_fail_tests():
+    assert PYTEST["filterwarnings"] == ["error"]
+    assert PYTEST["qt_log_level_fail"] == "WARNING"
+
+
+@pytest.mark.parametrize("option", ["--disable-socket", "--allow-hosts=127.0.0.1,::1,localhost", "--strict-markers"])
+def test_tests_reach_this_computer_only(option):
+    assert option in PYTEST["addopts"].split()
+
+
+def test_tests_run_in_random_order():
+    assert any(name.startswith("pytest-randomly") for name in PROJECT["project"]["optional-dependencies"]["test"])
+    assert "randomly" not in PYTEST["addopts"]
+
+
+def test_types_are_checked_strictly():
+    assert PROJECT["tool"]["mypy"]["strict"] is True
+    assert set(PROJECT["tool"]["mypy"]) == {"strict", "packages", "mypy_path", "plugins", "overrides"}
+    loosened = {key for override in PROJECT["tool"]["mypy"]["overrides"] for key in override}
+    assert loosened == {"module", "ignore_missing_imports"}
+
+
+def test_no_failed_test_is_retried():
+    command = (ROOT / "packaging" / "bootstrap.py").read_text(encoding="utf-8")
+    settings = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for retry in ("--last-failed", "--lf", "--reruns", "rerunfailures", "flaky"):
+        assert retry not in command + settings
+
+
+READS_OF_RESULTS = re.compile(r"\.jobs\.get\(|\.groups\.(trajectory|wait_trajectory|aggregate)\(")
+
+
+def test_one_repository_reads_results_for_the_desk_and_its_sync_worker():
+    sources = [path for package in ("desk", "outbox") for path in (SOURCES / package).rglob("*.py")]
+    readers = {path.relative_to(SOURCES).as_posix() for path in sources if READS_OF_RESULTS.search(path.read_text())}
+    assert readers == {"outbox/results/repository.py"}
+
+
+def test_the_desk_reaches_the_store_and_its_key_in_the_composition_root_alone():
+    stores = re.compile(r"library\.store\b|\bStore\(")
+    users = {path.parent.name for path in (SOURCES / "desk").rglob("*.py") if stores.search(path.read_text())}
+    assert users == {"shell"}

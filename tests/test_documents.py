@@ -1,0 +1,78 @@
+"""What documents for contributors say about files and commands is true."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+SOURCES = ROOT / "src" / "vbdesk"
+DOCUMENTS = ("CONTRIBUTING.md", "SECURITY.md", "docs/architecture.md")
+NAMED_FILE = re.compile(r"`([\w./*-]+\.(?:py|md|toml|bib|yml))`")
+WITHOUT_FOLDER = {"routes.py", "service.py", "repository.py", "view_model.py", "page.py", "bibliography.bib"}
+
+
+def load_script(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "packaging" / f"{name}.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_named_file_exists(document):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    names = set(NAMED_FILE.findall(text)) - WITHOUT_FOLDER
+    linked = {name for name in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in name}
+    missing = {name for name in names if not any(list(folder.glob(name)) for folder in (ROOT, SOURCES))}
+    missing |= {name for name in linked if not (ROOT / document).parent.joinpath(name).exists()}
+    assert missing == set()
+
+
+def test_the_walks_name_enough_files():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert len(set(NAMED_FILE.findall(text))) > 40
+
+
+def test_the_picture_of_the_architecture_is_current():
+    script = load_script("architecture_picture")
+    assert script.PICTURE.read_text(encoding="utf-8") == script.draw(), "run packaging/architecture_picture.py"
+    assert [box.package for box in script.BOXES.values() if not (SOURCES / box.package).is_dir()] == []
+
+
+def test_the_workflow_runs_what_continuous_integration_runs():
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "checks.yml").read_text(encoding="utf-8"))
+    steps = workflow["jobs"]["linux"]["steps"]
+    assert steps[-1]["run"] == ".ci/run"
+    assert "bootstrap.py test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_hooks_run_the_programs_of_the_environment():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0]["hooks"]
+    programs = {hook["entry"].split()[0] for hook in hooks}
+    assert programs == {".venv/bin/ruff", ".venv/bin/mypy", ".venv/bin/lint-imports"}
+
+
+@pytest.mark.parametrize(
+    "template", sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.md")), ids=lambda path: path.stem
+)
+def test_issue_templates_have_a_name_and_a_purpose(template):
+    _, head, _ = template.read_text(encoding="utf-8").split("---\n", 2)
+    assert {"name", "about"} <= yaml.safe_load(head).keys()
+
+
+@pytest.mark.parametrize(
+    ("changed", "chosen", "left_out"),
+    [
+        ("src/vbdesk/report/exports.py", "tests/report/", "tests/voice/"),
+        ("tests/report/conftest.py", "tests/report/", "tests/signs/"),
+        ("resources/signs/signs.toml", "tests/signs/", "tests/report/"),
+        ("tests/e2e/test_first_light.py", "tests/test_architecture.py", "tests/e2e/"),
+    ],
+)
+def test_the_tests_of_a_change_are_chosen(changed, chosen, left_out):
+    tests = load_script("bootstrap").tests_of([changed])
+    assert [test for test in tests if test.startswith(chosen)]
+    assert [test for test in tests if test.startswith(left_out)] == []
