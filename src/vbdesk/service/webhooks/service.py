@@ -147,7 +147,7 @@ class WebhookService(JobSubscriber):
         if receiver is None:
             raise Conflict("There is no webhook to deliver to. Set one, then deliver again.")
         now = self._clock.now()
-        begun = repository.begin_anew(
+        begun = repository.restart(
             connection, delivery_id, url=receiver.url, secret=receiver.secret, now=now, claimed_until=now + CLAIM
         )
         if not begun:
