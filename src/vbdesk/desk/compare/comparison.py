@@ -37,7 +37,7 @@ class Side:
 
     @property
     def reading(self) -> ResultReading | None:
-        """What was heard; None while that is not known."""
+        """The result; None while it is unknown."""
         return self.view.reading
 
 

@@ -155,7 +155,7 @@ class OutboxViewModel(QObject):
         self._tasks.start(work, self._on_read, self._on_failed, name="outbox")
 
     def choice(self, keys: Iterable[str]) -> Selection:
-        """What can be done with these recordings."""
+        """Actions that apply to these recordings."""
         return selection_of(self._items(keys), self._around())
 
     def ready_to_hand_over(self) -> int:
