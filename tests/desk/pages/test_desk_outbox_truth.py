@@ -161,7 +161,7 @@ def test_no_button_offers_what_the_library_would_refuse(around):
         choice = selection_of([item], around)
         assert not (choice.cancel or choice.delete) or not item.asked
         assert not choice.delete or item.state not in (S.UPLOADING, S.SUBMITTED, S.RUNNING, S.HANDED_OVER)
-        assert set(choice.calmly) <= set(choice.delete)
+        assert set(choice.undoable) <= set(choice.delete)
 
 
 @settings(max_examples=400, deadline=None)

@@ -34,7 +34,7 @@ class Selection:
         hand_over: can be exported in a bundle for another computer.
         take_back: exported in such a bundle.
         delete: can be deleted.
-        calmly: those of `delete` whose deletion can be undone.
+        undoable: those of `delete` whose deletion can be undone.
         with_result: those of `delete` that keep a result if only their sound is removed.
     """
 
@@ -45,7 +45,7 @@ class Selection:
     hand_over: tuple[str, ...] = ()
     take_back: tuple[str, ...] = ()
     delete: tuple[str, ...] = ()
-    calmly: tuple[str, ...] = ()
+    undoable: tuple[str, ...] = ()
     with_result: tuple[str, ...] = ()
 
 
@@ -64,7 +64,7 @@ def selection_of(items: Iterable[RecordingItem], around: RowContext) -> Selectio
         hand_over=keys(lambda item: item.state is _S.WAITING),
         take_back=keys(lambda item: item.state is _S.HANDED_OVER),
         delete=keys(_deletable),
-        calmly=keys(lambda item: _deletable(item) and item.state in (_S.CHECKED, _S.WAITING)),
+        undoable=keys(lambda item: _deletable(item) and item.state in (_S.CHECKED, _S.WAITING)),
         with_result=keys(_keeps_result),
     )
 
@@ -112,7 +112,7 @@ class TimeQuestion:
 
     Attributes:
         sentence: why it is asked.
-        told_words: its present time, from the clock or corrected.
+        present_words: its present time, from the clock or corrected.
         original_words: the time before a correction; empty if there was none.
         suggested, suggested_words: the correct time by the service's clock, if known.
         correctable: no service has the recording with its present time.
@@ -121,7 +121,7 @@ class TimeQuestion:
     take_id: str
     group_id: str
     sentence: str
-    told_words: str
+    present_words: str
     suggested: datetime | None
     suggested_words: str
     original_words: str
@@ -212,7 +212,7 @@ class OutboxActions(QObject):
         """Delete recordings; ask first if that cannot be undone."""
         if not choice.delete:
             self._say(Notice("What is being sent or analysed cannot be deleted now. Wait for its result."))
-        elif choice.delete == choice.calmly:
+        elif choice.delete == choice.undoable:
             library, take_ids = self._library, choice.delete
             self._start(lambda: _put_away(library, take_ids), self._on_put_away)
         elif self._erasures is not None:
@@ -242,7 +242,7 @@ class OutboxActions(QObject):
                 take_id=item.take_id,
                 group_id=item.group_id,
                 sentence=item.reason or _corrected_sentence(item),
-                told_words=_entered_words(item.recorded_at),
+                present_words=_entered_words(item.recorded_at),
                 suggested=suggested,
                 suggested_words="" if suggested is None else _entered_words(suggested),
                 original_words="" if item.original_time is None else _entered_words(item.original_time),

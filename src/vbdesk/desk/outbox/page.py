@@ -113,7 +113,7 @@ class OutboxPage(QWidget):
         view_model.actions.time_asked.connect(self._ask_for_time)
         self.empty.button.clicked.connect(view_model.record)
         view_model.figures_changed.connect(self.figures.show_figures)
-        view_model.news_changed.connect(self._show_banner)
+        view_model.banner_changed.connect(self._show_banner)
         view_model.listed.connect(self._on_listed)
         view_model.refused.connect(self._on_refused)
         self._on_chosen()

@@ -85,7 +85,7 @@ class TimeCard(QWidget):
             texts = {
                 _SUGGESTED: question.suggested_words,
                 _ORIGINAL: question.original_words,
-                _KEPT: question.told_words,
+                _KEPT: question.present_words,
             }
             self.time.setText(texts.get(key, self.time.text()))
             self.time.setReadOnly(key != _ENTERED)

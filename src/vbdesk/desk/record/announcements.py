@@ -1,4 +1,4 @@
-"""What a screen reader says while somebody records: the state, the limits as they come, and the verdict."""
+"""Screen reader announcements while recording: state, limits and check result."""
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -11,10 +11,10 @@ SOON_S, VERY_SOON_S = 60.0, 10.0
 
 
 class Announcements(QObject):
-    """Listens to both view models of the page, and says each thing once.
+    """Announces events of both view models, each once.
 
     Signals:
-        said: (str, bool) a sentence, and whether it may interrupt what is being read.
+        said: (str, bool) a sentence, and whether it may interrupt the screen reader.
     """
 
     said = Signal(str, bool)
