@@ -1,4 +1,4 @@
-"""State of the Account page: profiles, the connection, credits and what they buy, the plan and its present use."""
+"""State of the Account page: profiles, connection, credits, prices, plan and its use."""
 
 import time
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from vbdesk.outbox.sync.connectivity import CourierStatus
 
 @dataclass(frozen=True, slots=True)
 class ProfileLine:
-    """One profile as it is listed."""
+    """One profile in the list."""
 
     profile_id: str
     name: str
@@ -35,7 +35,7 @@ class ProfileLine:
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """What a test of the connection brought; `credits` None when there was no answer."""
+    """Outcome of a connection test; `credits` None without an answer."""
 
     credits: int | None
     sentence: str
@@ -43,7 +43,7 @@ class Tested:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How much of what the plan allows was asked in the last minute, by this program."""
+    """Use of the plan's limits in the last minute, by this program."""
 
     bucket: Bucket
     used: int
@@ -52,28 +52,28 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class PriceList:
-    """What an analysis costs, and what it costs more to tell speakers apart."""
+    """Prices of analyses, and the additional price of separating speakers."""
 
     prices: tuple[Price, ...]
     diarize: int
 
 
 class AccountViewModel(QObject):
-    """Which service and account, and whether it answers.
+    """Service, account and connection.
 
     Attributes:
-        rules: what is set for its recordings.
-        webhook: where its finished jobs are reported.
-        choices: what is chosen for the desk.
-        passphrase: changes the passphrase of this computer; None where no passphrase opens the profile's keys.
+        rules: for its recordings.
+        webhook: receiver of finished jobs.
+        choices: preferences of the desk.
+        passphrase: changes the passphrase of this computer; None if none opens the profile's keys.
 
     Signals:
         profiles_changed: (tuple[ProfileLine, ...]) the list of profiles.
-        status_changed: (CourierStatus) the way to the service.
-        priced: (PriceList) what credits buy.
-        tested: (Tested) whether the service answered.
+        status_changed: (CourierStatus) the connection to the service.
+        priced: (PriceList) the prices.
+        tested: (Tested) outcome of a connection test.
         key_saved: the new key is in the vault.
-        failed: (str) why what was asked was not done.
+        failed: (str) why an action failed.
     """
 
     profiles_changed = Signal(object)
@@ -111,29 +111,29 @@ class AccountViewModel(QObject):
 
     @property
     def profile(self) -> Profile:
-        """The profile in use."""
+        """The open profile."""
         return self._profile
 
     @property
     def status(self) -> CourierStatus:
-        """The way to the service."""
+        """The connection to the service."""
         return self._sync.status
 
     def use(self) -> tuple[Use, ...]:
-        """The plan's three counters as they stand now."""
+        """The plan's three counters."""
         budget, now = self._connection.budget, self._outside.clock.monotonic()
         order = (Bucket.ANALYZE, Bucket.POLLING, Bucket.GENERAL)
         return tuple(Use(bucket, budget.used(bucket, now), budget.limit(bucket)) for bucket in order)
 
     def read(self) -> None:
-        """Read the profiles again, and what else the page shows."""
+        """Read profiles and prices again."""
         self._tasks.start(self._read_profiles, self._on_profiles, self._on_failed, name="profiles")
         self._tasks.start(self._read_prices, self._on_prices, self._on_failed, name="prices")
         self.choices.read()
         self.webhook.read()
 
     def switch(self, profile_id: str) -> None:
-        """Use another profile."""
+        """Switch to another profile."""
         self._navigator.open("profile", profile_id)
 
     def add(self) -> None:
@@ -141,7 +141,7 @@ class AccountViewModel(QObject):
         self._navigator.open("profile", None)
 
     def remove(self, profile_id: str) -> None:
-        """Forget a profile and its key; its recordings stay on this computer."""
+        """Remove a profile and its key; its recordings stay on this computer."""
         if profile_id == self.profile.profile_id:
             return
         outside = self._outside
@@ -155,15 +155,15 @@ class AccountViewModel(QObject):
         self._tasks.start(work, self._on_profiles, self._on_failed, name="profile-remove")
 
     def try_again(self) -> None:
-        """Ask the keyring, and the service, once more."""
+        """Try the keyring and the service again."""
         self._connection.try_again()
 
     def test(self) -> None:
-        """Ask the service for the balance: address, account and key must be right for an answer."""
+        """Test address, account and key by reading the balance."""
         self._tasks.start(self._ask, self._on_answer, self._on_no_answer, name="connection-test")
 
     def save_key(self, key: str) -> None:
-        """Put another API key in the vault, and let the line go on."""
+        """Store another API key, and resume the queue."""
         profile, outside, library = self.profile, self._outside, self._library
 
         def work(context: TaskContext) -> None:

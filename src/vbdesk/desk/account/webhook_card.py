@@ -1,4 +1,4 @@
-"""The card of Account about the webhook: where the service reports finished jobs."""
+"""The card of Account for the webhook."""
 
 from datetime import datetime
 
@@ -66,7 +66,7 @@ class WebhookCard(Card):
         model.answered.connect(self._show_answer)
 
     def left(self) -> None:
-        """Forget the secret: the page is not in front any more."""
+        """Clear the secret when the page is left."""
         self.secret.clear()
         self.answer.hide()
 
