@@ -1,4 +1,4 @@
-"""Every row and banner of the Outbox against what the library knows: words, estimate and button never contradict it."""
+"""Rows and banner of the Outbox never contradict the library."""
 
 import re
 from datetime import timedelta
@@ -91,7 +91,7 @@ statuses = st.one_of(
 
 @st.composite
 def recordings(draw):
-    """Up to eight recordings as a library may hold them: fields stand only where the courier or a person puts them."""
+    """Up to eight valid recordings of a library."""
     items = []
     for number in range(draw(st.integers(1, 8))):
         state = draw(st.sampled_from(list(S)))

@@ -19,7 +19,7 @@ from vbdesk.desk.ui.theme import Role, Scheme, app_theme
 _TWO_COLUMNS_FROM = 560
 _NAME_WIDTH = 100
 _LANGUAGE_WORDS = (
-    "The prompts that a person reads or hears. The desk itself is in English; a summary comes in the language that the "
+    "The language of prompts. The desk itself is in English; a summary comes in the language that the "
     "service is set to."
 )
 

@@ -26,7 +26,7 @@ _SENDING = {
 _KEEPING = {
     RetentionRule.FOR_EVER: "The sound stays on this computer until you delete a recording.",
     RetentionRule.AFTER_RESULT: "The sound and its key are destroyed so many days after the result has come. "
-    "The result stays. Sound without a result is never deleted by itself.",
+    "The result stays. Sound without a result is never deleted automatically.",
 }
 
 

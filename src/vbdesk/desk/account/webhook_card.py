@@ -15,9 +15,9 @@ from vbdesk.desk.ui.theme import Role
 from vbdesk.desk.ui.time_text import day_and_time
 
 _MAKING_WIDTH = 150
-_WORDS = "A program of yours can hear of every finished job of this account, signed with a secret that you give it."
+_WORDS = "The service can report every finished job of this account to your program, signed with your secret."
 _LIMITS = (
-    "The service tells no program which webhook is set, nor what was delivered; to see deliveries or to remove the "
+    "No program can read the webhook or its deliveries from the service. To see deliveries or to remove the "
     "webhook, use the service's console."
 )
 

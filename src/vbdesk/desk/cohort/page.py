@@ -157,7 +157,7 @@ class CohortPage(QWidget):
         self.order.addItems([order.value for order in HeatOrder])
         self.order.currentTextChanged.connect(self._on_order)
         self.mode = SegmentedChoice(
-            "What a cell tells",
+            "Content of cells",
             [
                 (Shown.LEVEL.value, "Last level", ""),
                 (Shown.CHANGE.value, "Against baseline", ""),

@@ -21,7 +21,7 @@ class SignRepeatability:
         version: of the calibration.
         smallest_change: smallest change of the index between two recordings that is more than error, at 95 %, in
             reference SD: with the same task, and with any.
-        healthy_share: share of healthy native readers whom this sign flags; None where it was not measured.
+        healthy_share: share of healthy native readers that this sign flags; None if not measured.
     """
 
     version: str

@@ -11,7 +11,7 @@ from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.states import Fix, OutboxState
 
-_BY_ITSELF = "The result appears here by itself."
+_AUTOMATIC = "The result appears here automatically."
 
 
 class ResultRemedy(StrEnum):
@@ -134,7 +134,7 @@ def _of_job(status: JobStatus) -> _MissingResult:
             where = "The sound is not on this computer: send it again from where it was recorded, or record again."
             return _MissingResult(f"The analysis {ended}", where)
         case _:
-            words = f"The service is analysing this recording. {_BY_ITSELF}"
+            words = f"The service is analysing this recording. {_AUTOMATIC}"
             return _MissingResult("No result yet", words, coming=True)
 
 
@@ -161,4 +161,4 @@ def _of_item(item: RecordingItem) -> _MissingResult:
         return _MissingResult("Handed over", reason or words, ResultRemedy.OUTBOX, coming=True)
     running = state in (OutboxState.SUBMITTED, OutboxState.RUNNING)
     words = "The service is analysing this recording." if running else "This recording is on its way to the service."
-    return _MissingResult("No result yet", f"{reason or words} {_BY_ITSELF}", ResultRemedy.OUTBOX, coming=True)
+    return _MissingResult("No result yet", f"{reason or words} {_AUTOMATIC}", ResultRemedy.OUTBOX, coming=True)

@@ -68,7 +68,7 @@ class BundleCard(QWidget):
         self._show_busy(False)
 
     def show_form(self) -> None:
-        """Begin anew."""
+        """Show the empty form."""
         self.banner.clear()
         self._form.show()
         self.go.show()
@@ -129,7 +129,7 @@ class HandOverCard(BundleCard):
         )
         self.key = LineField(icon="key", placeholder="age1")
         self.key_field = Field(
-            "Public key of that computer", self.key, help_text="It stands there under Outbox, Take in."
+            "Public key of that computer", self.key, help_text="That computer shows it in Outbox under Take in."
         )
         self.passphrase = SecretField()
         self.passphrase_field = Field(
@@ -211,7 +211,7 @@ class TakeInCard(BundleCard):
         own_field = Field(
             "Public key of this computer",
             self.own_key,
-            help_text="Whoever hands over for this computer enters it there. It opens nothing and may be known.",
+            help_text="Enter it on the computer that hands over recordings. It is not a secret.",
         )
         self.copy: Button = secondary_button("Copy")
         self.copy.clicked.connect(self._copy)

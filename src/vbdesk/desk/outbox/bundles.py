@@ -155,7 +155,7 @@ class BundleWork(QObject):
 
 def _taken_in_words(taken: TakenOver) -> str:
     sentences = [
-        _told(len(taken.added), "stands in the line here; the service is asked first whether it has it already", _LINE),
+        _told(len(taken.added), "waits in the line here; the service is asked first whether it has it already", _LINE),
         _told(len(taken.known), "was here already", "were here already"),
         _told(len(taken.deleted), "was deleted here and stays so", "were deleted here and stay so"),
         _told(len(taken.clashing), f"has {_SAME}. Take it {_BACK}", f"have {_SAME}. Take them {_BACK}"),
@@ -163,7 +163,7 @@ def _taken_in_words(taken: TakenOver) -> str:
     return " ".join(sentence for sentence in sentences if sentence) or "There was nothing in it."
 
 
-_LINE = "stand in the line here; the service is asked first whether it has them already"
+_LINE = "wait in the line here; the service is asked first whether it has them already"
 _SAME = "the subject and moment of another recording that is here now, and was not taken in"
 _BACK = "back on the computer that made the bundle"
 

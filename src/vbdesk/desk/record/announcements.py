@@ -57,7 +57,7 @@ class Announcements(QObject):
         minimum = f"{self._model.minimum_s:.0f} seconds"
         self._once("minimum", moment.seconds >= self._model.minimum_s, f"{minimum}: long enough to be analysed.")
         self._once("speech", self._model.task.progress(moment.speech) >= 1.0, "Enough speech.")
-        self._once("soon", left_s <= SOON_S, "One minute left, then the recording stops by itself.")
+        self._once("soon", left_s <= SOON_S, "One minute left, then the recording stops automatically.")
         self._once("very soon", left_s <= VERY_SOON_S, "Ten seconds left.")
         if len(moment.marks_s) > self._marks:
             self._marks = len(moment.marks_s)

@@ -155,7 +155,7 @@ class IntakeViewModel(QObject):
         ready, faulty = len(self.preview.ready), len(self.preview.faulty)
         told = f"{counted(ready, 'recording')} ready"
         if faulty:
-            told += f", {faulty} cannot be imported: the reason stands in the row"
+            told += f", {faulty} cannot be imported: each row says why"
         return f"{told}. The files themselves stay as they are."
 
     def _look(

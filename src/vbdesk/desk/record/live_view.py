@@ -87,7 +87,7 @@ class LiveView(QWidget):
         self.ring = SpeechRing(model.minimum_s)
         self._speech_title, self._speech = Text("Speech so far", Role.BODY_STRONG), Text("", Role.BODY, "text2")
         self.timer = Text("0:00", Role.TIMER)
-        self._limit = Text(f"Stops by itself at {clock_words(model.maximum_s)}", Role.BODY, "text2")
+        self._limit = Text(f"Stops at {clock_words(model.maximum_s)}", Role.BODY, "text2")
         self.following = secondary_button("Next task", icon="arrow-right", key="N", size=ButtonSize.LARGE)
         self.marker = quiet_button("Marker", icon="flag", key="M", size=ButtonSize.LARGE)
         self.pause = secondary_button("Pause", icon="pause", key="P", size=ButtonSize.LARGE)
@@ -146,7 +146,7 @@ class LiveView(QWidget):
         self.ring.set_diameter(_RING_SMALL if below else _RING)
         self.timer.set_role(Role.OVERALL if below else Role.TIMER)
         self._limit.set_role(Role.CAPTION if below else Role.BODY)
-        longest = f"Stops by itself at {clock_words(self._model.maximum_s)}"
+        longest = f"Stops at {clock_words(self._model.maximum_s)}"
         self._limit.setMinimumWidth(self._limit.fontMetrics().horizontalAdvance(longest) + 4)
 
     def _fit_prompt(self) -> None:
@@ -298,7 +298,7 @@ class LiveView(QWidget):
         if seconds < minimum_s:
             return f"Long enough at {clock_words(minimum_s)}"
         left_s = math.ceil(maximum_s - seconds)
-        return f"Stops by itself at {clock_words(maximum_s)}" if left_s > _SOON_S else f"Stops in {left_s} s"
+        return f"Stops at {clock_words(maximum_s)}" if left_s > _SOON_S else f"Stops in {left_s} s"
 
     def _show_health(self, health: Health) -> None:
         lost = health.missing_s >= _LOST_S or health.overflows > 0

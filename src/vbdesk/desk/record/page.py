@@ -191,7 +191,7 @@ class RecordPage(QWidget):
 
     @Slot()
     def _on_pedal(self) -> None:
-        """Start and end a take by the foot pedal, whatever has the focus; play it in the check."""
+        """Start and end a take by the foot pedal, independent of the focus; play it in the check."""
         face = self._faces.currentWidget()
         if face is self.check:
             self.review.playback.toggle()
@@ -385,7 +385,7 @@ class RecordPage(QWidget):
     @Slot(int, int)
     def _on_imported(self, well: int, badly: int) -> None:
         if badly:
-            told = f"{counted(well, 'recording')} imported, {badly} not: the reason stands in the row."
+            told = f"{counted(well, 'recording')} imported, {badly} not: each row says why."
             self._say(Tone.WARN, told, "Close", self.intake.cancel)
         else:
             they = "It is" if well == 1 else "They are"

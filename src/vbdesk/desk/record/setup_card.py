@@ -157,7 +157,7 @@ class SetupCard(Card):
             self.device.clear()
             self.device.addItems(names)
         if self._model.device is None:
-            self.device_field.set_fault("No microphone is connected. Plug one in; it appears here by itself.")
+            self.device_field.set_fault("No microphone is connected. Plug one in; it appears here automatically.")
         else:
             self.device.setCurrentIndex(devices.index(self._model.device))
             self.device_field.set_help("48 kHz, mono · connected")

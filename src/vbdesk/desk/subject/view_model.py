@@ -211,7 +211,7 @@ class SubjectViewModel(QObject):
         elif isinstance(answer.found, TrajectoryRunning):
             self._again.start(1000 * max(1, answer.found.retry_after_seconds))
             if self.reading is None:
-                self.waiting.emit("The trajectory is being computed. It appears here by itself.")
+                self.waiting.emit("The trajectory is being computed. It appears here automatically.")
         else:
             self.reading = None
             self._recent.pop(answer.group_id, None)

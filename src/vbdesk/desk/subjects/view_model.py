@@ -176,7 +176,7 @@ class SubjectsViewModel(QObject):
         self._seen = True
         if self._known:
             self.refresh()
-            self._ask_unless_fresh()
+            self._ask_if_outdated()
         else:
             self._tasks.start(self._read_kept, self._on_kept, self._on_failed_here, name="kept-subjects")
 
@@ -307,7 +307,7 @@ class SubjectsViewModel(QObject):
     def _now(self) -> datetime:
         return self._clock.now()
 
-    def _ask_unless_fresh(self) -> None:
+    def _ask_if_outdated(self) -> None:
         at = self._service.listed_at
         if at is None or not self._service.complete or self._now() - at >= FRESH:
             self.ask_service()
@@ -331,15 +331,13 @@ class SubjectsViewModel(QObject):
             self._service = SubjectListing(kept.groups, listed_at=kept.listed_at)
             self._take(kept.rows)
         self.refresh()
-        self._ask_unless_fresh()
+        self._ask_if_outdated()
 
     @Slot(object)
     def _on_rows(self, read: tuple[SubjectListing, list[SubjectRow]]) -> None:
         self._reading_here, self._read_here = False, True
         service, rows = read
-        current = (
-            service is self._service
-        )  # otherwise the service answered meanwhile, and the rows lack its groups
+        current = service is self._service  # otherwise the service answered meanwhile, and the rows lack its groups
         if current:
             self._take(rows)
         if self._again or not current or any(row.unknown_level for row in rows):
