@@ -1,11 +1,11 @@
-"""Every figure of the analysis beside its bar and its peers: one command, one table.
+"""All benchmarks of the analysis, with their limits and peers, in one table.
 
     python tests/benchmarks/analysis_figures.py [--only NAME...]
 
-Each row is printed as soon as it is measured; at the end the table goes into docs/method-analysis.md, between its
-markers. With `--only` some benchmarks run alone (`praat`, `speed`, ...) and only their part of the table is written
-anew. What is not here, a recording or Praat (the extra `bench`), is skipped, and the table says so. All together take
-about ten minutes; figures of time want a computer that does nothing else.
+Each row is printed when it is measured. At the end the table is written to docs/method-analysis.md, between its
+markers. `--only` runs some benchmarks (`praat`, `speed`, ...) and replaces only their part of the table. A benchmark
+without its recordings or Praat (the extra `bench`) is skipped, and the table says so. All benchmarks take about ten
+minutes; run them on an idle computer.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def all_rows(names: Sequence[str]) -> Iterator[Row]:
-    """The rows of each benchmark; one that is not here, or breaks off, is a row that says so."""
+    """The rows of each benchmark; a missing or failing benchmark gives a row that says so."""
     for name in names:
         module = f"{name}_figures"
         try:
@@ -60,7 +60,7 @@ def all_rows(names: Sequence[str]) -> Iterator[Row]:
 
 
 def markdown(rows: Sequence[Row]) -> dict[str, str]:
-    """Topic to its part of the table, under a heading."""
+    """Maps topic to its part of the table, with a heading."""
     parts: dict[str, str] = {}
     for row in rows:
         topic = row.topic[:1].upper() + row.topic[1:]
@@ -72,7 +72,7 @@ def markdown(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def parts_of(table: str) -> dict[str, str]:
-    """Topic to its part of a table that was written before."""
+    """Maps topic to its part of an existing table."""
     parts = [f"### {part.strip()}" for part in table.split("### ")[1:]]
     return {part.partition("\n")[0].removeprefix("### "): part for part in parts}
 
@@ -83,7 +83,7 @@ def cell(row: Row) -> list[str]:
 
 
 def computer() -> str:
-    """What the figures of time belong to."""
+    """Describe the machine and the versions."""
     cpu = platform.processor() or platform.machine()
     information = Path("/proc/cpuinfo")
     if information.exists():
@@ -95,7 +95,7 @@ def computer() -> str:
 
 
 def split_at_markers(text: str) -> tuple[str, str, str]:
-    """What stands before, between and after the markers.
+    """Split the text at the markers: before, between, after.
 
     Raises:
         ValueError: a marker is missing.

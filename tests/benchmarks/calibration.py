@@ -1,8 +1,8 @@
-"""How fast this machine is, so that figures of two machines can be compared: `python tests/benchmarks/calibration.py`.
+"""Speed of this machine, to compare benchmarks between machines: `python tests/benchmarks/calibration.py`.
 
-One fixed piece of work of the kinds that the desk does on its window's thread: Python code over objects, arithmetic
-over arrays, and painting of text and lines. It never changes with the desk. A bar is stated as it holds on the machine
-on which it was set (`REFERENCE_MS`), and is scaled by how much longer the calibration takes here.
+A fixed workload like that of the desk's GUI thread: Python code over objects, arithmetic over arrays, and painting of
+text and lines. It does not change with the desk. A limit is stated for the reference machine (`REFERENCE_MS`), and is
+scaled by the ratio of the calibration times.
 """
 
 import os
@@ -19,13 +19,13 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter, QPolygonF
 from PySide6.QtWidgets import QApplication
 
 REFERENCE_MS = {"Python": 20.0, "arrays": 25.0, "painting": 6.5}
-"""What each part takes on the machine on which the bars were set: 2 cores of AMD EPYC, Python 3.11."""
+"""Time of each part on the reference machine: 2 cores of AMD EPYC, Python 3.11."""
 REPEATS = 15
 
 
 @cache
 def slowness() -> float:
-    """How many times longer this machine takes than the one on which the bars were set; measured once, and printed."""
+    """Time on this machine over time on the reference machine; measured once, and printed."""
     _application = QGuiApplication.instance() or QApplication(sys.argv[:1])
     took = {name: _best_ms(work) for name, work in PARTS.items()}
     factor = sum(took[name] / REFERENCE_MS[name] for name in took) / len(took)
@@ -35,12 +35,12 @@ def slowness() -> float:
 
 
 def within(measured: float, bar: float) -> bool:
-    """Whether a time is within its bar, which is scaled to this machine."""
+    """Whether a time is within its limit, scaled to this machine."""
     return measured <= bar * slowness()
 
 
 def judgement(measured: float, bar: float) -> str:
-    """A time beside its bar, in the bar's unit: their ratio on equal machines."""
+    """Format a time and its limit, scaled to the reference machine."""
     ratio = measured / (bar * slowness())
     return f"{ratio:6.2f} of the bar of {bar:g}{'' if ratio <= 1 else '  TOO LONG'}"
 

@@ -1,4 +1,4 @@
-"""Sound written the lossy way, as a phone or a dictation program does."""
+"""Write lossy audio files, as a phone or a dictation program does."""
 
 from pathlib import Path
 

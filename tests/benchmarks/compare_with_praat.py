@@ -36,7 +36,7 @@ Values = Mapping[str, float]
 
 
 def reference_values(path: Path) -> Values:
-    """Features of a file by the reference extractor; NaN where it has none."""
+    """Features of a file by the reference extractor; NaN if missing."""
     import reference_extractor
 
     found = reference_extractor.extract(reference_extractor.load(str(path))) or {}
@@ -48,7 +48,7 @@ def reference_values(path: Path) -> Values:
 
 
 def own_values(path: Path) -> Values:
-    """Features of a file by the product; NaN where they are missing."""
+    """Features of a file by the product; NaN if missing."""
     samples, rate = sf.read(path, dtype="float32", always_2d=True)
     mono = samples.mean(axis=1)
     mono = mono if rate == ANALYSIS_RATE else soxr.resample(mono, rate, ANALYSIS_RATE)
@@ -86,7 +86,7 @@ def in_standard_deviations(norm: Mapping[str, Any], ours: np.ndarray, reference:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How one feature agrees with the reference over several recordings.
+    """Agreement of one feature with the reference over several recordings.
 
     Attributes:
         n: recordings in which both have the feature; without any, the rest is NaN.
@@ -105,7 +105,7 @@ class Agreement:
 
     @property
     def passed(self) -> bool:
-        """Whether the differences are small beside those between people; nothing to compare passes."""
+        """Whether the differences are small relative to those between people; True without data."""
         return not (abs(self.median_sd) > LARGEST_MEDIAN_SD or self.mean_absolute_sd > LARGEST_MEAN_SD)
 
 
@@ -135,7 +135,7 @@ def compare(ours: Mapping[str, Values], reference: Mapping[str, Values]) -> dict
 
 
 def report(table: Mapping[str, Agreement]) -> bool:
-    """Print the table; whether every feature is within its bars."""
+    """Print the table; return whether every feature is within its limits."""
     sys.stdout.write(f"{'feature':28}{'n':>4}{'r':>8}{'MAE':>10}{'median':>10}{'median/SD':>11}{'MAE/SD':>8}\n")
     for row in table.values():
         sys.stdout.write(
@@ -146,7 +146,7 @@ def report(table: Mapping[str, Agreement]) -> bool:
 
 
 def main() -> int:
-    """Run the comparison; 1 when a feature is outside its bars."""
+    """Run the comparison; return 1 if a feature is outside its limits."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("audio", nargs="+", type=Path)
     parser.add_argument("--write", type=Path, help="CSV file to keep the reference values in")

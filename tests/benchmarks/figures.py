@@ -1,7 +1,7 @@
-"""One row of the table of figures: what was measured, against which bar, and whether it is met.
+"""One row of the benchmark table: what was measured, its limit, and whether the limit is met.
 
-Every benchmark of the analysis exposes `rows()`, which yields its rows as they are measured; `analysis_figures.py`
-collects them all. A row whose data or peer is not here is skipped, and says so.
+Every benchmark of the analysis has a function `rows()`, which yields its rows when they are measured;
+`analysis_figures.py` collects them. A row without its data or peer is skipped, and says so.
 """
 
 import sys
@@ -15,7 +15,7 @@ DATA = Path(__file__).parents[1] / "data"
 
 
 class Verdict(StrEnum):
-    """How a figure stands to its bar."""
+    """Whether a figure meets its limit."""
 
     MET = "met"
     MISSED = "missed"
@@ -44,12 +44,12 @@ class Row:
 
 
 def judged(topic: str, what: str, bar: str, measured: str, met: bool, peer: str = "") -> Row:
-    """A figure with a bar."""
+    """A figure with a limit."""
     return Row(topic, what, bar, measured, Verdict.MET if met else Verdict.MISSED, peer)
 
 
 def reported(topic: str, what: str, measured: str, peer: str = "") -> Row:
-    """A figure without a bar."""
+    """A figure without a limit."""
     return Row(topic, what, "", measured, Verdict.NO_BAR, peer)
 
 
@@ -59,7 +59,7 @@ def skipped(topic: str, what: str, bar: str, reason: str) -> Row:
 
 
 def show(rows: Iterable[Row]) -> list[Row]:
-    """Print each row as soon as it is measured, and give them all."""
+    """Print each row when it is measured, and return all rows."""
     shown = []
     for row in rows:
         peer = f"  (peer: {row.peer})" if row.peer else ""

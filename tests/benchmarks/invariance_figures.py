@@ -1,9 +1,9 @@
-"""What must not matter to a result: gain, container, rate, stereo copy, leading silence, noise a voice cannot hear.
+"""Invariance of a result to gain, container, rate, stereo copy, leading silence and very soft noise.
 
-A difference of a feature is in percent of its value, or of the spread between people where that is larger (a slope
-or a pitch step may be zero). Held to the bar is the feature that moves most, by its median over the readers; single
-values move further where a frame more or less decides (a pause of 0.25 s, a stretch long enough for tremor). Levels are
-those of all signs of all models.
+A difference of a feature is in percent of its value, or of the spread between people if that is larger (a slope or a
+pitch step can be zero). The limit applies to the feature that changes most, by its median over the readers. Single
+values change more if one frame decides (a pause of 0.25 s, a stretch long enough for tremor). Levels are those of all
+signs of all models.
 """
 
 import tomllib
@@ -73,7 +73,7 @@ def heard(recording: Recording) -> tuple[dict[str, float | None], dict[str, str]
 def difference_percent(
     one: dict[str, float | None], other: dict[str, float | None], left_out: str
 ) -> Iterator[tuple[str, float]]:
-    """Every feature and how much it differs; one that comes or goes differs by 100 %."""
+    """Difference of every feature; a feature missing on one side differs by 100 %."""
     with resource("norms", "norms.toml").open("rb") as file:
         norms = tomllib.load(file)["feature"]
     for name, value in one.items():
@@ -107,7 +107,7 @@ def twice(samples: Samples, folder: Path) -> Path:
 
 
 def later(samples: Samples, folder: Path) -> Path:
-    """Two seconds of the recording's own quietest tenth of a second stand before it."""
+    """Prepend two seconds of the recording's quietest tenth of a second."""
     parts = samples[: samples.size // 1600 * 1600].reshape(-1, 1600)
     quiet = parts[np.square(parts).mean(axis=1).argsort()[len(parts) // 50]]
     return write(folder / "later.wav", np.concatenate([np.resize(quiet, 2 * ANALYSIS_RATE), samples]), subtype="FLOAT")

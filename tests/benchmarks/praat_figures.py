@@ -1,7 +1,7 @@
-"""Voice features against Praat on running speech, and against the known truth of made voices.
+"""Voice features compared with Praat on running speech, and with the known truth of synthetic voices.
 
-Needs the extra `bench` (Praat through parselmouth), which plays both parts: the yardstick on real speech, where nobody
-knows the truth, and the peer on made voices, where the truth is known.
+Needs the extra `bench` (Praat through parselmouth). Praat is the reference on real speech, where the truth is unknown,
+and a peer on synthetic voices.
 """
 
 import sys
@@ -206,7 +206,7 @@ def noise_errors(pitch: int, vowel: str, hnr_db: int) -> tuple[tuple[float, floa
 
 
 def contour_rows() -> Iterator[Row]:
-    """F0 contours and voicing of made speech, clean and in noise."""
+    """F0 contours and voicing of synthetic speech, clean and in noise."""
     for name, snr_db in (("clean", None), ("in white noise of 10 dB", 10)):
         ours, praat = [], []
         for (lowest, highest), seed in product(((80, 160), (140, 300)), range(3)):

@@ -1,4 +1,4 @@
-"""How alike repeats of one speaker are, sign by sign, and whether the intervals of the scores are honest.
+"""Repeatability of each sign within a speaker, and coverage of the score intervals.
 
 Recordings: one reader on four days with two recordings a day and a same-text repeat, six other readers in two to four
 recordings each (chapters without dates), and further single readers. From them:
@@ -6,8 +6,8 @@ recordings each (chapters without dates), and further single readers. From them:
 - the variance of each index within a day, between days and between people (nested components by moments), and from
   these the intraclass correlation of single recordings, ICC(1); only one reader has two recordings a day, so the
   share within a day is that reader's;
-- how many differences between the two halves of a recording lie within the 90 % interval of that difference;
-- how often two recordings of one speaker get another level.
+- the share of differences between the two halves of a recording within the 90 % interval of that difference;
+- how often two recordings of one speaker get different levels.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ SIGNS = REFERENCE.calibration.signs
 
 @dataclass(frozen=True)
 class Take:
-    """One recording of a reader; `day` tells recordings apart that were made on another day."""
+    """One recording of a reader; `day` identifies the day of the recording."""
 
     speaker: str
     day: str

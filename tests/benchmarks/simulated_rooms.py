@@ -1,4 +1,4 @@
-"""Responses of rooms of known reverberation time: images of the source in the walls of a box."""
+"""Impulse responses of rooms with known reverberation time, by the image-source method."""
 
 import numpy as np
 from numpy.typing import NDArray

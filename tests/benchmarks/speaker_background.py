@@ -1,7 +1,7 @@
-"""Make resources/capture/speaker_background.toml anew: the mean of the voices of many speakers, one vote each.
+"""Create resources/capture/speaker_background.toml: the mean embedding of many speakers, with equal weights.
 
 `python tests/benchmarks/speaker_background.py` needs ../shared/audio; it prints the file. `voices` and
-`background` also serve `capture_figures.py`, which scores every pair with a mean that knows neither speaker.
+`background` are also used by `capture_figures.py`, which scores every pair with a mean that excludes both speakers.
 """
 
 import csv
@@ -20,7 +20,7 @@ DIGITS = 5
 
 
 def voices() -> Voices:
-    """The voice of every recording with enough speech."""
+    """The embedding of every recording with enough speech."""
     with (AUDIO / "manifest.csv").open(encoding="utf-8") as file:
         listed = [entry for entry in csv.DictReader(file) if entry["path"].startswith(TAKEN)]
     found: Voices = []
@@ -43,8 +43,8 @@ if __name__ == "__main__":
         "  " + ", ".join(f"{value:.{DIGITS}f}" for value in row) for row in background(voices()).reshape(-1, 8)
     )
     sys.stdout.write(
-        "# What all voices have in common in a GE2E embedding: the mean of 15 speakers of LibriSpeech (CC BY 4.0),\n"
-        "# Berlin EMO-DB and others (CC0, Apache-2.0), one vote each. It is taken away before voices are compared.\n"
-        "# Made by tests/benchmarks/speaker_background.py.\n"
+        "# Mean GE2E embedding of 15 speakers of LibriSpeech (CC BY 4.0), Berlin EMO-DB and others (CC0, Apache-2.0), "
+        "with equal\n# weights. It is subtracted before voices are compared. "
+        "Created by tests/benchmarks/speaker_background.py.\n"
         f"mean = [\n{numbers},\n]\n"
     )

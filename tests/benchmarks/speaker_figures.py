@@ -1,8 +1,8 @@
-"""Who speaks when, against known turns: made dialogues, monologues, a telephone dialogue, meetings.
+"""Diarization error with known turns: simulated dialogues, monologues, a telephone dialogue, meetings.
 
-Errors as usual in the field: 0.25 s around every edge are left out. The turns of made dialogues count short pauses
-within an utterance as speech, so that of those only the confusion (speech given to the wrong speaker) says something.
-The threshold of the check for one voice was set on part of these readers: it is not a held-out figure.
+As usual in the field, 0.25 s around every edge are left out. The turns of simulated dialogues include short pauses
+within an utterance, so only their confusion (speech of the wrong speaker) is meaningful. The threshold of the
+single-speaker check was set on part of these readers, so its figure is not held out.
 """
 
 import csv
@@ -39,7 +39,7 @@ PAIRS = (  # voices alike and unlike, of women and men
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One recording: speakers found and true; error and confusion in percent of the speech."""
+    """One recording: found and true number of speakers; error and confusion in percent of the speech."""
 
     found: int
     true: int
@@ -139,7 +139,7 @@ def read_rttm(path: Path) -> Turns:
 
 
 def score(recording: Recording, truth: Turns) -> Score:
-    """Tell the speakers apart and compare with `truth`; without turns in it only the number counts."""
+    """Diarize and compare with `truth`; without turns in it, only the number of speakers is compared."""
     speakers = diarize(recording, detect_speech(recording))
     if not any(truth.values()):
         return Score(len(speakers), len(truth), 0.0, 0.0)
@@ -156,7 +156,7 @@ def score(recording: Recording, truth: Turns) -> Score:
 
 
 def covered(spans: list[tuple[float, float]], times_s: np.ndarray) -> np.ndarray:
-    """Whether each moment lies in one of the spans."""
+    """Whether each time is in one of the spans."""
     inside = np.zeros(len(times_s), bool)
     for begin, end in spans:
         inside |= (times_s >= begin) & (times_s < end)

@@ -1,8 +1,8 @@
-"""How long a whole `pulse` analysis takes, what memory it needs, and the reference extractor on the same file.
+"""Time and memory of a whole `pulse` analysis, and the time of the reference extractor on the same file.
 
-Each analysis runs in a process of its own with two threads at most, as a worker does: the first one warms it up, and
-of the next the quickest counts, since other work on the computer only ever adds. Wall-clock figures are held to the
-bars; processor time stands beside them, because it suffers less from neighbours.
+Each analysis runs in a process of its own with at most two threads, as in a worker. The first run warms up; the fastest
+of the next counts, because other load only adds time. The limits apply to wall-clock time; processor time is also
+shown, because it depends less on other load.
 """
 
 import json
@@ -88,7 +88,7 @@ def length_of(seconds: int) -> str:
 
 
 def speech_of(seconds: int) -> np.ndarray:
-    """Readers one after the other, over again until it is long enough."""
+    """Readers in sequence, repeated until the recording is long enough."""
     paths = sorted(AUDIO.glob("longitudinal/librispeech_*/*.flac"))
     return np.resize(np.concatenate([sf.read(path, dtype="float32")[0] for path in paths]), seconds * 16_000)
 
@@ -107,7 +107,7 @@ def analyse(folder: Path, seconds: int) -> dict[str, float]:
 
 
 def against_reference(folder: Path, samples: np.ndarray, own_s: float) -> Iterator[Row]:
-    """The extractor that the norms were measured with (Praat), features alone, on the same minute as WAV."""
+    """The reference extractor (Praat), features only, on the same minute as WAV."""
     what, bar = "times quicker than the reference extractor (Praat, features alone) on the same 60 s", "5"
     path = folder / "60.wav"
     sf.write(path, samples, 16_000)

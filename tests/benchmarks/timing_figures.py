@@ -1,7 +1,7 @@
-"""Speech rate and pauses against counted syllables and labelled pauses.
+"""Speech rate and pauses compared with counted syllables and labelled pauses.
 
-The detector finds fewer nuclei than there are syllables, and the norms hold detected rates; for these figures the
-count is divided by the share that the norms file gives.
+The detector finds fewer nuclei than there are syllables, and the norms contain detected rates. For these figures the
+count is divided by the detected share of the norms file.
 """
 
 import csv
@@ -22,7 +22,7 @@ TOPIC = "Rate and pauses"
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A recording with its true count of syllables, and of pauses where they are labelled."""
+    """A recording with its true number of syllables, and of pauses if labelled."""
 
     path: Path
     syllables: int
@@ -79,7 +79,7 @@ def rows() -> Iterator[Row]:
 
 
 def labelled() -> Iterator[Spoken]:
-    """Recordings with labels by hand, by alignment or by construction."""
+    """Recordings with labels made manually, by alignment or by construction."""
     with (AUDIO / "timing" / "timing_truth.csv").open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             yield Spoken(
@@ -99,7 +99,7 @@ def prompts() -> Iterator[Spoken]:
 
 
 def each(item: Spoken, nuclei_s: np.ndarray) -> list[tuple[int, int]]:
-    """True and detected count in every utterance, where utterances are marked."""
+    """True and detected count in every marked utterance."""
     table = item.path.with_name(f"{item.path.stem}.utts.csv")
     if not table.exists():
         return []
@@ -107,7 +107,7 @@ def each(item: Spoken, nuclei_s: np.ndarray) -> list[tuple[int, int]]:
 
 
 def utterances(table: Path) -> list[tuple[float, float, int]]:
-    """Start and end in seconds and syllables of each utterance; -1 syllables when a word is not in the dictionary."""
+    """Start and end in seconds and syllables of each utterance; -1 if a word is not in the dictionary."""
     with table.open(newline="", encoding="utf-8") as file:
         return [(float(row["start"]), float(row["end"]), int(row["n_syll_cmudict"])) for row in csv.DictReader(file)]
 

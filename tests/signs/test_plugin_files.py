@@ -234,7 +234,7 @@ def test_a_function_of_an_installed_package_is_a_sign(package):
         ("predict = 3", CALLABLE, "the entry point names something that cannot be called"),
         ("def predict(z):\n    return float('nan')\n", CALLABLE, "its model gives nan"),
         ("def predict(z):\n    raise RuntimeError('no')\n", CALLABLE, "its model fails: RuntimeError: no"),
-        ("def predict(z):\n    return 0\n", None, "there is no lab-sign.toml beside the module lab_signs_of_a_test"),
+        ("def predict(z):\n    return 0\n", None, "there is no lab-sign.toml next to the module lab_signs_of_a_test"),
     ],
 )
 def test_a_broken_package_is_reported(package, code, content, reason):

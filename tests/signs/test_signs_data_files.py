@@ -9,7 +9,8 @@ from vbdesk.contract.catalog import SignName
 from vbdesk.contract.levels import Level
 from vbdesk.data_files import DataFileError, read_data
 from vbdesk.resource_files import resource
-from vbdesk.signs.calibration import Calibration, citation_keys
+from vbdesk.signs.bibliography import read_bibliography
+from vbdesk.signs.calibration import Calibration
 from vbdesk.signs.metrics import MetricSet
 from vbdesk.signs.narrative_texts import NarrativeRules, NarrativeTexts
 from vbdesk.signs.norms import Norms
@@ -43,7 +44,7 @@ def test_an_error_in_the_calibration_is_named(tmp_path, reference, old, new, fau
     path = edited(resource("signs", "signs.toml"), tmp_path, old, new)
     known = {
         "features": reference.norms.features,
-        "citations": citation_keys(resource("signs", "bibliography.bib")),
+        "citations": frozenset(read_bibliography(resource("signs", "bibliography.bib"))),
     }
     with pytest.raises(DataFileError, match=f"signs.toml.*{fault}"):
         read_data(path, Calibration, known)
@@ -94,7 +95,7 @@ def test_an_error_in_the_narrative_rules_is_named(tmp_path, reference, old, new,
         ('noise = "Not measurable', 'din = "Not measurable', "there are no words for noise"),
         ('"Dry air"', '"Dry air."', "cause.phrase.dry-air"),
         ('low = "There is', 'slight = "There is', "finding"),
-        ("the voice {clauses}.", "the voice stands out.", "features.measurements"),
+        ("the voice {clauses}.", "the voice stands out.", "features.heard"),
     ],
 )
 def test_an_error_in_the_narrative_texts_is_named(tmp_path, reference, old, new, fault):
@@ -121,7 +122,7 @@ def test_a_folder_in_place_of_a_file_is_named(tmp_path, monkeypatch):
 
 
 def test_every_citation_is_in_the_bibliography():
-    keys = citation_keys(resource("signs", "bibliography.bib"))
+    keys = read_bibliography(resource("signs", "bibliography.bib")).keys()
     norms = tomllib.loads(resource("norms", "norms.toml").read_text(encoding="utf-8"))
     cited = {
         key

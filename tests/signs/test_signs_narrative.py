@@ -122,7 +122,7 @@ def test_every_two_clauses_and_every_two_signs_join(language):
     words = load_reference_data(language).narrative.texts
     clauses = {text for clause in words.clauses.values() for text in (clause.higher, clause.lower)}
     for pair in permutations(sorted(clauses), 2):
-        assert_well_formed(words.features.measurements.format(clauses=words.list.join([*pair])), language)
+        assert_well_formed(words.features.heard.format(clauses=words.list.join([*pair])), language)
     for pair in permutations(words.signs.values(), 2):
         for level in LEVEL_ORDER[1:]:
             assert_well_formed(words.finding[level].format(signals=words.list.join([*pair])), language)

@@ -89,7 +89,7 @@ def test_the_sign_reference_of_site_norms_replaces_that_of_the_calibration(write
 @pytest.mark.parametrize(
     ("change", "version", "reason"),
     [
-        (faster, "1.0.0", "Give it a version of its own"),
+        (faster, "1.0.0", "Set another version"),
         (lambda content: content["feature"].pop("speech_rate"), "2.0", "there is no speech_rate"),
         (lambda content: content["meta"].pop("version"), "2.0", "meta.version"),
         (lambda content: content["feature"]["speech_rate"]["male"].update(t_sd=0), "2.0", "speech_rate.male.t_sd"),

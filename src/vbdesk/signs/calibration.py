@@ -1,9 +1,7 @@
 """Calibration of the signs: weights, cut-points and evidence, read from data."""
 
 import math
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from statistics import NormalDist
 from typing import Annotated, Any, Literal, Self
 
@@ -287,8 +285,3 @@ class Calibration(DataModel):
         spread = math.sqrt(sum(w2 / inflation**2 for w2, inflation in squares) / sum(w2 for w2, _ in squares))
         normal, rates = NormalDist(), self.levels.expected_rate[sign.evidence_grade]
         return {level: 1 - normal.cdf(normal.inv_cdf(1 - rates.at(level)) / spread) for level in LEVEL_ORDER[1:]}
-
-
-def citation_keys(bibliography: Path) -> frozenset[str]:
-    """Keys of the publications in a BibTeX file."""
-    return frozenset(re.findall(r"^@\w+\{([^,\s]+),", bibliography.read_text(encoding="utf-8"), re.MULTILINE))

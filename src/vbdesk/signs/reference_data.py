@@ -6,7 +6,8 @@ from pathlib import Path
 
 from vbdesk.data_files import read_data
 from vbdesk.resource_files import resource
-from vbdesk.signs.calibration import Calibration, citation_keys
+from vbdesk.signs.bibliography import read_bibliography
+from vbdesk.signs.calibration import Calibration
 from vbdesk.signs.metrics import MetricSet
 from vbdesk.signs.narrative_texts import DEFAULT_LANGUAGE, Narrative, NarrativeRules, NarrativeTexts, find_language
 from vbdesk.signs.norms import Norms
@@ -67,7 +68,7 @@ def _load_data(norms_file: Path | None) -> tuple[Norms, Calibration, MetricSet, 
         norms = read_site_norms(norms_file, shipped)
     known = {
         "features": frozenset(norms.features),
-        "citations": citation_keys(resource("signs", "bibliography.bib")),
+        "citations": frozenset(read_bibliography(resource("signs", "bibliography.bib"))),
     }
     calibration = read_data(resource("signs", "signs.toml"), Calibration, known)
     if norms_file is not None:

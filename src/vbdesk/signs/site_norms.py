@@ -19,8 +19,8 @@ def read_site_norms(path: Path, shipped: Norms) -> Norms:
         raise DataFileError(f"{path.name}: feature: there is no {missing[0]}, which signs need.")
     if norms != shipped and norms.meta.version == shipped.meta.version:
         raise DataFileError(
-            f"{path.name}: meta.version: {norms.meta.version} is that of the norms that ship, but the numbers are "
-            "others. Give it a version of its own: every result names it."
+            f"{path.name}: meta.version: {norms.meta.version} is the version of the shipped norms, but the numbers "
+            "differ. Set another version: every result names it."
         )
     return norms
 

@@ -7,7 +7,7 @@ from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
 
 
 class UnknownTarget(Exception):
-    """The model does not exist, or is no standalone sign."""
+    """There is no such model or standalone sign."""
 
 
 @dataclass(frozen=True, slots=True)

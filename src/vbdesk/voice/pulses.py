@@ -131,7 +131,7 @@ def _best_match(samples: Samples, time: Floats, period: Floats, step: int) -> tu
     tiny = np.finfo(np.float64).tiny
     correlation = np.where(norm > tiny, product / np.sqrt(np.maximum(norm, tiny)), 0)
 
-    # a maximum has two neighbours: before the first lag stands a zero, the last lag has none
+    # a maximum needs two neighbours: a zero is added before the first lag, and the last lag is not used
     centre = correlation[:, :-1]
     left = np.concatenate([np.zeros((time.size, 1)), correlation[:, :-2]], axis=1)
     right = correlation[:, 1:]

@@ -121,8 +121,8 @@ def card_markdown(card: Mapping[str, Any], sign: SignFile, labels: Mapping[str, 
         ),
         f"{study['recordings']} recordings of {study['speakers']} speakers, {study['speech_minutes']:.0f} minutes of "
         f"speech. {study['speakers_with_both']} speakers have both labels.",
-        "## Telling the labels apart",
-        f"AUC {_shown(card['auc'])}. Every recording was judged by a model that had not heard its speaker.",
+        "## Separation of the labels",
+        f"AUC {_shown(card['auc'])}. Every recording was scored by a model trained without its speaker.",
         _table(
             ("Level", "From index", "Stated rate without the label", "Measured without", "Measured with"),
             [
@@ -157,7 +157,7 @@ def card_markdown(card: Mapping[str, Any], sign: SignFile, labels: Mapping[str, 
         "## Test-retest",
         _retest_sentence(card["test_retest"]),
         "## Drift",
-        "In reference SD of the index, the label's own mean taken off.",
+        "In reference SD of the index, after subtracting the mean of the label.",
         _listed(
             [
                 f"Over 30 days: {_shown(card['drift']['per_30_days'])}.",
@@ -168,7 +168,7 @@ def card_markdown(card: Mapping[str, Any], sign: SignFile, labels: Mapping[str, 
                 ),
             ]
         ),
-        "## Could the recording itself give the label away?",
+        "## Leakage by the recording",
         "AUC of properties of the recording; 0.5 is the wanted value.",
         _listed([f"{name}: {_shown(area)}" for name, area in card["give_aways"].items()]),
         "## Weights",

@@ -70,11 +70,11 @@ def measure_norms(group: Sequence[ReferenceSpeaker], fewest: int) -> MeasuredNor
         for speaker in group:
             if name in speaker.features:
                 values[speaker.sex].append((speaker.features[name], speaker.age))
-        fault = _fault(norm, values, fewest)
+        reason = _reason_to_keep(norm, values, fewest)
         entry = content["feature"][name]
-        if fault is not None:
-            kept[name] = fault
-            entry["norm_source"] = f"kept from the shipped norms: {fault}"
+        if reason is not None:
+            kept[name] = reason
+            entry["norm_source"] = f"kept from the shipped norms: {reason}"
             continue
         left_out[name] = _replace_numbers(entry, norm, values)
     content["meta"] = _meta(content["meta"], group)
@@ -106,7 +106,9 @@ def write_norms(norms: MeasuredNorms, path: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _fault(norm: FeatureNorm, values: Mapping[Sex, Sequence[tuple[float, float | None]]], fewest: int) -> str | None:
+def _reason_to_keep(
+    norm: FeatureNorm, values: Mapping[Sex, Sequence[tuple[float, float | None]]], fewest: int
+) -> str | None:
     counts = {sex: len(found) for sex, found in values.items()}
     if min(counts.values()) < fewest:
         return f"measured in {counts['male']} male and {counts['female']} female speakers, {fewest} of each are needed"

@@ -47,8 +47,8 @@ def spread_of(norm: FeatureNorm, values: Sequence[float]) -> ClassSpread:
     transformed = np.array([norm.transform(value) for value in everything])
     middle = np.median(transformed)
     scale = MAD_TO_SD * np.median(np.abs(transformed - middle))
-    judged = scale > 0 and everything.size >= FEWEST_FOR_OUTLIERS
-    kept = np.abs(transformed - middle) <= OUTLIER_Z * scale if judged else np.ones(everything.size, dtype=bool)
+    detectable = scale > 0 and everything.size >= FEWEST_FOR_OUTLIERS
+    kept = np.abs(transformed - middle) <= OUTLIER_Z * scale if detectable else np.ones(everything.size, dtype=bool)
     return ClassSpread(everything[kept], transformed[kept], int(np.count_nonzero(~kept)))
 
 

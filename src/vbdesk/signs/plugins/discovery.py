@@ -83,7 +83,9 @@ def _file_beside(point: EntryPoint | None) -> Path:
         raise PluginError(f"{point.module} cannot be imported: {type(error).__name__}: {error}") from error
     path = Path(spec.origin).with_name(f"{point.name}.toml") if spec and spec.origin else None
     if path is None or not path.is_file():
-        raise PluginError(f"there is no {point.name}.toml beside the module {point.module}, nor in the folder of signs")
+        raise PluginError(
+            f"there is no {point.name}.toml next to the module {point.module}, nor in the folder of signs"
+        )
     return path
 
 
