@@ -1,4 +1,4 @@
-"""The look: contrast is that of the standard, tokens live in one place, icons and fonts are there."""
+"""The theme: contrast follows the standard, tokens are in one module, icons and fonts exist."""
 
 import re
 from pathlib import Path

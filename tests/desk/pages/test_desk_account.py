@@ -22,7 +22,7 @@ def test_the_page_comes_in_pieces_and_shows_its_cards_once_all_are_there(workspa
     qtbot.addWidget(page)
     page.show()
     page.opened(None)
-    page.setFocus()  # as the window does where a page has nothing yet that takes the keyboard
+    page.setFocus()  # as the window does if a page has no focusable widget yet
     at_once = []
     while not page.built:
         before = len(page.findChildren(Card))

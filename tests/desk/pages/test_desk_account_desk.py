@@ -1,4 +1,4 @@
-"""What is chosen for the desk itself: it holds at once and is kept."""
+"""Preferences of the desk are applied immediately and saved."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""What the charts look like for every kind of read: which colours stand where, whatever the font."""
+"""Colours of the charts for every kind of read, for any font."""
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -39,7 +39,7 @@ def near(first: QColor, second: QColor, away: int = 12) -> bool:
 
 
 def has(plot, token: str, left: float, right: float) -> bool:
-    """Whether a colour token stands between two moments."""
+    """Whether a colour token appears between two moments."""
     image, frame, colour = plot.grab().toImage(), plot.frame(), app_theme().colour(token)
     columns = range(max(0, round(frame.x_at(left))), min(image.width(), round(frame.x_at(right)) + 1))
     return any(near(image.pixelColor(x, y), colour) for x in columns for y in range(image.height()))

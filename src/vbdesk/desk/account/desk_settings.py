@@ -1,4 +1,4 @@
-"""What a person chooses for the desk itself: colours, text size, language, pedal. Each holds at once and lasts."""
+"""Preferences of the desk: colours, text size, language, pedal; applied and saved immediately."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -33,11 +33,11 @@ class Appearance(Protocol):
 
 
 class DeskChoices(QObject):
-    """Reads and keeps the choices.
+    """Reads and saves the preferences.
 
     Signals:
-        shown: (Preferences) what is chosen.
-        failed: (str) why a choice is not kept.
+        shown: (Preferences).
+        failed: (str) why a choice was not saved.
     """
 
     shown = Signal(object)
@@ -58,12 +58,12 @@ class DeskChoices(QObject):
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Tags of the languages that can be chosen."""
+        """Tags of the available languages."""
         return protocol_languages()
 
     @property
     def folder(self) -> str:
-        """Where recordings, profiles' libraries and the service on this computer are."""
+        """The data folder: recordings, libraries and the local service."""
         return str(self._data_dir)
 
     def open_folder(self) -> None:
@@ -71,7 +71,7 @@ class DeskChoices(QObject):
         self._open_page(QUrl.fromLocalFile(self.folder).toString())
 
     def read(self) -> None:
-        """Say what is chosen."""
+        """Read the preferences."""
         self._lane.run(lambda context: self._store.load(), self._on_read, self._on_failed, name="preferences")
 
     def choose_scheme(self, scheme: Scheme) -> None:
@@ -85,11 +85,11 @@ class DeskChoices(QObject):
         self._keep(text_size=percent)
 
     def choose_language(self, tag: str) -> None:
-        """A language for prompts; empty for the system's."""
+        """Choose the language of prompts; empty for the system's."""
         self._keep(language=tag)
 
     def choose_pedal(self, key: QKeyCombination | None, name: str) -> str | None:
-        """Choose the key that the foot pedal sends, and its portable name; returns why it cannot be that one."""
+        """Choose the key of the foot pedal; return why it cannot be used."""
         if key is None:
             return "Press the pedal, or a key."
         if key.keyboardModifiers() == Qt.KeyboardModifier.NoModifier and key.key() in _TAKEN:

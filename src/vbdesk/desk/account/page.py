@@ -1,4 +1,4 @@
-"""Account: which service, whether it answers, credits and plan, what is set for recordings and for the desk."""
+"""The Account page: service, connection, credits, plan and settings."""
 
 from collections.abc import Callable
 from functools import partial
@@ -26,16 +26,16 @@ from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
 _COLUMN = 960
-_SIDES = 112  # of page, card and scroll bar
+_SIDES = 112  # margins of page, card and scroll bar
 
 
 class AccountPage(QWidget):
     """Profile and connection, credits and plan, rules for recordings, webhook, profiles, the desk itself.
 
-    Its cards are made one a turn of the event loop, since all at once would keep the window from its events for long.
+    Each turn of the event loop makes one card, since all at once would block the window.
 
     Attributes:
-        built: whether every card is there.
+        built: whether all cards are made.
     """
 
     plan: PlanCard
@@ -67,10 +67,8 @@ class AccountPage(QWidget):
         head.addWidget(Text("Which service analyses the recordings made here.", Role.BODY, "text2"))
         layout.addLayout(head)
         layout.addWidget(self.banner)
-        layout.addWidget(
-            scroll_area(self._column), 1
-        )  # before the cards: Qt styles all a widget holds whenever it moves
-        self._column.hide()  # until all of it is there
+        layout.addWidget(scroll_area(self._column), 1)  # before the cards: Qt restyles all children of a moved widget
+        self._column.hide()  # until all cards are made
         self._steps = iter(
             (
                 self._connection_card,
@@ -87,7 +85,7 @@ class AccountPage(QWidget):
         self._turns.start(0)
 
     def opened(self, argument: object) -> None:
-        """Show the present state, as soon as the page is built."""
+        """Show the current state, when the page is built."""
         self._in_front = True
         self.banner.clear()
         if self.built:
@@ -96,7 +94,7 @@ class AccountPage(QWidget):
             self.view_model.rules.tell()
 
     def closed(self) -> None:
-        """The page is not in front any more."""
+        """Another page is shown."""
         self._in_front = False
         if self.built:
             self.webhook.left()
@@ -128,7 +126,7 @@ class AccountPage(QWidget):
         self._bind()
         self._fit()
         self._column.show()
-        if self.window().focusWidget() is self:  # the keyboard came before there was anything that takes it
+        if self.window().focusWidget() is self:  # the focus arrived before any card could take it
             self.test_button.setFocus()
         if self._in_front:
             self.opened(None)
@@ -158,7 +156,7 @@ class AccountPage(QWidget):
         return self.desk
 
     def _passphrase_cards(self) -> list[Callable[[], QWidget]]:
-        """One, where a passphrase opens the keys of the profile."""
+        """One card if a passphrase opens the keys of the profile."""
         model = self.view_model.passphrase
         return [] if model is None else [partial(PassphraseCard, model)]
 

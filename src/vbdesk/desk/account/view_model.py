@@ -1,4 +1,4 @@
-"""State of the Account page: profiles, the connection, credits and what they buy, the plan and its present use."""
+"""State of the Account page: profiles, connection, credits, prices, plan and its use."""
 
 import time
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from vbdesk.outbox.sync.connectivity import SyncStatus
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """What a test of the connection brought; `credits` None when there was no answer."""
+    """Outcome of a connection test; `credits` None without an answer."""
 
     credits: int | None
     sentence: str
@@ -33,7 +33,7 @@ class Tested:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How much of what the plan allows was asked in the last minute, by this program."""
+    """Use of the plan's limits in the last minute, by this program."""
 
     bucket: Bucket
     used: int
@@ -42,14 +42,14 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class PriceList:
-    """What an analysis costs, and what it costs more to tell speakers apart."""
+    """Prices of analyses, and the additional price of separating speakers."""
 
     prices: tuple[Price, ...]
     diarize: int
 
 
 class AccountViewModel(QObject):
-    """Which service and account, and whether it answers.
+    """Service, account and connection.
 
     Attributes:
         profiles: the profiles of this computer.
@@ -63,7 +63,7 @@ class AccountViewModel(QObject):
         priced: (PriceList) what credits buy.
         tested: (Tested) whether the service answered.
         key_saved: the new key is in the vault.
-        failed: (str) why what was asked was not done.
+        failed: (str) why an action failed.
     """
 
     status_changed = Signal(object)
@@ -101,7 +101,7 @@ class AccountViewModel(QObject):
 
     @property
     def profile(self) -> Profile:
-        """The profile in use."""
+        """The open profile."""
         return self._profile
 
     @property
@@ -123,11 +123,11 @@ class AccountViewModel(QObject):
         self.webhook.read()
 
     def try_again(self) -> None:
-        """Ask the keyring, and the service, once more."""
+        """Try the keyring and the service again."""
         self._connection.try_again()
 
     def test(self) -> None:
-        """Ask the service for the balance: address, account and key must be right for an answer."""
+        """Test address, account and key by reading the balance."""
         self._tasks.start(self._ask, self._on_answer, self._on_no_answer, name="connection-test")
 
     def save_key(self, key: str) -> None:
