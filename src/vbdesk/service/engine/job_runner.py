@@ -108,7 +108,7 @@ class JobRunner:
                 self._idle.notify_all()
 
     def drain(self, grace_s: float, haste: threading.Event) -> None:
-        """Stop taking jobs and wait for running ones, until the grace period ends or `haste` is set."""
+        """Stop taking jobs and wait for running ones, until the grace period ends or is cut short."""
         self._stopping.set()
         ends_at = time.monotonic() + grace_s
         with self._idle:

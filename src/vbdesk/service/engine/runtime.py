@@ -101,7 +101,7 @@ class Runtime:
             self._launched = True
 
     def drain(self, grace_s: float, haste: threading.Event) -> None:
-        """Stop taking jobs, wait for running ones until the grace period ends or `haste` is set; then call `stop`."""
+        """Stop taking jobs, wait for running ones until the grace period ends or is cut short; then call `stop`."""
         if self._runner is None:
             return
         self._launched = False

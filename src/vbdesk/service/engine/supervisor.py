@@ -59,7 +59,7 @@ class RuntimeSupervisor:
         self._thread.start()
 
     def drain(self, grace_s: float, haste: threading.Event) -> None:
-        """Stop taking jobs, wait for running ones until the grace period ends or `haste` is set; then call `stop`."""
+        """Stop taking jobs, wait for running ones until the grace period ends or is cut short; then call `stop`."""
         self._stopping.set()
         with self._turn:
             self._runtime.drain(grace_s, haste)
