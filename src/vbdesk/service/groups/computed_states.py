@@ -158,7 +158,9 @@ class GroupStates:
                 )
                 repository.touch(connection, key.group_key, now)
         except SQLAlchemyError as error:
-            full = is_disk_full(error)  # every read fails then, and logging tracebacks would fill the disk further
+            full = is_disk_full(
+                error
+            )  # then every read gets here, and tracebacks in the log would fill the disk further
             text = "A %s was computed and could not be stored (%s); the next read computes it again."
             log.warning(text, key.kind, type(error).__name__, exc_info=None if full else error)
 
