@@ -90,8 +90,8 @@ class Simulation:
         if setting.scenario != "stable":
             count = round(count * SHARE_OF_STABLE)
         drawn = self._draw(setting, SCENARIOS[setting.scenario], count)
-        filtered_subjects = filter_subjects(drawn, self.parameters.classes[setting.sign_class], self.parameters)
-        return self._measure(setting.scenario)(drawn, filtered_subjects)
+        results = filter_subjects(drawn, self.parameters.classes[setting.sign_class], self.parameters)
+        return self._measure(setting.scenario)(drawn, results)
 
     def _rolling(self, setting: Setting) -> Figures:
         sign_class = self.parameters.classes[setting.sign_class]
@@ -107,9 +107,7 @@ class Simulation:
 
     def _measure(self, scenario: str) -> Callable[[SimulatedSubjects, FilteredSubjects], Figures]:
         if scenario == "stable":
-            return lambda drawn, filtered_subjects: stable_figures(
-                drawn, filtered_subjects, self.parameters.scale.offset
-            )
+            return lambda drawn, results: stable_figures(drawn, results, self.parameters.scale.offset)
         if scenario.startswith(("step", "drift")):
             return change_figures
         return single_day_figures if scenario in ("outlier_5", "excursion_4") else false_alarms
