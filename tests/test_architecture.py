@@ -349,13 +349,10 @@ def test_texts_of_the_desk_are_marked_for_translation():
 
 # Rule 8: a class name means one thing.
 
-ADAPTERS = {"SystemClock"}
-"""Real implementations of one protocol, named after it in several packages."""
 KNOWN_REPEATED_CLASSES = {
-    "AddressRefused", "Bucket", "Cancelled", "Clock", "Conflict", "InsufficientCredits", "InvalidRequest", "NewAccount",
+    "AddressRefused", "Bucket", "Cancelled", "Conflict", "InsufficientCredits", "InvalidRequest", "NewAccount",
     "NotFound", "Page", "RateLimited", "Recording", "Refusal", "Target", "Unauthorized",
 }  # fmt: skip
-)
 
 
 def test_no_two_public_classes_have_the_same_name():
@@ -365,7 +362,7 @@ def test_no_two_public_classes_have_the_same_name():
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(short(path))
     repeated = {name: files for name, files in homes.items() if len(files) > 1}
-    assert {name: repeated[name] for name in repeated.keys() - ADAPTERS - KNOWN_REPEATED_CLASSES} == {}
+    assert {name: repeated[name] for name in repeated.keys() - KNOWN_REPEATED_CLASSES} == {}
 
 
 # Rule 10: numbers live in resources/.

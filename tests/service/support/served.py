@@ -14,9 +14,9 @@ import httpx
 from typer.testing import CliRunner
 
 from vbdesk.cli.admin import app as admin
+from vbdesk.clock import SystemClock
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.kernel.settings import load_settings
 

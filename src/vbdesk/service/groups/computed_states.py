@@ -15,12 +15,12 @@ from typing import Any
 from sqlalchemy import Connection, Row
 from sqlalchemy.exc import SQLAlchemyError
 
+from vbdesk.clock import Clock
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.longitudinal import aggregate, trajectory_json
 from vbdesk.longitudinal.parameters import Parameters
 from vbdesk.service.groups import cohort_snapshots, history_entries, repository
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.disk_space import is_disk_full
 
