@@ -68,7 +68,7 @@ def test_issue_templates_have_a_name_and_a_purpose(template):
     [
         ("src/vbdesk/report/exports.py", "tests/report/test_report_exports.py", "tests/voice/test_voice_decode.py"),
         ("tests/report/conftest.py", "tests/report/test_report_csv.py", "tests/e2e/test_first_light.py"),
-        ("resources/signs/signs.toml", "tests/signs/test_signs_data.py", "tests/report/test_report_csv.py"),
+        ("resources/signs/signs.toml", "tests/signs/test_signs_data_files.py", "tests/report/test_report_csv.py"),
         ("tests/e2e/test_first_light.py", "tests/test_architecture.py", "tests/e2e/test_first_light.py"),
     ],
 )
