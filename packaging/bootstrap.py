@@ -21,6 +21,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,14 +30,15 @@ LOCKS = {job: ROOT / "packaging" / "locks" / f"{job}.txt" for job in ("run", "te
 # Tests generate clients from the API description. The generators' requirements conflict with ours.
 GENERATORS = ROOT / "tests" / "service" / "generated"
 GENERATORS_VENV = VENV / "generators"
+PLATFORM_TYPES = ROOT / "packaging" / "platform_types.py"
 SYSTEM_PACKAGES = ROOT / "packaging" / "debian-packages.txt"
 OLDEST_PYTHON = (3, 11)
 # Tests of these folders drive real windows and microphones, where most of the time is waiting.
 WAITING_FOLDERS = ("tests/capture", "tests/e2e")
-# Many tests wait for processes that they start, so there are two workers more than processors.
+# Both groups run at the same time: the second leaves the processors idle most of the time.
 PROCESSORS = os.cpu_count() or 1
-SHARING = ("-n", str(PROCESSORS + 2), "--dist", "worksteal")
-WAITING = ("-n", "4", "--dist", "load", "--maxschedchunk", "1")
+SHARING = ("-n", str(PROCESSORS + 1), "--dist", "worksteal")
+WAITING = ("-n", "2", "--dist", "load", "--maxschedchunk", "1")
 
 # `check` leaves these out: they start clusters, foreign programs or real windows, or run for minutes.
 LONG_FOLDERS = ("e2e", "soak", "benchmarks", "service/cluster", "service/conformance", "service/generated")
@@ -235,14 +237,19 @@ def test_everything(pytest_args: list[str]) -> int:
     compiling = subprocess.Popen(collecting, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     failed = run_static_checks()
     compiling.wait()
-    parts: list[tuple[str, tuple[str, ...], list[str]]] = [
-        ("pytest, tests that may share the processors", SHARING, [f"--ignore={folder}" for folder in WAITING_FOLDERS]),
-        ("pytest, real windows and microphones", WAITING, list(WAITING_FOLDERS)),
+    with tempfile.TemporaryFile("w+") as output:
+        others = [[venv_bin("python"), PLATFORM_TYPES], [pytest, *WAITING, *WAITING_FOLDERS]]
+        started = [subprocess.Popen([str(part) for part in other], stdout=output, stderr=output) for other in others]
+        say("pytest")
+        if start(pytest, *SHARING, *(f"--ignore={folder}" for folder in WAITING_FOLDERS)):
+            failed.append("pytest")
+        say("types on other platforms; pytest, real windows and microphones")
+        statuses = [process.wait() for process in started]
+        output.seek(0)
+        print(output.read(), end="", flush=True)
+    failed += [
+        name for name, status in zip(("platform types", "pytest with real windows"), statuses, strict=True) if status
     ]
-    for name, distribution, chosen in parts:
-        say(name)
-        if start(pytest, *distribution, *chosen):
-            failed.append(name)
     return report(failed)
 
 

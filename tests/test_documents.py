@@ -66,13 +66,13 @@ def test_issue_templates_have_a_name_and_a_purpose(template):
 @pytest.mark.parametrize(
     ("changed", "chosen", "left_out"),
     [
-        ("src/vbdesk/report/exports.py", "tests/report/test_report_exports.py", "tests/voice/test_voice_decode.py"),
-        ("tests/report/conftest.py", "tests/report/test_report_csv.py", "tests/e2e/test_first_light.py"),
-        ("resources/signs/signs.toml", "tests/signs/test_signs_data_files.py", "tests/report/test_report_csv.py"),
-        ("tests/e2e/test_first_light.py", "tests/test_architecture.py", "tests/e2e/test_first_light.py"),
+        ("src/vbdesk/report/exports.py", "tests/report/", "tests/voice/"),
+        ("tests/report/conftest.py", "tests/report/", "tests/signs/"),
+        ("resources/signs/signs.toml", "tests/signs/", "tests/report/"),
+        ("tests/e2e/test_first_light.py", "tests/test_architecture.py", "tests/e2e/"),
     ],
 )
 def test_the_tests_of_a_change_are_chosen(changed, chosen, left_out):
     tests = load_script("bootstrap").tests_of([changed])
-    assert chosen in tests
-    assert left_out not in tests
+    assert [test for test in tests if test.startswith(chosen)]
+    assert [test for test in tests if test.startswith(left_out)] == []

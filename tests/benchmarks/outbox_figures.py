@@ -126,8 +126,8 @@ def done_job(job_id: str, result: object) -> dict[str, object]:
 def read(folder: Path) -> dict[str, float]:
     """Everything that a start and a page do, in this process."""
 
-    from vbdesk.desk.outbox.rows import Circumstances, OutboxRow
-    from vbdesk.desk.outbox.sorting import Arranged
+    from vbdesk.desk.outbox.rows import OutboxRow, RowContext
+    from vbdesk.desk.outbox.sorting import SortedOutbox
     from vbdesk.outbox.library.items import ItemFilter
     from vbdesk.outbox.library.library import Library
     from vbdesk.outbox.sync.sync_worker import CourierStatus
@@ -139,8 +139,8 @@ def read(folder: Path) -> dict[str, float]:
     changes = library.changes_since(0)
     first_list_s, began = passed(began), time.perf_counter()
     status, now = CourierStatus(True, "Connected.", None, None), library.store.clock.now()
-    arranged = Arranged().after(changes)
-    around = Circumstances(now, status, arranged=arranged)
+    arranged = SortedOutbox().after(changes)
+    around = RowContext(now, status, arranged=arranged)
     page = [OutboxRow(arranged.items[take_id], around) for _, _, take_id in arranged.order]
     figures = arranged.figures(now)
     page_s = passed(began)

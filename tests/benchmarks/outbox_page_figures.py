@@ -34,7 +34,7 @@ from vbdesk.contract.jobs import Job
 from vbdesk.desk.outbox.page import OutboxPage
 from vbdesk.desk.ports import Outside
 from vbdesk.desk.shell.app import Desk
-from vbdesk.desk.shell.gc_on_main_thread import GarbageCollector
+from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.library.items import TakeMetadata, Target, write_result
 from vbdesk.outbox.library.library import Library
@@ -152,7 +152,7 @@ def main(count: int) -> int:
         waiting = fill(library, count)
         library.close()
         Theme(Scheme.LIGHT).install()
-        with GarbageCollector():
+        with MainThreadCollector():
             kept = measure(outside, waiting, count)
         application.processEvents()
     return 0 if kept else 1

@@ -30,11 +30,11 @@ from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
 from vbdesk.desk.ports import Outside
 from vbdesk.desk.shell.all_pages import build_compare_page, build_result_page
-from vbdesk.desk.shell.gc_on_main_thread import GarbageCollector
+from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.desk.ui.routes import Comparison, Recording
+from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.desk.ui.theme import Scheme, Theme
 from vbdesk.outbox.library.items import TakeMetadata, write_result
 from vbdesk.outbox.library.library import Library
@@ -128,7 +128,7 @@ def figures(workspace: Workspace, minutes: int) -> list[Figure]:
     found += opening(
         "Result",
         page,
-        Recording(take_id=late),
+        RecordingRoute(take_id=late),
         lambda: model.view is not None and model.view.reading is not None,
         page.player.button.isEnabled,
         workspace.tasks,
@@ -136,7 +136,7 @@ def figures(workspace: Workspace, minutes: int) -> list[Figure]:
     found += opening(
         "Compare",
         compare,
-        Comparison(Recording(take_id=early), Recording(take_id=late)),
+        ComparisonRoute(RecordingRoute(take_id=early), RecordingRoute(take_id=late)),
         lambda: compare.view_model.reading is not None and bool(compare.view_model.reading.signs),
         lambda: compare.left_card.button.isEnabled() and compare.right_card.button.isEnabled(),
         workspace.tasks,
@@ -153,7 +153,7 @@ def main(minutes: int) -> int:
     sys.setswitchinterval(GIVE_WAY_S)
     Theme(Scheme.LIGHT, 1.0).install()
     tasks = TaskOwner()
-    with tempfile.TemporaryDirectory() as here, GarbageCollector():
+    with tempfile.TemporaryDirectory() as here, MainThreadCollector():
         workspace = open_workspace(Path(here), tasks)
         found = figures(workspace, minutes)
         until(lambda: not tasks.busy)

@@ -32,7 +32,7 @@ from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, to_jso
 from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList, merged
 from vbdesk.desk.ports import Outside
 from vbdesk.desk.shell.all_pages import build_cohort_page, build_subjects_page
-from vbdesk.desk.shell.gc_on_main_thread import GarbageCollector
+from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
@@ -182,7 +182,7 @@ def main(count: int) -> int:
     slowness()
     Theme(Scheme.LIGHT, 1.0).install()
     tasks = TaskOwner()
-    with tempfile.TemporaryDirectory() as here, GarbageCollector():
+    with tempfile.TemporaryDirectory() as here, MainThreadCollector():
         workspace = open_workspace(Path(here), tasks, count)
         figures = subjects(workspace, count)
         figures += cohort(workspace, count)

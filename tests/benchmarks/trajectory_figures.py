@@ -33,7 +33,7 @@ from vbdesk.desk.charts.trajectory_data import DAY_S, TrajectoryChart
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
 from vbdesk.desk.ports import Outside
 from vbdesk.desk.shell.all_pages import build_subject_page
-from vbdesk.desk.shell.gc_on_main_thread import GarbageCollector
+from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.subject.trajectory_text import subject_of
 from vbdesk.desk.tasks import TaskOwner
@@ -208,7 +208,7 @@ def main() -> int:
     _application = QApplication.instance() or QApplication([])
     slowness()
     Theme(Scheme.LIGHT, 1.0).install()
-    with GarbageCollector(), tempfile.TemporaryDirectory() as folder:
+    with MainThreadCollector(), tempfile.TemporaryDirectory() as folder:
         kept = charts(recordings)
         kept &= first_paint(recordings, Path(folder))
     return 0 if kept else 1

@@ -3,7 +3,7 @@
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from vbdesk.desk.ui.buttons import Button
-from vbdesk.desk.ui.text import Elided, Text
+from vbdesk.desk.ui.text import ElidedText, Text
 
 
 def cut_words(window: QWidget) -> list[str]:
@@ -16,7 +16,7 @@ def cut_words(window: QWidget) -> list[str]:
 
 
 def _is_cut(part: Text | Button, window: QWidget) -> bool:
-    words = isinstance(part, Elided) or (isinstance(part, Text) and part.wordWrap())
+    words = isinstance(part, ElidedText) or (isinstance(part, Text) and part.wordWrap())
     narrow = not words and part.width() < part.sizeHint().width()
     right = part.mapTo(window, part.rect().bottomRight()).x()
     low = isinstance(part, Text) and part.wordWrap() and part.height() < part.heightForWidth(part.width())

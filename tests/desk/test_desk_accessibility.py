@@ -3,15 +3,15 @@
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QWidget
 
-from vbdesk.desk.ui.accessibility import install_scroll_area_mend
-from vbdesk.desk.ui.card import scrolled
+from vbdesk.desk.ui.accessibility import install_scroll_area_workaround
+from vbdesk.desk.ui.card import scroll_area
 
 
 def test_a_reader_may_ask_for_the_scroll_bar_of_a_page_that_has_just_been_left(qtbot):
-    install_scroll_area_mend()
+    install_scroll_area_workaround()
     content = QWidget()
     content.setMinimumHeight(2000)
-    area = scrolled(content)
+    area = scroll_area(content)
     qtbot.addWidget(area)
     area.resize(200, 200)
     with qtbot.waitExposed(area):
@@ -26,9 +26,9 @@ def test_a_reader_may_ask_for_the_scroll_bar_of_a_page_that_has_just_been_left(q
 
 
 def test_what_is_in_a_scroll_area_is_found_by_a_reader(qtbot):
-    install_scroll_area_mend()
+    install_scroll_area_workaround()
     content = QWidget()
-    area = scrolled(content)
+    area = scroll_area(content)
     qtbot.addWidget(area)
     area.setAccessibleName("Trajectory charts")
     told = QAccessible.queryAccessibleInterface(area)

@@ -23,7 +23,7 @@ _TO_XYZ = np.array(((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193,
 _WHITE = _TO_XYZ.sum(axis=1)
 
 TEXT, SHAPE = 4.5, 3.0  # WCAG 2.2, success criteria 1.4.3 and 1.4.11
-SURFACES = ("bg", "rail", "surface", "surface2", "sunken", "accenttint")
+SURFACES = ("bg", "sidebar", "surface", "surface2", "sunken", "accenttint")
 TINTS = ("oktint", "warntint", "failtint")
 SCHEMES = pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
 LEVELS = pytest.mark.parametrize(

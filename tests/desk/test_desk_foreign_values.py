@@ -27,7 +27,7 @@ from vbdesk.desk.ui.time_text import age_words, clock_words, day_and_time, megab
 from vbdesk.outbox.library.recording_time import TimeDoubt, doubt_sentence
 from vbdesk.outbox.sync.forecast import about
 from vbdesk.report import time_format
-from vbdesk.report.pdf.details import _figure_words, _rounded
+from vbdesk.report.pdf.details import _format_figure, _rounded
 from vbdesk.report.trajectory_chart import _span, _ticks
 
 NOW = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
@@ -67,7 +67,7 @@ OF_AMOUNTS = {
     "rate_words": rate_words,
     "about": about,
     "report length": time_format.format_duration,
-    "report figure": lambda amount: _figure_words(amount, ".2f"),
+    "report figure": lambda amount: _format_figure(amount, ".2f"),
     "report rounded": _rounded,
     "axis zone": zone_words,
     "cursor": _moment_words,

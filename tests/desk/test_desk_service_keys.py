@@ -13,7 +13,7 @@ from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.record.page import RecordPage
 from vbdesk.desk.shell import window_status
-from vbdesk.desk.shell.local_service import LocalServiceKeeper
+from vbdesk.desk.shell.local_service import LocalServiceProcess
 from vbdesk.desk.unlock.pages import RecoveryOfferPage, UnlockPage
 from vbdesk.outbox.profiles.encrypted_vault import UnlockableVault
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
@@ -70,7 +70,7 @@ def test_the_recovery_key_is_offered_once_and_is_the_key_of_the_service(qtbot, o
     desk = open_desk(outside)
     shows(qtbot, desk, FirstStartPage).this_computer.click()
     offer = shows(qtbot, desk, RecoveryOfferPage)
-    assert not desk.window.rail.isVisible()
+    assert not desk.window.sidebar.isVisible()
     assert len(offer._model.groups) == 8
     qtbot.waitUntil(lambda: keys == [key_of_recovery(offer._model.recovery_key)])
     offer.done.click()
@@ -321,7 +321,7 @@ def test_a_service_whose_data_is_all_encrypted_is_asked_no_more(qtbot, tasks, lo
         return asked[-1]
 
     monkeypatch.setattr(local_service, "encryption", encryption)
-    keeper = LocalServiceKeeper(local_service, tasks)
+    keeper = LocalServiceProcess(local_service, tasks)
     told = []
     keeper.encryption_changed.connect(told.append)
     keeper.start()

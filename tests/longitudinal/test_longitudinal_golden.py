@@ -13,7 +13,7 @@ from vbdesk.longitudinal.history_file import read_history_file
 from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.longitudinal.scale import score_of, started_logit
 from vbdesk.longitudinal.unrounded_report import unrounded_report
-from vbdesk.longitudinal.variance_factors import variance_factors
+from vbdesk.longitudinal.variance_factors import quality_factors
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())
 CASES = pytest.mark.parametrize("case", GOLDEN["cases"], ids=[case["name"][:2] for case in GOLDEN["cases"]])
@@ -78,4 +78,4 @@ def test_the_variance_factor_equals_the_reference(case: dict[str, Any]) -> None:
         None,
         {},
     )
-    assert variance_factors([recording], shipped_parameters().quality) == close([case["q"]])
+    assert quality_factors([recording], shipped_parameters().quality) == close([case["q"]])

@@ -22,10 +22,10 @@ from service_books import StoredJob, samples_sha256
 from service_in_process import Clock, ServiceInProcess
 
 from vbdesk.contract.limits import Plan
-from vbdesk.desk.outbox.banner import News, news_of
-from vbdesk.desk.outbox.rows import Circumstances, Deed, OutboxRow
-from vbdesk.desk.outbox.sorting import Arranged
-from vbdesk.desk.ui.cells import StateMark
+from vbdesk.desk.outbox.banner import OutboxBanner, banner_of
+from vbdesk.desk.outbox.rows import OutboxRow, RowAction, RowContext
+from vbdesk.desk.outbox.sorting import SortedOutbox
+from vbdesk.desk.ui.cells import StateCell
 from vbdesk.outbox.library import audit
 from vbdesk.outbox.library.items import Target
 from vbdesk.outbox.library.library import NotAllowed
@@ -329,7 +329,7 @@ class _Game:
         self.numbers = itertools.count()
         self.expected_jobs: Counter[str] = Counter()  # by take: one, and one more for each try after a bad end
         self.unproven: Counter[str] = Counter()  # by take: jobs that nothing proved, so that a person sent it again
-        self.arranged, self.arranged_in = Arranged(), 0
+        self.arranged, self.arranged_in = SortedOutbox(), 0
         self.began = clock.moment
 
     def close(self) -> None:
@@ -569,17 +569,17 @@ class _Game:
         """What the page shows: figures, rows, buttons, the order of the line, the banner."""
         library, courier, now = self.laptop.library, self.laptop.courier, self.laptop.clock.now()
         if self.arranged_in != self.laptop.lives:
-            self.arranged, self.arranged_in = Arranged(), self.laptop.lives
+            self.arranged, self.arranged_in = SortedOutbox(), self.laptop.lives
         self.arranged = self.arranged.after(library.changes_since(self.arranged.version))
         figures, items = self.arranged.figures(now), self.arranged.items
         told = (figures.waiting, figures.uploading, figures.running, figures.attention)
         stopped = counted["needs_attention"] + counted["failed"] + counted["timed_out"]
         true = (counted["waiting"], counted["uploading"], counted["submitted"] + counted["running"], stopped)
         self.holds(told == true, f"the page counts {told}, the database has {true}")
-        around = Circumstances(now, courier.status, library.settings(), None, courier.forecast(), {}, self.arranged)
+        around = RowContext(now, courier.status, library.settings(), None, courier.forecast(), {}, self.arranged)
         for take_id, item in items.items():
             row = OutboxRow(item, around)
-            [shown] = [cell.state for cell in row.cells if isinstance(cell, StateMark)]
+            [shown] = [cell.state for cell in row.cells if isinstance(cell, StateCell)]
             self.holds(shown == item.state, "a row shows another state")
             by_hand = library.settings().send_rule is SendRule.BY_HAND and not item.released
             can_cancel = (
@@ -587,13 +587,15 @@ class _Game:
                 and item.state in (OutboxState.WAITING, OutboxState.UPLOADING)
                 and not pending[take_id]["asked_at"]
             )
-            self.holds((row.deed is Deed.CANCEL) == can_cancel, f"{row.deed} is offered for what is {item.state}")
+            self.holds(
+                (row.action is RowAction.CANCEL) == can_cancel, f"{row.action} is offered for what is {item.state}"
+            )
         line = sorted((item.recorded_at, key) for key, item in items.items() if item.state is OutboxState.WAITING)
         shown_line = self.arranged.of_states({OutboxState.WAITING})
         self.holds([key for _, key in line] == shown_line, "the page shows the line in another order")
-        self.look_at_news(news_of(figures, around), sum(told[:3]), around)
+        self.look_at_news(banner_of(figures, around), sum(told[:3]), around)
 
-    def look_at_news(self, news: News | None, moving: int, around: Circumstances) -> None:
+    def look_at_news(self, news: OutboxBanner | None, moving: int, around: RowContext) -> None:
         status, settings = around.status, around.settings
         stands = status.on_hold is not None or settings.paused or (moving > 0 and status.connected is False)
         self.holds((news is not None and news.warning) == stands, f"{status} is told as {news}")

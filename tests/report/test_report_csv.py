@@ -11,7 +11,7 @@ from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.results import ModelResult
 from vbdesk.report.data_dictionary import table_definitions, ucum_code
 from vbdesk.report.subject_record import SubjectRecord, subject_record
-from vbdesk.report.tidy_csv import DICTIONARY_FILE, cell, csv_files
+from vbdesk.report.tidy_csv import DICTIONARY_FILE, csv_cell, csv_files
 
 DTYPES = {"text": "string", "code": "category", "integer": "Int64", "number": "Float64", "boolean": "boolean"}
 
@@ -97,12 +97,12 @@ def test_several_subjects_share_the_tables(cases: dict[str, SubjectRecord]) -> N
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "＝"])
 def test_formulas_are_escaped(start: str) -> None:
-    assert cell(f"{start}cmd|' /C calc'!A0").startswith("'")
+    assert csv_cell(f"{start}cmd|' /C calc'!A0").startswith("'")
 
 
 def test_negative_numbers_are_left_as_they_are() -> None:
-    assert cell(-0.25) == "-0.25"
-    assert cell(1234567) == "1234567"
+    assert csv_cell(-0.25) == "-0.25"
+    assert csv_cell(1234567) == "1234567"
 
 
 @pytest.mark.parametrize("group_id", ["NA", "null", "007", "1e5", "TRUE", "a" * 512])

@@ -54,7 +54,7 @@ from vbdesk.desk.ports import Outside
 from vbdesk.desk.shell.view_models import outbox_view_model
 from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.tasks import TaskOwner
-from vbdesk.desk.ui.cells import StateMark
+from vbdesk.desk.ui.cells import StateCell
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.outbox.library.items import TakeMetadata, Target
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
@@ -219,7 +219,7 @@ class Page:
         tally.holds(told == true, f"the page counts {told}, the database {true}")
         there = {job.job_id: job.status for job in jobs}
         for take_id, fact in state_of.items():
-            [mark] = [cell for cell in rows[take_id].cells if isinstance(cell, StateMark)]
+            [mark] = [cell for cell in rows[take_id].cells if isinstance(cell, StateCell)]
             tally.holds(mark.state == fact["state"], f"{mark.state} on the page, {fact['state']} in the database")
             allowed = _TRUE_OF_SERVICE.get(OutboxState(fact["state"]))
             tally.holds(

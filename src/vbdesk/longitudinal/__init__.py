@@ -1,4 +1,4 @@
-"""One subject over time: the trait-shift-state filter, and what the service reads from it."""
+"""One subject over time: trait-shift-state filter, job fields, trajectory."""
 
 from vbdesk.longitudinal.aggregate import aggregate
 from vbdesk.longitudinal.cohort import CohortReference, cohort_reference, cohort_values, snapshot

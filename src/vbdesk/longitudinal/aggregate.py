@@ -22,12 +22,11 @@ from vbdesk.contract.longitudinal import (
     SignAggregate,
     WeekSummary,
 )
-from vbdesk.longitudinal.filtered_series import INCONCLUSIVE
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.parameters import QualityRule, shipped_parameters
 from vbdesk.longitudinal.rounding import DAY, rounded, rounded_age_days, rounded_pair
 from vbdesk.longitudinal.student_t import normal_quantile
-from vbdesk.longitudinal.variance_factors import variance_factors
+from vbdesk.longitudinal.variance_factors import quality_factors
 from vbdesk.longitudinal.window import window_as_of
 
 WEEK = timedelta(weeks=1)
@@ -43,7 +42,7 @@ def aggregate(
     labels: Mapping[str, str],
     status_counts: Mapping[str, int] | None = None,
 ) -> AggregateRead:
-    """Summarise a group as a cohort: recordings, regularity, distribution of its signs.
+    """Summarise a group as a cohort: recordings, regularity, signs.
 
     Args:
         group_id: the group.
@@ -94,7 +93,7 @@ def _job_counts(counts: Counter[str]) -> JobCounts:
 
 def _recordings(entries: Sequence[HistoryEntry], rule: QualityRule) -> RecordingsSummary:
     durations = _known(entry.duration_s for entry in entries)
-    usable = variance_factors(entries, rule) <= rule.usable_factor
+    usable = quality_factors(entries, rule) <= rule.usable_factor
     issues = Counter(issue for entry in entries for issue in entry.issues)
     return RecordingsSummary(
         n=len(entries),
@@ -124,8 +123,8 @@ def _adherence(times: Sequence[datetime], as_of: datetime) -> Adherence:
         )
     last_of_day = list({time.date(): time for time in times}.values())
     gaps = [(later - earlier) / DAY for earlier, later in pairwise(last_of_day)]
-    weeks = (_monday(times[-1]) - _monday(times[0])) // WEEK + 1
-    active_weeks = len({_monday(time) for time in times})
+    weeks = (_week_start(times[-1]) - _week_start(times[0])) // WEEK + 1
+    active_weeks = len({_week_start(time) for time in times})
     return Adherence(
         first_recorded_at=times[0],
         last_recorded_at=times[-1],
@@ -176,7 +175,7 @@ def _weekly(readings: Sequence[tuple[datetime, SignReading]]) -> list[WeekSummar
 
 def _conclusive(readings: Iterable[SignReading]) -> list[float]:
     """Scores of conclusive readings, within 0..1."""
-    return [min(max(score, 0.0), 1.0) for score in _known(r.score for r in readings if r.level != INCONCLUSIVE)]
+    return [min(max(score, 0.0), 1.0) for score in _known(r.score for r in readings if r.level != Level.INCONCLUSIVE)]
 
 
 def _score_summary(scores: Sequence[float]) -> ScoreSummary:
@@ -210,6 +209,6 @@ def _known(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None and isfinite(value)]
 
 
-def _monday(time: datetime) -> datetime:
+def _week_start(time: datetime) -> datetime:
     midnight = time.replace(hour=0, minute=0, second=0, microsecond=0)
     return midnight - timedelta(days=midnight.weekday())

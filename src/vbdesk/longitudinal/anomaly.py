@@ -1,4 +1,4 @@
-"""Detect anomalies: z-scores against an unchanged subject, and the rules that make an anomaly of them."""
+"""Anomaly detection: z-scores against an unchanged subject, and limits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Detections:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """Successive anomalous timepoints on one side of the baseline; `first` and `last` are positions."""
+    """Anomalous timepoints in a row on one side, from position `first` to `last`."""
 
     first: int
     last: int
@@ -57,7 +57,7 @@ class Episode:
 
 
 class SignificantRun(NamedTuple):
-    """Consecutive significant timepoints: their side (0: no run) and the day of the first."""
+    """Consecutive significant timepoints: side (0: no run), first day."""
 
     side: float
     since: float
@@ -68,7 +68,7 @@ NO_RUN = SignificantRun(0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class ZScores:
-    """Z-scores of timepoints and which limits they pass, before confirmation; shape (n, b).
+    """Z-scores of timepoints and limits passed, before confirmation; shape (n, b).
 
     Attributes:
         deviation: latest minus baseline, in score.
@@ -172,7 +172,7 @@ def compute_z_scores(
 
 
 def mean_gaps(days: Array, rule: AnomalyRule) -> Array:
-    """Mean of the last gaps before each timepoint in days, shape (n,), clipped to the rule's range.
+    """Mean of the last gaps before each timepoint in days, clipped, shape (n,).
 
     Limits fall as the gap grows, so that the false-alarm rate is constant per year, not per timepoint.
     """
@@ -216,7 +216,7 @@ def _confirmed(z_scores: ZScores, timepoints: Timepoints, hours: float) -> Flags
 
 
 def episodes(detections: Detections, column: int) -> list[Episode]:
-    """Runs of anomalous timepoints of one sign; a run with any sustained timepoint is sustained."""
+    """Anomaly episodes of one sign; any sustained timepoint makes one sustained."""
     flagged = np.flatnonzero(detections.anomaly[:, column]).tolist()
     above = detections.deviation[:, column] > 0.0
     runs: list[list[int]] = []

@@ -42,7 +42,7 @@ class CohortReference:
 def cohort_reference(
     values: Iterable[float | None], shipped: CohortReference | None = None, rule: CohortRule | None = None
 ) -> CohortReference | None:
-    """Compute a reference from the current levels of the *other* groups, one value each (`cohort_values`).
+    """Compute a reference from the `cohort_values` of the *other* groups.
 
     It is blended with the sign's shipped reference, if any. With fewer groups than the rule requires, the result is the
     shipped reference or None.
@@ -79,7 +79,7 @@ def snapshot(reference: CohortReference, taken_at: datetime) -> CohortReference:
 def cohort_values(
     history: Sequence[HistoryEntry], as_of: datetime, parameters: Parameters | None = None
 ) -> dict[str, float]:
-    """One group's contribution to its account's cohorts: its current level (started logit) by sign.
+    """Current level (started logit) of one group by sign, for its account's cohorts.
 
     A sign with too few timepoints, or measured too long ago, is left out.
     """

@@ -1,4 +1,4 @@
-"""Means of the trait-shift-state filter [F6]: trait, state and shift of a sign, given the gains."""
+"""Means of the trait-shift-state filter [F6], given the gains."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from vbdesk.longitudinal.scale import Array
 
 @dataclass(frozen=True, slots=True)
 class FilterOutput:
-    """Estimates after each timepoint, shape (n, b) for n timepoints and b signs, started-logit units.
+    """Started-logit estimates, shape (n, b): n timepoints, b signs.
 
     Attributes:
         trait: the personal norm.
@@ -39,7 +39,7 @@ class FilterOutput:
 
 
 class MeanCarry(NamedTuple):
-    """The filter's state between timepoints for one sign: means and the estimate of the subject's own variance."""
+    """The filter's state between timepoints of one sign: means and own variance."""
 
     trait: float
     state: float
@@ -79,7 +79,7 @@ def run_filter(values: Array, steps: Sequence[GainStep], trait_mean: float, rule
 def mean_rows(
     values: Sequence[float], steps: Sequence[GainStep], carry: MeanCarry, rule: PersonalScaleRule
 ) -> tuple[list[MeanRow], MeanCarry]:
-    """Run the filter over one sign's values from `carry`; returns the rows and the new carry."""
+    """Filter one sign's values from `carry`; returns rows and the new carry."""
     clip, correction = rule.innovation_clip, rule.clip_correction
     lowest, highest = rule.range
     trait, state, shift, ratio, readings, square_sum = carry

@@ -17,10 +17,7 @@ from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.parameters import Parameters, SignClass
 from vbdesk.longitudinal.scale import Array, score_of, started_logit
 from vbdesk.longitudinal.timepoints import Timepoints, daily_timepoints
-from vbdesk.longitudinal.variance_factors import interval_factors, variance_factors
-
-INCONCLUSIVE = "inconclusive"
-UNKNOWN = (nan, nan)
+from vbdesk.longitudinal.variance_factors import quality_factors, reading_factors
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,7 @@ class FilteredSeries:
 
 @dataclass(frozen=True, slots=True)
 class SignEstimate:
-    """Estimate of a sign after its last timepoint, unrounded; `level` is on the started-logit scale.
+    """Estimate of a sign after its last timepoint; `level` is a started logit.
 
     `unconfirmed`: a slow sign changed at this timepoint and needs a second one to confirm it.
     """
@@ -78,8 +75,8 @@ def score_array(readings: Sequence[SignReading | None]) -> Array:
 
 
 def filter_signs(entries: Sequence[HistoryEntry], signs: Sequence[str], parameters: Parameters) -> list[FilteredSeries]:
-    """Filter `signs` over `entries` (a window, in order); a sign with fewer than two scores is left out."""
-    quality_factors = variance_factors(entries, parameters.quality)
+    """Filter the `signs` with at least two scores over `entries` (ordered)."""
+    by_quality = quality_factors(entries, parameters.quality)
     seconds = np.array([entry.recorded_at.timestamp() for entry in entries])
     shared: dict[tuple[str, bytes, bytes], list[tuple[str, Array]]] = {}
     for sign in signs:
@@ -87,7 +84,7 @@ def filter_signs(entries: Sequence[HistoryEntry], signs: Sequence[str], paramete
         scores = score_array(readings)
         present = np.isfinite(scores)
         if np.count_nonzero(present) >= MIN_RECORDINGS:
-            factors = reading_factors(readings, quality_factors, parameters.class_of(sign), parameters)
+            factors = reading_factors(readings, by_quality, parameters.class_of(sign), parameters)
             key = (parameters.class_name(sign), present.tobytes(), factors[present].tobytes())
             shared.setdefault(key, []).append((sign, scores))
     all_series = []
@@ -104,21 +101,6 @@ def filter_signs(entries: Sequence[HistoryEntry], signs: Sequence[str], paramete
         signs_here = tuple(sign for sign, _ in members)
         all_series.append(_filter(signs_here, recordings, timepoints, parameters.classes[class_name], parameters))
     return all_series
-
-
-def reading_factors(
-    readings: Sequence[SignReading | None], quality_factors: Array, sign_class: SignClass, parameters: Parameters
-) -> Array:
-    """Variance factor of each reading, shape (n,): of its recording, or larger by its interval or level."""
-    rule = parameters.quality
-    factors = quality_factors
-    if any(r is not None and r.interval is not None for r in readings):
-        known = [UNKNOWN if r is None or r.interval is None else r.interval for r in readings]
-        low, high = (np.array([interval[end] for interval in known]) for end in (0, 1))
-        own = interval_factors(low, high, sign_class.reading_variance, parameters.scale.offset, rule)
-        factors = np.maximum(factors, own)
-    inconclusive = np.array([r is not None and r.level == INCONCLUSIVE for r in readings])
-    return np.where(inconclusive, rule.factor_range[1], factors)
 
 
 def last_estimate(series: FilteredSeries, column: int, parameters: Parameters) -> SignEstimate:

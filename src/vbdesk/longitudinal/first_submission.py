@@ -1,4 +1,4 @@
-"""Results of a sign with fewer than two recordings: null, because there is no history to compare with."""
+"""A first submission has null results: there is no history to compare with."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,7 +16,7 @@ NULL_JOB_FIELDS = LongitudinalFields()
 def null_trajectory(
     name: str, label: str, sign_class: SignClass, recorded_at: Sequence[datetime], as_of: datetime
 ) -> dict[str, Any]:
-    """Fields of a `SignTrajectory` without an estimate; `recorded_at` lists the sign's recordings, at most one."""
+    """`SignTrajectory` without estimates; `recorded_at` has at most one recording."""
     last = recorded_at[-1] if recorded_at else None
     known = {
         "name": name,

@@ -1,4 +1,4 @@
-"""Gains of the trait-shift-state filter [F5]. They depend on times and quality alone; signs of a class share them.
+"""Gains of the trait-shift-state filter [F5]; signs of a class share them.
 
 A subject's level is trait + state + shift. The state is ordinary variation that decays within days; the shift is a slow
 departure from the norm. Both are Ornstein-Uhlenbeck processes.
@@ -65,7 +65,7 @@ def gain_steps(
     prior: PriorRule,
     carry: GainCarry | None = None,
 ) -> tuple[list[GainStep], GainCarry | None]:
-    """Compute gains and variances for timepoints at `days` (ascending) and their variance factors.
+    """Compute gains and variances for timepoints at `days` (ascending).
 
     Starts from the prior, or from the `carry` of earlier timepoints. Returns the steps and the new carry.
     """
@@ -116,14 +116,14 @@ def gain_steps(
 
 
 def _decay(c: Symmetric, a: float, b: float, state: float, shift: float) -> Symmetric:
-    """Covariance after a gap: state and shift keep the shares a and b and gain new variance."""
+    """Covariance after a gap: state and shift decay to the shares a and b."""
     tt, ts, th, ss, sh, hh = c
     aa, bb = a * a, b * b
     return tt, a * ts, b * th, aa * ss + state * (1.0 - aa), a * b * sh, bb * hh + shift * (1.0 - bb)
 
 
 def _age_trait(c: Symmetric, growth: float, cap: float) -> Symmetric:
-    """Let the trait's variance grow with age (recency weighting), at most to the prior."""
+    """Let the trait's variance grow with age, at most to the prior."""
     return (max(c[0], min(c[0] * growth, cap)), *c[1:])
 
 
@@ -135,7 +135,7 @@ def _optimal_gain(c: Symmetric, noise: float) -> tuple[float, Vector]:
 
 
 def _update(c: Symmetric, gain: Vector, noise: float) -> Symmetric:
-    """`(I - K h') C (I - K h')' + K noise K'` with h = (1, 1, 1): exact for any gain (Joseph form)."""
+    """`(I - K h') C (I - K h')' + K noise K'`, h = (1, 1, 1) (Joseph form)."""
     tt, ts, th, ss, sh, hh = c
     kt, ks, kh = gain
     t, s, h = tt + ts + th, ts + ss + sh, th + sh + hh

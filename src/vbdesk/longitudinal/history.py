@@ -1,4 +1,4 @@
-"""A subject's history, the input of the method: the jobs of one group, finished or not."""
+"""History of a subject, the input of the method: the jobs of one group."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

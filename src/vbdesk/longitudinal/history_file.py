@@ -70,11 +70,11 @@ def read_history_file(text: str) -> HistoryFile:
     except RecursionError as error:
         raise HistoryFileError("This JSON is nested too deeply to be a history.") from error
     except ValidationError as error:
-        raise HistoryFileError(_first_fault(error)) from error
+        raise HistoryFileError(_first_error(error)) from error
     except ValueError as error:  # Python refuses numbers of thousands of digits
         raise HistoryFileError("This JSON holds a number with too many digits; correct it.") from error
     options = document.options
-    case = HistoryFile(
+    file = HistoryFile(
         as_of=document.as_of,
         history=[job.entry() for job in document.jobs],
         signs=options.signs,
@@ -83,27 +83,27 @@ def read_history_file(text: str) -> HistoryFile:
         brief=options.brief,
         time_scales=options.time_scales,
     )
-    ids = Counter(entry.job_id for entry in case.history)
+    ids = Counter(entry.job_id for entry in file.history)
     if twice := next((job_id for job_id, count in ids.items() if count > 1), None):
         raise HistoryFileError(f"Two jobs have the id {twice}; give each its own.")
-    if case.job_id is not None and case.job_id not in ids:
-        raise HistoryFileError(f"options.job names {case.job_id}, which is not among the jobs.")
-    return case
+    if file.job_id is not None and file.job_id not in ids:
+        raise HistoryFileError(f"options.job names {file.job_id}, which is not among the jobs.")
+    return file
 
 
-def _first_fault(error: ValidationError) -> str:
-    fault = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in fault["loc"]) or "the file"
-    if fault["type"] == "extra_forbidden":
-        return f"{place} is not a field of a history; remove it or correct its name."
-    if fault["type"] == "missing":
-        return f"{place} is missing."
-    if fault["type"] == "model_type" and place == "the file":
+def _first_error(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    location = ".".join(str(part) for part in first["loc"]) or "the file"
+    if first["type"] == "extra_forbidden":
+        return f"{location} is not a field of a history; remove it or correct its name."
+    if first["type"] == "missing":
+        return f"{location} is missing."
+    if first["type"] == "model_type" and location == "the file":
         return "The file must hold one JSON object with as_of and jobs."
-    return f"{place}: {fault['msg'].removeprefix('Value error, ').rstrip('.')}."
+    return f"{location}: {first['msg'].removeprefix('Value error, ').rstrip('.')}."
 
 
-def _moment(value: Any) -> datetime:
+def _parse_time(value: Any) -> datetime:
     if isinstance(value, str):
         return parse_timestamp(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
@@ -114,29 +114,29 @@ def _moment(value: Any) -> datetime:
     raise ValueError("Give the time as ISO 8601, for example 2026-03-01T09:30:00Z, or in seconds since 1970.")
 
 
-def _rising(interval: tuple[float, float]) -> tuple[float, float]:
+def _check_order(interval: tuple[float, float]) -> tuple[float, float]:
     if interval[0] > interval[1]:
         raise ValueError("Give the lower end first.")
     return interval
 
 
-class _Part(BaseModel):
+class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
 
-Moment = Annotated[datetime, BeforeValidator(_moment)]
+Moment = Annotated[datetime, BeforeValidator(_parse_time)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Percentage = Annotated[float, Field(ge=0, le=100)]
 
 
-class _Reading(_Part):
+class _Reading(_Model):
     score: Annotated[float, Field(strict=True)] | None  # rejects true and "0.4"
     level: Level = Level.LOW
-    score_interval: Annotated[tuple[Finite, Finite], AfterValidator(_rising)] | None = None
+    score_interval: Annotated[tuple[Finite, Finite], AfterValidator(_check_order)] | None = None
 
 
-class _Job(_Part):
+class _Job(_Model):
     job_id: Annotated[str, Field(min_length=1)]
     recorded_at: Moment
     status: JobStatus = JobStatus.DONE
@@ -162,12 +162,12 @@ class _Job(_Part):
         )
 
 
-class _Reference(_Part):
+class _Reference(_Model):
     location: Finite
     scale: Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class _Options(_Part):
+class _Options(_Model):
     signs: list[str] | None = None
     refs: dict[str, _Reference] = {}
     job: str | None = None
@@ -175,7 +175,7 @@ class _Options(_Part):
     time_scales: dict[str, TimeScale] = {}
 
 
-class _Document(_Part):
+class _Document(_Model):
     name: str = ""
     as_of: Moment
     options: _Options = _Options()

@@ -15,7 +15,7 @@ import numpy as np
 from vbdesk.contract.limits import HISTORY_JOBS
 from vbdesk.longitudinal.anomaly import NO_RUN, SignificantRun, compute_z_scores, is_confirmed, next_run
 from vbdesk.longitudinal.filter import FilterOutput, MeanCarry, mean_rows, prior_means
-from vbdesk.longitudinal.filtered_series import SignEstimate, has_score, reading_factors
+from vbdesk.longitudinal.filtered_series import SignEstimate, has_score
 from vbdesk.longitudinal.first_submission import MIN_RECORDINGS
 from vbdesk.longitudinal.gains import GainCarry, gain_steps
 from vbdesk.longitudinal.history import HistoryEntry
@@ -23,14 +23,14 @@ from vbdesk.longitudinal.job_fields import estimates_in_window
 from vbdesk.longitudinal.parameters import Parameters, SignClass, shipped_parameters
 from vbdesk.longitudinal.scale import score_of, started_logit
 from vbdesk.longitudinal.timepoints import SECONDS_PER_DAY
-from vbdesk.longitudinal.variance_factors import variance_factors
+from vbdesk.longitudinal.variance_factors import quality_factors, reading_factors
 from vbdesk.longitudinal.window import DONE, HISTORY, history_order
 
 
 def estimates_by_job(
     history: Iterable[HistoryEntry], parameters: Parameters | None = None
 ) -> Iterator[tuple[HistoryEntry, dict[str, SignEstimate | None]]]:
-    """Yield every finished job in recording order, with its estimates as of its own time [F14]."""
+    """Yield finished jobs in order, with estimates as of their own time [F14]."""
     incremental_filter = IncrementalFilter(parameters)
     for entry in sorted((entry for entry in history if entry.status == DONE), key=history_order):
         yield entry, incremental_filter.append(entry)
@@ -46,7 +46,7 @@ class IncrementalFilter:
         self._signs: dict[str, _SignFilter] = {}
 
     def append(self, entry: HistoryEntry) -> dict[str, SignEstimate | None]:
-        """Add a recording and return the estimates of its signs, None on a sign's first submission.
+        """Add a recording; return estimates by sign, None on a first submission.
 
         Raises:
             ValueError: the recording does not follow the last one by (recorded_at, job_id).
@@ -63,20 +63,20 @@ class IncrementalFilter:
         return self._filter_recording(entry)
 
     def _filter_recording(self, entry: HistoryEntry) -> dict[str, SignEstimate | None]:
-        quality_factor = variance_factors([entry], self._parameters.quality)
+        by_quality = quality_factors([entry], self._parameters.quality)
         for sign in entry.signs:
             if sign not in self._signs:
                 self._signs[sign] = _SignFilter(self._parameters.class_of(sign), self._parameters)
             if has_score(entry, sign):
                 reading = entry.signs[sign]
-                factors = reading_factors([reading], quality_factor, self._signs[sign].sign_class, self._parameters)
+                factors = reading_factors([reading], by_quality, self._signs[sign].sign_class, self._parameters)
                 value = float(started_logit(reading.score or 0.0, self._parameters.scale.offset))
                 self._signs[sign].add(entry.recorded_at.timestamp(), float(factors[0]), value)
         return {sign: self._signs[sign].estimate for sign in sorted(entry.signs)}
 
 
 class _SignFilter:
-    """Filter of one sign: the state before its newest day, that day's readings, and the estimate."""
+    """Filter of one sign: state before its newest day, readings of that day."""
 
     def __init__(self, sign_class: SignClass, parameters: Parameters) -> None:
         self.sign_class = sign_class

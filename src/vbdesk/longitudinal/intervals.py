@@ -1,4 +1,4 @@
-"""Intervals of the current level and the baseline, and the subject's normal range [F8]."""
+"""Intervals of current level and baseline, and the normal range [F8]."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from vbdesk.longitudinal.student_t import central_t_quantile
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Scores, each of shape (2, n, b): lower and upper end for n timepoints and b signs.
+    """Lower and upper scores, shape (2, n, b): n timepoints, b signs.
 
     Attributes:
         latest: interval of the current level.

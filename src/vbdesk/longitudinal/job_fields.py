@@ -34,19 +34,19 @@ def job_fields(
 def wire_fields(
     estimates: Mapping[str, SignEstimate | None], references: Mapping[str, CohortReference] | None = None
 ) -> dict[str, LongitudinalFields]:
-    """Longitudinal fields by sign, rounded for the wire; all None for a sign without an estimate."""
+    """Longitudinal fields by sign, rounded for the wire."""
     return {sign: _wire(estimate, (references or {}).get(sign)) for sign, estimate in estimates.items()}
 
 
 def unconfirmed_changes(estimates: Mapping[str, SignEstimate | None]) -> frozenset[str]:
-    """Slow signs that changed at this timepoint and become an anomaly if a second one confirms it."""
+    """Slow signs whose change a second timepoint must still confirm."""
     return frozenset(sign for sign, estimate in estimates.items() if estimate is not None and estimate.unconfirmed)
 
 
 def job_estimates(
     history: Sequence[HistoryEntry], job_id: str, parameters: Parameters | None = None
 ) -> dict[str, SignEstimate | None]:
-    """Estimates of the job's signs as of its own time; None on a sign's first submission.
+    """Estimates of a job's signs as of its own time; None on first submission.
 
     Raises:
         ValueError: the job is not in the history.
@@ -61,7 +61,7 @@ def job_estimates(
 def estimates_in_window(
     window: Sequence[HistoryEntry], job: HistoryEntry, parameters: Parameters
 ) -> dict[str, SignEstimate | None]:
-    """Estimates of the job's signs at the end of `window` (in order); None on a sign's first submission."""
+    """Estimates of a job's signs after `window`; None on first submission."""
     estimates: dict[str, SignEstimate | None] = dict.fromkeys(sorted(job.signs))
     for series in filter_signs(window, sorted(job.signs), parameters):
         for column, sign in enumerate(series.signs):

@@ -1,4 +1,4 @@
-"""Parameters of the method, loaded from `resources/longitudinal/parameters.toml` and validated."""
+"""Parameters of the method: `resources/longitudinal/parameters.toml`."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -20,7 +20,7 @@ class _Section(BaseModel):
 
 
 class WindowRule(_Section):
-    """How far in the future a recording may be; the contract sets length and size of the window."""
+    """How far in the future a recording may be."""
 
     future_hours: Annotated[float, Field(ge=0)]
 
@@ -104,7 +104,7 @@ class CohortRule(_Section):
 
 
 class SignClass(_Section):
-    """Variances (started-logit units squared), lengths (days) and limits shared by the signs of a class.
+    """Variances (started logit), lengths (days) and limits of a class of signs.
 
     A limit is (h0, h1): |z| must reach `h0 - h1 * ln(mean gap in days)`.
     """
@@ -176,7 +176,7 @@ class Parameters(_Section):
         return self.classes[self.class_name(sign)]
 
     def with_signs(self, time_scales: Mapping[str, TimeScale]) -> Self:
-        """Copy with additional signs, each in the class of its time scale; an existing entry wins.
+        """Copy with more signs by time scale; existing entries are kept.
 
         Raises:
             ValueError: no class has such a time scale.

@@ -10,13 +10,13 @@ Array = NDArray[np.float64]
 
 
 def started_logit(score: ArrayLike, offset: float) -> Array:
-    """`ln((s + c) / (1 - s + c))` of scores, any shape; scores outside 0..1 are clipped."""
+    """`ln((s + c) / (1 - s + c))` of scores clipped to 0..1, any shape."""
     clipped = np.clip(np.asarray(score, dtype=np.float64), 0.0, 1.0)
     return np.asarray(np.log((clipped + offset) / (1.0 - clipped + offset)))
 
 
 def score_of(value: ArrayLike, offset: float) -> Array:
-    """Score of started-logit values, any shape; the inverse of `started_logit`, clipped to 0..1."""
+    """Inverse of `started_logit`, clipped to 0..1, any shape."""
     y = np.asarray(value, dtype=np.float64)
     small = np.exp(-np.abs(y))  # never overflows
     share = np.where(y >= 0.0, 1.0, small) / (1.0 + small)

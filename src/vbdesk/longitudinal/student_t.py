@@ -9,14 +9,14 @@ from vbdesk.longitudinal.scale import Array
 
 
 def normal_equivalent(t: ArrayLike, df: ArrayLike) -> Array:
-    """The normal deviate as unlikely as `t` with `df` degrees of freedom (Wallace 1959) [F7]."""
+    """Normal deviate as unlikely as `t` with `df` (Wallace 1959) [F7]."""
     value, nu = np.asarray(t, dtype=np.float64), np.asarray(df, dtype=np.float64)
     size = np.sqrt(nu * np.log1p(value * value / nu)) * (8.0 * nu + 1.0) / (8.0 * nu + 3.0)
     return np.asarray(np.sign(value) * size)
 
 
 def central_t_quantile(level: float, df: ArrayLike) -> Array:
-    """q with `P(|T| <= q) = level`, by the Cornish-Fisher expansion; valid from about 5 degrees of freedom [F8]."""
+    """q with `P(|T| <= q) = level` (Cornish-Fisher; for `df` of at least 5) [F8]."""
     nu = np.asarray(df, dtype=np.float64)
     z = normal_quantile(level)
     return np.asarray(z * (1.0 + (z**2 + 1.0) / (4.0 * nu) + (5.0 * z**4 + 16.0 * z**2 + 3.0) / (96.0 * nu**2)))

@@ -22,7 +22,7 @@ from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
 from vbdesk.longitudinal.rounding import DECIMALS, rounded, rounded_age_days, rounded_difference, rounded_pair
 from vbdesk.longitudinal.scale import Array, score_of
 from vbdesk.longitudinal.trend import SlopeEstimate, slopes
-from vbdesk.longitudinal.variance_factors import variance_factors
+from vbdesk.longitudinal.variance_factors import quality_factors
 from vbdesk.longitudinal.window import DONE, HISTORY, window_as_of
 
 DATE_LENGTH = len("2026-03-01")
@@ -59,7 +59,7 @@ def trajectory(
         pending_job_count: queued and running jobs of the group; counted in `history` by default.
         parameters: the shipped ones by default.
     """
-    head = _Head(
+    header = _ReadHeader(
         group_id=group_id,
         as_of=as_of,
         computed_at=computed_at or as_of,
@@ -67,7 +67,7 @@ def trajectory(
         pending_job_count=_count(history, PENDING) if pending_job_count is None else pending_job_count,
     )
     return TrajectoryRead.model_validate(
-        _values(head, history, labels, signs, references or {}, parameters or shipped_parameters())
+        _values(header, history, labels, signs, references or {}, parameters or shipped_parameters())
     )
 
 
@@ -82,13 +82,13 @@ def trajectory_json(
     pending_job_count: int,
     parameters: Parameters | None = None,
 ) -> str:
-    """The JSON of `trajectory`, without building and validating its ten thousand models."""
-    head = _Head(group_id, as_of, as_of, done_job_count, pending_job_count)
-    return to_json(_values(head, history, labels, None, references, parameters or shipped_parameters())).decode()
+    """JSON of `trajectory`, without building its ten thousand models."""
+    header = _ReadHeader(group_id, as_of, as_of, done_job_count, pending_job_count)
+    return to_json(_values(header, history, labels, None, references, parameters or shipped_parameters())).decode()
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
+class _ReadHeader:
     group_id: str
     as_of: datetime
     computed_at: datetime
@@ -97,7 +97,7 @@ class _Head:
 
 
 def _values(
-    head: _Head,
+    header: _ReadHeader,
     history: Sequence[HistoryEntry],
     labels: Mapping[str, str],
     signs: Sequence[str] | None,
@@ -106,38 +106,38 @@ def _values(
 ) -> Values:
     """A `TrajectoryRead` as plain values, with formatted times."""
     ahead = parameters.window.future_hours
-    window = window_as_of(history, head.as_of, ahead)
+    window = window_as_of(history, header.as_of, ahead)
     entries = window.entries
     names = sorted(set(signs) if signs else {sign for entry in entries for sign in entry.signs})
     times = [format_timestamp(entry.recorded_at) for entry in entries]
     all_series = _series_by_sign(entries, times, names, parameters)
     return {
         "status": "done",
-        "group_id": head.group_id,
-        "as_of": format_timestamp(head.as_of),
-        "computed_at": format_timestamp(head.computed_at),
+        "group_id": header.group_id,
+        "as_of": format_timestamp(header.as_of),
+        "computed_at": format_timestamp(header.computed_at),
         "method": parameters.method,
         "interval_level": parameters.interval.level,
         "window": {
             "days": HISTORY_DAYS,
-            "from": format_timestamp(head.as_of - HISTORY),
-            "to": format_timestamp(head.as_of + timedelta(hours=ahead)),
+            "from": format_timestamp(header.as_of - HISTORY),
+            "to": format_timestamp(header.as_of + timedelta(hours=ahead)),
             "max_jobs": HISTORY_JOBS,
             "jobs_used": len(entries),
             "truncated": window.truncated,
             "future_excluded": window.future_excluded,
         },
-        "done_job_count": head.done_job_count,
-        "pending_job_count": head.pending_job_count,
+        "done_job_count": header.done_job_count,
+        "pending_job_count": header.pending_job_count,
         "signs": [
-            all_series[name].sign(name, labels.get(name, label_of(name)), head.as_of, references.get(name))
+            all_series[name].sign(name, labels.get(name, label_of(name)), header.as_of, references.get(name))
             if name in all_series
             else null_trajectory(
                 name,
                 labels.get(name, label_of(name)),
                 parameters.class_of(name),
                 [entry.recorded_at for entry in entries if has_score(entry, name)],
-                head.as_of,
+                header.as_of,
             )
             for name in names
         ],
@@ -258,7 +258,7 @@ def _series_by_sign(
 def _data_points(
     entries: Sequence[HistoryEntry], times: Sequence[str], names: Sequence[str], parameters: Parameters
 ) -> list[Values]:
-    weights = _rounded_list(1.0 / variance_factors(entries, parameters.quality))
+    weights = _rounded_list(1.0 / quality_factors(entries, parameters.quality))
     scores = {name: _own_scores(entries, name) for name in names}
     return [
         {

@@ -1,4 +1,4 @@
-"""Trend of a sign: a generalised-least-squares slope over the recent readings [F12]."""
+"""Trend of a sign: generalised-least-squares slope of recent readings [F12]."""
 
 from dataclasses import dataclass
 from math import exp, sqrt
@@ -18,7 +18,7 @@ SLOPE_DAYS = 30.0  # unit of a slope: score per 30 days
 
 @dataclass(frozen=True, slots=True)
 class SlopeEstimate:
-    """Slope in score per 30 days at the current level, with its interval; None without enough data."""
+    """Slope in score per 30 days, with interval; None without enough data."""
 
     direction: Direction
     slope_per_30d: float | None
@@ -32,7 +32,7 @@ NO_SLOPE = SlopeEstimate("insufficient_data", None, None, None)
 def slopes(
     timepoints: Timepoints, filtered: FilterOutput, sign_class: SignClass, parameters: Parameters
 ) -> list[SlopeEstimate]:
-    """One slope per sign, from the winsorised readings of the horizon (at least the last five timepoints)."""
+    """Slopes by sign, from the winsorised readings of the horizon."""
     rule, days = parameters.trend, timepoints.days
     n, b = timepoints.values.shape
     start = max(0, min(int(np.searchsorted(days, days[-1] - sign_class.trend_days)), n - rule.min_timepoints))
@@ -69,7 +69,7 @@ def _direction(moving: np.bool_, slope: float) -> Direction:
 
 
 def _whiten(columns: Array, days: Array, factors: Array, sign_class: SignClass) -> Array:
-    """Whiten the rows of `columns`, shape (n, m), against state and reading noise: uncorrelated, variance 1."""
+    """Whiten rows of `columns`, shape (n, m), against state and reading noise."""
     variance = sign_class.state_variance
     state = variance
     weights = []

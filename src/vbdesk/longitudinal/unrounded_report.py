@@ -1,4 +1,4 @@
-"""Report of a history file at full precision, as JSON values: trajectory and job fields."""
+"""Trajectory and job fields of a history file at full precision, for JSON."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -68,7 +68,7 @@ def unrounded_trajectory(
     references: References,
     parameters: Parameters | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Trajectory by sign as of a moment; a sign with fewer than two recordings has only counts."""
+    """Trajectory by sign at `as_of`; only counts on a first submission."""
     parameters = parameters or shipped_parameters()
     entries = window_as_of(history, as_of, parameters.window.future_hours).entries
     names = sorted(set(signs) if signs else {sign for entry in entries for sign in entry.signs})

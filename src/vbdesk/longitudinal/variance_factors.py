@@ -1,16 +1,18 @@
 """Variance factors: how much less precise a reading is than a reference recording."""
 
 from collections.abc import Sequence
+from math import nan
 
 import numpy as np
 
-from vbdesk.longitudinal.history import HistoryEntry
-from vbdesk.longitudinal.parameters import QualityRule
+from vbdesk.contract.levels import Level
+from vbdesk.longitudinal.history import HistoryEntry, SignReading
+from vbdesk.longitudinal.parameters import Parameters, QualityRule, SignClass
 from vbdesk.longitudinal.scale import Array, started_logit
 from vbdesk.longitudinal.student_t import normal_quantile
 
 
-def variance_factors(entries: Sequence[HistoryEntry], rule: QualityRule) -> Array:
+def quality_factors(entries: Sequence[HistoryEntry], rule: QualityRule) -> Array:
     """Variance factor of each recording by its quality, shape (n,) [F2].
 
     1 is 30 s of speech in a quiet room. Less speech and more noise increase the factor. A missing quality (None or
@@ -27,7 +29,7 @@ def variance_factors(entries: Sequence[HistoryEntry], rule: QualityRule) -> Arra
 
 
 def interval_factors(low: Array, high: Array, reading_variance: float, offset: float, rule: QualityRule) -> Array:
-    """Variance factor of each reading by the width of its score's interval, shape (n,); 0 without an interval.
+    """Variance factor of readings by their score interval (0 without), shape (n,).
 
     It can only raise the factor by quality. Resampling one recording does not show differences between days, so a
     narrow interval does not make a reading more precise.
@@ -43,6 +45,21 @@ def interval_factors(low: Array, high: Array, reading_variance: float, offset: f
     sd = width / (2.0 * normal_quantile(rule.score_interval_level))
     factors = np.minimum(sd * sd / reading_variance, rule.factor_range[1])
     return np.where(np.isfinite(factors), factors, 0.0)
+
+
+def reading_factors(
+    readings: Sequence[SignReading | None], by_quality: Array, sign_class: SignClass, parameters: Parameters
+) -> Array:
+    """Variance factor of readings by quality, score interval and level."""
+    rule = parameters.quality
+    factors = by_quality
+    if any(r is not None and r.interval is not None for r in readings):
+        known = [(nan, nan) if r is None or r.interval is None else r.interval for r in readings]
+        low, high = (np.array([interval[end] for interval in known]) for end in (0, 1))
+        own = interval_factors(low, high, sign_class.reading_variance, parameters.scale.offset, rule)
+        factors = np.maximum(factors, own)
+    inconclusive = np.array([r is not None and r.level == Level.INCONCLUSIVE for r in readings])
+    return np.where(inconclusive, rule.factor_range[1], factors)
 
 
 def _known(values: Sequence[float | None], unknown: float) -> Array:

@@ -1,4 +1,4 @@
-"""Window of a history [F13]: the finished recordings of the last 270 days, at most the 1,000 most recent."""
+"""Window of a history [F13]: last 270 days, at most 1,000 recordings."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ def history_order(entry: HistoryEntry) -> tuple[datetime, str]:
 
 
 def window_as_of(history: Iterable[HistoryEntry], as_of: datetime, future_hours: float) -> HistoryWindow:
-    """The window of a read at `as_of`; it reaches `future_hours` ahead, because clocks run ahead."""
+    """Window of a read at `as_of`, plus `future_hours` for clocks that run ahead."""
     ahead = timedelta(hours=future_hours)
     kept: list[HistoryEntry] = []
     future_excluded = 0
@@ -49,7 +49,7 @@ def window_as_of(history: Iterable[HistoryEntry], as_of: datetime, future_hours:
 
 
 def window_of_job(history: Iterable[HistoryEntry], job: HistoryEntry) -> list[HistoryEntry]:
-    """The window of a job's own fields: the job in any status, and the recordings before it [F14]."""
+    """Window of a job's own fields: earlier recordings, and the job [F14]."""
     earlier = [
         entry
         for entry in history

@@ -1,1 +1,1 @@
-"""Exports of a `SubjectRecord`: tidy CSV, FHIR, PDF, BIDS folders, JSON and charts."""
+"""Exports of a `SubjectRecord`: CSV, FHIR, PDF, BIDS, JSON and charts."""

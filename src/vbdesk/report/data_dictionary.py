@@ -71,7 +71,7 @@ def _units() -> Mapping[str, str]:
 
 
 def ucum_code(unit: str) -> str:
-    """UCUM code of a unit of the service; an annotation in braces if UCUM has no such unit."""
+    """UCUM code of a unit; an annotation in braces if UCUM does not have it."""
     if not unit:
         return "1"
     printable = "".join(letter for letter in unit if "!" <= letter <= "~" and letter not in "{}")

@@ -1,4 +1,4 @@
-"""Export formats: the files of each, and how they are written without overwriting others."""
+"""Export formats, and writing their files without overwriting others."""
 
 import json
 import shutil
@@ -42,7 +42,7 @@ class ExportFormat(StrEnum):
         return self in (ExportFormat.CSV, ExportFormat.BIDS)
 
 
-ENDINGS = {ExportFormat.FHIR: ".fhir.json"}
+EXTENSIONS = {ExportFormat.FHIR: ".fhir.json"}
 """File name extensions that differ from the format's name."""
 CHART_WIDTH_POINTS = 540.0
 
@@ -77,7 +77,7 @@ def export_files(
 
 
 def expected_files(kind: ExportFormat, group_ids: Sequence[str]) -> list[str]:
-    """Files that an export of these subjects creates in any case; to check before a long read."""
+    """Files that an export creates in any case, to check before a long read."""
     if kind is ExportFormat.CSV:
         return [*(f"{table}.csv" for table in table_definitions()), DICTIONARY_FILE]
     if kind is ExportFormat.BIDS:
@@ -120,7 +120,7 @@ def write_files(folder: Path, files: Files, *, overwrite: bool = False) -> None:
 
 
 def _names(kind: ExportFormat, group_ids: Sequence[str]) -> Mapping[str, str]:
-    ending = ENDINGS.get(kind, f".{kind}")
+    ending = EXTENSIONS.get(kind, f".{kind}")
     return {group_id: f"{stem}{ending}" for group_id, stem in file_stems(group_ids).items()}
 
 

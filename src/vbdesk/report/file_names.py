@@ -1,4 +1,4 @@
-"""File names and BIDS labels from subject ids, which may contain characters that file systems refuse."""
+"""File names and BIDS labels from subject ids, which are any text."""
 
 import hashlib
 import re
@@ -14,12 +14,12 @@ _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com",
 
 
 def file_stems(group_ids: Sequence[str]) -> Mapping[str, str]:
-    """File name of each subject: its id if every file system accepts it, else a shortened id with a hash."""
+    """File name by subject: its id if portable, else shortened with a hash."""
     return _distinct(group_ids, r"[^A-Za-z0-9._-]", "_", _STEM_LENGTH, "-")
 
 
 def bids_labels(group_ids: Sequence[str]) -> Mapping[str, str]:
-    """BIDS label of each subject: letters and digits only; with a hash if characters were removed."""
+    """BIDS label by subject: letters and digits; a hash if others were removed."""
     return _distinct(group_ids, r"[^A-Za-z0-9]", "", _LABEL_LENGTH, "")
 
 

@@ -2,10 +2,10 @@
 
 import re
 
-_UNHELD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_UNENCODABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Not allowed in XML 1.0: control characters, surrogates and two noncharacters."""
 
 
 def safe_text(words: str) -> str:
     """Replace every character that XML, FHIR or UTF-8 cannot encode by U+FFFD."""
-    return _UNHELD.sub("\ufffd", words)
+    return _UNENCODABLE.sub("\ufffd", words)

@@ -1,4 +1,4 @@
-"""Signs of the shipped calibration: score cut points of the levels, evidence, flag rates of healthy speakers."""
+"""Signs of the shipped calibration: score cut points of levels, evidence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class ShippedSign:
     confounders: tuple[str, ...]
 
     def evidence_text(self, grade: str | None = None) -> str:
-        """Text of the evidence grade: the reading's if it has one, else this calibration's."""
+        """Text of a reading's evidence grade, by default the calibration's."""
         if self.placeholder:
             return "No confirmed voice marker, shown for completeness"
         return EVIDENCE_TEXTS.get(grade or self.evidence_grade, EVIDENCE_TEXTS[self.evidence_grade])
@@ -45,10 +45,10 @@ class ShippedSign:
 
 @cache
 def shipped_signs() -> Mapping[str, ShippedSign]:
-    """Every sign of the shipped calibration by name. Reads a file once; make the first call on a worker."""
+    """Signs of the shipped calibration by name; the first call reads a file."""
     data = read_toml(resource("signs", "signs.toml"))
     version = data["meta"]["version"]
-    return {name: _reference(version, entry) for name, entry in data["sign"].items()}
+    return {name: _shipped_sign(version, entry) for name, entry in data["sign"].items()}
 
 
 @cache
@@ -58,7 +58,7 @@ def healthy_flagged_share() -> Mapping[str, float]:
     return {name: entry["healthy_native_sex_unknown"]["any_flagged"] for name, entry in data["model"].items()}
 
 
-def _reference(version: str, entry: Mapping[str, Any]) -> ShippedSign:
+def _shipped_sign(version: str, entry: Mapping[str, Any]) -> ShippedSign:
     highest = LEVEL_ORDER.index(Level(entry["max_level"]))
     return ShippedSign(
         version=version,

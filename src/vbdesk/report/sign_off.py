@@ -8,7 +8,7 @@ MAX_NAME_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class SignOff:
-    """A reader's typed name and the time of signing (aware); not a cryptographic signature."""
+    """Typed name and time (aware) of a reader; not a cryptographic signature."""
 
     name: str
     at: datetime

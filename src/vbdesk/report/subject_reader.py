@@ -38,7 +38,7 @@ def read_subject(
     on_progress: Callable[[int, int], None] = lambda done, total: None,
     language: str = "en",
 ) -> SubjectRecord:
-    """Read all data of one subject; blocks like the client and keeps to its request budget.
+    """Read all data of one subject, within the client's request budget.
 
     Args:
         group_id: the subject.

@@ -20,7 +20,7 @@ class RecordSource:
 
     @classmethod
     def of(cls, base_url: str, account_id: str) -> "RecordSource":
-        """Source of a client; the port of a local service is omitted, because it changes at every start."""
+        """Source of a client, without the changing port of a local service."""
         address = urlsplit(base_url)
         local = address.hostname in {"127.0.0.1", "localhost", "::1"}
         return cls("http://localhost" if local else base_url.rstrip("/"), account_id)

@@ -1,4 +1,4 @@
-"""A subject as tidy tables: rows of plain values, one table per kind of observation."""
+"""A subject as tidy tables, one per kind of observation."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -13,7 +13,7 @@ Row = dict[str, Value]
 
 
 def table_rows(table: str, records: Iterable[SubjectRecord]) -> Iterator[Row]:
-    """The rows of one table of tables.toml, subject by subject, in the order of recording."""
+    """Rows of one table of tables.toml, by subject and recording time."""
     for record in records:
         yield from _TABLES[table](record)
 
@@ -24,7 +24,7 @@ def _recordings(record: SubjectRecord) -> Iterator[Row]:
         job, quality, point = recording.job, recording.quality, points.get(recording.job.job_id)
         kind, target = recording.target
         speakers = job.result.speakers if job.result else None
-        yield _key(record, recording) | {
+        yield _row_key(record, recording) | {
             "status": job.status.value,
             "created_at": job.created_at,
             "completed_at": job.completed_at,
@@ -55,7 +55,7 @@ def _signs(record: SubjectRecord) -> Iterator[Row]:
     for recording in record.finished:
         for signal in recording.signals:
             low, high = signal.score_interval or (None, None)
-            yield _key(record, recording) | {
+            yield _row_key(record, recording) | {
                 "target": recording.target[1],
                 "sign": signal.name,
                 "label": signal.label,
@@ -66,13 +66,13 @@ def _signs(record: SubjectRecord) -> Iterator[Row]:
                 "score": signal.score,
                 "score_low": low,
                 "score_high": high,
-                **_against_history(signal),
+                **_longitudinal_fields(signal),
                 "evidence_grade": signal.evidence_grade,
                 "sign_version": signal.sign_version,
             }
 
 
-def _against_history(signal: Signal) -> Row:
+def _longitudinal_fields(signal: Signal) -> Row:
     fields = ("latest_score", "baseline_score", "deviation_from_baseline", "anomaly", "z_score", "population_z")
     known = isinstance(signal, LongitudinalSignal)
     return {field: getattr(signal, field) if known else None for field in fields}
@@ -81,7 +81,7 @@ def _against_history(signal: Signal) -> Row:
 def _measures(record: SubjectRecord) -> Iterator[Row]:
     for recording in record.finished:
         result = recording.job.result
-        key = _key(record, recording) | {"language": record.language}
+        key = _row_key(record, recording) | {"language": record.language}
         if isinstance(result, ModelResult):
             for feature in result.summary.description.vocal_features:
                 yield key | {
@@ -118,7 +118,7 @@ def _speakers(record: SubjectRecord) -> Iterator[Row]:
     for recording in record.finished:
         result = recording.job.result
         for speaker in (result.speakers if result else None) or []:
-            key = _key(record, recording) | {"speaker": speaker.speaker, "speech_seconds": speaker.speech_seconds}
+            key = _row_key(record, recording) | {"speaker": speaker.speaker, "speech_seconds": speaker.speech_seconds}
             signals = signals_of_speaker(speaker)
             if not signals:
                 yield key
@@ -158,7 +158,7 @@ def _trajectory(record: SubjectRecord) -> Iterator[Row]:
             }
 
 
-def _key(record: SubjectRecord, recording: RecordingRecord) -> Row:
+def _row_key(record: SubjectRecord, recording: RecordingRecord) -> Row:
     return {
         "group_id": record.group_id,
         "job_id": recording.job.job_id,

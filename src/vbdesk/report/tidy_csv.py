@@ -1,4 +1,4 @@
-"""Tidy CSV: UTF-8, comma, header, one observation per row, empty for a missing value.
+"""Tidy CSV: UTF-8, comma, header, one observation per row, empty if missing.
 
 Numbers have no thousands separator, times are RFC 3339 in UTC, booleans are true and false. Text that a spreadsheet
 would run as a formula is prefixed with an apostrophe.
@@ -21,7 +21,7 @@ _DICTIONARY_HEADER = ("table", "column", "type", "unit", "values", "key", "about
 
 
 def csv_files(records: Sequence[SubjectRecord], *, scores: bool = True) -> Mapping[str, bytes]:
-    """Every table and the data dictionary, by file name; the same records give the same bytes.
+    """Tables and data dictionary by file name; deterministic.
 
     Args:
         records: the subjects, in the order of the rows.
@@ -37,11 +37,11 @@ def csv_files(records: Sequence[SubjectRecord], *, scores: bool = True) -> Mappi
 
 
 def dictionary_csv(tables: Mapping[str, TableDefinition], *, scores: bool) -> bytes:
-    """The data dictionary of `tables` (by name), with or without columns of raw scores."""
+    """Data dictionary of `tables`, with or without columns of raw scores."""
     return _csv(_dictionary_lines(tables, scores=scores))
 
 
-def cell(value: Value) -> str:
+def csv_cell(value: Value) -> str:
     """Format a value for a CSV file; empty if missing."""
     match value:
         case None:
@@ -61,14 +61,14 @@ def _lines(columns: Sequence[DictionaryColumn], rows: Iterable[Row]) -> Iterable
     names = [column.name for column in columns]
     yield names
     for row in rows:
-        yield [cell(row.get(name)) for name in names]
+        yield [csv_cell(row.get(name)) for name in names]
 
 
 def _dictionary_lines(tables: Mapping[str, TableDefinition], *, scores: bool) -> Iterable[Sequence[str]]:
     yield _DICTIONARY_HEADER
     for name, table in tables.items():
         for column in table.columns_for(scores=scores):
-            key = cell(column.name in table.keys)
+            key = csv_cell(column.name in table.keys)
             yield name, column.name, column.type, column.unit, ";".join(column.values), key, column.about
 
 

@@ -52,7 +52,7 @@ def charts_height(signs: int) -> float:
 
 
 def trajectory_drawing(read: TrajectoryRead, signs: Sequence[SignTrajectory], width: float, zone: tzinfo) -> Drawing:
-    """Draw `signs` of a trajectory, `width` points wide; the axis shows days of `zone`."""
+    """Draw `signs` of a trajectory, `width` points wide, with days of `zone`."""
     drawing = Drawing(
         width=width,
         height=charts_height(len(signs)),
@@ -77,7 +77,7 @@ def trajectory_drawing(read: TrajectoryRead, signs: Sequence[SignTrajectory], wi
 
 def describe_sign(sign: SignTrajectory) -> str:
     """Describe the chart of a sign in a sentence."""
-    words, trend, unusual = report_texts().chart, trend_words(sign), len(sign.anomalies)
+    words, trend, unusual = report_texts().chart, trend_text(sign), len(sign.anomalies)
     return (words.sign_unusual if unusual else words.sign).format(
         label=sign.label,
         trend=f"{trend[0].lower()}{trend[1:]}",
@@ -86,7 +86,7 @@ def describe_sign(sign: SignTrajectory) -> str:
     )
 
 
-def trend_words(sign: SignTrajectory) -> str:
+def trend_text(sign: SignTrajectory) -> str:
     """Text of a sign's trend."""
     words = report_texts().chart
     match sign.trend.direction:
@@ -131,7 +131,7 @@ def _draw_name(drawing: Drawing, sign: SignTrajectory, points: Sequence[DataPoin
     drawing.add(Box(0, y - 5, width, 14, Paint(fill=look_of.tint), radius=3.5))
     drawing.add(*level_glyph(level, 5, y - 2, 8, look_of.tint))
     drawing.add(TextLine((16.5, y + 4.7), word, 7.5, look_of.ink, strong=True))
-    drawing.add(TextLine((width + 6, y + 4.7), trend_words(sign), 7.5, colours.text2))
+    drawing.add(TextLine((width + 6, y + 4.7), trend_text(sign), 7.5, colours.text2))
 
 
 def _draw_sign(drawing: Drawing, area: _Area, sign: SignTrajectory, points: Sequence[DataPoint]) -> None:
@@ -180,7 +180,7 @@ def _draw_readings(drawing: Drawing, area: _Area, sign: SignTrajectory, points: 
 
 
 def _draw_ladder(drawing: Drawing, area: _Area, sign: SignTrajectory) -> None:
-    """Draw the levels of the shipped calibration at the right edge, and a pointer at the estimate."""
+    """Draw the levels at the right edge, and a pointer at the estimate."""
     reference = shipped_signs().get(sign.name)
     if reference is None:
         return

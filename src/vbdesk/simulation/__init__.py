@@ -1,1 +1,1 @@
-"""Published simulations: the longitudinal method on synthetic subjects, the service under synthetic load."""
+"""Published simulations of the longitudinal method and of service capacity."""

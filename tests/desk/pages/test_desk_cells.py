@@ -8,7 +8,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cell_view import CellView
-from vbdesk.desk.ui.cells import Words
+from vbdesk.desk.ui.cells import LabelCell
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Line:
 
     @property
     def cells(self):
-        return (Words(self.key), Words(self.words))
+        return (LabelCell(self.key), LabelCell(self.words))
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from vbdesk.desk.cohort.page import CohortPage
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, from_json, of_trajectory, to_json
 from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList
 from vbdesk.desk.shell.all_pages import build_cohort_page
-from vbdesk.desk.ui.routes import Recording
+from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.response_cache import KeptReads
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
@@ -197,7 +197,7 @@ def test_results_of_this_computer_fill_the_map_and_lead_to_subject_and_recording
     qtbot.keyClick(page.triage, Qt.Key.Key_Space)
     (first, group), (second, place) = asked
     assert (first, group, second) == ("subject", "ward4-0172", "result")
-    assert isinstance(place, Recording)
+    assert isinstance(place, RecordingRoute)
     assert (place.take_id, place.job_id) == (take_id, pulse_job.job_id)
 
 

@@ -15,7 +15,7 @@ from vbdesk.desk.compare.pair_playback import PairPlayback
 from vbdesk.desk.models.result_source import Found
 from vbdesk.desk.shell.all_pages import build_compare_page
 from vbdesk.desk.shell.view_models import compare_view_model
-from vbdesk.desk.ui.routes import Comparison, Recording
+from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.outbox.library.audit import AuditReader, Deed
 from vbdesk.outbox.library.states import OutboxState
 
@@ -36,7 +36,7 @@ def changed(job, signal=None, feature=None, **result):
 
 def told(left, right, microphones=("Headset", "Headset")):
     """The comparison of two jobs, as if neither were on this computer."""
-    founds = [Found(Recording(job_id=job.job_id, group_id="ward4-0172"), None, job) for job in (left, right)]
+    founds = [Found(RecordingRoute(job_id=job.job_id, group_id="ward4-0172"), None, job) for job in (left, right)]
     return compare(*(side_of(found, name, 20.0) for found, name in zip(founds, microphones, strict=True)))
 
 
@@ -154,13 +154,13 @@ def pair(shelf, pulse_job):
 def open_page(workspace, qtbot):
     pages = []
 
-    def make(left: Recording, right: Recording):
+    def make(left: RecordingRoute, right: RecordingRoute):
         page = build_compare_page(workspace)
         pages.append(page)
         qtbot.addWidget(page)
         page.resize(1080, 768)
         page.show()
-        page.opened(Comparison(left, right))
+        page.opened(ComparisonRoute(left, right))
         qtbot.waitUntil(lambda: page.view_model.reading is not None and page.view_model.reading.signs != ())
         return page
 
@@ -171,7 +171,7 @@ def open_page(workspace, qtbot):
 
 @pytest.fixture
 def opened(pair, open_page, qtbot, workspace):
-    page = open_page(*(Recording(take_id=take_id) for take_id in pair))
+    page = open_page(*(RecordingRoute(take_id=take_id) for take_id in pair))
     qtbot.waitUntil(lambda: page.left_card.button.isEnabled() and page.right_card.button.isEnabled())
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     return page
@@ -203,7 +203,7 @@ def test_both_sounds_have_one_scale_of_time(opened):
 def test_both_sounds_have_one_scale_of_loudness(workspace, pair, qtbot):
     model, pictures = compare_view_model(workspace), {}
     model.pictured.connect(lambda side, picture: pictures.update({side: picture}))
-    model.open(Comparison(*(Recording(take_id=take_id) for take_id in pair)))
+    model.open(ComparisonRoute(*(RecordingRoute(take_id=take_id) for take_id in pair)))
     qtbot.waitUntil(lambda: len(pictures) == 2)
     assert abs(int(pictures[0].shades.max()) - int(pictures[1].shades.max())) <= 1  # the same tone in both
     model.leave()
@@ -259,7 +259,7 @@ def test_the_microphones_are_compared_once_both_sounds_were_read(shelf, open_pag
         for name in ("Headset", "Studio Mic")
     ]
     for _ in range(3):  # the words of one sound alone may not overtake those of both
-        page = open_page(*(Recording(take_id=take_id) for take_id in others))
+        page = open_page(*(RecordingRoute(take_id=take_id) for take_id in others))
         qtbot.waitUntil(lambda page=page: "Another microphone was used (Headset and Studio Mic)" in page.banner.words())
         page.closed()
 
@@ -267,7 +267,7 @@ def test_the_microphones_are_compared_once_both_sounds_were_read(shelf, open_pag
 def test_a_recording_of_the_service_alone_is_compared_without_sound(open_page, pair, network, pulse_job):
     elsewhere = pulse_job.model_copy(update={"job_id": "elsewhere"})
     network.jobs["elsewhere"] = elsewhere.model_dump(mode="json")
-    page = open_page(Recording(job_id="elsewhere", group_id="ward4-0172"), Recording(take_id=pair[1]))
+    page = open_page(RecordingRoute(job_id="elsewhere", group_id="ward4-0172"), RecordingRoute(take_id=pair[1]))
     assert "The sound of this recording is not on this computer." in words_of(page.left_card)
     assert "What was spoken is not known for both" in page.banner.words()
 

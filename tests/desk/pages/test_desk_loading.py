@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from vbdesk.desk.cohort.cohort_cache import CohortBooks
+from vbdesk.desk.cohort.cohort_cache import CohortCache
 from vbdesk.desk.outbox.rows import Show
 from vbdesk.desk.shell.all_pages import build_cohort_page, build_outbox_page, build_subject_page, build_subjects_page
 from vbdesk.outbox.library.states import OutboxState
@@ -110,7 +110,7 @@ def test_a_service_that_cannot_be_reached_ends_the_loading_of_the_subjects(netwo
 
 
 def test_the_cohort_loads_before_it_says_that_there_is_nobody(monkeypatch, gate, open_page, qtbot):
-    opened = gate(CohortBooks, "read_library")
+    opened = gate(CohortCache, "read_library")
     page = open_page(build_cohort_page)
     assert says(page, "Loading The results are being read.")
     opened.set()

@@ -8,8 +8,8 @@ from PySide6.QtCore import QPoint, Qt
 
 from vbdesk.desk.outbox.rows import Show
 from vbdesk.desk.shell.window_status import connection
-from vbdesk.desk.ui.cells import Act, LevelMark, Moving
-from vbdesk.desk.ui.routes import Recording, ReviewTake
+from vbdesk.desk.ui.cells import ButtonCell, LevelCell, ProgressCell
+from vbdesk.desk.ui.routes import RecordingRoute, ReviewRoute
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.sync.connectivity import CourierStatus
 
@@ -47,7 +47,7 @@ def test_what_moves_stands_first_and_the_line_keeps_its_order(shelf, open_outbox
 def test_an_upload_shows_its_bytes_and_how_fast_it_goes(shelf, open_outbox, workspace, qtbot):
     take_id = shelf.put("ward4-0172", OutboxState.UPLOADING, sent=(1_900_000, 3_200_000))
     page = open_outbox(1)
-    qtbot.waitUntil(lambda: isinstance(cells(page, take_id)[2], Moving))
+    qtbot.waitUntil(lambda: isinstance(cells(page, take_id)[2], ProgressCell))
     assert cells(page, take_id)[2].text == "1.9 of 3.2 MB"
     time.sleep(0.6)
     workspace.library.store._progress[take_id] = (2_500_000, 3_200_000)
@@ -63,9 +63,9 @@ def test_every_stopped_recording_says_why_and_how_to_mend_it(shelf, open_outbox)
     late = shelf.put("b", OutboxState.TIMED_OUT)
     page = open_outbox(2)
     assert cells(page, short)[2].text == reason
-    assert cells(page, short)[4] == Act("Review take")
+    assert cells(page, short)[4] == ButtonCell("Review take")
     assert "can be sent again" in cells(page, late)[2].text
-    assert cells(page, late)[4] == Act("Try again")
+    assert cells(page, late)[4] == ButtonCell("Try again")
 
 
 @pytest.mark.parametrize(
@@ -98,14 +98,14 @@ def test_a_click_beside_the_button_cancels_nothing(shelf, open_outbox, workspace
 def test_a_result_opens_with_enter(shelf, open_outbox, pulse_job, asked, qtbot):
     take_id = shelf.put("ward4-0063", OutboxState.DONE, job=pulse_job)
     page = open_outbox(1)
-    assert isinstance(cells(page, take_id)[2], LevelMark)
+    assert isinstance(cells(page, take_id)[2], LevelCell)
     assert cells(page, take_id)[2].text == "Moderate"
     page.list.setFocus()
     page.list.select_key(take_id)
     qtbot.keyClick(page.list, Qt.Key.Key_Return)
     key, recording = asked[-1]
     assert key == "result"
-    assert isinstance(recording, Recording)
+    assert isinstance(recording, RecordingRoute)
     assert recording.take_id == take_id
 
 
@@ -114,7 +114,7 @@ def test_space_reviews_a_take_that_needs_attention(shelf, open_outbox, asked, qt
     page = open_outbox(1)
     page.list.select_key(take_id)
     qtbot.keyClick(page.list, Qt.Key.Key_Space)
-    assert asked == [("record", ReviewTake(take_id))]
+    assert asked == [("record", ReviewRoute(take_id))]
 
 
 def test_a_line_on_hold_has_one_explanation_and_one_button(shelf, open_outbox, workspace, asked, qtbot):

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from known_recordings import NOON, recording
 
-from vbdesk.desk.outbox.actions import choice_of
-from vbdesk.desk.outbox.banner import Mend, news_of
-from vbdesk.desk.outbox.rows import Circumstances, Deed, OutboxRow
-from vbdesk.desk.outbox.sorting import Arranged
-from vbdesk.desk.ui.cells import LevelMark, Moving, StateMark
+from vbdesk.desk.outbox.actions import selection_of
+from vbdesk.desk.outbox.banner import BannerAction, banner_of
+from vbdesk.desk.outbox.rows import OutboxRow, RowAction, RowContext
+from vbdesk.desk.outbox.sorting import SortedOutbox
+from vbdesk.desk.ui.cells import LevelCell, ProgressCell, StateCell
 from vbdesk.outbox.library.items import Changes
 from vbdesk.outbox.library.settings import LibrarySettings, SendRule
 from vbdesk.outbox.library.states import EDGES, Fix, OutboxState
@@ -20,26 +20,33 @@ from vbdesk.outbox.sync.forecast import Forecast
 
 S = OutboxState
 
-DEEDS = {
-    S.CHECKED: {Deed.SEND},
-    S.WAITING: {Deed.CANCEL, Deed.SEND_NOW, Deed.NONE},
-    S.UPLOADING: {Deed.CANCEL, Deed.NONE},
-    S.SUBMITTED: {Deed.NONE},
-    S.RUNNING: {Deed.NONE},
-    S.DONE: {Deed.OPEN},
-    S.FAILED: {Deed.RETRY},
-    S.TIMED_OUT: {Deed.RETRY},
-    S.NEEDS_ATTENTION: {Deed.RETRY, Deed.REVIEW, Deed.CORRECT, Deed.DECIDE, Deed.ACCOUNT, Deed.NONE},
-    S.HANDED_OVER: {Deed.TAKE_BACK},
+ACTIONS = {
+    S.CHECKED: {RowAction.SEND},
+    S.WAITING: {RowAction.CANCEL, RowAction.SEND_NOW, RowAction.NONE},
+    S.UPLOADING: {RowAction.CANCEL, RowAction.NONE},
+    S.SUBMITTED: {RowAction.NONE},
+    S.RUNNING: {RowAction.NONE},
+    S.DONE: {RowAction.OPEN},
+    S.FAILED: {RowAction.RETRY},
+    S.TIMED_OUT: {RowAction.RETRY},
+    S.NEEDS_ATTENTION: {
+        RowAction.RETRY,
+        RowAction.REVIEW,
+        RowAction.CORRECT,
+        RowAction.DECIDE,
+        RowAction.ACCOUNT,
+        RowAction.NONE,
+    },
+    S.HANDED_OVER: {RowAction.TAKE_BACK},
 }
 """What the button may do in each state."""
 
 LEADS_TO = {
-    Deed.SEND: S.WAITING,
-    Deed.RETRY: S.WAITING,
-    Deed.CORRECT: S.WAITING,
-    Deed.TAKE_BACK: S.WAITING,
-    Deed.CANCEL: S.CHECKED,
+    RowAction.SEND: S.WAITING,
+    RowAction.RETRY: S.WAITING,
+    RowAction.CORRECT: S.WAITING,
+    RowAction.TAKE_BACK: S.WAITING,
+    RowAction.CANCEL: S.CHECKED,
 }
 """The state into which a button moves a recording, along the table of edges."""
 
@@ -112,13 +119,13 @@ def circumstances(draw):
     items = draw(recordings())
     rules = LibrarySettings(send_rule=draw(st.sampled_from(list(SendRule))), paused=draw(st.booleans()))
     done_in_s = {item.take_id: draw(st.floats(0, 9000)) for item in items if draw(st.booleans())}
-    return Circumstances(
+    return RowContext(
         now=NOON,
         status=draw(statuses),
         settings=rules,
         metered=draw(st.sampled_from((None, True, False))),
         forecast=draw(st.sampled_from((None, Forecast(len(items), 400.0, done_in_s), Forecast(len(items), None)))),
-        arranged=Arranged().after(Changes(1, items, [])),
+        arranged=SortedOutbox().after(Changes(1, items, [])),
     )
 
 
@@ -128,15 +135,15 @@ def test_a_row_never_says_more_than_its_recording(around):
     for item in around.arranged.items.values():
         row = OutboxRow(item, around)
         _, mark, happening, estimate, act = row.cells
-        assert mark == StateMark(item.state)
-        assert row.deed in DEEDS[item.state]
-        assert bool(act.text) is (row.deed is not Deed.NONE)
+        assert mark == StateCell(item.state)
+        assert row.action in ACTIONS[item.state]
+        assert bool(act.text) is (row.action is not RowAction.NONE)
         assert re.fullmatch(ESTIMATES[item.state], estimate.text), (item.state, estimate.text)
         for claim, states in CLAIMS:
             assert item.state in states or not re.search(claim, happening.text), (item.state, happening.text)
         assert happening.text
-        assert isinstance(happening, LevelMark) is (item.state is S.DONE)
-        if isinstance(happening, Moving):
+        assert isinstance(happening, LevelCell) is (item.state is S.DONE)
+        if isinstance(happening, ProgressCell):
             assert 0 <= happening.share == item.bytes_sent / item.bytes_total <= 1
 
 
@@ -144,14 +151,14 @@ def test_a_row_never_says_more_than_its_recording(around):
 @given(circumstances())
 def test_no_button_offers_what_the_library_would_refuse(around):
     for item in around.arranged.items.values():
-        deed = OutboxRow(item, around).deed
-        if deed in LEADS_TO:
-            assert LEADS_TO[deed] in EDGES[item.state]
+        action = OutboxRow(item, around).action
+        if action in LEADS_TO:
+            assert LEADS_TO[action] in EDGES[item.state]
         if item.asked:
-            assert deed is not Deed.CANCEL
+            assert action is not RowAction.CANCEL
         if item.fault:
-            assert deed is Deed.NONE
-        choice = choice_of([item], around)
+            assert action is RowAction.NONE
+        choice = selection_of([item], around)
         assert not (choice.cancel or choice.delete) or not item.asked
         assert not choice.delete or item.state not in (S.UPLOADING, S.SUBMITTED, S.RUNNING, S.HANDED_OVER)
         assert set(choice.calmly) <= set(choice.delete)
@@ -161,21 +168,23 @@ def test_no_button_offers_what_the_library_would_refuse(around):
 @given(circumstances())
 def test_the_banner_names_the_cause_that_holds_the_line_and_no_other(around):
     figures = around.arranged.figures(NOON)
-    news = news_of(figures, around)
+    news = banner_of(figures, around)
     moving = figures.waiting + figures.uploading + figures.running
     if around.status.on_hold is not None:
         assert news.sentence == around.status.sentence
-        assert news.mend in (Mend.ACCOUNT, Mend.UNLOCK, Mend.TRY_NOW)
+        assert news.mend in (BannerAction.ACCOUNT, BannerAction.UNLOCK, BannerAction.TRY_NOW)
     elif around.settings.paused:
-        assert news.mend is Mend.GO_ON
+        assert news.mend is BannerAction.GO_ON
     elif not moving:
         assert news is None
     elif around.status.connected is False:
         assert news.sentence == around.status.sentence
-        assert news.mend is {Reach.OFFLINE: Mend.NONE, Reach.PORTAL: Mend.LOG_IN}.get(around.status.reach, Mend.TRY_NOW)
+        assert news.mend is {Reach.OFFLINE: BannerAction.NONE, Reach.PORTAL: BannerAction.LOG_IN}.get(
+            around.status.reach, BannerAction.TRY_NOW
+        )
     else:
-        assert news.mend in (Mend.SEND_NOW, Mend.PAUSE)
-    assert news is None or bool(news.act) is (news.mend is not Mend.NONE)
+        assert news.mend in (BannerAction.SEND_NOW, BannerAction.PAUSE)
+    assert news is None or bool(news.act) is (news.mend is not BannerAction.NONE)
 
 
 @settings(max_examples=300, deadline=None)
@@ -192,12 +201,12 @@ def test_an_estimate_in_time_is_given_only_to_what_moves(around):
 
 def test_a_mark_stands_at_what_a_hand_has_to_let_go():
     items = [recording("a", released=True), recording("b", released=False)]
-    around = Circumstances(
+    around = RowContext(
         NOON,
         CourierStatus(True, "Connected.", None, 3, Reach.CONNECTED),
         LibrarySettings(send_rule=SendRule.BY_HAND),
-        arranged=Arranged().after(Changes(1, items, [])),
+        arranged=SortedOutbox().after(Changes(1, items, [])),
     )
-    assert [OutboxRow(item, around).deed for item in items] == [Deed.CANCEL, Deed.SEND_NOW]
-    news = news_of(around.arranged.figures(NOON), around)
+    assert [OutboxRow(item, around).action for item in items] == [RowAction.CANCEL, RowAction.SEND_NOW]
+    news = banner_of(around.arranged.figures(NOON), around)
     assert news.sentence == "1 recording waits until you send it. 1 other is on the way."

@@ -162,8 +162,8 @@ def test_other_recordings_chosen_withdraw_both_buttons(opened, workspace, shelf,
     page, take_id = opened()
     choose(page)
     assert not page.notice.isVisible()
-    page.view_model.deeds.act_on_notice(other=True)
-    page.view_model.deeds.act_on_notice()
+    page.view_model.actions.act_on_notice(other=True)
+    page.view_model.actions.act_on_notice()
     assert workspace.library.get(take_id).audio_gone_at is None
     assert workspace.library.erasures.due() == []
 
@@ -179,7 +179,7 @@ def test_several_are_said_to_be_destroyed_only_when_the_last_one_is(
     page.notice.other_button.click()
     qtbot.waitUntil(lambda: len(workspace.library.erasures.due()) == 2)
     words = []
-    page.view_model.deeds.noticed.connect(lambda notice: notice and words.append(notice.sentence))
+    page.view_model.actions.noticed.connect(lambda notice: notice and words.append(notice.sentence))
     eraser.may_go_on.set()
     qtbot.waitUntil(lambda: DESTROYED in page.notice.words())
     assert len(eraser.asked) == 2

@@ -14,7 +14,7 @@ from vbdesk.desk.models.playback import envelope_of
 from vbdesk.desk.models.result_text import reading_of
 from vbdesk.desk.result.page import ResultPage
 from vbdesk.desk.shell.all_pages import build_result_page
-from vbdesk.desk.ui.routes import Recording
+from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.audit import AuditReader, Deed
 from vbdesk.outbox.library.states import OutboxState
 
@@ -23,7 +23,7 @@ from vbdesk.outbox.library.states import OutboxState
 def open_page(workspace, qtbot):
     """Open the page on a recording and wait for the result."""
 
-    def make(recording: Recording, *, wait: bool = True) -> ResultPage:
+    def make(recording: RecordingRoute, *, wait: bool = True) -> ResultPage:
         page = build_result_page(workspace)
         qtbot.addWidget(page)
         page.resize(1080, 768)
@@ -40,7 +40,7 @@ def open_page(workspace, qtbot):
 @pytest.fixture
 def opened(shelf, open_page, pulse_job, qtbot):
     """The page with a moderate result of a recording on this computer."""
-    page = open_page(Recording(take_id=shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)))
+    page = open_page(RecordingRoute(take_id=shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)))
     qtbot.waitUntil(lambda: page.player.button.isEnabled())
     yield page
     page.closed()
@@ -140,7 +140,7 @@ def test_the_subject_is_a_click_away(opened, asked):
 
 def test_a_job_of_the_service_is_shown_without_sound(network, open_page, pulse_job):
     network.jobs[pulse_job.job_id] = pulse_job.model_dump(mode="json")
-    page = open_page(Recording(job_id=pulse_job.job_id, group_id="ward4-0172"))
+    page = open_page(RecordingRoute(job_id=pulse_job.job_id, group_id="ward4-0172"))
     assert "Moderate" in visible_words(page)
     assert page.player.words() == "The sound of this recording is not on this computer."
     assert not page.player.button.isVisible()
@@ -150,7 +150,7 @@ def test_a_job_of_the_service_is_shown_without_sound(network, open_page, pulse_j
 
 
 def test_a_single_sign_has_a_level_and_no_narrative(shelf, open_page, stress_job):
-    page = open_page(Recording(take_id=shelf.put("a", OutboxState.DONE, job=stress_job)))
+    page = open_page(RecordingRoute(take_id=shelf.put("a", OutboxState.DONE, job=stress_job)))
     words = visible_words(page)
     assert "Stress" in words
     assert "For care staff" not in words
@@ -161,7 +161,7 @@ def test_a_single_sign_has_a_level_and_no_narrative(shelf, open_page, stress_job
 def test_what_is_still_running_says_so_and_then_appears(network, open_page, pulse_job, qtbot):
     running = pulse_job.model_copy(update={"result": None, "status": JobStatus.RUNNING, "completed_at": None})
     network.jobs[pulse_job.job_id] = running.model_dump(mode="json")
-    page = open_page(Recording(job_id=pulse_job.job_id), wait=False)
+    page = open_page(RecordingRoute(job_id=pulse_job.job_id), wait=False)
     qtbot.waitUntil(lambda: "The service is analysing this recording." in visible_words(page))
     network.jobs[pulse_job.job_id] = pulse_job.model_dump(mode="json")
     page.view_model.reload()
@@ -172,7 +172,7 @@ def test_what_is_still_running_says_so_and_then_appears(network, open_page, puls
 def test_a_service_out_of_reach_is_said_with_a_way_on(network, open_page, pulse_job, qtbot):
     network.jobs[pulse_job.job_id] = pulse_job.model_dump(mode="json")
     network.up = False
-    page = open_page(Recording(job_id=pulse_job.job_id), wait=False)
+    page = open_page(RecordingRoute(job_id=pulse_job.job_id), wait=False)
     qtbot.waitUntil(lambda: "cannot be reached" in page.banner.words())
     network.up = True
     page.banner.button.click()

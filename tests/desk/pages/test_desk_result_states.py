@@ -13,7 +13,7 @@ from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.results import AudioQuality, SpeakerResult
 from vbdesk.desk.models.result_text import reading_of
 from vbdesk.desk.shell.all_pages import build_result_page
-from vbdesk.desk.ui.routes import Comparison, Recording, ReviewTake
+from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute, ReviewRoute
 from vbdesk.outbox.library.audit import AuditReader, Deed
 from vbdesk.outbox.library.items import write_result
 from vbdesk.outbox.library.states import Fix, OutboxState
@@ -29,7 +29,7 @@ def open_page(workspace, qtbot):
     """Open the page on a recording."""
     pages = []
 
-    def make(recording: Recording, *, wait: bool = True):
+    def make(recording: RecordingRoute, *, wait: bool = True):
         page = build_result_page(workspace)
         pages.append(page)
         qtbot.addWidget(page)
@@ -78,7 +78,7 @@ def test_signals_come_by_level_then_score_and_the_unread_last(pulse_job):
 
 
 def test_an_inconclusive_recording_says_why_and_what_to_do_next_time(shelf, open_page, pulse_job):
-    page = open_page(Recording(take_id=shelf.put("a", OutboxState.DONE, job=inconclusive(pulse_job))))
+    page = open_page(RecordingRoute(take_id=shelf.put("a", OutboxState.DONE, job=inconclusive(pulse_job))))
     words = words_of(page)
     assert "<b>Record again.</b>" in words
     assert "Why | There was little speech." in words
@@ -97,7 +97,7 @@ def golden(name: str) -> Job:
 
 def test_a_short_recording_with_good_sound_says_how_much_speech_there_was(shelf, open_page):
     job = golden("inconclusive")
-    page = open_page(Recording(take_id=shelf.put("a", OutboxState.DONE, job=job, seconds=18)))
+    page = open_page(RecordingRoute(take_id=shelf.put("a", OutboxState.DONE, job=job, seconds=18)))
     words = words_of(page)
     assert "only about 12 seconds of speech were heard" in words
     assert "Let the person speak for at least 30 seconds." in words
@@ -105,14 +105,14 @@ def test_a_short_recording_with_good_sound_says_how_much_speech_there_was(shelf,
 
 
 def test_a_conversation_as_the_service_tells_it_has_two_voices(shelf, open_page, qtbot):
-    page = open_page(Recording(take_id=shelf.put("a", OutboxState.DONE, job=golden("diarized"), seconds=30)))
+    page = open_page(RecordingRoute(take_id=shelf.put("a", OutboxState.DONE, job=golden("diarized"), seconds=30)))
     page.speaker_card.choice.setCurrentIndex(2)
     qtbot.waitUntil(lambda: len(page.player.waveform.segments) == 5)
     assert "Inconclusive" in words_of(page)
 
 
 def test_the_first_recording_says_that_there_is_no_baseline_yet(shelf, open_page, pulse_job):
-    page = open_page(Recording(take_id=shelf.put("a", OutboxState.DONE, job=varied(pulse_job, NO_HISTORY))))
+    page = open_page(RecordingRoute(take_id=shelf.put("a", OutboxState.DONE, job=varied(pulse_job, NO_HISTORY))))
     words = words_of(page)
     assert "This is the first recording of this subject for these signals" in words
     assert "baseline |" not in words_of(page.sign_rows)
@@ -121,7 +121,7 @@ def test_the_first_recording_says_that_there_is_no_baseline_yet(shelf, open_page
 def test_some_signals_without_a_history_say_so_in_their_rows(shelf, open_page, pulse_job):
     signals = list(pulse_job.result.signals)
     signals[0] = signals[0].model_copy(update=NO_HISTORY)
-    page = open_page(Recording(take_id=shelf.put("a", OutboxState.DONE, job=varied(pulse_job, signals=signals))))
+    page = open_page(RecordingRoute(take_id=shelf.put("a", OutboxState.DONE, job=varied(pulse_job, signals=signals))))
     assert words_of(page.sign_rows).count("First recording") == 1
 
 
@@ -147,7 +147,7 @@ def two_voices(job):
 
 
 def test_each_of_several_voices_can_be_chosen(shelf, open_page, pulse_job, qtbot):
-    page = open_page(Recording(take_id=shelf.put("a", OutboxState.DONE, job=two_voices(pulse_job))))
+    page = open_page(RecordingRoute(take_id=shelf.put("a", OutboxState.DONE, job=two_voices(pulse_job))))
     choice = page.speaker_card.choice
     assert [choice.itemText(place) for place in range(choice.count())] == [
         "The whole recording",
@@ -165,7 +165,7 @@ def test_each_of_several_voices_can_be_chosen(shelf, open_page, pulse_job, qtbot
 def test_sound_that_was_removed_is_said_to_be_and_the_result_stays(shelf, open_page, pulse_job, workspace):
     take_id = shelf.put("a", OutboxState.DONE, job=pulse_job)
     workspace.library.remove_sounds([take_id])
-    page = open_page(Recording(take_id=take_id))
+    page = open_page(RecordingRoute(take_id=take_id))
     assert page.player.words().startswith("The sound was removed from this computer on ")
     assert not page.player.button.isVisible()
     assert "Moderate" in words_of(page)
@@ -174,7 +174,7 @@ def test_sound_that_was_removed_is_said_to_be_and_the_result_stays(shelf, open_p
 @pytest.mark.parametrize(("state", "ended"), [(OutboxState.FAILED, "failed"), (OutboxState.TIMED_OUT, "timed out")])
 def test_an_analysis_that_ended_badly_can_be_asked_for_again(state, ended, shelf, open_page, workspace, qtbot):
     take_id = shelf.put("a", state)
-    page = open_page(Recording(take_id=take_id), wait=False)
+    page = open_page(RecordingRoute(take_id=take_id), wait=False)
     qtbot.waitUntil(lambda: f"The analysis {ended}" in page.empty.words())
     assert page.player.isVisible()
     page.empty.button.click()
@@ -186,7 +186,7 @@ def test_an_analysis_that_ended_badly_can_be_asked_for_again(state, ended, shelf
 def test_a_job_that_failed_elsewhere_offers_nothing_that_cannot_be_done(network, open_page, pulse_job, qtbot):
     failed = pulse_job.model_copy(update={"result": None, "status": JobStatus.FAILED})
     network.jobs[pulse_job.job_id] = failed.model_dump(mode="json")
-    page = open_page(Recording(job_id=pulse_job.job_id), wait=False)
+    page = open_page(RecordingRoute(job_id=pulse_job.job_id), wait=False)
     qtbot.waitUntil(lambda: "The analysis failed" in page.empty.words())
     assert "send it again from where it was recorded" in page.empty.words()
     assert not page.empty.button.isVisible()
@@ -195,17 +195,17 @@ def test_a_job_that_failed_elsewhere_offers_nothing_that_cannot_be_done(network,
 def test_a_take_that_needs_attention_leads_to_its_check(shelf, open_page, asked, qtbot):
     reason = "9 s of speech, under the 15 s minimum, so it was not sent."
     take_id = shelf.put("a", OutboxState.NEEDS_ATTENTION, reason=reason, fix=Fix.REVIEW_TAKE)
-    page = open_page(Recording(take_id=take_id), wait=False)
+    page = open_page(RecordingRoute(take_id=take_id), wait=False)
     qtbot.waitUntil(lambda: reason in page.empty.words())
     page.empty.button.click()
-    assert asked == [("record", ReviewTake(take_id))]
+    assert asked == [("record", ReviewRoute(take_id))]
 
 
 def test_a_result_that_comes_is_shown_without_asking_the_service(
     shelf, open_page, pulse_job, workspace, network, qtbot
 ):
     take_id = shelf.put("a", OutboxState.RUNNING, job_id="some-job")
-    page = open_page(Recording(take_id=take_id), wait=False)
+    page = open_page(RecordingRoute(take_id=take_id), wait=False)
     qtbot.waitUntil(lambda: "The service is analysing this recording." in page.empty.words())
     with workspace.library.store.changing():
         workspace.library.store.keep_result(take_id, write_result(pulse_job.result), pulse_job.completed_at)
@@ -232,7 +232,7 @@ def slow(network):
 
 def test_while_the_network_is_slow_the_page_says_what_it_waits_for(network, slow, open_page, pulse_job, qtbot):
     network.jobs[pulse_job.job_id] = pulse_job.model_dump(mode="json")
-    recording = Recording(job_id=pulse_job.job_id, group_id="ward4-0172", recorded_at=pulse_job.created_at)
+    recording = RecordingRoute(job_id=pulse_job.job_id, group_id="ward4-0172", recorded_at=pulse_job.created_at)
     page = open_page(recording, wait=False)
     qtbot.waitUntil(lambda: "Asking the service for the result" in page.empty.words())
     assert "Recording of 21 November" in words_of(page)
@@ -243,7 +243,7 @@ def test_while_the_network_is_slow_the_page_says_what_it_waits_for(network, slow
 
 def test_a_result_that_was_seen_comes_back_at_once_without_the_network(network, open_page, pulse_job, workspace, qtbot):
     network.jobs[pulse_job.job_id] = pulse_job.model_dump(mode="json")
-    recording = Recording(job_id=pulse_job.job_id, group_id="ward4-0172")
+    recording = RecordingRoute(job_id=pulse_job.job_id, group_id="ward4-0172")
     page = open_page(recording)
     page.closed()
     network.up = False
@@ -258,13 +258,13 @@ def test_comparing_is_a_key_or_a_click_away(shelf, open_page, pulse_job, asked, 
         shelf.put("a", OutboxState.DONE, hours_ago=hours, job=pulse_job.model_copy(update={"job_id": f"job-{hours}"}))
         for hours in (72, 48, 1)
     )
-    page = open_page(Recording(take_id=middle))
+    page = open_page(RecordingRoute(take_id=middle))
     qtbot.waitUntil(page.compare_button.isEnabled)
     page.activateWindow()
     qtbot.keyClick(page, Qt.Key.Key_C)
     (key, pair) = asked[-1]
     assert key == "compare"
-    assert isinstance(pair, Comparison)
+    assert isinstance(pair, ComparisonRoute)
     assert (pair.left.take_id, pair.right.take_id) == (early, middle)
     entries = [action for action in page.compare_menu.actions() if action.isEnabled()]
     assert [action.text().partition(" · ")[2] for action in entries] == ["Moderate", "Moderate"]
@@ -273,7 +273,7 @@ def test_comparing_is_a_key_or_a_click_away(shelf, open_page, pulse_job, asked, 
 
 
 def test_a_single_recording_has_nothing_to_be_compared_with(shelf, open_page, pulse_job, asked):
-    page = open_page(Recording(take_id=shelf.put("a", OutboxState.DONE, job=pulse_job)))
+    page = open_page(RecordingRoute(take_id=shelf.put("a", OutboxState.DONE, job=pulse_job)))
     assert not page.compare_button.isEnabled()
     page.view_model.compare_with()
     assert asked == []
@@ -286,9 +286,9 @@ def test_the_history_that_only_the_service_knows_can_be_compared_with(
     newest = trajectory_answer["data_points"][-1]["job_id"]
     network.jobs[newest] = pulse_job.model_copy(update={"job_id": newest}).model_dump(mode="json")
     network.trajectories[group_id] = [trajectory_answer]
-    page = open_page(Recording(job_id=newest, group_id=group_id))
+    page = open_page(RecordingRoute(job_id=newest, group_id=group_id))
     qtbot.waitUntil(page.compare_button.isEnabled)
-    assert len(page.view_model.siblings[0]) == len(trajectory_answer["data_points"]) - 1
+    assert len(page.view_model.same_subject[0]) == len(trajectory_answer["data_points"]) - 1
     assert workspace.library.responses.trajectory(group_id) is not None
 
 
@@ -300,7 +300,7 @@ def choose_file(page, path):
 
 
 def test_the_json_is_saved_where_a_person_wants_it(shelf, open_page, pulse_job, tmp_path, qtbot):
-    page = open_page(Recording(take_id=shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)))
+    page = open_page(RecordingRoute(take_id=shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)))
     page.segment.option("researcher").click()
     page.json_button.click()
     page.json_panel.save_button.click()
@@ -315,7 +315,7 @@ def test_a_report_and_a_bundle_of_this_recording_are_written(
 ):
     network.jobs[pulse_job.job_id] = pulse_job.model_dump(mode="json")
     take_id = shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
-    page = open_page(Recording(take_id=take_id))
+    page = open_page(RecordingRoute(take_id=take_id))
     page.export_menu.actions()[place].trigger()
     choose_file(page, tmp_path / "made")
     qtbot.waitUntil(lambda: page.banner.words() == f"Saved as {tmp_path / 'made'}.", timeout=10_000)
@@ -329,7 +329,7 @@ def test_an_export_that_needs_the_service_says_so_when_it_is_away(
     shelf, open_page, pulse_job, network, tmp_path, qtbot
 ):
     network.up = False
-    page = open_page(Recording(take_id=shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)))
+    page = open_page(RecordingRoute(take_id=shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)))
     page.export_menu.actions()[0].trigger()
     choose_file(page, tmp_path / "report.pdf")
     qtbot.waitUntil(lambda: "cannot be reached" in page.banner.words())

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from vbdesk.desk.models.opened_results import OpenedResults
 from vbdesk.desk.models.subject_list import KEPT_AS
 from vbdesk.desk.shell.all_pages import build_subjects_page
-from vbdesk.desk.ui.routes import Recording
+from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.response_cache import KeptReads
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
@@ -117,7 +117,7 @@ def test_opening_a_result_reads_it(shelf, open_page, workspace, pulse_job, qtbot
     OpenedResults(workspace.navigator, workspace.library.subject_notes, workspace.tasks, workspace)
     shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
     page = open_page(1)
-    workspace.navigator.open("result", Recording(job_id=pulse_job.job_id))
+    workspace.navigator.open("result", RecordingRoute(job_id=pulse_job.job_id))
     qtbot.waitUntil(lambda: cell(page, "ward4-0172", 3) == "")
 
 

@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication
 
-from vbdesk.desk.charts.cursor_text import words_at
+from vbdesk.desk.charts.cursor_text import cursor_text
 from vbdesk.desk.charts.sign_plot import SignPlot
 from vbdesk.desk.charts.trajectory_data import DAY_S
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
@@ -75,7 +75,7 @@ def test_home_and_end_go_to_the_first_and_the_newest_recording(view, chart, qtbo
 
 
 def test_up_and_down_choose_the_sign_of_which_the_cursor_speaks(view, chart, qtbot):
-    view.stand_at(float(chart.unusual_moments()[0]), "mood-disruption")
+    view.move_cursor_to(float(chart.unusual_moments()[0]), "mood-disruption")
     assert "Mood Disruption" in view.tip.words()
     qtbot.keyClick(view, Qt.Key.Key_Down)
     qtbot.keyClick(view, Qt.Key.Key_Down)
@@ -87,7 +87,7 @@ def test_up_and_down_choose_the_sign_of_which_the_cursor_speaks(view, chart, qtb
 
 def test_a_recording_is_spoken_with_day_sign_level_reason_and_quality(chart):
     stress = next(sign for sign in chart.signs if sign.name == "stress")
-    spoken = words_at(chart, stress, float(chart.unusual_moments()[0])).spoken()
+    spoken = cursor_text(chart, stress, float(chart.unusual_moments()[0])).spoken()
     assert "Stress: elevated. Unusual for this person: well above the own baseline, at one recording only." in spoken
     assert spoken.endswith("Quality good.")
 

@@ -5,9 +5,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 
 from vbdesk.contract.levels import Level
-from vbdesk.desk.charts.cursor_text import words_at
+from vbdesk.desk.charts.cursor_text import cursor_text
 from vbdesk.desk.charts.sign_plot import SignPlot
-from vbdesk.desk.charts.trajectory_data import DAY_S, Mark
+from vbdesk.desk.charts.trajectory_data import DAY_S, NoteMarker
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
 from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.text import Text
@@ -117,7 +117,7 @@ def test_a_recording_that_asked_for_one_sign_stands_in_its_chart_alone(shown):
     alone = chart.times[-1]
     heard = [sign.name for sign in chart.signs if sign.reading_at(alone) is not None]
     assert heard == ["stress"]
-    view.stand_at(alone, "anxiety")
+    view.move_cursor_to(alone, "anxiety")
     assert "Anxiety could not be heard in this recording, or was not asked for." in view.tip.words()
     assert has(plots["stress"], "accent", alone - DAY_S, alone + DAY_S)
     assert not has(plots["anxiety"], "accent", alone - DAY_S, alone + DAY_S)
@@ -133,7 +133,7 @@ def test_recordings_without_a_reading_leave_a_tick_and_can_be_opened(shown, qtbo
             column = [image.pixelColor(x + dx, plot.height() - 4) for dx in (-1, 0, 1) if x + dx < image.width()]
             assert any(not near(pixel, app_theme().colour("surface")) for pixel in column)
     assert {badge.level for badge in view.findChildren(LevelBadge)} >= {Level.INCONCLUSIVE}
-    assert "There was little speech." in words_at(chart, chart.signs[0], chart.times[0]).spoken()
+    assert "There was little speech." in cursor_text(chart, chart.signs[0], chart.times[0]).spoken()
     qtbot.keyClick(view, Qt.Key.Key_Left)
     with qtbot.waitSignal(view.recording_chosen) as chosen:
         qtbot.keyClick(view, Qt.Key.Key_Return)
@@ -152,7 +152,7 @@ def test_a_note_is_a_flag_below_its_recording_and_is_told_at_the_cursor(golden, 
     from dataclasses import replace
 
     chart, view, _ = shown("gaps")
-    noted = replace(chart, marks=(Mark(float(chart.times[2]), "Began new medication"),))
+    noted = replace(chart, marks=(NoteMarker(float(chart.times[2]), "Began new medication"),))
     assert not view._lane.isVisible()
     view.show_chart(noted)
     assert view._lane.isVisible()

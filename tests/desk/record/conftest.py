@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vbdesk.desk.record.page import RecordPage
-from vbdesk.desk.record.view_model import Phase
+from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.desk.shell.view_models import intake_view_model, record_view_model, take_review_view_model
 from vbdesk.outbox.imports.take_check import Check, CheckRow, Verdict
 
@@ -35,7 +35,7 @@ class User:
 
     def begins(self):
         self.page.model.press()
-        self.waits_for(lambda: self.page.model.phase is Phase.RECORDING)
+        self.waits_for(lambda: self.page.model.phase is RecordPhase.RECORDING)
 
     def speaks(self, seconds):
         before = self.page.model._recorder.elapsed_s

@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt
 
 from vbdesk.capture.encrypted_take import SealedTakeWriter, read_take
 from vbdesk.capture.protocols import protocols
-from vbdesk.desk.charts.span import Span
-from vbdesk.desk.record.view_model import Phase
+from vbdesk.desk.charts.trim_range import TrimRange
+from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.desk.shell.view_models import record_view_model
 from vbdesk.outbox.library.states import OutboxState
 
@@ -23,7 +23,7 @@ def test_a_recording_goes_to_the_outbox_in_two_presses(user):
     assert (item.group_id, item.protocol, str(item.target)) == ("ward4-0172", "reading", "model:pulse")
     assert item.duration_s == pytest.approx(20, abs=0.1)
     assert item.quality == {"clarity": 80.0, "overall": "good"}
-    assert user.page.model.phase is Phase.READY
+    assert user.page.model.phase is RecordPhase.READY
     assert user.page.ready.setup.subject.text() == ""
     assert "ward4-0172 is on its way" in user.page.banner.words()
 
@@ -76,7 +76,7 @@ def test_a_wrong_subject_is_explained_while_typing(user):
     assert "letter or digit" in user.page.ready.setup.subject_field.below_text()
     assert not user.page.ready.stage.record.isEnabled()
     user.page.model.press()
-    assert user.page.model.phase is Phase.READY
+    assert user.page.model.phase is RecordPhase.READY
 
 
 def test_a_short_take_is_not_sent_and_says_why(user):
@@ -109,7 +109,7 @@ def test_trimming_is_checked_and_sent(user):
     user.enters_subject("ward4-0172")
     user.records(20)
     user.stops()
-    user.page.review.trim(Span(1.0, 18.0))
+    user.page.review.trim(TrimRange(1.0, 18.0))
     user.waits_for(lambda: user.page.review.review.span.seconds == pytest.approx(17))
     assert user.page.check.undo_trim.isVisible()
     user.page.check.send.click()
@@ -122,7 +122,7 @@ def test_a_retake_can_be_undone(user):
     user.records(20)
     user.stops()
     user.presses(Qt.Key.Key_R)
-    user.waits_for(lambda: user.page.model.phase is Phase.READY)
+    user.waits_for(lambda: user.page.model.phase is RecordPhase.READY)
     assert user.page.ready.setup.subject.text() == "ward4-0172"
     user.waits_for_words("This version is kept here.")
     user.page.banner.button.click()
@@ -164,7 +164,7 @@ def test_a_file_that_is_no_recording_is_refused(user, tmp_path):
     user.enters_subject("ward4-0172")
     user.page.import_files([broken])
     user.waits_for_words("WAV, FLAC, MP3 or M4A")
-    assert user.page.model.phase is Phase.READY
+    assert user.page.model.phase is RecordPhase.READY
 
 
 def test_a_microphone_that_cannot_be_opened_is_explained(user):
@@ -172,7 +172,7 @@ def test_a_microphone_that_cannot_be_opened_is_explained(user):
     user.microphone.taken = True
     user.page.model.press()
     user.waits_for_words("Nothing was recorded")
-    assert user.page.model.phase is Phase.READY
+    assert user.page.model.phase is RecordPhase.READY
 
 
 def test_the_count_in_can_be_called_off(qtbot, workspace):
@@ -181,9 +181,9 @@ def test_the_count_in_can_be_called_off(qtbot, workspace):
     model.setup.set_subject("ward4-0172")
     qtbot.waitUntil(lambda: model.setup.ready)
     model.press()
-    assert model.phase is Phase.COUNTING_IN
+    assert model.phase is RecordPhase.COUNTING_IN
     model.press()
-    assert model.phase is Phase.READY
+    assert model.phase is RecordPhase.READY
     for part in model.closing():
         qtbot.waitUntil(lambda part=part: not part.alive())
 
@@ -201,7 +201,7 @@ def test_the_take_begins_where_the_count_in_ends(qtbot, workspace, microphone, s
         qtbot.waitUntil(lambda: model._recorder.phase == "lead_in")
         microphone.play(seconds)
         qtbot.waitUntil(lambda left=left: counts[-1] <= left)
-    qtbot.waitUntil(lambda: model.phase is Phase.RECORDING)
+    qtbot.waitUntil(lambda: model.phase is RecordPhase.RECORDING)
     microphone.play(3)
     qtbot.waitUntil(lambda: model._recorder.elapsed_s == 3.0)
     model.press()
@@ -227,7 +227,7 @@ def test_a_muted_microphone_is_said_while_it_records(user, microphone):
     user.records(5)
     microphone.play(20)  # what is left of the voice, then silence
     user.waits_for_words("gives only silence")
-    assert user.page.model.phase is Phase.RECORDING
+    assert user.page.model.phase is RecordPhase.RECORDING
     user.stops()
 
 

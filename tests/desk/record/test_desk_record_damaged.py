@@ -30,7 +30,7 @@ def flip(path, place):
     path.write_bytes(content)
 
 
-def deeds(workspace):
+def actions(workspace):
     store = workspace.library.store
     return [entry.what for entry in AuditReader(store.folder, store.key).entries()]
 
@@ -63,7 +63,7 @@ def test_a_damaged_recording_is_named_and_its_readable_parts_become_recordings(u
         assert np.array_equal(samples, np.repeat(np.array(expected, np.int16), RATE))
         user.page.review.keep()
         user.waits_for(lambda number=number: len(user.outbox()) == number)
-    assert "readable parts of damaged sound recovered" in deeds(workspace)
+    assert "readable parts of damaged sound recovered" in actions(workspace)
 
 
 def test_a_damaged_recording_keeps_no_other_from_being_offered(user, workspace):
@@ -106,7 +106,7 @@ def test_a_file_is_deleted_on_the_second_press_alone_and_the_log_says_so(user, w
     user.waits_for(lambda: not path.exists())
     user.waits_for(lambda: not user.page.damaged.cards)
     assert user.page.ready.isVisible()
-    assert deeds(workspace)[-1] == "damaged sound deleted"
+    assert actions(workspace)[-1] == "damaged sound deleted"
 
 
 def test_a_file_that_is_kept_is_moved_aside_and_offered_no_more(user, workspace):
@@ -117,7 +117,7 @@ def test_a_file_that_is_kept_is_moved_aside_and_offered_no_more(user, workspace)
     user.page.damaged.cards[0].keep.click()
     user.waits_for(lambda: not user.page.damaged.cards)
     assert (workspace.library.damaged.folder / path.name).read_bytes() == content
-    assert deeds(workspace)[-1] == "damaged sound kept aside"
+    assert actions(workspace)[-1] == "damaged sound kept aside"
 
 
 def test_damage_in_the_last_second_is_told(user, workspace):
@@ -143,4 +143,4 @@ def test_a_recording_of_the_library_says_what_can_be_read_and_offers_it(user, wo
     user.waits_for_words("A recording of ward4-0172 was not decided about")
     assert path.read_bytes() == content
     assert [each.take_id for each in user.outbox()] == [item.take_id]
-    assert deeds(workspace)[-1] == "readable parts of damaged sound recovered"
+    assert actions(workspace)[-1] == "readable parts of damaged sound recovered"

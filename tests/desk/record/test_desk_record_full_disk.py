@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from vbdesk.capture.encrypted_take import SealedTakeWriter
-from vbdesk.desk.record.view_model import Phase
+from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.outbox.library.states import OutboxState
 
 
@@ -51,7 +51,7 @@ def test_a_take_on_a_disk_that_fills_up_is_kept_and_sent_once_there_is_room(user
     user.waits_for_words("The disk is full. Make room, then try again. A recording of ward4-0172 was not decided")
     assert user.outbox() == []
     disk.full = False
-    assert user.page.model.phase is Phase.READY
+    assert user.page.model.phase is RecordPhase.READY
     user.page.banner.button.click()
     user.sees_check()
     assert user.page.review.review.seconds == seconds

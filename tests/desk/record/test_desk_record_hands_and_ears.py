@@ -5,7 +5,7 @@ from PySide6.QtCore import QObject, Qt, Slot
 
 from vbdesk.capture.recorder import Health
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
-from vbdesk.desk.record.view_model import Phase
+from vbdesk.desk.record.view_model import RecordPhase
 
 
 class Listener(QObject):
@@ -46,7 +46,7 @@ def test_the_foot_begins_and_ends_a_take_wherever_the_keyboard_is(user):
     subject.setFocus()
     user.waits_for(subject.hasFocus)
     user.qtbot.keyClick(subject, Qt.Key.Key_F9)
-    user.waits_for(lambda: user.page.model.phase is Phase.RECORDING)
+    user.waits_for(lambda: user.page.model.phase is RecordPhase.RECORDING)
     user.speaks(16)
     user.qtbot.keyClick(user.page, Qt.Key.Key_F9)
     user.sees_check()
@@ -116,9 +116,9 @@ def test_record_reacts_at_once(user):
     user.enters_subject("ward4-0172")
     user.waits_for(lambda: user.page.model.setup.ready)
     user.page.model.press()
-    assert user.page.model.phase is Phase.COUNTING_IN, "before any event: nothing was waited for"
+    assert user.page.model.phase is RecordPhase.COUNTING_IN, "before any event: nothing was waited for"
     user.page.grab()
-    user.waits_for(lambda: user.page.model.phase is Phase.RECORDING)
+    user.waits_for(lambda: user.page.model.phase is RecordPhase.RECORDING)
     user.speaks(2)
     user.stops()
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 
 from vbdesk.contract.catalog import Sign
-from vbdesk.desk.record.view_model import Phase
+from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.outbox.library.states import OutboxState
 
 
@@ -52,7 +52,7 @@ def test_a_folder_is_shown_row_by_row_before_anything_is_taken_in(user, folder):
     assert [item.state for item in user.outbox()] == [OutboxState.WAITING] * 2
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     user.page.banner.button.click()
-    user.waits_for(lambda: user.page.model.phase is Phase.READY)
+    user.waits_for(lambda: user.page.model.phase is RecordPhase.READY)
 
 
 def test_a_list_names_its_own_subjects(user, folder):
@@ -80,7 +80,7 @@ def test_an_import_can_be_called_off(user, folder):
     drops(user, folder)
     user.waits_for(lambda: user.page.intake.preview is not None)
     user.presses(Qt.Key.Key_Escape)
-    user.waits_for(lambda: user.page.model.phase is Phase.READY)
+    user.waits_for(lambda: user.page.model.phase is RecordPhase.READY)
     assert user.outbox() == []
 
 
@@ -96,7 +96,7 @@ def test_a_list_that_is_none_says_what_it_lacks(user, tmp_path):
     listing.write_text("file,who\na.wav,b\n")
     drops(user, listing)
     user.waits_for_words("has no column path")
-    user.waits_for(lambda: user.page.model.phase is Phase.READY)
+    user.waits_for(lambda: user.page.model.phase is RecordPhase.READY)
 
 
 def test_a_list_may_ask_for_a_sign_that_only_this_service_has(user, folder):

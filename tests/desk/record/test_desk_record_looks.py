@@ -30,6 +30,9 @@ LOOKS = [
 ]
 
 
+LAYOUT_ROUNDS = 50  # until the layout has followed the last change of words; what is cut then stays cut
+
+
 class Camera:
     """Draws a state, and looks for words that are cut off."""
 
@@ -38,10 +41,14 @@ class Camera:
 
     def look(self, window: QWidget, state: str) -> list[str]:
         """Words that do not fit."""
-        QTest.qWait(60)  # until everything has found its place
+        cut: list[str] = []
+        for _ in range(LAYOUT_ROUNDS):
+            QTest.qWait(60)
+            cut = [f"{state}: {fault}" for fault in cut_words(window)]
+            if not cut:
+                break
         if PICTURES:
             window.grab().save(str(Path(PICTURES) / f"{state}-{self._name}.png"))
-        cut = [f"{state}: {fault}" for fault in cut_words(window)]
         if window.width() > self.size[0] or window.height() > self.size[1]:
             cut.append(f"{state}: needs {window.width()} x {window.height()} px")
         return cut

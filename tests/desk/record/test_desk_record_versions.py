@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 
-from vbdesk.desk.charts.span import Span
-from vbdesk.desk.record.view_model import Phase
+from vbdesk.desk.charts.trim_range import TrimRange
+from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.outbox.imports.speaker_comparison import Likeness
 from vbdesk.outbox.imports.take_check import check_take
 from vbdesk.outbox.library.states import OutboxState
@@ -51,22 +51,22 @@ def test_sending_one_version_keeps_the_other_until_it_is_discarded_and_that_can_
     assert len(user.outbox()) == 1
     user.page.banner.button.click()
     user.waits_for(lambda: len(user.outbox()) == 2)
-    assert user.page.model.phase is Phase.READY
+    assert user.page.model.phase is RecordPhase.READY
 
 
 def test_a_discarded_take_comes_back_as_it_was(user):
     user.enters_subject("ward4-0172")
     user.records(20)
     user.stops()
-    user.page.review.trim(Span(2.0, 19.0))
+    user.page.review.trim(TrimRange(2.0, 19.0))
     user.waits_for(lambda: user.page.review.review.span.seconds == pytest.approx(17))
     user.page.check.discard.click()
     user.waits_for_words("The recording of ward4-0172 was discarded.")
     assert user.outbox() == []
-    assert user.page.model.phase is Phase.READY
+    assert user.page.model.phase is RecordPhase.READY
     user.page.banner.button.click()
     user.sees_check()
-    assert (user.page.review.review.seconds, user.page.review.review.span) == (pytest.approx(20), Span(2.0, 19.0))
+    assert (user.page.review.review.seconds, user.page.review.review.span) == (pytest.approx(20), TrimRange(2.0, 19.0))
 
 
 def test_a_kept_recording_can_be_trimmed_later_and_its_sound_stays_whole(user):
@@ -78,7 +78,7 @@ def test_a_kept_recording_can_be_trimmed_later_and_its_sound_stays_whole(user):
     take_id = user.outbox()[0].take_id
     user.page.review.review_library(take_id)
     user.sees_check()
-    user.page.review.trim(Span(1.0, 18.0))
+    user.page.review.trim(TrimRange(1.0, 18.0))
     user.waits_for(lambda: user.page.review.review.span.seconds == pytest.approx(17))
     user.page.check.keep.click()
     user.waits_for(lambda: user.outbox()[0].trim_s == (1.0, 18.0))
@@ -95,7 +95,7 @@ def test_the_handles_trim_by_keyboard(user):
     for _ in range(2):
         user.qtbot.keyClick(waveform, Qt.Key.Key_Right)
     user.qtbot.keyClick(waveform, Qt.Key.Key_BracketLeft)
-    user.waits_for(lambda: user.page.review.review.span == Span(2.0, user.page.review.review.seconds))
+    user.waits_for(lambda: user.page.review.review.span == TrimRange(2.0, user.page.review.review.seconds))
 
 
 def test_the_spectrogram_takes_the_place_of_the_waveform_and_goes_again(user):
@@ -114,10 +114,10 @@ def test_the_check_says_how_far_it_is_and_what_no_row_is_about(open_page):
     user.records(16)
     user.page.model.press()
     user.waits_for(lambda: user.page.check.title.text() == "Checking")
-    assert user.page.check.verdict.progress.isVisible()
+    assert user.page.check.check_card.progress.isVisible()
     user.sees_check()
-    assert not user.page.check.verdict.progress.isVisible()
-    notes = user.page.check.verdict._notes
+    assert not user.page.check.check_card.progress.isVisible()
+    notes = user.page.check.check_card._notes
     user.waits_for(lambda: notes.itemAt(0).widget().isVisible())  # a layout shows what it is given a turn later
 
 

@@ -1,4 +1,4 @@
-"""Accounts that end: suspended, resumed, deleted, and signed out."""
+"""Accounts that are suspended, resumed, deleted or signed out."""
 
 import http.server
 import json
@@ -42,7 +42,7 @@ AUDIO = noise_wav(16)
 V2 = ["/v2/models", "/v2/jobs", "/v2/account/credits", "/v2/groups", "/v2/jobs/x"]
 V1 = ["/api/v1/account/credits", "/api/v1/account/jobs"]
 KEPT = {"accounts", "credit_balances", "credit_entries", "erasures"}
-"""Tables that still name a deleted account: the amounts, and that it was deleted."""
+"""Tables that keep a deleted account's id: the ledger, and the audit of its deletion."""
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def client(service, account):
 
 
 def operate(service, *arguments: str, stdin: str | None = None, fails: bool = False):
-    """An operator's command: a program of its own as far as the database is concerned."""
+    """Run an operator's command in a separate process."""
     settings = service.context.settings
     environment = {"VBDESK_DATABASE_URL": settings.database_url} if settings.database_url else {}
     command = [*arguments, "--data-dir", str(settings.data_dir)]
@@ -101,10 +101,10 @@ def assert_refused(answer: httpx.Response) -> None:
     assert answer.status_code == 401, answer.text
     body = answer.json()
     assert (body["code"], body["status"]) == ("UNAUTHORIZED", 401)
-    assert body["message"] == Unauthorized.default_message  # that of a wrong key: nobody learns more
+    assert body["message"] == Unauthorized.default_message  # the message of a wrong key, which reveals nothing
 
 
-def assert_let_in_nowhere(service, account) -> None:
+def assert_no_access(service, account) -> None:
     client = service.client()
     for path in V2:
         assert_refused(client.get(path, headers=account.headers))
@@ -121,7 +121,7 @@ def assert_let_in_nowhere(service, account) -> None:
 # Suspended
 
 
-def test_a_suspended_account_is_refused_everywhere_at_once_and_resumed_with_all_it_had(service, account, client):
+def test_a_suspended_account_is_refused_everywhere_and_resumed_unchanged(service, account, client):
     job_id = submit(client, "/v2/signs/stress/groups/g/analyze")
     finish(service, job_id)
     grant = mint(client)
@@ -129,7 +129,7 @@ def test_a_suspended_account_is_refused_everywhere_at_once_and_resumed_with_all_
     assert person.sign_in(account).status_code == 200
 
     on_account(service, account, "suspend")
-    assert_let_in_nowhere(service, account)
+    assert_no_access(service, account)
     refused = put(grant)
     assert (refused.status_code, "<Code>AccessDenied</Code>" in refused.text) == (403, True)
     assert str(person.open("/console/keys").url).split("?")[0].endswith("/console/sign-in")
@@ -146,7 +146,7 @@ def test_a_suspended_account_is_refused_everywhere_at_once_and_resumed_with_all_
     assert again.sign_in(account).status_code == 200
 
 
-def test_a_session_of_before_holds_again_after_a_short_suspension(service, account):
+def test_an_earlier_session_is_valid_again_after_a_short_suspension(service, account):
     person = Person(service.client())
     person.sign_in(account)
     cookies = dict(person.client.cookies)
@@ -157,14 +157,14 @@ def test_a_session_of_before_holds_again_after_a_short_suspension(service, accou
     assert str(visitor.open("/console/keys").url).endswith("/console/keys")
 
 
-def test_another_account_does_not_notice(service, account):
+def test_another_account_is_not_affected(service, account):
     other = service.add_account()
     on_account(service, account, "suspend")
     assert service.client(other).get("/v2/jobs").status_code == 200
     assert mint(service.client(other))
 
 
-def test_accepted_jobs_of_a_suspended_account_run_to_their_end_and_are_charged_as_usual(service, account, client):
+def test_accepted_jobs_of_a_suspended_account_finish_and_are_charged(service, account, client):
     job_id = submit(client)
     on_account(service, account, "suspend")
     finish(service, job_id)
@@ -203,7 +203,7 @@ def delivery_worker_of(service) -> DeliveryWorker:
     return DeliveryWorker(context.database, context.clock, context.secrets, sender)
 
 
-def test_webhooks_of_a_suspended_account_wait_and_go_out_once_it_is_resumed(service, account, client, receiver):
+def test_webhooks_of_a_suspended_account_wait_until_it_is_resumed(service, account, client, receiver):
     client.post("/v2/account/webhook", json={"url": receiver, "secret_key": "s"})
     of_account = submit(client)
     of_job = submit(client, webhook_url=receiver + "own", webhook_secret_key="t")
@@ -235,7 +235,7 @@ def test_a_delivery_found_just_before_a_suspension_is_not_claimed(service, accou
     assert Receiver.received == []
 
 
-def test_a_suspension_counts_at_once_in_every_process(start_service, postgresql):
+def test_a_suspension_takes_effect_at_once_in_every_process(start_service, postgresql):
     settings = postgresql.make(None)
     one, other = start_service(**settings), start_service(**settings)
     account = one.add_account()
@@ -245,23 +245,23 @@ def test_a_suspension_counts_at_once_in_every_process(start_service, postgresql)
     grants = [mint(client) for client in clients]
     on_account(one, account, "suspend")
     for process in (one, other):
-        assert_let_in_nowhere(process, account)
+        assert_no_access(process, account)
     on_account(one, account, "resume")
     assert [client.get("/v2/jobs").status_code for client in clients] == [200, 200]
     on_account(other, account, "delete", "--yes")
     for process in (one, other):
-        assert_let_in_nowhere(process, account)
+        assert_no_access(process, account)
     for grant in grants:
         assert put(grant).status_code == 403
 
 
-def test_a_submit_whose_recording_arrives_after_the_suspension_is_refused_and_leaves_nothing(service, account):
+def test_a_submit_whose_recording_arrives_after_the_suspension_leaves_nothing(service, account):
     answer = slow_submit(service, account, lambda: on_account(service, account, "suspend"))
     assert_refused(answer)
     assert stored(service) == []
 
 
-def test_a_put_that_arrives_after_the_suspension_is_refused_and_leaves_nothing(service, account, client):
+def test_a_put_that_arrives_after_the_suspension_leaves_nothing(service, account, client):
     grant = mint(client)
 
     def body():
@@ -274,7 +274,7 @@ def test_a_put_that_arrives_after_the_suspension_is_refused_and_leaves_nothing(s
     assert stored(service) == []
 
 
-def test_a_put_that_is_stored_while_its_account_is_deleted_does_not_stay(service, account, client, monkeypatch):
+def test_a_put_stored_while_its_account_is_deleted_is_removed(service, account, client, monkeypatch):
     grant = mint(client)
     adopt = LocalObjectStore.adopt
 
@@ -290,7 +290,7 @@ def test_a_put_that_is_stored_while_its_account_is_deleted_does_not_stay(service
 
 
 def slow_submit(service, account, meanwhile) -> httpx.Response:
-    """A submit during whose body something happens."""
+    """Submit a job and call `meanwhile` while the body is sent."""
     head = b'--b\r\nContent-Disposition: form-data; name="audio"; filename="a.wav"\r\n\r\n'
 
     def body():
@@ -305,7 +305,7 @@ def slow_submit(service, account, meanwhile) -> httpx.Response:
 
 
 def stored(service) -> list[str]:
-    """Every object of the store but its id, wherever it lies; half-received files too."""
+    """Return every object of the store except its id, in any folder, and half-received files."""
     root = service.context.settings.data_dir / "objects"
     return [str(path.relative_to(root)) for path in root.rglob("*") if path.is_file() and path.name != "store-id"]
 
@@ -313,7 +313,7 @@ def stored(service) -> list[str]:
 # Sessions
 
 
-def test_end_sessions_signs_out_everywhere_and_leaves_keys_alone(service, account, client):
+def test_end_sessions_signs_out_everywhere_and_keeps_keys(service, account, client):
     people = [Person(service.client()) for _ in range(2)]
     other = service.add_account()
     stranger = Person(service.client())
@@ -328,7 +328,7 @@ def test_end_sessions_signs_out_everywhere_and_leaves_keys_alone(service, accoun
     assert people[0].sign_in(account).status_code == 200
 
 
-def test_another_secret_key_ends_the_sessions_of_the_one_before(service, account):
+def test_a_new_secret_key_ends_earlier_sessions(service, account):
     person = Person(service.client())
     person.sign_in(account)
     on_account(service, account, "rotate-secret")
@@ -340,7 +340,7 @@ def test_another_secret_key_ends_the_sessions_of_the_one_before(service, account
 
 
 def fill(service, account, client) -> None:
-    """Something of every kind."""
+    """Create a row of every kind."""
     person = Person(service.client())
     person.sign_in(account)
     client.post("/v2/account/webhook", json={"url": "https://example.org/", "secret_key": "s"})
@@ -364,7 +364,7 @@ def fill(service, account, client) -> None:
 
 
 def rows_of(service, account_id: str) -> Counter:
-    """How many rows of each table name the account."""
+    """Return the number of rows per table that name the account."""
     with service.context.database.reading() as connection:
         return Counter(
             {
@@ -377,7 +377,7 @@ def rows_of(service, account_id: str) -> Counter:
         )
 
 
-def test_a_deletion_removes_every_row_and_object_and_nothing_of_others(service, account, client):
+def test_a_deletion_removes_every_row_and_object_of_its_account_only(service, account, client):
     other = service.add_account()
     fill(service, account, client)
     fill(service, other, service.client(other))
@@ -397,11 +397,11 @@ def test_a_deletion_removes_every_row_and_object_and_nothing_of_others(service, 
         assert (row.name, row.state, row.secret_key_hash) == ("", "deleted", bytes(32))
         assert read_ledger(connection).mismatch == 0
     balance = operate(service, "account", "list", "--json").stdout
-    assert '"credits": 99990' in balance  # one analysis was charged, what was held went back
-    assert_let_in_nowhere(service, account)
+    assert '"credits": 99990' in balance  # one analysis was charged, the held credits were released
+    assert_no_access(service, account)
 
 
-def test_a_deletion_asks_says_what_goes_and_does_nothing_without_a_yes(service, account, client):
+def test_a_deletion_lists_its_effects_and_needs_a_confirmation(service, account, client):
     fill(service, account, client)
     before = rows_of(service, account.account_id)
     asked = on_account(service, account, "delete", stdin="n\n", fails=True)
@@ -415,7 +415,7 @@ def test_a_deletion_asks_says_what_goes_and_does_nothing_without_a_yes(service, 
     assert not rows_of(service, account.account_id)["jobs"]
 
 
-def test_a_deleted_account_cannot_be_used_by_the_operator_any_more(service, account):
+def test_the_operator_cannot_use_a_deleted_account(service, account):
     on_account(service, account, "delete", "--yes")
     for command in ("suspend", "resume", "end-sessions", "rotate-secret"):
         assert "was deleted" in on_account(service, account, command, fails=True).output
@@ -423,7 +423,7 @@ def test_a_deleted_account_cannot_be_used_by_the_operator_any_more(service, acco
     assert "was deleted" in key.output
     granted = operate(service, "credits", "grant", "--account", account.account_id, "--amount", "1", fails=True)
     assert "was deleted" in granted.output
-    on_account(service, account, "delete", "--yes")  # again: nothing is left to do
+    on_account(service, account, "delete", "--yes")  # again: nothing is left to delete
     unknown = operate(service, "account", "delete", "--account", "nobody", "--yes", fails=True)
     assert "There is no account with this id." in unknown.output
 
@@ -434,11 +434,11 @@ def eraser_of(service) -> Eraser:
 
 
 class Killed(BaseException):
-    """As a kill would, at any statement."""
+    """Simulates a kill at any statement."""
 
 
 @pytest.mark.parametrize("at", range(1, 9))
-def test_a_deletion_that_is_cut_short_anywhere_is_completed_by_the_service(service, account, client, monkeypatch, at):
+def test_the_service_completes_a_deletion_interrupted_anywhere(service, account, client, monkeypatch, at):
     monkeypatch.setattr("vbdesk.service.erasure.service.AT_ONCE", 1)
     fill(service, account, client)
     steps = 0
@@ -457,7 +457,7 @@ def test_a_deletion_that_is_cut_short_anywhere_is_completed_by_the_service(servi
         eraser.erase_account(account.account_id)
     monkeypatch.setattr(type(service.context.database), "writing", writing)
     if at > 1:
-        assert_let_in_nowhere(service, account)
+        assert_no_access(service, account)
         eraser.finish_accounts()
         remove_erased_audio(service.context)
     else:
@@ -471,11 +471,11 @@ def test_a_deletion_that_is_cut_short_anywhere_is_completed_by_the_service(servi
         assert (line.jobs, left["erasures"]) == (4, 1)
 
 
-def test_what_a_late_request_added_to_a_deleted_account_goes_with_the_next_round(service, account, client):
+def test_additions_of_a_late_request_to_a_deleted_account_are_swept(service, account, client):
     fill(service, account, client)
     eraser = eraser_of(service)
     eraser.erase_account(account.account_id)
-    with service.context.database.writing() as connection:  # let in before, written after
+    with service.context.database.writing() as connection:  # authenticated before the deletion, written after it
         group_rows.insert(connection, "key", account.account_id, "jane-doe", service.clock.now())
     eraser.finish_accounts()
     assert not rows_of(service, account.account_id)["groups"]
@@ -489,7 +489,7 @@ def test_a_submit_that_arrives_while_its_account_is_deleted_leaves_nothing(servi
     assert not left["jobs"] + left["groups"]
 
 
-def test_a_running_job_of_a_deleted_account_writes_nothing_any_more(service, account, client):
+def test_a_running_job_of_a_deleted_account_writes_nothing(service, account, client):
     job_id = submit(client, "/v2/signs/stress/groups/a/analyze/longitudinal")
     lifecycle = JobLifecycle.of(service.context)
     with service.context.database.writing() as connection:
@@ -507,7 +507,7 @@ def test_a_running_job_of_a_deleted_account_writes_nothing_any_more(service, acc
     assert stored(service) == []
 
 
-def test_objects_that_the_store_keeps_for_now_go_later_and_never_through_quarantine(
+def test_objects_the_store_cannot_remove_now_are_removed_later_without_quarantine(
     service, account, client, monkeypatch
 ):
     fill(service, account, client)
@@ -526,7 +526,7 @@ def test_objects_that_the_store_keeps_for_now_go_later_and_never_through_quarant
     assert stored(service) == []
 
 
-def test_the_same_command_removes_what_the_store_kept_and_says_how_much_is_left(service, account, client, monkeypatch):
+def test_a_repeated_deletion_removes_what_the_store_kept_and_counts_the_rest(service, account, client, monkeypatch):
     fill(service, account, client)
 
     def away(_store, _key):
@@ -541,7 +541,7 @@ def test_the_same_command_removes_what_the_store_kept_and_says_how_much_is_left(
 
 
 def test_a_file_put_to_a_bucket_after_the_deletion_is_removed_without_quarantine(service, account, client, tmp_path):
-    """A bucket knows nothing of accounts: an address that it signed before takes a file until it ends."""
+    """A bucket does not know accounts: an address signed before accepts a file until it expires."""
     grant = mint(client)
     eraser_of(service).erase_account(account.account_id)
     late = tmp_path / "late"
@@ -559,7 +559,7 @@ def test_a_file_put_to_a_bucket_after_the_deletion_is_removed_without_quarantine
         assert connection.execute(sa.select(erased_objects)).all() == []
 
 
-def test_a_deletion_reaches_into_the_quarantine(service, account, client):
+def test_a_deletion_includes_the_quarantine(service, account, client):
     job_id = submit(client)
     store = service.context.storage
     store.link(f"audio/{job_id}", f"quarantine/audio/{job_id}")
@@ -567,7 +567,7 @@ def test_a_deletion_reaches_into_the_quarantine(service, account, client):
     assert stored(service) == []
 
 
-def test_two_deletions_at_once_remove_all_and_count_every_job_once(start_service, postgresql, monkeypatch):
+def test_two_concurrent_deletions_remove_everything_and_count_every_job_once(start_service, postgresql, monkeypatch):
     monkeypatch.setattr("vbdesk.service.erasure.service.AT_ONCE", 2)
     service = start_service(**postgresql.make(None), allow_private_addresses=True)
     account = service.add_account()
@@ -592,10 +592,10 @@ def test_two_deletions_at_once_remove_all_and_count_every_job_once(start_service
 def test_a_deletion_removes_every_row_and_object_on_postgresql(start_service, postgresql):
     service = start_service(**postgresql.make(None), allow_private_addresses=True)
     account = service.add_account()
-    test_a_deletion_removes_every_row_and_object_and_nothing_of_others(service, account, service.client(account))
+    test_a_deletion_removes_every_row_and_object_of_its_account_only(service, account, service.client(account))
 
 
-def test_submits_race_a_deletion_and_nothing_is_left(start_service, postgresql):
+def test_submits_during_a_deletion_leave_nothing(start_service, postgresql):
     service = start_service(**postgresql.make(None))
     account = service.add_account()
     stop = threading.Event()

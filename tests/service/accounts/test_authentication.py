@@ -1,4 +1,4 @@
-"""Who gets in, and what comes before what."""
+"""Authentication: valid credentials, and the order of the checks."""
 
 import threading
 import time
@@ -19,13 +19,13 @@ from vbdesk.service.http.guard import CurrentAccount, guard
 from vbdesk.service.ports.identity import Account, Credential
 
 
-def test_a_key_opens_its_account(client, account):
+def test_a_key_authenticates_its_account(client, account):
     assert client.get("/v2/account/credits").json() == {"credits": 100_000}
 
 
 @contextmanager
 def written_by_another(service) -> Iterator[None]:
-    """Another process writes, so that nobody else can note the use of a key."""
+    """Write from another process, so that this one cannot record the use of a key."""
     engine = sa.create_engine(service.context.settings.resolved_database_url)
     with engine.connect() as connection:
         sqlite = engine.dialect.name == "sqlite"
@@ -49,7 +49,7 @@ def wait_until_noted(service, account):
     return last_used(service, account)
 
 
-def test_a_read_does_not_wait_for_the_note_that_its_key_was_used(start_service):
+def test_a_read_does_not_wait_for_the_record_of_its_keys_use(start_service):
     service = start_service()
     account = service.add_account()
     with written_by_another(service):
@@ -58,7 +58,7 @@ def test_a_read_does_not_wait_for_the_note_that_its_key_was_used(start_service):
     assert wait_until_noted(service, account) == service.clock.now()
 
 
-def test_a_read_does_not_fail_when_the_use_of_its_key_cannot_be_noted(start_service, monkeypatch, caplog):
+def test_a_read_does_not_fail_when_the_use_of_its_key_cannot_be_recorded(start_service, monkeypatch, caplog):
     monkeypatch.setattr(key_uses, "RETRY_S", 0.05)
     service = start_service()
     account = service.add_account()
@@ -77,7 +77,7 @@ def test_a_read_does_not_fail_when_the_use_of_its_key_cannot_be_noted(start_serv
     assert wait_until_noted(service, account) == service.clock.now()
 
 
-def test_what_is_noted_is_written_before_the_end(start_service):
+def test_recorded_uses_are_written_before_the_end(start_service):
     context = start_service().context
     made = AccountService(context.clock)
     with context.database.writing() as connection:
@@ -114,18 +114,18 @@ def test_anything_else_is_401(service, account, spoil: Callable[[dict], object])
     assert not any(value and value in answer.text for value in headers.values())
 
 
-def test_a_key_of_one_account_does_not_open_another(service, account):
+def test_a_key_does_not_authenticate_another_account(service, account):
     other = service.add_account()
     headers = {"X-Account-ID": other.account_id, "X-API-Key": account.api_key}
     assert service.client().get("/v2/account/credits", headers=headers).status_code == 401
 
 
-def test_the_secret_key_does_not_open_v2(service, account):
+def test_the_secret_key_is_not_valid_for_v2(service, account):
     headers = {"X-Account-ID": account.account_id, "X-API-Key": account.secret_key}
     assert service.client().get("/v2/account/credits", headers=headers).status_code == 401
 
 
-def test_a_revoked_key_opens_nothing_at_once(service, client, account):
+def test_a_revoked_key_is_refused_at_once(service, client, account):
     assert client.get("/v2/models").status_code == 200
     accounts = AccountService(service.clock)
     with service.context.database.writing() as connection:
@@ -134,7 +134,7 @@ def test_a_revoked_key_opens_nothing_at_once(service, client, account):
     assert client.get("/v2/models").status_code == 401
 
 
-def test_keys_are_stored_hashed_only(service, account):
+def test_only_hashes_of_keys_are_stored(service, account):
     service.context.database.close()
     stored = b"".join(path.read_bytes() for path in service.context.settings.data_dir.glob("vbdesk.db*"))
     assert account.account_id.encode() in stored
@@ -142,7 +142,7 @@ def test_keys_are_stored_hashed_only(service, account):
     assert account.secret_key.encode() not in stored
 
 
-def test_credentials_come_before_the_body(service):
+def test_credentials_are_checked_before_the_body(service):
     answer = service.client().post("/v2/audio/uploads", content=b"{broken", headers={"Content-Type": "text/json"})
     assert answer.status_code == 401
 
@@ -166,13 +166,13 @@ def test_refused_requests_do_not_count_against_the_account_they_name(service):
     assert service.client(account).get("/v2/models").status_code == 200
 
 
-def test_the_rate_limit_comes_before_the_body(service):
+def test_the_rate_limit_is_checked_before_the_body(service):
     client = service.client(service.add_account(Plan.STANDARD))
     answers = [client.post("/v2/audio/uploads", json={}).status_code for _ in range(6)]
     assert answers == [422] * 5 + [429]
 
 
-def test_v1_routes_open_with_the_secret_key_alone(service, account, serve_app):
+def test_v1_routes_accept_the_secret_key_only(service, account, serve_app):
     app = FastAPI()
     app.state.context = service.context
     install_error_handlers(app)

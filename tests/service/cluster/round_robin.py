@@ -194,8 +194,10 @@ class _Connection:
     async def leave_server(self) -> None:
         if self._answers is not None and self._server is not None:
             self._answers.cancel()
-            await asyncio.wait([self._answers])  # it lets go of the socket before another gets its number
-            self._server.close()
+            try:
+                await asyncio.wait([self._answers])  # it lets go of the socket before another gets its number
+            finally:  # `close` may cancel the wait
+                self._server.close()
 
     async def _hand_back(self, server: socket.socket) -> None:
         loop = asyncio.get_running_loop()

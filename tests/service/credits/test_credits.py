@@ -59,7 +59,7 @@ def test_a_hold_lowers_the_balance_and_a_capture_keeps_it(database, credits, acc
     assert balance(database, credits, account_id) == 40
 
 
-def test_a_release_gives_back(database, credits, account_id):
+def test_a_release_returns_the_credits(database, credits, account_id):
     with database.writing() as connection:
         credits.hold(connection, account_id, 60, "job")
         assert credits.release(connection, "job")
@@ -76,7 +76,7 @@ def test_a_job_is_settled_once(database, credits, account_id, first, second):
     assert balance(database, credits, account_id) == (40 if first == "capture" else 100)
 
 
-def test_a_job_holds_once(database, credits, account_id):
+def test_a_job_holds_credits_once(database, credits, account_id):
     with database.writing() as connection:
         credits.hold(connection, account_id, 10, "job")
     with pytest.raises(sa.exc.IntegrityError), database.writing() as connection:

@@ -14,7 +14,7 @@ from vbdesk.service.kernel.settings import load_settings
 
 @pytest.fixture(scope="module")
 def data_keys(tmp_path_factory):
-    """The data keys of a database of SQLite."""
+    """Data keys of an SQLite database."""
     folder = tmp_path_factory.mktemp("keys")
     with closing(open_database(load_settings(folder))) as database:
         upgrade(database, folder)

@@ -1,4 +1,4 @@
-"""The data keys of a database: one set, whoever starts; refused with a wrong key; encrypted anew with another."""
+"""Data keys of a database: one set for all processes, refusal of a wrong key, change of the key."""
 
 import threading
 from contextlib import closing
@@ -44,12 +44,12 @@ def stored(database):
         return connection.execute(sa.select(data_keys).order_by(data_keys.c.created_at)).all()
 
 
-def test_nothing_is_encrypted_without_a_key(database):
+def test_without_a_key_nothing_is_encrypted(database):
     assert open_data_keys(database, (), now) is None
     assert (is_encrypted(database), stored(database), wrapped_by(database)) == (False, [], set())
 
 
-def test_the_first_key_begins_and_every_start_reads_what_another_wrote(database):
+def test_the_first_key_starts_encryption_and_later_starts_decrypt(database):
     first = open_data_keys(database, (KEY,), now)
     again = open_data_keys(database, (OTHER, KEY), now)
     assert again.decrypt_text(first.encrypt_text("sentence", "a.b"), "a.b") == "sentence"
@@ -58,7 +58,7 @@ def test_the_first_key_begins_and_every_start_reads_what_another_wrote(database)
     assert KEY.secret not in stored(database)[0].wrapped
 
 
-def test_older_code_does_not_start_beside_encrypted_data(database):
+def test_older_code_does_not_start_on_encrypted_data(database):
     with database.reading() as connection:
         assert status(connection).oldest_revision < FIRST_REVISION <= REVISION
     open_data_keys(database, (KEY,), now)
@@ -67,7 +67,7 @@ def test_older_code_does_not_start_beside_encrypted_data(database):
 
 
 @pytest.mark.parametrize(("keys", "sentence"), [((), "no key was given"), ((OTHER,), "does not fit")])
-def test_without_the_right_key_it_is_refused_and_nothing_changes(database, keys, sentence):
+def test_without_the_right_key_the_start_is_refused_and_nothing_changes(database, keys, sentence):
     open_data_keys(database, (KEY,), now)
     before = stored(database)
     with pytest.raises(KeyUnusable, match=sentence) as refused:
@@ -86,7 +86,7 @@ def test_an_altered_data_key_is_refused(database):
         open_data_keys(database, (KEY,), now)
 
 
-def test_processes_that_start_together_make_one_data_key(database):
+def test_processes_that_start_together_create_one_data_key(database):
     barrier, made = threading.Barrier(6), []
 
     def start():
@@ -121,7 +121,7 @@ def test_two_first_starts_with_different_keys_never_both_succeed(database):
 
 
 @pytest.mark.parametrize("text", ["", "{}", "ä" * 100_000, '{"a": "\\u0000"}'])
-def test_a_text_of_one_column_does_not_pass_for_one_of_another(database, text):
+def test_a_text_copied_from_another_column_does_not_decrypt(database, text):
     keys = open_data_keys(database, (KEY,), now)
     encrypted = keys.encrypt_text(text, "jobs.result")
     assert encrypted.startswith(PREFIX)
@@ -132,7 +132,7 @@ def test_a_text_of_one_column_does_not_pass_for_one_of_another(database, text):
 
 
 @pytest.mark.parametrize("bad", [PREFIX, f"{PREFIX}ab", f"{PREFIX}!!!!", f"{PREFIX}{'QUJD' * 30}"])
-def test_what_was_altered_is_damaged(database, bad):
+def test_an_altered_text_is_reported_as_damaged(database, bad):
     keys = open_data_keys(database, (KEY,), now)
     good = keys.encrypt_text("sentence", "p")
     for text in (bad, good[:-5], f"{good[:-3]}{'A' if good[-3] != 'A' else 'B'}{good[-2:]}"):
@@ -142,7 +142,7 @@ def test_what_was_altered_is_damaged(database, bad):
         keys.unwrap(keys.wrap(bytes(32))[:-1])
 
 
-def test_another_key_takes_over_and_running_processes_go_on(database):
+def test_a_change_of_the_key_does_not_affect_running_processes(database):
     running = open_data_keys(database, (KEY,), now)
     old = running.encrypt_text("old", "p")
     assert rewrap(database, (OTHER, KEY), NOW + timedelta(days=1)) == 1
@@ -157,7 +157,7 @@ def test_another_key_takes_over_and_running_processes_go_on(database):
         open_data_keys(database, (KEY,), now)
 
 
-def test_a_process_notices_a_data_key_that_another_made(database):
+def test_a_process_loads_a_data_key_that_another_added(database):
     running = open_data_keys(database, (KEY,), now)
     rewrap(database, (KEY,), NOW + timedelta(days=1))
     fresh = open_data_keys(database, (KEY,), now)
@@ -172,13 +172,13 @@ def test_a_rewrap_without_the_old_key_changes_nothing(database):
     assert stored(database) == before
 
 
-def test_a_clock_that_was_set_back_makes_no_older_key_the_newest(database):
+def test_a_clock_set_back_does_not_make_an_older_key_the_newest(database):
     open_data_keys(database, (KEY,), now)
     rewrap(database, (OTHER, KEY), NOW - timedelta(days=300))
     assert all(row.created_at >= NOW for row in stored(database))
 
 
-def test_a_column_is_encrypted_where_there_are_keys_and_readable_where_it_was_plain(database):
+def test_a_column_is_encrypted_with_keys_and_plain_values_stay_readable(database):
     table = sa.Table(
         "notes",
         sa.MetaData(),

@@ -1,4 +1,4 @@
-"""Encrypted files: what was written is read, from anywhere; what was altered, cut or put together is not."""
+"""Encrypted files: random access to intact ones, refusal of altered, truncated or reassembled ones."""
 
 import io
 import os
@@ -48,7 +48,7 @@ def read(files, path):
 @example(size=0, seed=b"x", step=1000)
 @example(size=CHUNK_BYTES, seed=b"x", step=CHUNK_BYTES)
 @settings(max_examples=60)
-def test_what_is_written_is_read_from_anywhere_and_its_size_is_told(tmp_path_factory, data_keys, size, seed, step):
+def test_written_data_is_read_from_any_position_and_has_its_size(tmp_path_factory, data_keys, size, seed, step):
     files = RecordingFiles(tmp_path_factory.mktemp("files"), data_keys)
     content = (seed * (size // len(seed) + 1))[:size]
     path = write(files, content, step)
@@ -63,7 +63,7 @@ def test_what_is_written_is_read_from_anywhere_and_its_size_is_told(tmp_path_fac
 
 @given(at=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
 @settings(max_examples=80)
-def test_one_flipped_bit_anywhere_is_noticed(tmp_path_factory, data_keys, at, bit):
+def test_one_flipped_bit_anywhere_is_detected(tmp_path_factory, data_keys, at, bit):
     files = RecordingFiles(tmp_path_factory.mktemp("files"), data_keys)
     path = write(files, b"sound" * 30_000)
     stored = bytearray(path.read_bytes())
@@ -78,14 +78,14 @@ def test_one_flipped_bit_anywhere_is_noticed(tmp_path_factory, data_keys, at, bi
 
 
 @pytest.mark.parametrize("cut", [1, 16, CHUNK_BYTES, CHUNK_BYTES + 16, 2 * (CHUNK_BYTES + 16)])
-def test_a_file_that_was_cut_is_noticed(files, cut):
+def test_a_truncated_file_is_detected(files, cut):
     path = write(files, os.urandom(2 * CHUNK_BYTES + 500))
     os.truncate(path, max(HEADER_BYTES, path.stat().st_size - cut))
     with pytest.raises(DamagedFile):
         read(files, path)
 
 
-def test_a_file_that_was_extended_or_whose_chunks_changed_places_is_noticed(files):
+def test_an_extended_file_or_swapped_chunks_are_detected(files):
     path = write(files, os.urandom(3 * CHUNK_BYTES))
     stored = path.read_bytes()
     chunk = CHUNK_BYTES + 16
@@ -101,19 +101,19 @@ def test_a_file_that_was_extended_or_whose_chunks_changed_places_is_noticed(file
             read(files, path)
 
 
-def test_the_content_of_another_file_under_this_header_is_noticed(files):
+def test_the_content_of_another_file_after_this_header_is_detected(files):
     one, other = (write(files, bytes([number]) * 1000) for number in (1, 2))
     one.write_bytes(one.read_bytes()[:HEADER_BYTES] + other.read_bytes()[HEADER_BYTES:])
     with pytest.raises(DamagedFile):
         read(files, one)
 
 
-def test_equal_recordings_are_not_equal_on_the_disk(files):
+def test_equal_recordings_differ_on_the_disk(files):
     one, other = (write(files, b"same") for _ in range(2))
     assert one.read_bytes()[len(MAGIC) :] != other.read_bytes()[len(MAGIC) :]
 
 
-def test_a_file_that_was_never_finished_is_not_read(files):
+def test_a_file_that_was_never_finished_is_unreadable(files):
     path, file = files.create()
     file.write(os.urandom(2 * CHUNK_BYTES))
     file.close()
@@ -128,7 +128,7 @@ def test_a_block_that_raises_leaves_no_file(files):
     assert list(files.folder.iterdir()) == []
 
 
-def test_a_plain_file_is_read_as_it_is_and_an_encrypted_one_needs_a_key(files, tmp_path):
+def test_a_plain_file_needs_no_key_and_an_encrypted_one_does(files, tmp_path):
     plain = tmp_path / "plain"
     plain.write_bytes(b"RIFF sound")
     assert read(files, plain) == read(RecordingFiles(tmp_path), plain) == b"RIFF sound"
@@ -137,7 +137,7 @@ def test_a_plain_file_is_read_as_it_is_and_an_encrypted_one_needs_a_key(files, t
         read(RecordingFiles(tmp_path), path)
 
 
-def test_a_short_file_and_one_of_a_stranger_with_our_mark_are_no_trouble(files, tmp_path):
+def test_a_short_file_and_a_foreign_file_with_our_magic_are_handled(files, tmp_path):
     for content in (b"", MAGIC[:3], MAGIC, MAGIC + bytes(40), MAGIC + bytes(500)):
         path = tmp_path / "strange"
         path.write_bytes(content)
@@ -156,7 +156,7 @@ def test_without_keys_files_are_plain(tmp_path):
     assert not is_encrypted_file(path)
 
 
-def test_files_are_for_their_owner_alone(files):
+def test_only_their_owner_may_read_files(files):
     assert write(files, b"sound").stat().st_mode & 0o077 == 0
 
 
@@ -182,7 +182,7 @@ def test_a_plain_file_is_removed_too(tmp_path):
     assert not path.exists()
 
 
-def test_an_encrypted_copy_is_made_once(files, tmp_path):
+def test_an_encrypted_copy_is_created_once(files, tmp_path):
     plain = tmp_path / "plain"
     plain.write_bytes(b"sound" * 100_000)
     copy = files.encrypted_copy(plain)

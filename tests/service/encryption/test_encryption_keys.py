@@ -1,4 +1,4 @@
-"""The key-encryption key: where it comes from, what is refused, and that it shows nowhere."""
+"""The key-encryption key: sources, refused values, and no output of the key."""
 
 import io
 import sys
@@ -27,7 +27,7 @@ def apart(tmp_path):
     return folder
 
 
-def test_keys_come_through_a_stream_one_a_line(tmp_path):
+def test_keys_are_read_from_a_stream_one_per_line(tmp_path):
     assert read_stdin(io.StringIO(f"{ONE}\n")) == (EncryptionKey(bytes.fromhex(ONE)),)
     keys = read_stdin(io.StringIO(f"  {ONE}\r\n\n{TWO}\n{TWO.lower()}"))
     assert [key.secret.hex() for key in keys] == [ONE, TWO.lower()]
@@ -36,7 +36,7 @@ def test_keys_come_through_a_stream_one_a_line(tmp_path):
 @pytest.mark.parametrize(
     "text", ["", "\n\n", ONE[:-1], f"{ONE}0", f"{ONE}\nnonsense", "x" * 64, "١" * 64, f"{ONE}\n" * 40, "a" * 10**6]
 )
-def test_what_is_no_key_is_refused_without_showing_it(text):
+def test_an_invalid_key_is_refused_without_showing_it(text):
     with pytest.raises(KeyUnusable, match="64 hexadecimal digits") as refused:
         read_stdin(io.StringIO(text))
     assert ONE[:8] not in str(refused.value)
@@ -50,7 +50,7 @@ def test_a_key_shows_its_name_only():
     assert new_key() != key
 
 
-def test_a_key_file_is_made_once_for_its_owner_alone_and_read(tmp_path, apart):
+def test_a_key_file_is_created_once_and_only_its_owner_may_read_it(tmp_path, apart):
     path = apart / "key"
     key = create_key_file(path)
     assert path.stat().st_mode & 0o777 == 0o600
@@ -63,7 +63,7 @@ def test_a_key_file_is_made_once_for_its_owner_alone_and_read(tmp_path, apart):
     assert [entry.name for entry in apart.iterdir()] == ["key"]
 
 
-def test_a_key_file_that_others_may_read_is_warned_of(tmp_path, apart, caplog):
+def test_a_key_file_that_others_may_read_is_logged(tmp_path, apart, caplog):
     path = apart / "key"
     create_key_file(path)
     path.chmod(0o644)
@@ -71,7 +71,7 @@ def test_a_key_file_that_others_may_read_is_warned_of(tmp_path, apart, caplog):
     assert "chmod 600" in caplog.text
 
 
-def test_a_key_file_that_is_missing_or_empty_is_one_sentence(tmp_path, apart):
+def test_a_missing_or_empty_key_file_is_reported_in_one_sentence(tmp_path, apart):
     settings = load_settings(tmp_path / "data", key_file=apart / "key")
     with pytest.raises(KeyUnusable, match="cannot be read"):
         find_keys(settings)
@@ -83,14 +83,14 @@ def test_a_key_file_that_is_missing_or_empty_is_one_sentence(tmp_path, apart):
 @pytest.mark.parametrize("inside", ["key", "sub/key", "../data/key"])
 def test_a_key_file_in_the_data_folder_is_refused(tmp_path, inside):
     (tmp_path / "data").mkdir()
-    with pytest.raises(SettingsInvalid, match="key_file lies in data_dir"):
+    with pytest.raises(SettingsInvalid, match="key_file is in data_dir"):
         load_settings(tmp_path / "data", key_file=tmp_path / "data" / inside)
 
 
 def test_a_link_into_the_data_folder_is_refused(tmp_path, apart):
     (tmp_path / "data").mkdir()
     (apart / "link").symlink_to(tmp_path / "data")
-    with pytest.raises(SettingsInvalid, match="key_file lies in data_dir"):
+    with pytest.raises(SettingsInvalid, match="key_file is in data_dir"):
         load_settings(tmp_path / "data", key_file=apart / "link" / "key")
 
 
@@ -118,14 +118,14 @@ def test_a_command_in_the_settings_file_is_a_list(tmp_path):
         ((sys.executable, "-c", "pass"), "64 hexadecimal digits"),
     ],
 )
-def test_a_command_that_fails_is_one_sentence_without_what_it_said(tmp_path, command, sentence):
+def test_a_failed_command_is_reported_without_its_output(tmp_path, command, sentence):
     with pytest.raises(KeyUnusable, match=sentence) as refused:
         find_keys(load_settings(tmp_path, key_command=command))
     assert ONE not in str(refused.value)
     assert TWO not in str(refused.value)
 
 
-def test_one_way_only(tmp_path, apart):
+def test_several_key_sources_are_refused(tmp_path, apart):
     create_key_file(apart / "key")
     with pytest.raises(SettingsInvalid, match="not both"):
         load_settings(tmp_path / "data", key_file=apart / "key", key_command=("vault",))
@@ -133,5 +133,5 @@ def test_one_way_only(tmp_path, apart):
         find_keys(load_settings(tmp_path / "data", key_file=apart / "key"), (new_key(),))
 
 
-def test_nothing_given_is_nothing(tmp_path):
+def test_without_a_key_source_there_is_no_key(tmp_path):
     assert find_keys(load_settings(tmp_path)) == ()

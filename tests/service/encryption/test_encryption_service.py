@@ -1,6 +1,6 @@
-"""A real service with a key, examined from outside: its folder is searched for what people said and what was found.
+"""A real service with a key: its folder contains neither recordings nor results in plain form.
 
-The control is the same service without a key: there the search finds all of it.
+The control is the same service without a key: there the search finds all of them.
 """
 
 import json
@@ -75,12 +75,12 @@ def wait_until(what, patience_s=PATIENCE_S):
 
 
 def samples():
-    """The sound of the recording, 16 bits a sample."""
+    """The audio samples of the recording, 16 bits each."""
     return (np.clip(decode(SPEECH).samples.reshape(-1), -1, 1) * 32767).astype("<i2").tobytes()
 
 
 def planted():
-    """Windows of the file and of the sound in it, which nothing else contains."""
+    """Byte sequences of the file and its audio that occur nowhere else."""
     windows = {}
     for name, content in (("flac", SPEECH.read_bytes()), ("pcm", samples())):
         spread = range(5000, len(content) - WINDOW, len(content) // 40)
@@ -90,7 +90,7 @@ def planted():
 
 
 def found_in(folder, windows, readings):
-    """What of the windows and readings stands in the bytes of any file of the folder, by name of its kind."""
+    """Return which byte sequences and results any file of the folder contains, by kind of file."""
     content = b"\0\0\0".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
     hits = {name for name, parts in windows.items() if any(part in content for part in parts)}
     return hits | {f"reading {reading}" for reading in readings if reading.encode() in content}
@@ -118,7 +118,7 @@ def result_of(served, job_id):
 
 
 def upload_half(served):
-    """An upload that stands still in the middle; its socket."""
+    """Start an upload, stop half-way, and return its socket."""
     with served.client() as client:
         minted = client.post("/v2/audio/uploads", json={"content_type": "audio/flac"}).json()
     parts, content = urlsplit(minted["upload_url"]), 6 * samples()
@@ -138,7 +138,7 @@ def encryption_of(served):
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
-def test_nothing_of_a_voice_or_of_its_reading_stands_in_the_folder(serve, key_file, encrypted, tmp_path):
+def test_the_folder_contains_nothing_of_a_voice_or_its_result(serve, key_file, encrypted, tmp_path):
     served = serve(**({"key_file": str(key_file)} if encrypted else {}))
     served.make_account(10_000)
     job = result_of(served, submit(served))
@@ -172,7 +172,7 @@ def test_the_search_finds_plain_samples(tmp_path):
     assert found_in(tmp_path, windows, []) == {"pcm"}
 
 
-def test_erasing_destroys_the_key_of_the_recording_and_every_reading(serve, key_file):
+def test_erasing_destroys_the_recordings_key_and_every_result(serve, key_file):
     served = serve(key_file=str(key_file))
     served.make_account(10_000)
     job_id = submit(served)
@@ -200,7 +200,7 @@ def key_lines(*keys):
 
 
 def serve_with_stdin(data_dir, text):
-    """The exit status and the words of `vbdesk serve --key-stdin` where it refuses to start."""
+    """Return exit status and output of `vbdesk serve --key-stdin` when it refuses to start."""
     command = [
         sys.executable,
         "-m",
@@ -218,7 +218,7 @@ def serve_with_stdin(data_dir, text):
     )
 
 
-def test_a_lost_or_wrong_key_is_refused_in_a_sentence_and_nothing_is_deleted(serve, key_file, tmp_path):
+def test_a_lost_or_wrong_key_is_refused_and_nothing_is_deleted(serve, key_file, tmp_path):
     served = serve(key_file=str(key_file))
     served.make_account(10_000)
     job_id = submit(served)
@@ -238,7 +238,7 @@ def test_a_lost_or_wrong_key_is_refused_in_a_sentence_and_nothing_is_deleted(ser
     assert result_of(again, job_id) == before
 
 
-def test_the_key_comes_through_standard_input_and_stands_nowhere_else(tmp_path):
+def test_the_key_comes_from_standard_input_and_is_stored_nowhere(tmp_path):
     key, data_dir, ready = new_key(), tmp_path / "data", tmp_path / "ready.json"
     command = [
         sys.executable,
@@ -284,7 +284,7 @@ def old_folder(request, tmp_path):
     return folder
 
 
-def test_a_folder_of_an_earlier_release_is_encrypted_whole_and_keeps_everything(serve, old_folder, key_file):
+def test_the_folder_of_an_earlier_release_is_fully_encrypted_and_keeps_everything(serve, old_folder, key_file):
     known = json.loads((old_folder / "known.json").read_text())
     done_id = known["job_ids"][0]
     headers = {"X-Account-ID": known["account_id"], "X-API-Key": known["api_key"]}
@@ -308,7 +308,7 @@ def test_a_folder_of_an_earlier_release_is_encrypted_whole_and_keeps_everything(
     assert served.stop(60) == 0
 
 
-def test_an_encryption_that_was_cut_off_goes_on_at_the_next_start(serve, tmp_path, key_file):
+def test_an_interrupted_encryption_continues_at_the_next_start(serve, tmp_path, key_file):
     plain = serve(workers=0)
     plain.make_account(10**6)
     for _ in range(40):
@@ -341,7 +341,7 @@ def run(*arguments, text=None, environment=None):
     return CliRunner().invoke(vbdesk, list(map(str, arguments)), input=text, env=environment)
 
 
-def test_the_operator_rotates_looks_and_restores(serve, key_file, tmp_path):
+def test_the_operator_rotates_inspects_and_restores(serve, key_file, tmp_path):
     served = serve(workers=1, key_file=str(key_file))
     served.make_account(10_000)
     job_id = submit(served)
@@ -377,7 +377,7 @@ def test_the_operator_rotates_looks_and_restores(serve, key_file, tmp_path):
     for path in (served.data_dir / "objects" / "audio").iterdir():
         path.unlink()
     [copied, *_] = sorted((copies / "audio").iterdir())
-    copied.write_bytes(SPEECH.read_bytes())  # a copy of a release before
+    copied.write_bytes(SPEECH.read_bytes())  # a copy from an earlier release
     no_key = run("admin", "audio", "restore", *folder, "--from", copies)
     assert (no_key.exit_code != 0, "no key was given" in no_key.output) == (True, True)
     operate(served.data_dir, "audio", "restore", "--from", str(copies), environment=environment)
@@ -386,7 +386,7 @@ def test_the_operator_rotates_looks_and_restores(serve, key_file, tmp_path):
     assert all(is_encrypted_file(path) for path in restored)
 
 
-def test_a_plain_object_from_elsewhere_ends_the_claim_of_completeness(serve, key_file):
+def test_a_plain_object_copied_into_the_store_resets_the_complete_state(serve, key_file):
     served = serve(workers=0, key_file=str(key_file))
     served.make_account(100)
     wait_until(lambda: encryption_of(served) == "complete")
@@ -396,7 +396,7 @@ def test_a_plain_object_from_elsewhere_ends_the_claim_of_completeness(serve, key
         assert connection.execute(sa.select(encryption_state.c.completed_at)).scalar_one() is None
 
 
-def test_a_plain_recording_that_was_put_into_the_store_is_noticed_and_encrypted(serve, key_file):
+def test_a_plain_recording_copied_into_the_store_is_detected_and_encrypted(serve, key_file):
     served = serve(key_file=str(key_file))
     served.make_account(10_000)
     job_id = submit(served)
@@ -416,7 +416,7 @@ def test_a_plain_recording_that_was_put_into_the_store_is_noticed_and_encrypted(
     assert found_in(again.data_dir, planted(), []) == set()
 
 
-def test_what_a_killed_process_without_a_key_had_half_received_does_not_stay(serve, key_file):
+def test_half_received_plain_files_of_a_killed_process_are_removed(serve, key_file):
     plain = serve(workers=0)
     plain.make_account(10_000)
     incoming = plain.data_dir / "objects" / ".incoming"
@@ -430,7 +430,7 @@ def test_what_a_killed_process_without_a_key_had_half_received_does_not_stay(ser
     assert found_in(served.data_dir, planted(), []) == set()
 
 
-def test_a_vault_that_is_away_stops_nobody_who_suspends_an_account(serve, key_file):
+def test_an_unreachable_vault_does_not_prevent_suspending_an_account(serve, key_file):
     served = serve(key_file=str(key_file))
     served.make_account(10_000)
     result_of(served, submit(served))
@@ -447,7 +447,7 @@ def test_a_vault_that_is_away_stops_nobody_who_suspends_an_account(serve, key_fi
         )
 
 
-def test_a_key_is_not_made_in_the_folder_of_a_service(serve):
+def test_a_key_is_not_created_in_the_data_folder_of_a_service(serve):
     served = serve(workers=0)
     refused = run("admin", "encryption", "create-key", "--file", served.data_dir / "key")
     assert (refused.exit_code != 0, "Keep the key apart" in refused.output) == (True, True)

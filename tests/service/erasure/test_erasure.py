@@ -1,4 +1,4 @@
-"""Erasing: what goes, what stays, and that it works on a running service."""
+"""Erasure: what is removed, what stays, and erasure while a service runs."""
 
 import json
 import threading
@@ -34,7 +34,7 @@ def eraser(bench):
 
 
 def rows_with(bench, text: str) -> set[str]:
-    """Tables in which any row holds the text."""
+    """Return the tables in which any row contains the text."""
     with bench.service.context.database.reading() as connection:
         return {
             table.name
@@ -56,7 +56,7 @@ def hook(bench) -> None:
     assert bench.client.post("/v2/account/webhook", json=body).status_code == 200
 
 
-def test_an_erased_job_leaves_nothing_but_its_amounts_and_an_audit_line(bench, eraser):
+def test_an_erased_job_leaves_only_ledger_entries_and_an_audit_entry(bench, eraser):
     hook(bench)
     job_id = bench.submit_to("subj", headers={"Idempotency-Key": "take-1"})
     bench.finish(job_id)
@@ -72,7 +72,7 @@ def test_an_erased_job_leaves_nothing_but_its_amounts_and_an_audit_line(bench, e
     assert bench.get("/v2/groups")["groups"][0]["job_count"] == 0
 
 
-def test_what_was_computed_from_a_group_is_computed_anew_without_the_erased_job(bench, eraser):
+def test_a_groups_results_are_computed_again_without_the_erased_job(bench, eraser):
     jobs = [bench.submit_to("subj", longitudinal=True, recorded_at=f"2026-02-0{day}T08:00:00Z") for day in (1, 2, 3)]
     for job_id in jobs:
         bench.finish(job_id)
@@ -85,7 +85,7 @@ def test_what_was_computed_from_a_group_is_computed_anew_without_the_erased_job(
     assert bench.get("/v2/groups/subj/aggregate")["job_counts"]["done"] == 2
 
 
-def test_the_upload_that_a_job_came_by_goes_with_it(bench, eraser):
+def test_the_upload_of_an_erased_job_is_removed(bench, eraser):
     grant = bench.client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
     bench.service.client().put(grant["upload_url"], content=SPEECH.read_bytes(), headers=grant["required_headers"])
     erased, kept = (bench.submit(audio=None, audio_upload_ref=grant["upload_ref"]) for _ in range(2))
@@ -103,14 +103,14 @@ def put(bench, grant, content=None):
 
 
 def uploads_left(bench) -> list[str]:
-    """Objects and half-written files of uploads, wherever they lie in the store."""
+    """Return objects and half-written files of uploads, in any folder of the store."""
     storage = bench.service.context.storage
     return [*storage.keys("uploads"), *storage.keys("quarantine"), *map(str, storage.incoming.iterdir())]
 
 
 @pytest.fixture
 def emptied(bench):
-    """A bench in whose store nothing of earlier tests lies."""
+    """A bench whose store contains nothing of earlier tests."""
     storage = bench.service.context.storage
     for key in [*storage.keys("uploads"), *storage.keys("quarantine")]:
         storage.delete(key)
@@ -134,8 +134,8 @@ def test_the_address_of_an_erased_upload_refuses_a_later_file(emptied, eraser, k
     assert put(bench, other).status_code == 200, "other addresses of the account go on"
 
 
-def test_a_file_on_its_way_while_its_job_is_erased_is_refused(emptied, eraser):
-    """Two files come to one address. The slow one is under way when the fast one is stored, submitted and erased."""
+def test_a_file_in_transit_while_its_job_is_erased_is_refused(emptied, eraser):
+    """Send two files to one address; the fast one is stored, submitted and erased during the slow one."""
     bench = emptied
     grant = bench.client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
     begun, erased = threading.Event(), threading.Event()
@@ -158,12 +158,12 @@ def test_a_file_on_its_way_while_its_job_is_erased_is_refused(emptied, eraser):
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_an_erasure_at_the_moment_at_which_a_file_is_stored_leaves_nothing(emptied, eraser, monkeypatch, moment):
+def test_an_erasure_while_a_file_is_stored_leaves_nothing(emptied, eraser, monkeypatch, moment):
     bench, storage = emptied, emptied.service.context.storage
     grant = bench.client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
     assert put(bench, grant).status_code == 200
     job_id = bench.submit(audio=None, audio_upload_ref=grant["upload_ref"])
-    storage.delete(f"uploads/{grant['upload_ref']}")  # so that the address takes another file
+    storage.delete(f"uploads/{grant['upload_ref']}")  # so that the address accepts another file
     adopt = type(storage).adopt
 
     def adopt_while_erasing(store, key, path):
@@ -178,8 +178,8 @@ def test_an_erasure_at_the_moment_at_which_a_file_is_stored_leaves_nothing(empti
     assert uploads_left(bench) == []
 
 
-def test_a_file_that_a_killed_service_stored_during_an_erasure_goes_at_the_next_round(emptied, eraser):
-    """Stored, and the process killed before it saw the erasure: the object is removed as erased, without quarantine."""
+def test_a_file_stored_by_a_killed_service_during_an_erasure_is_removed_later(emptied, eraser):
+    """The process is killed before it sees the erasure; the object is removed without quarantine."""
     bench, context = emptied, emptied.service.context
     grant = bench.client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
     assert put(bench, grant).status_code == 200
@@ -190,14 +190,14 @@ def test_a_file_that_a_killed_service_stored_during_an_erasure_goes_at_the_next_
     context.storage.adopt(f"uploads/{grant['upload_ref']}", left)
     bench.service.clock.advance(2 * 24 * 3600)
     assert sweep_orphans(context).quarantined == 0
-    assert remove_erased_audio(context)  # with those of tests before this one
+    assert remove_erased_audio(context)  # with those of earlier tests
     assert uploads_left(bench) == []
     bench.service.clock.advance(8 * 24 * 3600)
     remove_erased_audio(context)
     assert rows_with(bench, grant["upload_ref"]) == set()
 
 
-def test_a_waiting_job_gives_back_what_it_held_and_lets_others_go_on(bench, eraser):
+def test_erasing_a_waiting_job_releases_its_credits_and_lets_others_continue(bench, eraser):
     first, second = (
         bench.submit_to("subj", longitudinal=True, recorded_at=f"2026-02-0{day}T08:00:00Z") for day in (1, 2)
     )
@@ -208,7 +208,7 @@ def test_a_waiting_job_gives_back_what_it_held_and_lets_others_go_on(bench, eras
     assert bench.credits() == 100_000 - 60
 
 
-def test_the_analysis_of_an_erased_job_is_thrown_away(bench, eraser):
+def test_the_analysis_of_an_erased_job_is_dropped(bench, eraser):
     job_id = bench.submit()
     slots = SlotPool(1, nothing_to_prepare)
     runner = JobRunner(bench.service.context, slots, analyse_slowly, "test")
@@ -224,7 +224,7 @@ def test_the_analysis_of_an_erased_job_is_thrown_away(bench, eraser):
     assert (bench.stored_audio(), bench.credits()) == ([], 100_000)
 
 
-def test_an_erased_group_goes_with_all_its_jobs(bench, eraser):
+def test_erasing_a_group_erases_all_its_jobs(bench, eraser):
     hook(bench)
     inside, elsewhere, queued = bench.submit_to("mr-x"), bench.submit_to("mr-x"), bench.submit_to("mr-x")
     taken_out = bench.submit_to("mr-x", longitudinal=True)
@@ -245,7 +245,7 @@ def test_an_erased_group_goes_with_all_its_jobs(bench, eraser):
     assert bench.credits() == 100_000 - 3 * 60
 
 
-def test_a_groups_levels_leave_the_cohorts_snapshot(bench, eraser):
+def test_a_groups_levels_are_removed_from_the_cohort_snapshot(bench, eraser):
     bench.finish(bench.submit_to("subj"))
     context = bench.service.context
     with context.database.writing() as connection:
@@ -264,7 +264,7 @@ def test_a_groups_levels_leave_the_cohorts_snapshot(bench, eraser):
     assert rows_with(bench, "another") == {"cohort_snapshots"}
 
 
-def test_only_the_accounts_own_can_be_erased(bench, eraser):
+def test_only_the_accounts_own_resources_can_be_erased(bench, eraser):
     job_id = bench.submit_to("subj")
     stranger = bench.service.add_account().account_id
     for account_id, job, group in ((stranger, job_id, "subj"), (bench.account.account_id, new_id(), "none")):
@@ -275,8 +275,8 @@ def test_only_the_accounts_own_can_be_erased(bench, eraser):
     assert bench.status(job_id) == "queued"
 
 
-def test_a_state_computed_while_a_job_was_erased_is_not_kept(bench, eraser):
-    """Reads and erasures race; whatever the order, no cached state names the erased job in the end."""
+def test_a_state_computed_during_an_erasure_is_not_kept(bench, eraser):
+    """Reads and erasures run concurrently; in any order, no cached state names the erased job."""
     jobs = [bench.submit_to("subj") for _ in range(6)]
     for job_id in jobs:
         bench.finish(job_id)
@@ -305,7 +305,7 @@ def run(*arguments: object):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-def test_the_operator_erases_beside_the_service_and_reads_the_record(make_bench):
+def test_the_operator_erases_while_a_service_runs_and_reads_the_audit(make_bench):
     bench = make_bench()
     settings = bench.service.context.settings
     data_dir = settings.data_dir
@@ -343,14 +343,14 @@ def test_a_job_that_ends_while_it_is_erased_is_settled_once(make_bench, postgres
     assert [kind for kind, _ in ledger(bench)] == ["grant", "hold", "capture"]
 
 
-def test_the_recording_of_an_ended_job_goes_and_its_result_stays(bench, eraser):
+def test_the_recording_of_an_ended_job_is_erased_and_its_result_stays(bench, eraser):
     grant = bench.client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
     bench.service.client().put(grant["upload_url"], content=SPEECH.read_bytes(), headers=grant["required_headers"])
     job_id, other = bench.submit(audio=None, audio_upload_ref=grant["upload_ref"]), bench.submit()
     for each in (job_id, other):
         bench.finish(each)
     before = bench.get(f"/v2/jobs/{job_id}")
-    for _ in range(2):  # also after a crash before it was noted
+    for _ in range(2):  # also after a crash before it was recorded
         assert eraser.erase_sounds(bench.account.account_id, [job_id]) == 1
     assert bench.get(f"/v2/jobs/{job_id}") == before
     assert bench.stored_audio() == [other]
@@ -358,7 +358,7 @@ def test_the_recording_of_an_ended_job_goes_and_its_result_stays(bench, eraser):
     assert eraser.count_left() == 0
 
 
-def test_the_recording_of_a_job_that_needs_it_or_is_anothers_stays(bench, eraser):
+def test_a_recording_that_is_needed_or_of_another_account_stays(bench, eraser):
     job_id, ended = bench.submit(), bench.submit()
     bench.finish(ended)
     with pytest.raises(Conflict, match="Wait for its end"):
@@ -367,7 +367,7 @@ def test_the_recording_of_a_job_that_needs_it_or_is_anothers_stays(bench, eraser
     assert sorted(bench.stored_audio()) == sorted([job_id, ended])
 
 
-def test_an_upload_that_never_became_a_job_goes(bench, eraser):
+def test_an_upload_without_a_job_is_erased(bench, eraser):
     grant = bench.client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
     bench.service.client().put(grant["upload_url"], content=SPEECH.read_bytes(), headers=grant["required_headers"])
     stored = f"uploads/{grant['upload_ref']}"
@@ -378,7 +378,7 @@ def test_an_upload_that_never_became_a_job_goes(bench, eraser):
     assert bench.post(audio=None, audio_upload_ref=grant["upload_ref"]).status_code == 400
 
 
-def test_what_the_store_does_not_let_go_is_said_to_be_left(bench, eraser, monkeypatch):
+def test_recordings_that_the_store_cannot_remove_are_counted(bench, eraser, monkeypatch):
     job_id = bench.submit()
     bench.finish(job_id)
 

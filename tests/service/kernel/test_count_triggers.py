@@ -1,4 +1,4 @@
-"""Counts that the database keeps by itself, and pages that are found by them."""
+"""Job counts maintained by database triggers, and the pages that use them."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -55,7 +55,7 @@ def all_pages(connection: Connection, account_id: str, size: int) -> list[list[s
     ]
 
 
-def test_pages_of_jobs_over_many_days_hold_every_job_once_newest_first(service, account):
+def test_pages_of_jobs_over_many_days_contain_every_job_once_newest_first(service, account):
     chance = Random(20260101)
     moments = [NEW_YEAR + timedelta(seconds=chance.randrange(9 * 86_400)) for _ in range(60)]
     moments += [NEW_YEAR, NEW_YEAR + timedelta(days=1), NEW_YEAR + timedelta(days=1, microseconds=-1)]
@@ -70,7 +70,7 @@ def test_pages_of_jobs_over_many_days_hold_every_job_once_newest_first(service, 
     assert [len(page) for page in pages] == [7] * 9 + [0]
 
 
-def test_an_erased_job_is_counted_no_more(service, account):
+def test_an_erased_job_is_no_longer_counted(service, account):
     with service.context.database.writing() as connection:
         ids = store(connection, account.account_id, [NEW_YEAR + timedelta(hours=8 * n) for n in range(9)])
         delete_jobs(connection, ids[2:5])
@@ -85,7 +85,7 @@ def config(tmp_path):
     database.close()
 
 
-def test_what_was_there_before_the_counts_is_counted(tmp_path, config: tuple[Config, Database]):
+def test_jobs_from_before_the_triggers_are_counted(tmp_path, config: tuple[Config, Database]):
     settings, database = config
     with database.writing() as connection:
         settings.attributes["connection"] = connection

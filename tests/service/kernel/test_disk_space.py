@@ -1,4 +1,4 @@
-"""Disks that run full: what is answered, what is left behind, and how the service goes on."""
+"""Full disks: the response, the files left behind, and the recovery of the service."""
 
 import errno
 import os
@@ -64,7 +64,7 @@ def all_headers(account) -> dict[str, str]:
 
 
 class SmallDisk:
-    """A disk of its own that is filled and emptied at will."""
+    """A small disk that a test can fill and empty."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -89,7 +89,7 @@ def disk(disk_of):
 
 @pytest.fixture
 def full(start_service, disk):
-    """A service whose whole data folder, database too, is on a small disk; nothing is held back."""
+    """A service whose data folder and database are on a small disk; the reserve is off."""
     if os.environ.get("SERVICE_TESTS_ON") == "postgresql":
         pytest.skip("the database is on the small disk")
     data_dir = disk.folder / "data"
@@ -98,7 +98,7 @@ def full(start_service, disk):
 
 
 def form_that_fills(disk, account, audio=AUDIO, **fields):
-    """A multipart body during whose arrival the disk runs full."""
+    """A multipart body; the disk becomes full while it is sent."""
     text = "".join(
         f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
         for name, value in fields.items()
@@ -129,7 +129,7 @@ def objects_of(service) -> list[str]:
 
 
 @pytest.mark.parametrize("path", ANALYZE)
-def test_a_disk_that_fills_up_during_a_submit_is_said_and_leaves_nothing(full, disk, path):
+def test_a_disk_that_fills_up_during_a_submit_is_reported_and_leaves_nothing(full, disk, path):
     account = full.add_account()
     client = full.client()
     fields = (
@@ -145,7 +145,7 @@ def test_a_disk_that_fills_up_during_a_submit_is_said_and_leaves_nothing(full, d
     assert again.status_code == 200, again.text
 
 
-def test_a_disk_that_fills_up_once_the_recording_is_there_leaves_no_recording_behind(full, disk, monkeypatch):
+def test_a_disk_that_fills_up_after_the_upload_leaves_no_recording(full, disk, monkeypatch):
     account = full.add_account()
     client = full.client(account)
     adopt = full.context.storage.adopt
@@ -156,7 +156,7 @@ def test_a_disk_that_fills_up_once_the_recording_is_there_leaves_no_recording_be
 
     monkeypatch.setattr(type(full.context.storage), "adopt", lambda _store, key, path: adopt_and_fill(key, path))
     statuses = set()
-    for number in range(200):  # the log of the database may have room for the first ones
+    for number in range(200):  # the database's log may have room for the first ones
         answer = client.post("/v2/models/pulse/analyze", files={"audio": AUDIO})
         statuses.add(answer.status_code)
         if answer.status_code != 200:
@@ -172,7 +172,7 @@ def test_a_disk_that_fills_up_once_the_recording_is_there_leaves_no_recording_be
     assert client.post("/v2/models/pulse/analyze", files={"audio": AUDIO}).status_code == 200
 
 
-def test_every_other_write_is_refused_on_a_full_disk_and_every_read_goes_on(full, disk, caplog):
+def test_on_a_full_disk_every_other_write_is_refused_and_every_read_works(full, disk, caplog):
     account = full.add_account()
     client = full.client()
     headers = all_headers(account)
@@ -207,7 +207,7 @@ def test_every_other_write_is_refused_on_a_full_disk_and_every_read_goes_on(full
     assert client.get("/readyz").json()["reasons"] == [{"check": "store", "reason": "unreachable"}]
     for page in ("", "/webhook", "/keys"):
         assert person.open(f"/console{page}").status_code == 200
-    assert not [record for record in caplog.records if record.exc_info]  # a log of tracebacks would fill the disk more
+    assert not [record for record in caplog.records if record.exc_info]  # tracebacks would fill the disk further
     made = person.send("/console/keys", name="k" * 200)
     assert made.status_code == 503
     assert int(made.headers["Retry-After"]) >= 1
@@ -219,7 +219,7 @@ def test_every_other_write_is_refused_on_a_full_disk_and_every_read_goes_on(full
         assert client.request(method, path, json=body, headers=headers).status_code in (200, 201)
 
 
-def test_a_put_that_fills_the_disk_is_answered_in_the_stores_own_form_and_may_be_tried_again(full, disk):
+def test_a_put_that_fills_the_disk_gets_the_stores_error_and_may_be_retried(full, disk):
     account = full.add_account()
     client = full.client(account)
     grant = client.post("/v2/audio/uploads", json={"content_type": "audio/wav"}).json()
@@ -259,7 +259,7 @@ def test_a_fetch_that_fills_the_disk_is_refused_and_leaves_nothing(start_service
     assert objects_of(full) == []
 
 
-def test_a_worker_keeps_its_job_on_a_full_disk_and_goes_on_when_there_is_room(tmp_path, disk):
+def test_a_worker_keeps_its_job_on_a_full_disk_and_continues_when_there_is_room(tmp_path, disk):
     (tmp_path / "served").mkdir()
     served = Served(tmp_path / "served", disk_reserve_mb="0")
     served.data_dir = disk.folder / "data"
@@ -280,7 +280,7 @@ def test_a_worker_keeps_its_job_on_a_full_disk_and_goes_on_when_there_is_room(tm
             while time.monotonic() < ends_at and not seen_refused:  # the log of the database fills up first
                 seen_refused = client.post("/v2/groups", json={"group_id": os.urandom(250).hex()}).status_code == 503
             assert seen_refused
-            time.sleep(3)  # in which a worker that gives up would fail them
+            time.sleep(3)  # a worker that gives up would fail the jobs in this time
             assert client.get("/healthz").status_code == 200
             states = [client.get(f"/v2/jobs/{job_id}").json()["status"] for job_id in submitted]
             assert not {"failed", "timed-out"} & set(states)
@@ -296,7 +296,7 @@ def test_a_worker_keeps_its_job_on_a_full_disk_and_goes_on_when_there_is_room(tm
         served.kill()
 
 
-def test_a_start_on_a_full_disk_says_so_in_a_sentence(tmp_path, disk):
+def test_a_start_on_a_full_disk_is_refused_in_one_sentence(tmp_path, disk):
     (tmp_path / "served").mkdir()
     served = Served(tmp_path / "served")
     served._command[served._command.index("--data-dir") + 1] = str(disk.folder / "data")
@@ -318,7 +318,7 @@ def test_a_start_on_a_full_disk_says_so_in_a_sentence(tmp_path, disk):
 
 @pytest.fixture
 def scarce(monkeypatch):
-    """Sets how many bytes every disk has free."""
+    """Set the free space of every disk in bytes."""
 
     def set_free(count: int) -> None:
         monkeypatch.setattr(shutil, "disk_usage", lambda _folder: Usage(10**12, 10**12 - count, count))
@@ -326,7 +326,7 @@ def scarce(monkeypatch):
     return set_free
 
 
-def test_below_the_reserve_submits_mints_and_puts_are_refused_and_all_else_goes_on(start_service, scarce):
+def test_below_the_reserve_only_submits_mints_and_puts_are_refused(start_service, scarce):
     service = start_service(disk_reserve_mb=100)
     account = service.add_account()
     client = service.client()
@@ -351,7 +351,7 @@ def test_below_the_reserve_submits_mints_and_puts_are_refused_and_all_else_goes_
     assert put.status_code == 200
 
 
-def test_a_body_on_its_way_stops_at_the_reserve(start_service, scarce):
+def test_a_body_in_transit_stops_at_the_reserve(start_service, scarce):
     service = start_service(disk_reserve_mb=100)
     account = service.add_account()
     large = noise_wav(300)
@@ -363,13 +363,13 @@ def test_a_body_on_its_way_stops_at_the_reserve(start_service, scarce):
         return Usage(10**12, 0, free_now)
 
     scarce(0)
-    shutil.disk_usage = free  # put back by the fixture
+    shutil.disk_usage = free  # the fixture restores it
     answer = service.client().post("/v2/models/pulse/analyze", files={"audio": large}, headers=account.headers)
     assert_no_room(answer)
     assert objects_of(service) == []
 
 
-def test_readiness_metrics_and_doctor_tell_of_the_reserve_while_writes_still_work(start_service, scarce):
+def test_readiness_metrics_and_doctor_report_the_reserve_while_writes_still_work(start_service, scarce):
     service = start_service(disk_reserve_mb=100)
     client = service.client(service.add_account())
     assert client.get("/readyz").status_code == 200
@@ -393,7 +393,7 @@ def test_readiness_metrics_and_doctor_tell_of_the_reserve_while_writes_still_wor
     assert disk.health is Health.OK
 
 
-def test_a_reserve_of_zero_holds_back_nothing_and_a_database_elsewhere_is_looked_at_too(tmp_path):
+def test_a_reserve_of_zero_is_off_and_the_disk_of_a_database_elsewhere_is_checked(tmp_path):
     assert load_settings(tmp_path, disk_reserve_mb=0).disk_reserve_mb == 0
     elsewhere = load_settings(tmp_path, database_url=f"sqlite:///{tmp_path}/other/vbdesk.db")
     assert elsewhere.written_folders == [tmp_path, tmp_path / "other"]
@@ -403,7 +403,7 @@ def test_a_reserve_of_zero_holds_back_nothing_and_a_database_elsewhere_is_looked
     assert (missing.health, "cannot be read" in missing.sentence) == (Health.MEND, True)
 
 
-# A disk that is not ours: errors as the server's driver and the system raise them
+# A remote disk: errors as the server's driver and the system raise them
 
 
 class DiskFullOfPostgresql(psycopg.errors.DiskFull):
@@ -418,7 +418,7 @@ class DiskFullOfPostgresql(psycopg.errors.DiskFull):
         OSError(errno.ENOSPC, "No space left on device"),
     ],
 )
-def test_every_way_to_say_that_a_disk_is_full_is_answered_503(start_service, monkeypatch, error):
+def test_every_kind_of_full_disk_error_is_answered_503(start_service, monkeypatch, error):
     service = start_service()
     client = service.client(service.add_account())
 
@@ -429,7 +429,7 @@ def test_every_way_to_say_that_a_disk_is_full_is_answered_503(start_service, mon
     assert_no_room(client.post("/v2/groups", json={"group_id": "g"}))
 
 
-def test_another_fault_of_the_system_is_still_a_fault(start_service, monkeypatch):
+def test_another_system_error_is_answered_500(start_service, monkeypatch):
     service = start_service()
     client = service.client(service.add_account())
 
@@ -441,7 +441,7 @@ def test_another_fault_of_the_system_is_still_a_fault(start_service, monkeypatch
     assert (answer.status_code, answer.json()["code"]) == (500, "PROCESSING_ERROR")
 
 
-def test_reads_go_on_when_the_server_cannot_count_requests_any_more(start_service, postgresql, monkeypatch):
+def test_reads_continue_when_the_server_can_no_longer_count_requests(start_service, postgresql, monkeypatch):
     service = start_service(**postgresql.make(None), rate_limits={"enterprise": {"general": 3}})
     client = service.client(service.add_account())
 

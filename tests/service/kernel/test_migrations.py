@@ -1,4 +1,4 @@
-"""Migrations lead to the tables that the code describes."""
+"""The migrations create the tables that the metadata describes."""
 
 import threading
 
@@ -31,7 +31,7 @@ def database(tmp_path):
 
 
 def constraints(engine: sa.Engine) -> dict[str, set[str]]:
-    """Parts of the tables and indexes as SQLite keeps them, in no order, without white space and quotes."""
+    """Parts of SQLite's table and index definitions, sorted, without white space and quotes."""
     with engine.connect() as connection:
         rows = connection.execute(sa.text("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")).all()
     return {
@@ -41,14 +41,14 @@ def constraints(engine: sa.Engine) -> dict[str, set[str]]:
     }
 
 
-def test_the_migrations_make_the_tables_of_the_metadata(tmp_path, database):
+def test_the_migrations_create_the_tables_of_the_metadata(tmp_path, database):
     upgrade(database, tmp_path)
     with database.reading() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "include_object": is_ours})
         assert compare_metadata(context, metadata) == []
 
 
-def test_constraints_and_partial_indexes_are_the_same_too(tmp_path, database):
+def test_constraints_and_partial_indexes_match_the_metadata(tmp_path, database):
     upgrade(database, tmp_path)
     described = create_engine(f"sqlite:///{tmp_path}/described.db")
     metadata.create_all(described)
@@ -95,18 +95,18 @@ def test_processes_starting_together_take_turns(tmp_path):
     assert failures == []
 
 
-def test_there_is_one_line_of_revisions_and_its_end_is_known():
+def test_the_revisions_form_one_line_that_ends_at_the_current_one():
     assert ScriptDirectory.from_config(configuration()).get_heads() == [REVISION]
 
 
 def make_newer(database: Database, oldest_code: str) -> None:
-    """What a later release's migration does."""
+    """Change the schema like a migration of a later release."""
     with database.writing() as connection:
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
         connection.execute(sa.text("UPDATE schema_floor SET oldest_revision = :oldest"), {"oldest": oldest_code})
 
 
-def test_this_code_starts_on_a_newer_schema_that_still_serves_it(tmp_path, database):
+def test_this_code_starts_on_a_newer_schema_that_allows_it(tmp_path, database):
     upgrade(database, tmp_path)
     make_newer(database, REVISION)
     upgrade(database, tmp_path)
@@ -114,14 +114,14 @@ def test_this_code_starts_on_a_newer_schema_that_still_serves_it(tmp_path, datab
         assert status(connection) == SchemaStatus(SchemaState.AHEAD, "9999", REVISION, REVISION)
 
 
-def test_this_code_refuses_a_newer_schema_that_serves_it_no_more(tmp_path, database):
+def test_this_code_refuses_a_newer_schema_that_does_not_allow_it(tmp_path, database):
     upgrade(database, tmp_path)
     make_newer(database, "9998")
-    with pytest.raises(MigrationFailed, match="schema 9999, which serves no vbdesk as old"):
+    with pytest.raises(MigrationFailed, match="schema 9999, which needs a newer vbdesk"):
         upgrade(database, tmp_path)
 
 
-def test_every_revision_can_be_compared_and_the_floor_is_one_of_them(tmp_path, database):
+def test_revisions_are_comparable_and_the_floor_is_one_of_them(tmp_path, database):
     with database.reading() as connection:
         assert status(connection).state is SchemaState.EMPTY
     upgrade(database, tmp_path)

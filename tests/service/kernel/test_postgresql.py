@@ -1,4 +1,4 @@
-"""The same service on PostgreSQL: migrations, ledger and limits hold there too."""
+"""The service on PostgreSQL: migrations, ledger and rate limits."""
 
 import sys
 import time
@@ -48,7 +48,7 @@ def database(settings: Settings) -> Iterator[Database]:
     database.close()
 
 
-def test_the_migrations_make_the_tables_of_the_metadata(database):
+def test_the_migrations_create_the_tables_of_the_metadata(database):
     with database.reading() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "include_object": is_ours})
         assert compare_metadata(context, metadata) == []
@@ -56,7 +56,7 @@ def test_the_migrations_make_the_tables_of_the_metadata(database):
 
 @pytest.fixture
 def behind(settings: Settings, database: Database) -> Iterator[Database]:
-    """A database of the first revision, as an older release left it."""
+    """A database of the first revision, as an older release leaves it."""
     with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql("DROP DATABASE IF EXISTS behind WITH (FORCE)")
         connection.exec_driver_sql("CREATE DATABASE behind")
@@ -82,13 +82,13 @@ def wait_until(happens: Callable[[], bool], within_s: float = 60) -> None:
         time.sleep(0.05)
 
 
-def test_a_busy_table_is_not_held_up_by_a_migration_that_waits_for_it(settings, behind):
-    """What waits for a table blocks all who come after it: so it waits shortly, and again."""
+def test_a_waiting_migration_does_not_block_its_table(settings, behind):
+    """A waiting lock request blocks all later ones: so the migration waits shortly and retries."""
     with ThreadPoolExecutor(1) as pool, behind.engine.connect() as long_reader:
-        long_reader.execute(sa.text("SELECT count(*) FROM jobs"))  # a backup does so, for hours
+        long_reader.execute(sa.text("SELECT count(*) FROM jobs"))  # as a backup does for hours
         migration = pool.submit(upgrade, behind, settings.data_dir)
         wait_until(lambda: somebody_waits(behind))
-        with behind.writing() as connection:  # behind the migration, which gives up
+        with behind.writing() as connection:  # queued behind the migration, which gives up
             connection.execute(sa.text("SET LOCAL lock_timeout = '10s'"))
             connection.execute(sa.text("UPDATE jobs SET starts = 0"))
         assert not migration.done()
@@ -98,7 +98,7 @@ def test_a_busy_table_is_not_held_up_by_a_migration_that_waits_for_it(settings, 
         assert status(connection).state is SchemaState.CURRENT
 
 
-def test_processes_of_a_server_migrate_in_turns_and_an_index_half_made_is_made_anew(settings, behind):
+def test_processes_migrate_in_turn_and_a_half_made_index_is_replaced(settings, behind):
     with behind.engine.connect() as connection:
         config = configuration()
         config.attributes["connection"] = connection
@@ -113,7 +113,7 @@ def test_processes_of_a_server_migrate_in_turns_and_an_index_half_made_is_made_a
         assert compare_metadata(context, metadata) == []
 
 
-def test_accounts_uploads_and_records_of_erasures_of_schema_0008_are_kept(settings, behind):
+def test_accounts_uploads_and_erasures_of_schema_0008_are_kept(settings, behind):
     with behind.engine.connect() as connection:
         config = configuration()
         config.attributes["connection"] = connection
@@ -161,7 +161,7 @@ def test_concurrent_holds_never_overspend(database):
         assert credits.balance(connection, account_id) == 2
 
 
-def test_a_job_settled_twice_at_once_is_settled_once(database):
+def test_a_job_settled_concurrently_is_settled_once(database):
     clock = SystemClock()
     credits = CreditsService(clock)
     job_id = new_id()
@@ -188,13 +188,13 @@ def test_processes_together_get_exactly_the_limit(settings):
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda n: processes[n % 2].hit("a", "general", 17, now), range(60)))
     assert answers.count(0) == 17
-    processes[0].remove_past(now + timedelta(days=1000))  # nor may it take away what still counts
+    processes[0].remove_past(now + timedelta(days=1000))  # must not remove requests that still count
     assert processes[1].hit("a", "general", 17, now)
     for rates in processes:
         rates.close()
 
 
-def test_connections_that_the_server_closed_are_replaced_before_they_are_used(database):
+def test_connections_closed_by_the_server_are_replaced_before_use(database):
     with database.reading() as connection:
         before = connection.execute(sa.text("SELECT pg_backend_pid()")).scalar_one()
     with psycopg.connect(database.engine.url.render_as_string(False).replace("+psycopg", "")) as other:

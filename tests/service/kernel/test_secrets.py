@@ -1,4 +1,4 @@
-"""The service's own keys: for the owner alone, changed without a stop, sealed anew, and the old ones taken away."""
+"""The service's own keys: file mode, rotation without a restart, re-encryption, removal of old keys."""
 
 import json
 import os
@@ -32,14 +32,14 @@ NOW = datetime.now(UTC)
 HOUR = timedelta(hours=1)
 
 
-def test_keys_are_made_once_and_are_for_the_owner_alone(tmp_path):
+def test_keys_are_created_once_and_only_their_owner_may_read_them(tmp_path):
     sealed = open_secrets(load_settings(tmp_path)).seal("secret", "webhook")
     assert open_secrets(load_settings(tmp_path)).unseal(sealed, "webhook") == "secret"
     assert stat.S_IMODE((tmp_path / "secrets").stat().st_mode) == 0o600
     assert b"secret" not in sealed
 
 
-def test_a_sealed_text_opens_for_its_purpose_only(tmp_path):
+def test_an_encrypted_text_decrypts_for_its_purpose_only(tmp_path):
     box = open_secrets(load_settings(tmp_path))
     sealed = box.seal("secret", "webhook")
     for wrong, purpose in (
@@ -62,13 +62,13 @@ def test_processes_starting_together_agree_on_the_keys(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["secrets"]
 
 
-def test_a_damaged_key_file_is_told_and_not_replaced(tmp_path):
+def test_a_damaged_key_file_is_reported_and_not_replaced(tmp_path):
     (tmp_path / "secrets").write_text("{}")
     with pytest.raises(SecretsDamaged, match="Restore it"):
         open_secrets(load_settings(tmp_path))
 
 
-def test_a_file_that_processes_share_is_never_made_by_the_way(tmp_path):
+def test_a_shared_key_file_is_never_created_automatically(tmp_path):
     settings = load_settings(tmp_path, secrets_file=tmp_path / "shared")
     with pytest.raises(SecretsDamaged, match=r"is missing\. Copy that of the other processes there"):
         open_secrets(settings)
@@ -77,7 +77,7 @@ def test_a_file_that_processes_share_is_never_made_by_the_way(tmp_path):
     assert not (tmp_path / "secrets").exists()
 
 
-def test_a_new_key_seals_and_the_old_one_still_opens_without_a_restart(tmp_path):
+def test_a_new_key_encrypts_and_the_old_one_still_decrypts_without_a_restart(tmp_path):
     box = open_secrets(load_settings(tmp_path))
     sealed, token = box.seal("secret", "webhook"), form_token(box, "cookie")
     KeyFile(tmp_path / "secrets").rotate(NOW)
@@ -90,7 +90,7 @@ def test_a_new_key_seals_and_the_old_one_still_opens_without_a_restart(tmp_path)
         check_token(box, "cookie", {TOKEN_FIELD: "forged"})
 
 
-def test_upload_addresses_minted_before_a_rotation_hold_after_it(tmp_path):
+def test_upload_addresses_created_before_a_rotation_stay_valid(tmp_path):
     box = open_secrets(load_settings(tmp_path))
     signer = UploadSigner(lambda: box.keys_for("upload addresses"))
     address = signer.sign("http://store.example", "uploads/1", {}, NOW, 900)
@@ -104,8 +104,8 @@ def test_upload_addresses_minted_before_a_rotation_hold_after_it(tmp_path):
         signer.check(put, NOW)
 
 
-def test_a_key_whose_time_has_not_come_opens_but_does_not_seal(tmp_path):
-    """So it can be brought to every machine before the first of them seals with it."""
+def test_a_key_with_a_future_start_decrypts_but_does_not_encrypt(tmp_path):
+    """So an operator can copy it to every machine before the first of them encrypts with it."""
     box, other = open_secrets(load_settings(tmp_path)), tmp_path / "other"
     file = KeyFile(tmp_path / "secrets")
     before = box.key_for("webhook")
@@ -118,7 +118,7 @@ def test_a_key_whose_time_has_not_come_opens_but_does_not_seal(tmp_path):
     assert box.unseal(early, "webhook") == "secret"
 
 
-def test_keys_that_became_unreadable_are_used_on(tmp_path, caplog):
+def test_keys_that_became_unreadable_stay_in_use(tmp_path, caplog):
     box = open_secrets(load_settings(tmp_path))
     sealed = box.seal("secret", "webhook")
     (tmp_path / "secrets").write_text("{")
@@ -129,14 +129,14 @@ def test_keys_that_became_unreadable_are_used_on(tmp_path, caplog):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
-def test_a_file_that_others_may_read_is_named(tmp_path, caplog):
+def test_a_key_file_that_others_may_read_is_logged(tmp_path, caplog):
     open_secrets(load_settings(tmp_path))
     (tmp_path / "secrets").chmod(0o644)
     open_secrets(load_settings(tmp_path))
     assert "chmod 600" in caplog.text
 
 
-def test_a_credential_of_systemd_is_not_taken_for_one_that_others_may_read(tmp_path, caplog, monkeypatch):
+def test_a_systemd_credential_does_not_count_as_readable_by_others(tmp_path, caplog, monkeypatch):
     open_secrets(load_settings(tmp_path))
     (tmp_path / "secrets").chmod(0o440)
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
@@ -154,7 +154,7 @@ def test_a_credential_of_systemd_is_not_taken_for_one_that_others_may_read(tmp_p
         {"root_keys": [{"key": "ab" * 32, "seals_from": "soon"}]},
     ],
 )
-def test_what_is_no_key_file_is_told(tmp_path, content):
+def test_an_invalid_key_file_is_reported(tmp_path, content):
     (tmp_path / "secrets").write_text(json.dumps(content))
     with pytest.raises(SecretsDamaged, match="is damaged"):
         open_secrets(load_settings(tmp_path))
@@ -189,7 +189,7 @@ def stored_secret(settings: Settings, database: Database) -> str:
     return open_secrets(settings).unseal(sealed, WEBHOOK_SECRET)
 
 
-def test_rotate_reseal_prune_leaves_one_key_that_opens_everything(service_database):
+def test_rotate_reseal_prune_leaves_one_key_that_decrypts_everything(service_database):
     settings, database = service_database
     where = ("--data-dir", settings.data_dir)
     [first] = key_file_of(settings).read()
@@ -214,7 +214,7 @@ def test_nothing_printed_is_a_key(service_database):
         assert key.key.hex() not in output
 
 
-def test_what_no_key_opens_is_counted_and_left(service_database):
+def test_a_secret_of_an_unknown_key_is_counted_and_kept(service_database):
     settings, database = service_database
     with database.writing() as connection:
         connection.execute(sa.update(account_webhooks).values(secret=b"x" * 60))
@@ -224,7 +224,7 @@ def test_what_no_key_opens_is_counted_and_left(service_database):
         assert connection.execute(sa.select(account_webhooks.c.secret)).scalar_one() == b"x" * 60
 
 
-def test_a_missing_key_file_is_not_replaced_while_the_database_holds_sealed_secrets(service_database):
+def test_a_missing_key_file_is_not_replaced_while_the_database_contains_secrets(service_database):
     settings, database = service_database
     path = settings.data_dir / "secrets"
     kept = settings.data_dir / "kept"
@@ -245,7 +245,7 @@ def test_a_missing_key_file_is_not_replaced_while_the_database_holds_sealed_secr
     assert stored_secret(settings, database) == "theirs"
 
 
-def test_a_key_file_that_is_lost_for_good_ends_the_webhooks_that_it_sealed(service_database):
+def test_replacing_a_lost_key_file_ends_the_webhooks_that_it_encrypted(service_database):
     settings, database = service_database
     (settings.data_dir / "secrets").unlink()
     assert run("create", "--data-dir", settings.data_dir, "--forget-webhooks").exit_code == 0
@@ -255,7 +255,7 @@ def test_a_key_file_that_is_lost_for_good_ends_the_webhooks_that_it_sealed(servi
     close_context(open_context(settings, database, None, None, SystemClock(), ""))  # type: ignore[arg-type]
 
 
-def test_a_key_file_of_a_new_service_is_made_beside_a_database_without_secrets(service_database):
+def test_a_key_file_of_a_new_service_is_created_for_a_database_without_secrets(service_database):
     settings, database = service_database
     with database.writing() as connection:
         connection.execute(sa.delete(account_webhooks))
@@ -264,7 +264,7 @@ def test_a_key_file_of_a_new_service_is_made_beside_a_database_without_secrets(s
     assert (settings.data_dir / "secrets").exists()
 
 
-def test_the_doctor_tries_to_open_every_sealed_secret(service_database):
+def test_the_doctor_tries_to_decrypt_every_secret(service_database):
     settings, _ = service_database
 
     def found() -> Finding:
@@ -280,7 +280,7 @@ def test_the_doctor_tries_to_open_every_sealed_secret(service_database):
     assert found().sentence.startswith("The keys of this service do not open 1 stored webhook secrets")
 
 
-def test_a_key_file_is_made_once(tmp_path):
+def test_a_key_file_is_created_once(tmp_path):
     shared = tmp_path / "vbdesk.toml"
     shared.write_text(f'secrets_file = "{(tmp_path / "keys").as_posix()}"')
     assert run("create", "--data-dir", tmp_path).exit_code == 0

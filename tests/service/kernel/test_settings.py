@@ -1,4 +1,4 @@
-"""Where settings come from, what the service keeps secret, and how time is stored."""
+"""Sources of settings, file modes, and storage of times."""
 
 import os
 import stat
@@ -17,7 +17,7 @@ from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
 from vbdesk.service.storage.opening import open_store
 
 
-def test_flags_win_over_environment_over_file(tmp_path, monkeypatch):
+def test_flags_precede_environment_precedes_file(tmp_path, monkeypatch):
     (tmp_path / "vbdesk.toml").write_text("page_size = 1\njob_timeout_s = 1.5\nupload_valid_s = 7\n")
     monkeypatch.setenv("VBDESK_PAGE_SIZE", "2")
     monkeypatch.setenv("VBDESK_JOB_TIMEOUT_S", "2.5")
@@ -25,7 +25,7 @@ def test_flags_win_over_environment_over_file(tmp_path, monkeypatch):
     assert (settings.page_size, settings.job_timeout_s, settings.upload_valid_s) == (3, 2.5, 7)
 
 
-def test_the_interface_gives_the_defaults(tmp_path):
+def test_the_contract_gives_the_defaults(tmp_path):
     settings = load_settings(tmp_path)
     assert settings.rate_limits[Plan.STANDARD] == {Bucket.GENERAL: 10, Bucket.ANALYZE: 5, Bucket.POLLING: 30}
     assert settings.token_costs.of(6, diarize=False) == 60
@@ -33,7 +33,7 @@ def test_the_interface_gives_the_defaults(tmp_path):
     assert settings.resolved_database_url == f"sqlite:///{tmp_path}/vbdesk.db"
 
 
-def test_what_the_operator_leaves_out_keeps_its_default(tmp_path):
+def test_missing_settings_keep_their_defaults(tmp_path):
     (tmp_path / "vbdesk.toml").write_text("[token_costs]\nsign = 3\n[rate_limits.standard]\npolling = 4\n")
     settings = load_settings(tmp_path)
     assert (settings.token_costs.sign, settings.token_costs.diarize) == (3, 50)
@@ -45,7 +45,7 @@ def test_what_the_operator_leaves_out_keeps_its_default(tmp_path):
 @pytest.mark.parametrize(
     "text", ["page_size = 0", "page_sise = 3", "rate_limits = 3", "[rate_limits.gold]\ngeneral = 1", "page_size = "]
 )
-def test_a_file_that_does_not_fit_is_refused_in_one_line(tmp_path, text: str):
+def test_an_invalid_file_is_refused_in_one_line(tmp_path, text: str):
     (tmp_path / "vbdesk.toml").write_text(text)
     with pytest.raises(SettingsInvalid) as refused:
         load_settings(tmp_path)
@@ -74,7 +74,7 @@ def test_a_refusal_does_not_show_the_value(tmp_path, monkeypatch):
         ("storage_url", "https://store.example.org/?token=hunter2"),
     ],
 )
-def test_an_address_that_cannot_work_is_refused_with_one_that_can(tmp_path, name, value):
+def test_an_invalid_address_is_refused_with_a_valid_example(tmp_path, name, value):
     with pytest.raises(SettingsInvalid, match=rf"{name}: Give .*://") as refused:
         load_settings(tmp_path, **{name: value})
     assert "hunter2" not in str(refused.value)
@@ -86,7 +86,7 @@ def test_a_storage_address_may_end_with_a_slash(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
-def test_what_is_stored_is_for_the_owner_alone_in_a_folder_that_others_read(tmp_path):
+def test_stored_files_are_readable_by_their_owner_only(tmp_path):
     tmp_path.chmod(0o755)
     settings = load_settings(tmp_path)
     open_store(settings)
@@ -113,7 +113,7 @@ def test_times_come_back_aware_and_in_utc(moments):
         assert connection.execute(sa.select(table.c.moment)).scalar_one() == datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
-def test_a_naive_time_does_not_reach_the_database(moments):
+def test_a_naive_time_is_refused(moments):
     database, table = moments
     with pytest.raises(sa.exc.StatementError, match="naive"), database.writing() as connection:
         connection.execute(sa.insert(table).values(moment=datetime(2026, 3, 1)))
@@ -144,7 +144,7 @@ def test_a_block_that_raises_changes_nothing(moments):
         assert connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() == 0
 
 
-def test_norms_of_the_sites_own_are_checked_at_the_start(tmp_path):
+def test_the_sites_own_norms_are_checked_at_the_start(tmp_path):
     shipped = resource("norms", "norms.toml").read_text(encoding="utf-8")
     own = tmp_path / "site.toml"
     own.write_text(shipped.replace('version = "1.0.0"', 'version = "2.0+site"', 1), encoding="utf-8")
@@ -157,7 +157,7 @@ def test_norms_of_the_sites_own_are_checked_at_the_start(tmp_path):
         load_settings(tmp_path, norms_file=str(tmp_path / "gone.toml"))
 
 
-def test_a_language_is_found_by_its_tag_and_one_without_words_is_refused(tmp_path):
+def test_a_language_is_found_by_its_tag_and_one_without_texts_is_refused(tmp_path):
     assert load_settings(tmp_path).narrative_language == "en"
     assert load_settings(tmp_path, narrative_language="de-AT").narrative_language == "de"
     with pytest.raises(SettingsInvalid, match="narrative_language"):

@@ -1,4 +1,4 @@
-"""Every setting stands in the code, on the page for operators, and says whether it has a flag."""
+"""Every setting is in the code and on the operators' page, with its flag if it has one."""
 
 import re
 from pathlib import Path
@@ -33,26 +33,26 @@ def rows(header):
 
 
 def documented_flags(command):
-    """Setting by flag, as the page says."""
+    """Return the setting of each flag on the page."""
     text = dict(rows("| command | flags |\n")).get(f"`{command}`", "")
     found = re.findall(r"`(--[\w-]+)`(?: \(`(\w+)`\))?", text)
     return {flag: setting or flag.removeprefix("--").replace("-", "_") for flag, setting in found}
 
 
-def test_every_setting_stands_once_on_the_page():
+def test_every_setting_is_once_on_the_page():
     first = [name for row in rows("| setting | if not set | meaning |\n") for name in re.findall(r"`(\w+)`", row[0])]
     assert len(set(first)) == len(first)
     assert set(first) == set(Settings.model_fields) - {"data_dir"}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_page_names_the_flags_that_there_are(command):
+def test_the_page_names_the_existing_flags(command):
     there = {flag: OTHER_NAMES.get(name, name) for name, flag in flags_of(command).items()}
     assert documented_flags(command) == there
     assert set(there.values()) <= set(Settings.model_fields)
 
 
-def test_the_page_says_what_holds_for_all_others():
+def test_the_page_says_that_other_settings_have_no_flag():
     assert "Every other setting has no flag" in CHAPTER
 
 

@@ -1,4 +1,4 @@
-"""The quota of an account's uploads that no job has taken yet."""
+"""Quota of an account's unused uploads."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +17,7 @@ from vbdesk.service.limits.bytes_in_flight import BytesInFlight
 AUDIO = noise_wav(16)
 MIB = 1024**2
 FOUR = {"standard": 128, "enterprise": 128}
-"""Room for four of the largest recordings."""
+"""Room for four recordings of the maximum size."""
 
 
 @pytest.fixture
@@ -50,19 +50,19 @@ def assert_over_quota(answer: httpx.Response) -> int:
     return int(answer.headers["Retry-After"])
 
 
-def test_open_addresses_count_what_they_may_take(client):
+def test_open_addresses_count_their_maximum(client):
     grants = [mint(client) for _ in range(4)]
     assert {grant.status_code for grant in grants} == {200}
     assert_over_quota(mint(client))
     assert_over_quota(mint(client, 1))
 
 
-def test_an_announced_size_counts_as_it_is(client):
+def test_a_declared_size_counts_exactly(client):
     assert [mint(client, 16 * MIB).status_code for _ in range(8)] == [200] * 8
     assert_over_quota(mint(client, 1))
 
 
-def test_after_the_time_told_an_unused_address_counts_no_more(quota_service, client):
+def test_an_unused_address_stops_counting_after_the_reported_time(quota_service, client):
     for _ in range(4):
         mint(client)
         quota_service.clock.advance(60)
@@ -73,26 +73,26 @@ def test_after_the_time_told_an_unused_address_counts_no_more(quota_service, cli
     assert_over_quota(mint(client))
 
 
-def test_a_file_that_was_put_counts_its_own_size_until_a_day_after(quota_service, client):
+def test_an_uploaded_file_counts_its_own_size_for_a_day(quota_service, client):
     grants = [mint(client).json() for _ in range(4)]
     for grant in grants:
         assert put(grant, bytes(30 * MIB)).status_code == 200
-    assert_over_quota(mint(client))  # 120 MiB lie there
+    assert_over_quota(mint(client))  # 120 MiB are stored
     assert mint(client, 8 * MIB).status_code == 200
-    quota_service.clock.advance(901)  # the addresses have ended, the files are there all the same
+    quota_service.clock.advance(901)  # the addresses have expired, the files still exist
     assert_over_quota(mint(client))
     quota_service.clock.advance(24 * 3600)
     assert mint(client).status_code == 200
 
 
-def test_small_files_free_their_reservation_at_once_when_room_is_needed(client):
-    for _ in range(12):  # each reserves a quarter of the quota and takes a quarter of a megabyte
+def test_small_files_release_their_reservation_when_room_is_needed(client):
+    for _ in range(12):  # each reserves a quarter of the quota and uses a quarter of a megabyte
         grant = mint(client)
         assert grant.status_code == 200
         assert put(grant.json()).status_code == 200
 
 
-def test_a_job_that_takes_the_file_frees_the_quota_and_the_file_may_be_analysed_again(client):
+def test_a_job_that_uses_the_file_frees_the_quota_and_the_file_stays_usable(client):
     grants = [mint(client).json() for _ in range(4)]
     assert put(grants[0], AUDIO + bytes(30 * MIB)).status_code == 200
     for grant in grants[1:]:
@@ -137,11 +137,11 @@ def assert_fifty_stay_within(service, account_client) -> None:
     assert held == 4 * MAX_AUDIO_BYTES
 
 
-def test_fifty_mints_at_once_stay_within_the_quota(quota_service, client):
+def test_fifty_concurrent_mints_stay_within_the_quota(quota_service, client):
     assert_fifty_stay_within(quota_service, client)
 
 
-def test_fifty_mints_at_once_stay_within_the_quota_on_postgresql(start_service, postgresql):
+def test_fifty_concurrent_mints_stay_within_the_quota_on_postgresql(start_service, postgresql):
     service = start_service(**postgresql.make(None), upload_quota_mb=FOUR)
     assert_fifty_stay_within(service, service.client(service.add_account()))
 
@@ -162,7 +162,7 @@ def test_two_processes_together_stay_within_the_quota_on_postgresql(start_servic
     assert sorted(statuses) == [200] * 4 + [429] * 36
 
 
-def test_a_put_that_ends_after_its_reservation_was_given_away_counts_again(quota_service, client):
+def test_a_put_that_ends_after_its_reservation_counts_again(quota_service, client):
     grant = mint(client, 30 * MIB).json()
     for _ in range(3):
         mint(client)
@@ -180,7 +180,7 @@ def test_a_put_that_ends_after_its_reservation_was_given_away_counts_again(quota
             httpx.put, grant["upload_url"], content=slowly(), headers=headers, trust_env=False, timeout=60
         )
         assert begun.wait(60)
-        quota_service.clock.advance(901)  # its address has ended while it is on its way
+        quota_service.clock.advance(901)  # its address expired during the upload
         assert [mint(client).status_code for _ in range(4)] == [200] * 4
         go_on.set()
         assert sending.result(60).status_code == 200
@@ -188,7 +188,7 @@ def test_a_put_that_ends_after_its_reservation_was_given_away_counts_again(quota
     assert [mint(client).status_code for _ in range(4)] == [200, 200, 200, 429]
 
 
-def test_so_many_files_on_their_way_to_one_address_and_no_more(quota_service, client):
+def test_the_number_of_concurrent_files_to_one_address_is_limited(quota_service, client):
     grant = mint(client).json()
     under_way, go_on = threading.Semaphore(0), threading.Event()
 
@@ -220,7 +220,7 @@ def test_so_many_files_on_their_way_to_one_address_and_no_more(quota_service, cl
         assert sorted(answer.result(60).status_code for answer in sent) == [200] + [412] * 15
 
 
-def test_forms_on_their_way_count_per_account(quota_service):
+def test_forms_in_transit_count_per_account(quota_service):
     counter = BytesInFlight()
     with counter.counting("a", 10) as take, counter.counting("a", 10) as also, counter.counting("b", 10) as other:
         take(6)
@@ -233,7 +233,7 @@ def test_forms_on_their_way_count_per_account(quota_service):
     assert not counter._bytes
 
 
-def test_more_half_sent_forms_than_the_quota_are_refused_and_leave_nothing(start_service):
+def test_half_sent_forms_beyond_the_quota_are_refused_and_leave_nothing(start_service):
     service = start_service(upload_quota_mb={"enterprise": 32})
     account = service.add_account()
     head = b'--b\r\nContent-Disposition: form-data; name="audio"; filename="a.wav"\r\n\r\n'
@@ -266,7 +266,7 @@ def test_more_half_sent_forms_than_the_quota_are_refused_and_leave_nothing(start
     assert not service.context.in_flight._bytes
 
 
-def test_a_quota_below_one_recording_is_refused_and_a_plan_not_named_keeps_its_own(tmp_path):
+def test_a_quota_below_one_recording_is_refused_and_missing_plans_keep_theirs(tmp_path):
     with pytest.raises(SettingsInvalid, match="upload_quota_mb: Give at least 32"):
         load_settings(tmp_path, upload_quota_mb={"standard": 31})
     settings = load_settings(tmp_path, upload_quota_mb={"standard": 64})

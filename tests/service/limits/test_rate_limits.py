@@ -71,16 +71,16 @@ def test_the_window_slides_and_does_not_reset(windows):
     assert windows.hit("a", "general", 3, at(62)) == 28
 
 
-def test_buckets_and_owners_are_counted_apart(windows):
+def test_buckets_and_owners_are_counted_separately(windows):
     assert [windows.hit(owner, bucket, 1, at(0)) for owner in "ab" for bucket in ("general", "polling")] == [0] * 4
 
 
-def test_a_clock_set_back_never_asks_for_more_than_the_window(windows):
+def test_after_a_clock_set_back_the_wait_is_at_most_the_window(windows):
     windows.hit("a", "general", 1, at(1000))
     assert windows.hit("a", "general", 1, at(0)) == 60
 
 
-def test_a_lowered_limit_waits_for_enough_to_leave(windows):
+def test_a_lowered_limit_waits_until_enough_requests_leave(windows):
     for second in range(5):
         windows.hit("a", "general", 5, at(second))
     assert windows.hit("a", "general", 2, at(10)) == 53
@@ -92,11 +92,11 @@ def test_threads_together_get_exactly_the_limit(windows):
     assert answers.count(0) == 37
 
 
-def test_counters_that_count_nothing_any_more_are_removed(windows):
+def test_expired_counters_are_removed(windows):
     windows.hit("past", "general", 1, at(0))
     windows.hit("present", "general", 1, at(1))
     windows.remove_past(at(60))
-    assert windows.counted("past", "general", at(30)) == 0  # it would be 1, had it been kept
+    assert windows.counted("past", "general", at(30)) == 0  # 1 if it had been kept
     assert windows.counted("present", "general", at(30)) == 1
 
 
@@ -116,7 +116,7 @@ def test_both_count_alike(shared_windows, steps, limit):
         assert shared_windows.counted(owner, "general", at(moment)) == memory.counted(owner, "general", at(moment))
 
 
-def test_on_the_servers_clock_the_callers_does_not_count(shared_windows):
+def test_with_the_servers_clock_the_callers_clock_does_not_matter(shared_windows):
     windows = SharedRateWindows(Database(shared_windows._database.engine), servers_clock=True)
     assert windows.hit("a", "polling", 1, at(0)) == 0
     assert 58 <= windows.hit("a", "polling", 1, at(10**6)) <= 60

@@ -1,4 +1,4 @@
-"""A database and an object store belong together; whoever puts others side by side loses no recording."""
+"""Shared id of database and store: a wrong pair loses no recording."""
 
 import errno
 import json
@@ -53,7 +53,7 @@ posix_only = pytest.mark.skipif(sys.platform == "win32", reason="ends processes 
 
 @pytest.fixture
 def data_dir(tmp_path) -> Path:
-    """A folder of an earlier release, with two recordings of last March and without an id of its store."""
+    """Data folder of an earlier release: two recordings of last March, a store without an id."""
     folder = tmp_path / "service"
     with zipfile.ZipFile(OLD_FOLDER) as archive:
         archive.extractall(folder)
@@ -70,7 +70,7 @@ def data_dir(tmp_path) -> Path:
 
 @pytest.fixture
 def serve(tmp_path) -> Iterator[Callable[[Path], str | None]]:
-    """Starts `vbdesk serve` and ends it once its first sweep is done; what it said if it refused to start."""
+    """Run `vbdesk serve` until its first sweep ends; return its output if it refuses to start."""
     processes: list[subprocess.Popen[bytes]] = []
 
     def run(folder: Path, *flags: str) -> str | None:
@@ -98,7 +98,7 @@ def serve(tmp_path) -> Iterator[Callable[[Path], str | None]]:
 
 
 def has_swept(folder: Path) -> bool:
-    """Whether a process that holds the sweep has come far enough to have looked for orphans."""
+    """Return whether the process that holds the sweep lease has searched for orphans."""
     with closing(sqlite3.connect(folder / "vbdesk.db", timeout=30)) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
         if "leases" not in tables or not connection.execute("SELECT 1 FROM leases").fetchone():
@@ -122,7 +122,7 @@ def answer(folder: Path, *arguments: object):
 
 
 def another_database(folder: Path, tmp_path: Path) -> None:
-    """Put a database of another service into the folder."""
+    """Replace the folder's database by that of another service."""
     answer(tmp_path / "another", "account", "create", "--name", "Another")
     shutil.copy(tmp_path / "another" / "vbdesk.db", folder / "vbdesk.db")
 
@@ -137,9 +137,7 @@ WRONG = {
 @posix_only
 @pytest.mark.parametrize("upgraded", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("wrong", WRONG)
-def test_serve_refuses_to_start_beside_a_database_that_does_not_know_the_recordings(
-    data_dir, tmp_path, serve, wrong, upgraded
-):
+def test_serve_refuses_to_start_with_a_database_that_lacks_the_recordings(data_dir, tmp_path, serve, wrong, upgraded):
     if upgraded:
         assert serve(data_dir) is None, "a folder of an earlier release is upgraded without a word"
         assert (data_dir / "objects" / "store-id").exists()
@@ -160,7 +158,7 @@ def test_serve_refuses_to_start_beside_a_database_that_does_not_know_the_recordi
 
 
 class Place:
-    """A data folder with a database and a store of its own, or those of another folder."""
+    """A data folder with its own database and store, or with those of another folder."""
 
     def __init__(self, folder: Path, **flags: str) -> None:
         folder.mkdir(exist_ok=True)
@@ -229,7 +227,7 @@ def test_a_new_database_and_a_new_store_get_one_id(make_place):
     assert place.id() == before
 
 
-def test_a_store_without_an_id_is_adopted_by_the_database_that_knows_it_and_by_no_other(make_place):
+def test_a_store_without_an_id_is_adopted_only_by_the_database_that_knows_it(make_place):
     right, wrong = make_place("right"), make_place("wrong")
     for _ in range(3):
         right.put_upload()
@@ -244,7 +242,7 @@ def test_a_store_without_an_id_is_adopted_by_the_database_that_knows_it_and_by_n
         require_match(wrong.database, right.store)
 
 
-def test_a_mistyped_database_of_a_server_is_refused(make_place, postgresql, tmp_path):
+def test_a_mistyped_database_on_a_server_is_refused(make_place, postgresql, tmp_path):
     right = make_place("right")
     right.put_upload()
     require_match(right.database, right.store)
@@ -253,7 +251,7 @@ def test_a_mistyped_database_of_a_server_is_refused(make_place, postgresql, tmp_
         require_match(mistyped.database, right.store)
 
 
-def test_every_kind_of_process_refuses_to_start_on_the_store_of_another_database(make_place):
+def test_no_process_starts_on_the_store_of_another_database(make_place):
     right, wrong = make_place("right"), make_place("wrong")
     right.put_upload()
     with opened(right.settings, None, ""):  # type: ignore[arg-type]
@@ -268,7 +266,7 @@ def test_every_kind_of_process_refuses_to_start_on_the_store_of_another_database
 
 @pytest.fixture
 def shared_database(tmp_path, postgresql) -> Iterator[Callable[[str], Place]]:
-    """Makes folders of their own for one database of a server."""
+    """Create separate folders for one database on a server."""
     settings = postgresql.make(None)
     with ExitStack() as stack:
 
@@ -284,7 +282,7 @@ def start_worker(place: Place):
     return opened(place.settings, None, "", is_api=False)  # type: ignore[arg-type]
 
 
-def test_a_worker_with_a_folder_of_its_own_does_not_start(shared_database, monkeypatch):
+def test_a_worker_with_its_own_folder_does_not_start(shared_database, monkeypatch):
     monkeypatch.setattr(store_identity, "LOOK_AGAIN_S", 0.01)
     api, other = shared_database("api"), shared_database("other")
     with opened(api.settings, None, ""):  # type: ignore[arg-type]
@@ -298,7 +296,7 @@ def test_a_worker_with_a_folder_of_its_own_does_not_start(shared_database, monke
         pass
 
 
-def test_the_command_of_a_worker_with_a_folder_of_its_own_says_so_in_one_line(shared_database, monkeypatch):
+def test_the_worker_command_reports_its_own_folder_in_one_line(shared_database, monkeypatch):
     api, other = shared_database("api"), shared_database("other")
     with opened(api.settings, None, ""):  # type: ignore[arg-type]
         pass
@@ -310,7 +308,7 @@ def test_the_command_of_a_worker_with_a_folder_of_its_own_says_so_in_one_line(sh
     assert "Traceback" not in done.stderr
 
 
-def test_a_worker_gives_no_folder_an_id_and_waits_for_the_api_that_does(shared_database, monkeypatch):
+def test_a_worker_writes_no_id_and_waits_for_the_api(shared_database, monkeypatch):
     monkeypatch.setattr(store_identity, "LOOK_AGAIN_S", 0.01)
     place, other = shared_database("one"), shared_database("other")
     with pytest.raises(StartRefused), start_worker(place):
@@ -328,7 +326,7 @@ def test_a_worker_gives_no_folder_an_id_and_waits_for_the_api_that_does(shared_d
 
 
 def test_a_worker_starts_on_a_folder_whose_recordings_the_database_knows(shared_database):
-    """Such as one of a release without ids, or one that was restored from copies."""
+    """For example a folder from a release without ids, or one that was restored from copies."""
     place = shared_database("one")
     place.put_upload()
     with start_worker(place):
@@ -346,7 +344,7 @@ def test_an_operator_with_another_folder_erases_nothing(shared_database, monkeyp
     open_eraser(api.settings, api.database, SystemClock())
 
 
-def test_an_id_that_cannot_be_written_or_read_is_trouble_of_the_store(make_place, monkeypatch):
+def test_an_id_that_cannot_be_written_or_read_means_an_unavailable_store(make_place, monkeypatch):
     place = make_place("one")
 
     def full(*_arguments: object) -> None:
@@ -362,7 +360,7 @@ def test_an_id_that_cannot_be_written_or_read_is_trouble_of_the_store(make_place
     assert place.id() == place.id_in_database()
 
 
-def test_adopting_says_so_when_another_process_takes_the_store_meanwhile(make_place, monkeypatch):
+def test_adopting_reports_another_process_that_takes_the_store_meanwhile(make_place, monkeypatch):
     place = make_place("one")
     write = store_identity._write_id
     monkeypatch.setattr(store_identity, "_write_id", lambda store, _: write(store, "of another"))
@@ -370,8 +368,8 @@ def test_adopting_says_so_when_another_process_takes_the_store_meanwhile(make_pl
         adopt_store(place.database, place.store, force=False)
 
 
-def test_a_store_that_seems_empty_is_not_taken_by_a_database_whose_jobs_have_recordings(data_dir, tmp_path):
-    """The disk of the recordings is not mounted, or the bucket's name is mistyped."""
+def test_an_empty_store_is_refused_if_jobs_of_the_database_have_recordings(data_dir, tmp_path):
+    """The disk of the recordings is not mounted, or the bucket's name is wrong."""
     (data_dir / "objects").rename(tmp_path / "not-mounted")
     place = Place(data_dir)
     with closing(place.database):
@@ -390,7 +388,7 @@ def test_processes_that_start_together_agree_on_one_id(make_place):
     assert place.id() == place.id_in_database()
 
 
-def test_of_two_new_databases_on_one_new_store_one_is_refused(make_place):
+def test_of_two_new_databases_with_one_new_store_one_is_refused(make_place):
     first, second = make_place("first"), make_place("second")
     refused = []
 
@@ -406,7 +404,7 @@ def test_of_two_new_databases_on_one_new_store_one_is_refused(make_place):
     assert first.id() in {first.id_in_database(), second.id_in_database()}
 
 
-def test_a_kill_before_the_store_has_its_id_is_made_good_at_the_next_start(make_place, monkeypatch):
+def test_after_a_kill_before_the_store_has_its_id_the_next_start_writes_it(make_place, monkeypatch):
     place = make_place("one")
 
     def killed(*_arguments: object) -> None:
@@ -422,7 +420,7 @@ def test_a_kill_before_the_store_has_its_id_is_made_good_at_the_next_start(make_
 
 
 @pytest.mark.parametrize("content", ["", "\0\0\0", "another"])
-def test_an_id_that_was_cut_or_changed_is_another_one(make_place, content):
+def test_a_truncated_or_changed_id_is_another_one(make_place, content):
     place = make_place("one")
     require_match(place.database, place.store)
     (place.settings.data_dir / "objects" / "store-id").write_text(content)
@@ -430,7 +428,7 @@ def test_an_id_that_was_cut_or_changed_is_another_one(make_place, content):
         require_match(place.database, place.store)
 
 
-def test_adopting_cuts_off_every_other_database_also_a_copy(make_place):
+def test_adopting_excludes_every_other_database_also_a_copy(make_place):
     place, other = make_place("one"), make_place("other")
     place.put_upload()
     require_match(place.database, place.store)
@@ -447,7 +445,7 @@ def test_adopting_cuts_off_every_other_database_also_a_copy(make_place):
         require_match(other.database, place.store)
 
 
-def test_the_wrong_store_is_adopted_by_force_alone_and_its_recordings_are_kept_even_then(data_dir, tmp_path, caplog):
+def test_only_force_adopts_the_wrong_store_and_its_recordings_are_kept(data_dir, tmp_path, caplog):
     kept = recordings(data_dir)
     (data_dir / "vbdesk.db").rename(tmp_path / "right.db")
     another_database(data_dir, tmp_path)
@@ -473,8 +471,8 @@ def test_the_wrong_store_is_adopted_by_force_alone_and_its_recordings_are_kept_e
     assert answer(data_dir, "audio", "quarantined") == []
 
 
-def test_recordings_newer_than_a_restored_database_come_back_or_can_be_copied(data_dir, tmp_path):
-    """The database is an older backup: the newest recordings belong to jobs that it does not know."""
+def test_recordings_newer_than_a_restored_database_are_restored_or_can_be_copied(data_dir, tmp_path):
+    """The database is an older backup, which lacks the jobs of the newest recordings."""
     answer(data_dir, "database", "upgrade")
     answer(data_dir, "audio", "orphans")  # pairs them, as a start does
     kept = recordings(data_dir)
@@ -520,7 +518,7 @@ def test_the_operators_commands_refuse_a_store_of_another_database(data_dir, tmp
     assert recordings(data_dir) == kept
 
 
-def test_nothing_is_restored_into_a_store_of_another_database(data_dir, tmp_path):
+def test_nothing_is_restored_into_the_store_of_another_database(data_dir, tmp_path):
     answer(data_dir, "audio", "orphans")  # pairs them, as a start does
     another_database(data_dir, tmp_path)
     (tmp_path / "copies" / "audio").mkdir(parents=True)
@@ -533,12 +531,12 @@ def test_nothing_is_restored_into_a_store_of_another_database(data_dir, tmp_path
 
 class NoRuns:
     def purge(self, *_arguments: object) -> None:
-        """There are none."""
+        """Return none."""
 
 
 @contextmanager
 def exchanged(data_dir: Path) -> Iterator[None]:
-    """Another store in place of the service's own, as when a disk is mounted over its folder."""
+    """Replace the service's store, as when a disk is mounted over its folder."""
     file = data_dir / "objects" / "store-id"
     before = file.read_text()
     file.write_text("another")
@@ -546,7 +544,7 @@ def exchanged(data_dir: Path) -> Iterator[None]:
     file.write_text(before)
 
 
-def test_a_running_service_whose_store_is_exchanged_removes_nothing(start_service, caplog):
+def test_a_running_service_whose_store_is_replaced_removes_nothing(start_service, caplog):
     service = start_service(audio_retention_days=1)
     context = service.context
     store, data_dir = context.storage, context.settings.data_dir
@@ -569,7 +567,7 @@ def test_a_running_service_whose_store_is_exchanged_removes_nothing(start_servic
     assert context.metrics.registry.get_sample_value("vbdesk_orphans_quarantined_total") == 1
 
 
-def test_the_sweeper_tells_how_many_orphans_it_left(start_service):
+def test_the_sweeper_reports_how_many_orphans_it_left(start_service):
     service = start_service()
     context = service.context
     for _ in range(21):
@@ -618,7 +616,7 @@ def owed(context) -> list[str]:
         return list(connection.execute(sa.select(erased_objects.c.object_key)).scalars())
 
 
-def test_what_an_erasure_cannot_remove_is_removed_later_without_quarantine(erasing, monkeypatch):
+def test_objects_that_an_erasure_cannot_remove_are_removed_later_without_quarantine(erasing, monkeypatch):
     service, account_id, job_id = erasing
     context = service.context
     eraser = open_eraser(context.settings, context.database, context.clock)
@@ -638,7 +636,7 @@ def test_what_an_erasure_cannot_remove_is_removed_later_without_quarantine(erasi
     assert list(context.storage.keys("quarantine")) == []
 
 
-def test_an_erasure_and_retention_also_reach_into_the_quarantine(erasing):
+def test_erasure_and_retention_include_the_quarantine(erasing):
     service, account_id, job_id = erasing
     context = service.context
     context.storage.link(f"audio/{job_id}", f"quarantine/audio/{job_id}")
@@ -647,7 +645,7 @@ def test_an_erasure_and_retention_also_reach_into_the_quarantine(erasing):
     assert list(context.storage.keys("audio")) == []
 
 
-def test_retention_reaches_into_the_quarantine(erasing):
+def test_retention_includes_the_quarantine(erasing):
     service, _, job_id = erasing
     context = service.context
     with context.database.writing() as connection:
@@ -659,7 +657,7 @@ def test_retention_reaches_into_the_quarantine(erasing):
     assert list(context.storage.keys("audio")) == []
 
 
-def test_a_recording_that_a_restored_store_brings_back_after_its_time_is_quarantined(erasing):
+def test_an_expired_recording_in_a_restored_store_is_quarantined(erasing):
     service, _, job_id = erasing
     context = service.context
     with context.database.writing() as connection:
@@ -670,7 +668,7 @@ def test_a_recording_that_a_restored_store_brings_back_after_its_time_is_quarant
     assert list(context.storage.keys("quarantine")) == [f"quarantine/audio/{job_id}"]
 
 
-def test_past_uploads_go_from_the_quarantine_too(make_place):
+def test_expired_uploads_are_removed_from_the_quarantine_too(make_place):
     place = make_place("one")
     key = place.put_upload()
     place.store.link(key, f"quarantine/{key}")

@@ -1,4 +1,4 @@
-"""A running service is driven through much of what it does; nothing of who asked, or about whom, reaches its log."""
+"""The log of a running service under typical use contains no data about users or patients."""
 
 import io
 import json
@@ -25,7 +25,7 @@ SPEECH = Path(__file__).parents[2] / "data" / "speech_kathleen_20s.flac"
 
 @pytest.fixture(params=["json", "text"])
 def log_text(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
-    """The whole log, of every level, in either form; logging is as it was after the test."""
+    """Return a function that reads the whole log in either format; restore logging after the test."""
     root, ours = logging.getLogger(), logging.getLogger("vbdesk")
     before = (root.handlers[:], root.level, ours.level, sys.excepthook, threading.excepthook)
     stream = io.StringIO()
@@ -39,7 +39,7 @@ def log_text(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
     ours.setLevel(before[2])
 
 
-def test_no_line_of_any_level_tells_who(start_service: Any, log_text: Callable[[], str]):
+def test_no_log_line_of_any_level_identifies_a_person(start_service: Any, log_text: Callable[[], str]):
     service = start_service(allow_private_addresses=True)
     account = service.add_account(Plan.ENTERPRISE)
     client = service.client(account)
@@ -52,7 +52,7 @@ def test_no_line_of_any_level_tells_who(start_service: Any, log_text: Callable[[
     assert signature is not None
     needles = [GROUP, WEBHOOK_SECRET, WEBHOOK_TOKEN, account.api_key, account.secret_key, signature[1]]
     assert [needle for needle in needles if needle in log] == []
-    assert "on /v2/models/{model_name}/groups/{group_id}/analyze" in log  # the faults were told, without names
+    assert "on /v2/models/{model_name}/groups/{group_id}/analyze" in log  # the errors were logged, without names
     assert len(log.splitlines()) > 10
     if log.startswith("{"):
         assert {"time", "level", "logger", "message"} <= set.intersection(
@@ -61,11 +61,11 @@ def test_no_line_of_any_level_tells_who(start_service: Any, log_text: Callable[[
 
 
 def drive(client: httpx.Client) -> Any:
-    """What an account does in a day; the grant of an upload."""
+    """Do what an account does in a day; return the grant of an upload."""
     webhook = {"webhook_url": (None, f"http://127.0.0.1:1/in?token={WEBHOOK_TOKEN}")}
     secret = {"webhook_secret_key": (None, WEBHOOK_SECRET)}
     audio = {"audio": (f"{GROUP}.flac", SPEECH.read_bytes(), "audio/flac")}
-    for _ in range(2):  # the second is refused: the group is there
+    for _ in range(2):  # the second is refused: the group exists
         client.post("/v2/groups", json={"group_id": GROUP})
     client.put("/v2/account/webhook", json={"url": webhook["webhook_url"][1], "secret_key": WEBHOOK_SECRET})
     answer = client.post(f"/v2/models/pulse/groups/{GROUP}/analyze", files={**audio, **webhook, **secret})
@@ -86,14 +86,14 @@ def drive(client: httpx.Client) -> Any:
         client.get(path, headers={"X-API-Key": f"vbk_{WEBHOOK_SECRET}"})
     client.post("/v2/groups", content=f'{{"group_id": "{GROUP}"'.encode())
     grant = client.post("/v2/audio/uploads", json={"content_type": "audio/flac", "file_name": GROUP}).json()
-    for _ in range(2):  # the second is refused: written once
+    for _ in range(2):  # the second is refused: objects are written once
         httpx.put(grant["upload_url"], content=SPEECH.read_bytes(), headers=grant["required_headers"], trust_env=False)
     httpx.put(grant["upload_url"] + "0", content=b"x", headers=grant["required_headers"], trust_env=False)
     return grant
 
 
 def break_the_service(service: Any, client: httpx.Client) -> None:
-    """Faults whose own words would tell."""
+    """Cause errors whose messages contain personal data."""
 
     def away(*_: object) -> None:
         raise StoreUnavailable("The store does not answer.")

@@ -1,4 +1,4 @@
-"""What the log tells, and what it never does."""
+"""Contents of log lines, and data that they must not contain."""
 
 import io
 import json
@@ -57,7 +57,7 @@ SECRETS = {
 
 
 @pytest.mark.parametrize("kind", SECRETS)
-def test_what_looks_like_a_secret_or_a_name_is_taken_out(kind: str):
+def test_secrets_and_names_are_redacted(kind: str):
     line, secrets = SECRETS[kind]
     redacted = redact(line)
     assert not [secret for secret in secrets if secret in redacted], redacted
@@ -73,7 +73,7 @@ def test_what_looks_like_a_secret_or_a_name_is_taken_out(kind: str):
         "The signs anxiety and stress are offered.",
     ],
 )
-def test_ordinary_lines_stay_as_they_are(line: str):
+def test_ordinary_lines_stay_unchanged(line: str):
     assert redact(line) == line
 
 
@@ -93,7 +93,7 @@ def test_a_line_for_machines_has_its_fields(spoken):
 
 
 @pytest.mark.parametrize("formatter", [TextFormatter(), JsonFormatter()])
-def test_an_exception_tells_its_kinds_and_places_but_no_value(spoken, formatter: logging.Formatter):
+def test_an_exception_is_logged_with_types_and_frames_but_no_values(spoken, formatter: logging.Formatter):
     spoken.with_format(formatter)
     anna = "anna-meier"
 
@@ -115,7 +115,7 @@ def test_an_exception_tells_its_kinds_and_places_but_no_value(spoken, formatter:
     assert len(text.splitlines()) == 1
 
 
-def test_the_code_of_a_failed_connection_is_told(spoken):
+def test_the_code_of_a_failed_connection_is_logged(spoken):
     spoken.with_format(JsonFormatter())
     try:
         raise ConnectionRefusedError(111, "Connection refused", "/run/secret-name")
@@ -127,7 +127,7 @@ def test_the_code_of_a_failed_connection_is_told(spoken):
 
 
 class Spoken:
-    """A logger that writes each line in the wanted format."""
+    """A logger that formats each line with a given formatter."""
 
     def __init__(self) -> None:
         self.log = logging.Logger("vbdesk.test")

@@ -1,4 +1,4 @@
-"""Every kind of object store: the files of a folder, and S3 and Google Cloud Storage, emulated on loopback."""
+"""Every kind of object store: a folder, and emulators of S3 and Google Cloud Storage on loopback."""
 
 import socket
 import sys
@@ -27,7 +27,7 @@ CLOUDS = ["s3", "gcs"]
 
 @dataclass
 class Place:
-    """A store, and what vbdesk is told to use it."""
+    """A store, and the settings with which vbdesk uses it."""
 
     kind: str
     settings: dict[str, str]
@@ -41,14 +41,14 @@ class Place:
 
 
 def _evenly() -> Callable[[], float]:
-    """Numbers spread so evenly that two neighbours are never both below 0.3: the same in every run."""
+    """Return evenly spread numbers: of two neighbours at most one is below 0.3; deterministic."""
     steps = count()
     return lambda: next(steps) * 0.6180339887 % 1
 
 
 @pytest.fixture(scope="session")
 def emulators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Emulator]]:
-    """One emulator of a kind for all tests, started when it is wanted."""
+    """One emulator per kind for all tests, started on demand."""
     running: dict[str, tuple[Emulator, uvicorn.Server, threading.Thread]] = {}
 
     def emulator_of(kind: str) -> Emulator:
@@ -71,7 +71,7 @@ def emulators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
 
 @pytest.fixture
 def place_of(emulators: Callable[[str], Emulator], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Place]:
-    """An empty store of a kind, its credentials where the maker's library looks for them."""
+    """An empty store of a kind, with credentials where the provider's library finds them."""
 
     def prepare(kind: str) -> Place:
         emulator = emulators(kind)
@@ -92,7 +92,7 @@ def cloud(request: pytest.FixtureRequest, place_of: Callable[[str], Place]) -> P
 
 @pytest.fixture(scope="session")
 def open_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Place], ObjectStore]]:
-    """Stores that stay open: the makers' clients take a while to make."""
+    """Stores that stay open, because the providers' clients are slow to create."""
     stores: dict[str, ObjectStore] = {}
 
     def store_at(place: Place) -> ObjectStore:

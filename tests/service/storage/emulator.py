@@ -1,10 +1,10 @@
-"""An object store of one's own, on loopback: S3 or Google Cloud Storage, in one process or as one.
+"""Emulator of an object store on loopback, S3 or Google Cloud Storage, importable or as a program.
 
     python tests/service/storage/emulator.py --kind gcs --port 9000 --ready-file F [--folder DIR] [--bucket B]
 
-When it answers, F holds {"pid", "endpoint", "settings", "environment"}: what to set for `vbdesk` to keep audio there.
-`PUT /_control` with {"refuse": 0.3} refuses a share of requests, see `moods.Mood`; `GET /_control` tells what has been
-asked of it.
+When it is ready, F contains {"pid", "endpoint", "settings", "environment"}: what `vbdesk` needs to keep audio there.
+`PUT /_control` with {"refuse": 0.3} refuses a share of requests, see `moods.Mood`; `GET /_control` returns request
+counts.
 """
 
 import argparse
@@ -42,9 +42,9 @@ class Emulator:
     """An emulated store.
 
     Attributes:
-        app: to be served at `endpoint`.
-        settings: of vbdesk, by name.
-        environment: the credentials, as the maker's own library looks for them.
+        app: the ASGI application to serve at `endpoint`.
+        settings: settings of vbdesk, by name.
+        environment: the credentials, where the provider's library finds them.
     """
 
     app: ASGIApp
@@ -57,9 +57,9 @@ class Emulator:
 def make_emulator(
     kind: str, endpoint: str, folder: Path, bucket: str = BUCKET, chance: Callable[[], float] = random.random
 ) -> Emulator:
-    """A store of `kind` (`s3` or `gcs`) that will answer at `endpoint` and keeps everything in `folder`.
+    """Create a store of `kind` (`s3` or `gcs`) for `endpoint` that keeps its data in `folder`.
 
-    Which requests meet its mood is decided by `chance`, a number from 0 to 1 for each.
+    `chance` returns a number from 0 to 1 for each request, which decides whether the mood applies.
     """
     moods, objects = Moods(), ObjectFiles(folder / "objects")
     routes = [Route("/_control", moods.control, methods=["GET", "PUT"])]
@@ -83,7 +83,7 @@ def make_emulator(
 
 
 def _write_account(path: Path, endpoint: str) -> rsa.RSAPrivateKey:
-    """The key file of a service account; one that is there is used again."""
+    """Write the key file of a service account, or reuse the existing one."""
     if path.exists():
         key: Any = load_pem_private_key(json.loads(path.read_text())["private_key"].encode(), None)
     else:
@@ -96,7 +96,7 @@ def _write_account(path: Path, endpoint: str) -> rsa.RSAPrivateKey:
         "private_key": pem,
         "client_email": EMAIL,
         "client_id": "1",
-        "universe_domain": "cloud.invalid",  # of Google's own the library asks for more over the network
+        "universe_domain": "cloud.invalid",  # for Google's own domain the library makes more network requests
         "token_uri": f"{endpoint}/token",
     }
     path.write_text(json.dumps(account))
@@ -126,7 +126,7 @@ def main() -> None:
         "settings": emulator.settings,
         "environment": emulator.environment,
     }
-    if asked.ready_file is not None:  # the socket listens already: whoever connects now waits a moment
+    if asked.ready_file is not None:  # the socket listens already: early clients wait a moment
         part = asked.ready_file.with_suffix(".part")
         part.write_text(json.dumps(ready))
         part.replace(asked.ready_file)

@@ -1,6 +1,6 @@
-"""An emulated Google Cloud Storage: signed PUTs of its XML API, and of its JSON API what the client makes of a bucket.
+"""Emulated Google Cloud Storage: signed PUTs of its XML API, and the client's JSON API requests.
 
-Its token server takes assertions that the service account's key signed, as Google's does.
+Like Google's, its token server accepts assertions signed with the service account's key.
 """
 
 import base64
@@ -24,7 +24,7 @@ _PRECONDITION_FAILED = Refused(
 )
 _TOO_LARGE = Refused(400, "EntityTooLarge", "Your proposed upload is larger than the maximum object size.")
 _TOO_SMALL = Refused(400, "EntityTooSmall", "Your proposed upload is smaller than the minimum object size.")
-_PAGE = 100  # fewer than the makers' thousand, which they may be at any time
+_PAGE = 100  # fewer than the providers' thousand; they may return fewer at any time
 _OBJECT = re.compile(r"/(?:download/)?storage/v1/b/(?P<bucket>[^/]+)/o/(?P<key>[^/]+)")
 _REWRITE = re.compile(
     r"/storage/v1/b/(?P<bucket>[^/]+)/o/(?P<key>[^/]+)/rewriteTo/b/(?P<to_bucket>[^/]+)/o/(?P<to_key>[^/]+)"
@@ -51,7 +51,7 @@ class GcsStore:
         self._sessions: dict[str, tuple[str, dict[str, Any], bool]] = {}
 
     async def token(self, request: Request) -> Response:
-        """A bearer token for a signed assertion."""
+        """Issue a bearer token for a signed assertion."""
         form = dict(pair.split("=", 1) for pair in (await request.body()).decode().split("&"))
         if not self._is_signed(unquote(form["assertion"])):
             return JSONResponse({"error": "invalid_grant", "error_description": "Invalid JWT Signature."}, 400)
@@ -60,7 +60,7 @@ class GcsStore:
         return JSONResponse({"access_token": token, "expires_in": 3600, "token_type": "Bearer"})
 
     async def answer(self, request: Request) -> Response:
-        """Answer a signed PUT."""
+        """Handle a signed PUT."""
         try:
             return await self._signed_put(request)
         except Refused as refusal:
@@ -98,7 +98,7 @@ class GcsStore:
         return Response(headers={"ETag": stored.etag})
 
     async def answer_json(self, request: Request) -> Response:
-        """Answer a request of the client with a bearer token."""
+        """Handle a client request with a bearer token."""
         body = await request.body()
         try:
             self._require_token(request.headers.get("authorization", "").removeprefix("Bearer "))
@@ -112,7 +112,7 @@ class GcsStore:
         raw_path = request.scope["raw_path"].decode().partition("?")[0]
         query = request.query_params
         once = query.get("ifGenerationMatch") == "0" and not self._moods.mood.ignore_conditions
-        if found := _BUCKET.fullmatch(raw_path):  # the client asks once in the background, for its traces
+        if found := _BUCKET.fullmatch(raw_path):  # the client requests this once in the background, for its traces
             self._require(found["bucket"])
             return JSONResponse({"kind": "storage#bucket", "name": self._bucket, "location": "EU"})
         self._moods.counts[f"own-{request.method.lower()}"] += 1
@@ -190,7 +190,7 @@ class GcsStore:
         return found
 
     def _require_token(self, token: str) -> None:
-        """One of ours, or one that the account signed itself, as accounts outside Google's own cloud do."""
+        """Accept our own tokens, and those signed by the account, as used outside Google's own cloud."""
         if token not in self._tokens and not self._is_signed(token):
             raise JsonRefused(401, "Invalid Credentials")
 

@@ -1,4 +1,4 @@
-"""How an emulated store behaves today: refusing, losing its answers, slow; and what it has been asked."""
+"""Faults of an emulated store: refusals, lost responses, delays; and counts of requests."""
 
 import asyncio
 from collections import Counter
@@ -13,14 +13,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 @dataclass(frozen=True)
 class Mood:
-    """The switch.
+    """Faults to simulate.
 
     Attributes:
-        refuse: share of requests that are refused with 503 before anything is done.
-        lose: share of requests that are carried out and then answered 500 all the same.
-        delay_s: pause before every answer.
-        ignore_conditions: overwrites objects whatever was asked, as older stores do.
-        plain_copies: S3 alone: answers 501 to conditional copies, as some stores do.
+        refuse: share of requests that are refused with 503 without any effect.
+        lose: share of requests that are carried out and then answered 500.
+        delay_s: pause before every response.
+        ignore_conditions: overwrites objects in spite of conditions, as older stores do.
+        plain_copies: S3 only: answers 501 to conditional copies, as some stores do.
     """
 
     refuse: float = 0.0
@@ -32,13 +32,13 @@ class Mood:
 
 @dataclass
 class Moods:
-    """The mood of now, and counts of requests by kind (`signed-put`, `own-put`, `refused`, ...)."""
+    """The current mood, and counts of requests by kind (`signed-put`, `own-put`, `refused`, ...)."""
 
     mood: Mood = Mood()
     counts: Counter[str] = field(default_factory=Counter)
 
     async def control(self, request: Request) -> Response:
-        """`GET /_control` tells, `PUT /_control` with JSON of some fields of Mood sets; the others go back to calm."""
+        """Handle `GET /_control`, and `PUT /_control` with fields of Mood; other fields are reset."""
         if request.method == "PUT":
             asked: dict[str, Any] = await request.json()
             unknown = set(asked) - {known.name for known in fields(Mood)}
@@ -49,7 +49,7 @@ class Moods:
 
 
 class Moody:
-    """Lets the mood act on every request but those to the switch and to the maker's tokens."""
+    """Applies the mood to all requests except those to the switch and for tokens."""
 
     def __init__(self, app: ASGIApp, moods: Moods, chance: Callable[[], float]) -> None:
         self._app, self._moods, self._chance = app, moods, chance
@@ -64,9 +64,8 @@ class Moody:
         chance = self._chance()
         if chance < mood.refuse:
             self._moods.counts["refused"] += 1
-            await Request(
-                scope, receive
-            ).body()  # clients that wait for "100 Continue" else take the connection for good
+            # Without this, clients that wait for "100 Continue" would reuse the connection.
+            await Request(scope, receive).body()
             await _unavailable(503, "SlowDown")(scope, receive, send)
         elif chance < mood.refuse + mood.lose:
             self._moods.counts["lost"] += 1

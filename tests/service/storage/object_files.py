@@ -1,4 +1,4 @@
-"""Objects of one emulated store: files in a folder, written whole and on request only once."""
+"""Objects of one emulated store: files in a folder, written atomically, optionally only once."""
 
 import base64
 import hashlib
@@ -14,12 +14,12 @@ import google_crc32c
 
 
 class AlreadyThere(Exception):
-    """A conditional write met an object."""
+    """A conditional write found an existing object."""
 
 
 @dataclass(frozen=True)
 class StoredObject:
-    """What a store tells of an object; `name` is `bucket/key`."""
+    """Metadata of an object; `name` is `bucket/key`."""
 
     name: str
     size: int

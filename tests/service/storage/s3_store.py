@@ -1,4 +1,4 @@
-"""An emulated S3: path-style addresses, every signature checked, the requests that boto3 makes of a bucket."""
+"""Emulated S3: path-style addresses, signature checks, and boto3's requests to a bucket."""
 
 import hashlib
 from urllib.parse import quote, unquote
@@ -20,7 +20,7 @@ _PRECONDITION_FAILED = Refused(
     Condition="If-None-Match",
 )
 _NO_KEY = Refused(404, "NoSuchKey", "The specified key does not exist.")
-_PAGE = 100  # fewer than the makers' thousand, which they may be at any time
+_PAGE = 100  # fewer than the providers' thousand; they may return fewer at any time
 
 
 class S3Store:
@@ -30,7 +30,7 @@ class S3Store:
         self._bucket, self._objects, self._signatures, self._moods = bucket, objects, signatures, moods
 
     async def answer(self, request: Request) -> Response:
-        """Answer any request."""
+        """Handle any request."""
         body = await request.body()
         try:
             return self._answer(request, body)

@@ -1,4 +1,4 @@
-"""Checks V4 signatures with code that had no part in making them: botocore's signer, and an RSA public key."""
+"""Checks V4 signatures with independent code: botocore's signer, and an RSA public key."""
 
 import hashlib
 import hmac
@@ -18,7 +18,7 @@ _DATE = "%Y%m%dT%H%M%SZ"
 
 
 class Refused(Exception):
-    """An error as the store's makers have it."""
+    """An error in the providers' form."""
 
     def __init__(self, status: int, code: str, message: str, **details: str) -> None:
         super().__init__(code)
@@ -31,7 +31,7 @@ SIGNATURE_DIFFERS = Refused(
 
 
 class Request:
-    """What of a request a signature covers: raw path and query, header names in lower case."""
+    """The signed parts of a request: raw path and query, header names in lower case."""
 
     def __init__(self, method: str, raw_path: str, raw_query: str, headers: Mapping[str, str]) -> None:
         self.method, self.raw_path, self.raw_query = method, raw_path, raw_query
@@ -46,7 +46,7 @@ class AwsSignatures:
         self._credentials = Credentials(access_key, secret_key)
 
     def check(self, request: Request) -> None:
-        """Raises Refused as S3 does: there, a signed header that is missing is a signature that differs."""
+        """Check like S3, where a missing signed header makes the signature differ. Raises Refused."""
         signed_in_query = "X-Amz-Signature" in request.query
         if signed_in_query:
             claim = {name.removeprefix("X-Amz-"): value for name, value in request.query.items()}
@@ -88,13 +88,13 @@ class AwsSignatures:
 
 
 class GoogleSignatures:
-    """Signatures GOOG4-RSA-SHA256 in the query, by the public half of a service account's key."""
+    """Signatures GOOG4-RSA-SHA256 in the query, checked with a service account's public key."""
 
     def __init__(self, email: str, public_key: RSAPublicKey) -> None:
         self._email, self._key = email, public_key
 
     def check(self, request: Request) -> None:
-        """Raises Refused as Google Cloud Storage does."""
+        """Check like Google Cloud Storage. Raises Refused."""
         claim = {name.removeprefix("X-Goog-"): value for name, value in request.query.items()}
         if claim.get("Algorithm") != "GOOG4-RSA-SHA256":
             raise Refused(403, "AccessDenied", "Access denied.")
@@ -124,7 +124,7 @@ class GoogleSignatures:
             raise Refused(400, "ExpiredToken", "The provided token has expired.")
 
     def signed(self, message: bytes, signature: bytes) -> bool:
-        """Whether the account's key made `signature`."""
+        """Return whether the account's key made `signature`."""
         try:
             self._key.verify(signature, message, PKCS1v15(), SHA256())
         except InvalidSignature:

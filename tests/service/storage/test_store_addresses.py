@@ -1,4 +1,4 @@
-"""Addresses that the makers' own libraries signed, at stores that check them with other code."""
+"""Addresses signed by the providers' libraries, at stores that check them with other code."""
 
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +29,7 @@ def refusal(answer):
     return answer.status_code, ET.fromstring(answer.content).findtext("Code")
 
 
-def test_an_address_takes_one_file_once(cloud_store, addresses):
+def test_an_address_accepts_one_file_once(cloud_store, addresses):
     address = minted(addresses)
     assert put(address).status_code == 200
     assert refusal(put(address, b"again")) == (412, "PreconditionFailed")
@@ -37,7 +37,7 @@ def test_an_address_takes_one_file_once(cloud_store, addresses):
         assert file.read() == SOUND
 
 
-def test_of_racing_writers_one_wins_whole(cloud_store, addresses):
+def test_of_racing_uploads_exactly_one_is_stored_completely(cloud_store, addresses):
     address = minted(addresses)
     bodies = [bytes([number]) * 100_000 for number in range(6)]
     with ThreadPoolExecutor(6) as pool:
@@ -56,7 +56,7 @@ def test_every_required_header_is_required(cloud, cloud_store, addresses):
     assert not cloud_store.exists("uploads/one")
 
 
-def test_what_was_signed_cannot_be_altered(cloud_store, addresses):
+def test_signed_parts_cannot_be_altered(cloud_store, addresses):
     address = minted(addresses)
     for name in address.required_headers:
         assert refusal(put(address, **{name: "audio/wav"})) == (403, "SignatureDoesNotMatch")
@@ -66,7 +66,7 @@ def test_what_was_signed_cannot_be_altered(cloud_store, addresses):
     assert list(cloud_store.keys("uploads")) == []
 
 
-def test_an_address_ends_when_it_says(cloud, addresses):
+def test_an_address_expires_as_stated(cloud, addresses):
     before = datetime.now(UTC)
     address = minted(addresses, valid_s=1.9)
     assert timedelta(0) <= address.expires_at - before <= timedelta(seconds=2)
@@ -75,7 +75,7 @@ def test_an_address_ends_when_it_says(cloud, addresses):
     assert refusal(put(address)) == EXPIRED[cloud.kind]
 
 
-def test_a_store_that_knows_ranges_holds_them(place_of, tmp_path):
+def test_a_store_that_supports_length_ranges_enforces_them(place_of, tmp_path):
     google = open_addresses(place_of("gcs").load(tmp_path), lambda: (b"unused",), "")
     address = minted(google)
     assert refusal(put(address, b"")) == (400, "EntityTooSmall")
@@ -83,7 +83,7 @@ def test_a_store_that_knows_ranges_holds_them(place_of, tmp_path):
     assert put(address, bytes(MAX_AUDIO_BYTES)).status_code == 200
 
 
-def test_a_size_that_was_told_is_the_only_one_taken(cloud, cloud_store, addresses):
+def test_only_a_file_of_the_declared_size_is_accepted(cloud, cloud_store, addresses):
     address = minted(addresses, LengthRange(len(SOUND), len(SOUND)))
     longer = {"Content-Length": str(len(SOUND) + 1)} if cloud.kind == "s3" else {}
     assert not put(address, SOUND + b"!", **longer).is_success
@@ -91,7 +91,7 @@ def test_a_size_that_was_told_is_the_only_one_taken(cloud, cloud_store, addresse
     assert put(address).status_code == 200
 
 
-def test_addresses_are_those_that_callers_reach(cloud, tmp_path):
+def test_addresses_use_the_public_endpoint(cloud, tmp_path):
     settings = cloud.load(tmp_path).model_copy(update={"storage_public_endpoint": "https://audio.example.org"})
     address = minted(open_addresses(settings, lambda: (b"unused",), ""))
     parts = urlsplit(address.url)

@@ -1,4 +1,4 @@
-"""What every object store keeps to, wherever the objects lie; and how those elsewhere tell trouble from absence."""
+"""Contract of every object store; remote ones distinguish failures from missing objects."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -9,7 +9,7 @@ from emulator import make_emulator
 from vbdesk.service.storage.opening import open_store
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreUnavailable
 
-BIG = bytes(range(256)) * 40_000  # more than Google's client sends in one piece
+BIG = bytes(range(256)) * 40_000  # more than Google's client sends in one request
 
 
 def keep(store, key, content=b"sound"):
@@ -24,7 +24,7 @@ def content_of(store, key):
         return file.read()
 
 
-def test_what_is_adopted_is_there_whole_and_gone_from_the_way_in(store):
+def test_an_adopted_file_is_complete_and_removed_from_incoming(store):
     path = keep(store, "audio/one", BIG)
     assert not path.exists()
     assert (store.exists("audio/one"), store.size("audio/one")) == (True, len(BIG))
@@ -34,7 +34,7 @@ def test_what_is_adopted_is_there_whole_and_gone_from_the_way_in(store):
     assert list(store.incoming.iterdir()) == []
 
 
-def test_nothing_is_written_twice(store):
+def test_no_object_is_written_twice(store):
     keep(store, "audio/one", b"first")
     keep(store, "audio/two", b"second")
     with pytest.raises(ObjectExists):
@@ -44,7 +44,7 @@ def test_nothing_is_written_twice(store):
     assert content_of(store, "audio/one") == b"first"
 
 
-def test_a_link_outlives_what_it_was_made_of(store):
+def test_a_link_outlives_its_source(store):
     keep(store, "uploads/one")
     store.link("uploads/one", "audio/one")
     store.delete("uploads/one")
@@ -52,7 +52,7 @@ def test_a_link_outlives_what_it_was_made_of(store):
     assert content_of(store, "audio/one") == b"sound"
 
 
-def test_what_is_not_there_is_missing(store):
+def test_a_missing_object_is_reported(store):
     store.delete("audio/none")
     assert not store.exists("audio/none")
     for ask in (store.size, store.open, lambda key: content_of(store, key), lambda key: store.link(key, "audio/one")):
@@ -61,7 +61,7 @@ def test_what_is_not_there_is_missing(store):
     assert list(store.incoming.iterdir()) == []
 
 
-def test_keys_are_those_of_one_folder(store):
+def test_keys_lists_one_folder(store):
     for key in ("audio/b", "audio/a", "audio/deep/c", "audios/d", "uploads/e"):
         keep(store, key)
     assert sorted(store.keys("audio")) == ["audio/a", "audio/b", "audio/deep/c"]
@@ -91,13 +91,13 @@ def test_of_many_racing_writers_one_wins(store):
     assert content_of(store, "audio/one") == bytes(winners) * 5000
 
 
-def test_a_store_that_works_passes_its_check_and_keeps_nothing_of_it(store):
+def test_a_working_store_passes_its_check_and_keeps_no_probe(store):
     store.check()
     assert list(store.keys("probes")) == []
     assert list(store.incoming.iterdir()) == []
 
 
-def test_everything_lies_below_the_prefix_and_of_other_things_there_nothing_is_seen(cloud, cloud_store):
+def test_all_objects_are_below_the_prefix_and_others_are_not_listed(cloud, cloud_store):
     keep(cloud_store, "audio/one")
     assert [found.name for found in cloud.emulator.objects.below("")] == ["recordings/desk/one/audio/one"]
     cloud.emulator.objects.put("recordings/audio/two", b"another's", "audio/wav")
@@ -105,7 +105,7 @@ def test_everything_lies_below_the_prefix_and_of_other_things_there_nothing_is_s
     assert not cloud_store.exists("audio/two")
 
 
-def test_keys_come_in_pages(cloud, cloud_store):
+def test_keys_are_listed_in_pages(cloud, cloud_store):
     for number in range(101):
         cloud.emulator.objects.put(f"recordings/desk/one/audio/{number:03}", b"", "audio/wav")
     assert len(set(cloud_store.keys("audio"))) == 101
@@ -113,7 +113,7 @@ def test_keys_come_in_pages(cloud, cloud_store):
 
 
 @pytest.mark.parametrize("mood", [{"plain_copies": True}, {"ignore_conditions": True}])
-def test_a_store_that_knows_no_conditions_of_copies_overwrites_nothing_either(place_of, open_stores, mood):
+def test_a_store_without_conditional_copies_overwrites_nothing(place_of, open_stores, mood):
     place = place_of("s3")
     store = open_stores(place)
     keep(store, "uploads/one")
@@ -124,7 +124,7 @@ def test_a_store_that_knows_no_conditions_of_copies_overwrites_nothing_either(pl
     assert content_of(store, "audio/one") == b"sound"
 
 
-def test_a_store_that_stumbles_is_asked_again(cloud, cloud_store):
+def test_a_failed_request_is_retried(cloud, cloud_store):
     cloud.feel(refuse=0.25)
     for number in range(5):
         keep(cloud_store, f"audio/{number}", BIG[:1000])
@@ -132,7 +132,7 @@ def test_a_store_that_stumbles_is_asked_again(cloud, cloud_store):
     assert cloud.emulator.moods.counts["refused"]
 
 
-def test_a_write_whose_answer_was_lost_is_known_for_ours(cloud, cloud_store):
+def test_a_write_with_a_lost_response_is_recognized_as_our_own(cloud, cloud_store):
     cloud.feel(lose=0.3)
     for number in range(4):
         keep(cloud_store, f"audio/{number}", b"ours")
@@ -143,7 +143,7 @@ def test_a_write_whose_answer_was_lost_is_known_for_ours(cloud, cloud_store):
 
 
 def test_a_store_that_refuses_is_unavailable_and_its_objects_are_not_missing(cloud, cloud_store, monkeypatch):
-    monkeypatch.setattr("random.uniform", lambda _least, most: most)  # else pauses are drawn
+    monkeypatch.setattr("random.uniform", lambda _least, most: most)  # pauses are random otherwise
     cloud.feel(refuse=1)
     refused = cloud.emulator.moods.counts
     with pytest.raises(StoreUnavailable):
@@ -157,7 +157,7 @@ def test_a_store_that_refuses_is_unavailable_and_its_objects_are_not_missing(clo
     assert refused["refused"] < patient, "a check is for those who wait for it, so it gives up earlier"
 
 
-def test_a_missing_bucket_is_trouble_and_no_missing_object(cloud, tmp_path):
+def test_a_missing_bucket_is_an_unavailable_store_not_a_missing_object(cloud, tmp_path):
     cloud.settings["storage_url"] = cloud.settings["storage_url"].replace("recordings", "elsewhere")
     with closing(open_store(cloud.load(tmp_path / "other"))) as store:
         for ask in (store.exists, store.size, store.open, lambda key: list(store.keys(key))):
@@ -165,7 +165,7 @@ def test_a_missing_bucket_is_trouble_and_no_missing_object(cloud, tmp_path):
                 ask("audio")
 
 
-def test_a_disk_that_takes_no_copies_is_trouble_and_no_fault_of_the_object(cloud_store):
+def test_an_unusable_local_folder_is_an_unavailable_store(cloud_store):
     keep(cloud_store, "audio/one")
     cloud_store.incoming.rmdir()
     for ask in (lambda: content_of(cloud_store, "audio/one"), lambda: cloud_store.open("audio/one"), cloud_store.check):
@@ -175,7 +175,7 @@ def test_a_disk_that_takes_no_copies_is_trouble_and_no_fault_of_the_object(cloud
     assert content_of(cloud_store, "audio/one") == b"sound"
 
 
-def test_wrong_credentials_are_trouble_and_are_not_told(cloud, tmp_path, monkeypatch):
+def test_wrong_credentials_are_an_unavailable_store_and_are_not_shown(cloud, tmp_path, monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
     if cloud.kind == "gcs":
         (tmp_path / "stranger").mkdir()
@@ -186,7 +186,7 @@ def test_wrong_credentials_are_trouble_and_are_not_told(cloud, tmp_path, monkeyp
     assert "hunter2" not in str(refused.value)
 
 
-def test_a_store_that_lets_files_be_overwritten_does_not_pass_the_check(cloud, cloud_store):
+def test_a_store_that_overwrites_objects_fails_the_check(cloud, cloud_store):
     cloud.feel(ignore_conditions=True)
     with pytest.raises(StoreUnavailable, match="overwritten"):
         cloud_store.check()

@@ -1,4 +1,4 @@
-"""Orphans are quarantined, in every kind of store: few at a time, for 14 days, and never for good by mistake."""
+"""Quarantine of orphans in every kind of store: few at a time, for 14 days, reversible."""
 
 import logging
 import uuid
@@ -57,7 +57,7 @@ class Swept(SweptStore):
         return key
 
     def know(self, key):
-        """Let the database know the object, as an upload."""
+        """Add the object to the database, as an upload."""
         with self.database.writing() as connection:
             account_id = connection.execute(sa.text("SELECT account_id FROM accounts")).scalar_one()
             repository.insert(
@@ -80,12 +80,12 @@ class Swept(SweptStore):
             return file.read()
 
     def places(self, key):
-        """Where the object is: in place, in quarantine, in both or nowhere."""
+        """Return where the object is: in place, in quarantine, in both or nowhere."""
         return [place for place in (key, f"quarantine/{key}") if self.storage.exists(place)]
 
 
 def id_of(moment):
-    """An id as the service makes them, of that moment."""
+    """Return an id of that time, as the service creates it."""
     random = uuid.uuid4().int & ((1 << 62) - 1)
     return str(uuid.UUID(int=int(moment.timestamp() * 1000) << 80 | 0x7 << 76 | 0b10 << 62 | random))
 
@@ -109,7 +109,7 @@ def sweep_daily(swept, days):
     return done
 
 
-def test_an_orphan_is_quarantined_whole_and_removed_after_14_days(swept):
+def test_an_orphan_is_quarantined_unchanged_and_removed_after_14_days(swept):
     key, known = swept.put_orphan(b"a voice"), swept.put_known()
     assert sweep_orphans(swept) == OrphanSweep(quarantined=1)
     assert (swept.places(key), swept.places(known)) == ([f"quarantine/{key}"], [known])
@@ -123,7 +123,7 @@ def test_an_orphan_is_quarantined_whole_and_removed_after_14_days(swept):
     assert list_quarantine(swept) == []
 
 
-def test_an_object_comes_back_as_soon_as_the_database_knows_it_even_at_the_end_of_its_time(swept):
+def test_an_object_is_restored_when_the_database_knows_it_even_on_the_last_day(swept):
     key = swept.put_orphan(b"a voice")
     sweep_orphans(swept)
     sweep_daily(swept, 14)
@@ -138,12 +138,12 @@ def test_an_object_comes_back_as_soon_as_the_database_knows_it_even_at_the_end_o
 
 
 @pytest.mark.parametrize("jump", [timedelta(days=365), timedelta(days=-365)])
-def test_a_clock_that_jumps_by_a_year_removes_nothing(swept, jump):
+def test_a_jump_of_the_clock_by_a_year_removes_nothing(swept, jump):
     key = swept.put_orphan()
     sweep_orphans(swept)
     sweep_daily(swept, 3)
     swept.clock.time += jump
-    for _ in range(6):  # a process that starts again and again
+    for _ in range(6):  # a process that restarts repeatedly
         assert sweep_orphans(swept).removed == 0
     swept.clock.time -= jump
     assert sweep_orphans(swept).removed == 0
@@ -152,7 +152,7 @@ def test_a_clock_that_jumps_by_a_year_removes_nothing(swept, jump):
 
 
 @pytest.mark.parametrize("pause", [timedelta(minutes=1), timedelta(hours=20)])
-def test_sweeps_that_come_often_make_nothing_older(swept, pause):
+def test_frequent_sweeps_do_not_increase_the_age(swept, pause):
     key = swept.put_orphan()
     for _ in range(16):
         assert sweep_orphans(swept).removed == 0
@@ -165,7 +165,7 @@ def test_sweeps_that_come_often_make_nothing_older(swept, pause):
     assert swept.places(key) == [f"quarantine/{key}"]
 
 
-def test_a_kill_between_copy_and_removal_is_made_good(swept, monkeypatch):
+def test_after_a_kill_between_copy_and_removal_the_move_is_completed(swept, monkeypatch):
     key = swept.put_orphan(b"a voice")
     with monkeypatch.context() as patch:
         patch.setattr(orphans, "_note", killed)
@@ -189,8 +189,8 @@ def killed(*_arguments, **_named):
     raise KeyboardInterrupt
 
 
-def test_an_object_without_a_note_is_as_young_as_can_be(swept):
-    """Another database has not noted it: a database that was restored, or one that adopted the store."""
+def test_an_object_without_a_note_has_age_zero(swept):
+    """A restored database, or one that adopted the store, has no note of it."""
     key = swept.put_orphan()
     sweep_orphans(swept)
     sweep_daily(swept, 14)
@@ -200,7 +200,7 @@ def test_an_object_without_a_note_is_as_young_as_can_be(swept):
     assert swept.places(key) == [f"quarantine/{key}"]
 
 
-def test_another_object_under_the_same_name_replaces_nothing_and_is_not_lost(swept):
+def test_another_object_of_the_same_name_is_neither_overwritten_nor_lost(swept):
     key = swept.put_orphan(b"first")
     sweep_orphans(swept)
     swept.put(key, b"another")
@@ -208,7 +208,7 @@ def test_another_object_under_the_same_name_replaces_nothing_and_is_not_lost(swe
     assert (swept.content(key), swept.content(f"quarantine/{key}")) == (b"another", b"first")
 
 
-def test_what_a_submit_committed_during_the_move_stays_where_it_is(swept, monkeypatch):
+def test_an_upload_committed_during_the_move_stays_in_place(swept, monkeypatch):
     key = swept.put_orphan()
     link = type(swept.storage).link
 
@@ -238,13 +238,13 @@ def test_an_object_that_is_being_erased_is_left_to_the_erasure(swept):
 
 
 def remains(swept, key):
-    """Whether nothing remains of an upload, but the empty object by which a bucket refuses it."""
+    """Return whether only the empty object remains with which a bucket refuses an upload."""
     if not swept.storage.checks_addresses_itself:
         return swept.places(key) == []
     return (swept.places(key), swept.content(key)) == ([key], b"")
 
 
-def test_a_file_that_comes_while_its_address_is_withdrawn_goes_too(swept, monkeypatch):
+def test_a_file_that_arrives_while_its_address_is_withdrawn_is_removed(swept, monkeypatch):
     key = swept.put_orphan()
     delete, late = type(swept.storage).delete, iter([b"late", b"later"])
 
@@ -262,7 +262,7 @@ def test_a_file_that_comes_while_its_address_is_withdrawn_goes_too(swept, monkey
     assert remains(swept, key)
 
 
-def test_an_erased_upload_is_known_to_the_database(swept):
+def test_an_erased_upload_counts_as_known_to_the_database(swept):
     key = swept.put_orphan()
     with swept.database.writing() as connection:
         assert find_mentioned(connection, [key]) == set()
@@ -270,7 +270,7 @@ def test_an_erased_upload_is_known_to_the_database(swept):
         assert find_mentioned(connection, [key]) == {key}
 
 
-def test_too_many_orphans_are_left_alone_and_told(swept, caplog):
+def test_too_many_orphans_are_left_in_place_and_reported(swept, caplog):
     keys = [swept.put_orphan() for _ in range(21)]
     assert sweep_orphans(swept) == OrphanSweep(left=21)
     assert all(swept.places(key) == [key] for key in keys)
@@ -293,7 +293,7 @@ def test_how_many_are_too_many(orphan_count, objects, too_many):
     assert OrphanSearch(objects, ["x"] * orphan_count).too_many is too_many
 
 
-def test_a_store_that_fails_on_the_way_loses_nothing(cloud, cloud_store, tmp_path, make_database):
+def test_a_store_that_fails_during_a_sweep_loses_nothing(cloud, cloud_store, tmp_path, make_database):
     with closing(open_database(load_settings(tmp_path, **make_database(tmp_path)))) as database:
         swept = Swept(database, cloud_store)
         keys = [swept.put_orphan(b"a voice") for _ in range(12)]
@@ -308,7 +308,7 @@ def test_a_store_that_fails_on_the_way_loses_nothing(cloud, cloud_store, tmp_pat
         assert {swept.content(f"quarantine/{key}") for key in keys} == {b"a voice"}
 
 
-def test_a_process_starts_while_its_store_is_away_and_removes_nothing_until_it_has_looked(cloud, start_service, caplog):
+def test_a_process_starts_without_its_store_and_removes_nothing_before_the_check(cloud, start_service, caplog):
     cloud.feel(refuse=1)
     context = start_service(**cloud.settings).context
     assert "checked before anything is removed" in caplog.text

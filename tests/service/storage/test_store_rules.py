@@ -1,4 +1,4 @@
-"""The rules that ship for buckets: what ends by itself there, and what must not."""
+"""The shipped bucket rules: which objects a bucket expires, and which it must keep."""
 
 import json
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ DEPLOY = Path(__file__).parents[3] / "packaging" / "deploy" / "object-storage"
 
 
 def expired_prefixes(kind: str) -> dict[str, int]:
-    """Days after which a bucket removes what is current there, by prefix."""
+    """Return the days after which a bucket expires current objects, by prefix."""
     rules = json.loads((DEPLOY / f"{kind}-lifecycle.json").read_text())
     if kind == "s3":
         ends = [(rule["Filter"]["Prefix"], rule.get("Expiration", {}).get("Days")) for rule in rules["Rules"]]
@@ -23,12 +23,12 @@ def expired_prefixes(kind: str) -> dict[str, int]:
     }
 
 
-def test_no_rule_of_a_bucket_ends_the_recordings_of_jobs_or_an_upload_that_may_be_analysed():
+def test_no_bucket_rule_expires_recordings_of_jobs_or_usable_uploads():
     for kind in ("s3", "gcs"):
         assert expired_prefixes(kind) == {"desk/uploads/": 2, "desk/probes/": 1}
 
 
-def test_a_browser_may_send_every_header_that_an_address_requires(cloud, addresses):
+def test_cors_allows_every_header_that_an_address_requires(cloud, addresses):
     required = addresses.mint("uploads/one", "audio/wav", ANY_AUDIO, datetime.now(UTC), 900).required_headers
     rules = json.loads((DEPLOY / f"{cloud.kind}-cors.json").read_text())
     allowed = rules["CORSRules"][0]["AllowedHeaders"] if cloud.kind == "s3" else rules[0]["responseHeader"]

@@ -1,4 +1,4 @@
-"""A service whose recordings lie elsewhere: nothing changes for its callers, and audio does not pass through it."""
+"""A service with a remote store: callers see no difference, and audio bypasses the service."""
 
 import errno
 import shutil
@@ -24,7 +24,7 @@ DAY_S = 24 * 3600
 
 
 class NoRuns:
-    """An engine that has nothing to do."""
+    """An engine without jobs."""
 
     def recover(self, _live, _forgotten):
         return 0
@@ -34,7 +34,7 @@ class NoRuns:
 
 
 class MovableClock:
-    """The computer's time, moved on."""
+    """The computer's time plus an offset."""
 
     def __init__(self):
         self.ahead = 0.0
@@ -71,7 +71,7 @@ def analyze(api, upload_ref):
 
 
 def folders(cloud):
-    """The folder of every object in the bucket, and the one object that is in none."""
+    """Return the folder of every object in the bucket, and the one object that is in none."""
     return sorted(found.name.split("/")[3] for found in cloud.emulator.objects.below(""))
 
 
@@ -79,7 +79,7 @@ def credits_of(api):
     return api.get("/v2/account/credits").json()["credits"]
 
 
-def test_a_recording_goes_to_the_store_and_never_through_the_service(cloud, service, api):
+def test_a_recording_goes_to_the_store_without_passing_through_the_service(cloud, service, api):
     upload_ref, put = uploaded(api)
     assert put.status_code == 200
     counts = cloud.emulator.moods.counts
@@ -92,13 +92,13 @@ def test_a_recording_goes_to_the_store_and_never_through_the_service(cloud, serv
     assert list(service.context.storage.incoming.iterdir()) == []
 
 
-def test_a_recording_that_comes_in_a_form_ends_in_the_store(service, api):
+def test_a_recording_sent_in_a_form_is_stored_in_the_store(service, api):
     job = api.post("/v2/models/pulse/analyze", files={"audio": ("take.flac", SPEECH, "audio/flac")}).json()
     assert service.context.storage.size(f"audio/{job['job_id']}") == len(SPEECH)
 
 
 def test_an_upload_that_is_too_large_is_refused_and_removed(place_of, start_service):
-    place = place_of("s3")  # Google Cloud Storage refuses it by itself
+    place = place_of("s3")  # Google Cloud Storage refuses it automatically
     service = start_service(clock=SystemClock(), **place.settings)
     api = service.client(service.add_account())
     upload_ref, put = uploaded(api, bytes(32 * 1024 * 1024 + 1))
@@ -111,7 +111,7 @@ def test_an_upload_that_is_too_large_is_refused_and_removed(place_of, start_serv
     assert credits_of(api) == before
 
 
-def test_a_size_told_beforehand_is_held_by_the_store(api):
+def test_the_store_enforces_a_declared_size(api):
     _, put = uploaded(api, SPEECH, size_bytes=len(SPEECH))
     assert put.status_code == 200
     too_large = api.post("/v2/audio/uploads", json={"content_type": "audio/flac", "size_bytes": 32 * 1024 * 1024 + 1})
@@ -119,11 +119,11 @@ def test_a_size_told_beforehand_is_held_by_the_store(api):
     assert api.post("/v2/audio/uploads", json={"content_type": "audio/flac", "size_bytes": 0}).status_code == 422
 
 
-def test_a_store_that_is_away_costs_nothing_and_is_told_honestly(cloud, service, api):
+def test_an_unreachable_store_costs_no_credits_and_is_reported(cloud, service, api):
     upload_ref, _ = uploaded(api)
     before = credits_of(api)
     cloud.feel(refuse=1)
-    with ThreadPoolExecutor(2) as pool:  # each waits for second tries
+    with ThreadPoolExecutor(2) as pool:  # each waits for retries
         form = {"audio": ("take.flac", SPEECH, "audio/flac")}
         asked = [pool.submit(analyze, api, upload_ref), pool.submit(api.post, "/v2/models/pulse/analyze", files=form)]
     for answer in (future.result() for future in asked):
@@ -135,14 +135,14 @@ def test_a_store_that_is_away_costs_nothing_and_is_told_honestly(cloud, service,
     assert analyze(api, upload_ref).status_code == 200
 
 
-def test_what_is_refused_for_credits_leaves_nothing_in_the_store(service):
+def test_a_submit_refused_for_credits_leaves_nothing_in_the_store(service):
     poor = service.client(service.add_account(credits=1))
     upload_ref, _ = uploaded(poor)
     assert analyze(poor, upload_ref).status_code == 402
     assert list(service.context.storage.keys("audio")) == []
 
 
-def test_erased_jobs_are_gone_from_the_store(cloud, service, api):
+def test_erased_jobs_are_removed_from_the_store(cloud, service, api):
     upload_ref, _ = uploaded(api)
     job_id = analyze(api, upload_ref).json()["job_id"]
     settings = service.context.settings
@@ -154,7 +154,7 @@ def test_erased_jobs_are_gone_from_the_store(cloud, service, api):
     assert service.context.storage.size(f"uploads/{upload_ref}") == 0, "it only keeps the address from being used"
 
 
-def test_the_address_of_an_erased_upload_refuses_a_later_file_until_it_has_ended(cloud, service, api, clock):
+def test_the_address_of_an_erased_upload_refuses_files_until_it_expires(cloud, service, api, clock):
     grant = api.post("/v2/audio/uploads", json={"content_type": "audio/flac"}).json()
     put = partial(httpx.put, grant["upload_url"], content=SPEECH, headers=grant["required_headers"], trust_env=False)
     assert put().status_code == 200
@@ -172,7 +172,7 @@ def test_the_address_of_an_erased_upload_refuses_a_later_file_until_it_has_ended
     assert folders(cloud) == ["store-id"]
 
 
-def test_a_late_file_that_the_store_took_all_the_same_goes_at_once_and_not_into_quarantine(cloud, service, api, clock):
+def test_a_late_file_that_the_store_accepted_is_removed_without_quarantine(cloud, service, api, clock):
     upload_ref, _ = uploaded(api)
     job_id = analyze(api, upload_ref).json()["job_id"]
     context = service.context
@@ -188,7 +188,7 @@ def test_a_late_file_that_the_store_took_all_the_same_goes_at_once_and_not_into_
     assert context.storage.size(key) == 0
 
 
-def test_time_removes_audio_uploads_and_orphans(cloud, service, api, clock, tmp_path):
+def test_old_audio_uploads_and_orphans_are_removed(cloud, service, api, clock, tmp_path):
     context = service.context
     upload_ref, _ = uploaded(api)
     job_id = analyze(api, upload_ref).json()["job_id"]
@@ -206,7 +206,7 @@ def test_time_removes_audio_uploads_and_orphans(cloud, service, api, clock, tmp_
     assert folders(cloud) == ["quarantine", "store-id"]
 
 
-def test_a_deleted_account_leaves_nothing_in_the_bucket_not_even_what_is_put_later(cloud, service, clock):
+def test_a_deleted_account_leaves_nothing_in_the_bucket_not_even_later_uploads(cloud, service, clock):
     account, other = service.add_account(), service.add_account()
     api, others = service.client(account), service.client(other)
     analyze(api, uploaded(api)[0])
@@ -228,7 +228,7 @@ def test_a_deleted_account_leaves_nothing_in_the_bucket_not_even_what_is_put_lat
     assert others.get(f"/v2/jobs/{kept}").status_code == 200
 
 
-def test_a_bucket_that_is_away_during_a_deletion_is_cleared_when_it_is_back(cloud, service, clock):
+def test_a_bucket_unreachable_during_a_deletion_is_cleared_afterwards(cloud, service, clock):
     account = service.add_account()
     api = service.client(account)
     analyze(api, uploaded(api)[0])
@@ -247,18 +247,18 @@ def test_a_bucket_that_is_away_during_a_deletion_is_cleared_when_it_is_back(clou
     assert folders(cloud) == ["store-id"]
 
 
-def test_the_quota_counts_what_lies_in_the_bucket(cloud, start_service, clock):
+def test_the_quota_counts_the_files_in_the_bucket(cloud, start_service, clock):
     service = start_service(clock=clock, upload_quota_mb={"enterprise": 64}, **cloud.settings)
     api = service.client(service.add_account())
     for _ in range(5):
-        upload_ref, put = uploaded(api)  # reserves half of the quota, takes little of it
+        upload_ref, put = uploaded(api)  # reserves half of the quota, uses little of it
         assert put.status_code == 200
     mint = {"content_type": "audio/flac"}
     assert [api.post("/v2/audio/uploads", json=mint).status_code for _ in range(2)] == [200, 429]
     assert analyze(api, upload_ref).status_code == 200
 
 
-def test_a_machine_without_room_for_a_recording_on_its_way_answers_503(cloud, service, api, monkeypatch):
+def test_a_full_disk_for_a_recording_in_transit_is_answered_503(cloud, service, api, monkeypatch):
     upload_ref, _ = uploaded(api)
 
     def full(**_where):

@@ -1,4 +1,4 @@
-"""How a bucket is chosen, and what is said where that cannot work."""
+"""Settings of a bucket, and the error texts of settings that cannot work."""
 
 import subprocess
 import sys
@@ -21,7 +21,7 @@ from vbdesk.service.storage.store import StoreUnusable
         (None, None),
     ],
 )
-def test_an_address_names_a_bucket_or_ones_own_origin(tmp_path, address, location):
+def test_an_address_names_a_bucket_or_the_embedded_stores_origin(tmp_path, address, location):
     assert load_settings(tmp_path, storage_url=address).storage_location == location
 
 
@@ -37,7 +37,7 @@ def test_an_address_names_a_bucket_or_ones_own_origin(tmp_path, address, locatio
         "s3://k:s@bucket",
     ],
 )
-def test_an_address_that_names_no_bucket_is_refused(tmp_path, address):
+def test_an_address_without_a_bucket_is_refused(tmp_path, address):
     with pytest.raises(SettingsInvalid, match="storage_url: "):
         load_settings(tmp_path, storage_url=address)
 
@@ -55,18 +55,18 @@ def test_an_address_that_names_no_bucket_is_refused(tmp_path, address):
         {"storage_url": "s3://bucket", "storage_public_endpoint": "https://audio.example.org/?x=hunter2"},
     ],
 )
-def test_settings_of_stores_that_contradict_each_other_are_refused(tmp_path, given):
+def test_contradicting_store_settings_are_refused(tmp_path, given):
     with pytest.raises(SettingsInvalid) as refused:
         load_settings(tmp_path, **given)
     assert "storage" in str(refused.value)
     assert "hunter2" not in str(refused.value)
 
 
-def test_a_kind_that_fits_may_be_given(tmp_path):
+def test_a_matching_kind_may_be_given(tmp_path):
     assert load_settings(tmp_path, storage_url="gs://bucket", object_store="gcs").storage_location is not None
 
 
-def test_missing_credentials_are_told_before_anybody_asks_for_an_address(tmp_path, monkeypatch):
+def test_missing_credentials_are_reported_before_the_first_address(tmp_path, monkeypatch):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -79,7 +79,7 @@ def test_missing_credentials_are_told_before_anybody_asks_for_an_address(tmp_pat
         open_store(load_settings(tmp_path, storage_url="gs://bucket"))
 
 
-def test_a_store_of_amazons_needs_a_region(tmp_path, monkeypatch):
+def test_an_amazon_bucket_needs_a_region(tmp_path, monkeypatch):
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
@@ -90,7 +90,7 @@ def test_a_store_of_amazons_needs_a_region(tmp_path, monkeypatch):
     assert "hunter2" not in str(refused.value)
 
 
-def test_libraries_of_the_makers_are_loaded_only_where_they_are_used_and_missed_in_words(tmp_path):
+def test_provider_libraries_are_loaded_only_if_used_and_reported_if_missing(tmp_path):
     script = f"""
 import sys
 from pathlib import Path

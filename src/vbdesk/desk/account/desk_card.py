@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QKeySequenceEdit, QLineE
 from vbdesk.desk.account.desk_settings import TEXT_SIZES, DeskChoices
 from vbdesk.desk.models.preferences import PEDAL_KEY, Preferences
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
-from vbdesk.desk.ui.card import Card, line
+from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.fields import ChoiceField, Field
-from vbdesk.desk.ui.page_head import PageHead
-from vbdesk.desk.ui.segmented_choice import Segment
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Scheme, app_theme
 
@@ -29,7 +29,7 @@ class DeskCard(Card):
 
     def __init__(self, model: DeskChoices) -> None:
         self._theme = app_theme()
-        self.scheme = Segment(
+        self.scheme = SegmentedChoice(
             "Colours",
             [
                 (Scheme.SYSTEM.value, "As the system", "laptop"),
@@ -66,10 +66,10 @@ class DeskCard(Card):
         )
         self._columns = 0
         self.body.addWidget(self._colours())
-        self.body.addWidget(line())
+        self.body.addWidget(horizontal_line())
         self.body.addLayout(self._grid)
         self.body.addWidget(self.pedal_back, 0, Qt.AlignmentFlag.AlignLeft)
-        self.body.addWidget(line())
+        self.body.addWidget(horizontal_line())
         self.body.addWidget(self._folder())
         self._bind()
 
@@ -111,7 +111,7 @@ class DeskCard(Card):
         words = QHBoxLayout()
         words.addWidget(Text("Colours", Role.LABEL_MEDIUM))
         words.addStretch(1)
-        row = PageHead(words, self.scheme, words_width=_NAME_WIDTH)
+        row = PageHeader(words, self.scheme, words_width=_NAME_WIDTH)
         row.setMinimumWidth(1)
         return row
 

@@ -16,7 +16,7 @@ from vbdesk.desk.account.webhook_card import WebhookCard
 from vbdesk.desk.ui.badges import Chip, ChipLook
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
-from vbdesk.desk.ui.card import Card, headed, line, scrolled
+from vbdesk.desk.ui.card import Card, card_with_header, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import Field, SecretField
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.text import Text
@@ -66,7 +66,9 @@ class AccountPage(QWidget):
         head.addWidget(Text("Which service analyses the recordings made here.", Role.BODY, "text2"))
         layout.addLayout(head)
         layout.addWidget(self.banner)
-        layout.addWidget(scrolled(self._column), 1)  # before the cards: Qt styles all a widget holds whenever it moves
+        layout.addWidget(
+            scroll_area(self._column), 1
+        )  # before the cards: Qt styles all a widget holds whenever it moves
         self._column.hide()  # until all of it is there
         self._steps = iter(
             (
@@ -167,7 +169,7 @@ class AccountPage(QWidget):
         self.connection = Text("", Role.BODY, "text2", wrap=True)
         self.test_button = secondary_button("Test connection", icon="refresh")
         self.test_button.clicked.connect(self._test)
-        card = headed(profile.name, self.test_button)
+        card = card_with_header(profile.name, self.test_button)
         where = "The service on this computer" if profile.kind == "local" else profile.base_url or ""
         card.body.addWidget(Text(f"{where} · account {profile.account_id}", Role.LABEL, "text2", wrap=True))
         card.body.addWidget(self.connection)
@@ -189,7 +191,7 @@ class AccountPage(QWidget):
     def _profiles_card(self) -> Card:
         self.add_button = secondary_button("Add a profile", icon="plus")
         self.add_button.clicked.connect(self._add)
-        card = headed("Profiles", self.add_button)
+        card = card_with_header("Profiles", self.add_button)
         self._profiles = QVBoxLayout()
         self._profiles.setSpacing(10)
         card.body.addLayout(self._profiles)
@@ -200,7 +202,7 @@ class AccountPage(QWidget):
         _clear(self._profiles)
         for place, entry in enumerate(lines):
             if place:
-                self._profiles.addWidget(line())
+                self._profiles.addWidget(horizontal_line())
             self._profiles.addWidget(self._profile_row(entry))
 
     def _profile_row(self, entry: ProfileLine) -> QWidget:

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from vbdesk.desk.models.unlocking import PassphraseViewModel, passphrase_fault
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
-from vbdesk.desk.ui.card import Card, headed
+from vbdesk.desk.ui.card import Card, card_with_header
 from vbdesk.desk.ui.fields import Field, SecretField
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
@@ -36,7 +36,7 @@ class PassphraseCard(QWidget):
         self._end()
 
     def _lay_out(self) -> None:
-        card: Card = headed("Passphrase", self.change)
+        card: Card = card_with_header("Passphrase", self.change)
         words = (
             "It opens the recordings and results on this computer. The recovery key stays the same when you change it."
         )

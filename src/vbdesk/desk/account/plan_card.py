@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 
 from vbdesk.contract.limits import Bucket
 from vbdesk.desk.account.view_model import AccountViewModel, PriceList, Use
-from vbdesk.desk.ui.card import Card, line
+from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.progress import ProgressBar
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
@@ -46,7 +46,7 @@ class PlanCard(Card):
         self.body.addLayout(figures)
         self.body.addLayout(self._table)
         self.body.addWidget(self.note)
-        self.body.addWidget(line())
+        self.body.addWidget(horizontal_line())
         plan = model.profile.plan.value.capitalize()
         said = f"{plan} plan: requests of the last minute, made by this program"
         self.body.addWidget(Text(said, Role.BODY_MEDIUM, wrap=True))

@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.account.recording_rules import LONGEST_DAYS, RulesViewModel
 from vbdesk.desk.ui.buttons import secondary_button
-from vbdesk.desk.ui.card import Card, headed
+from vbdesk.desk.ui.card import Card, card_with_header
 from vbdesk.desk.ui.fields import LineField
-from vbdesk.desk.ui.segmented_choice import Segment
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.outbox.library.settings import LibrarySettings, RetentionRule, SendRule
@@ -50,7 +50,7 @@ class RulesCards(QWidget):
         self.show_settings(self._settings)
 
     def _sending_card(self) -> Card:
-        self.sending = Segment(
+        self.sending = SegmentedChoice(
             "When recordings are sent",
             [
                 (SendRule.AT_ONCE.value, "At once", ""),
@@ -61,13 +61,13 @@ class RulesCards(QWidget):
         self.sending.chosen.connect(self._on_sending)
         self._sending_words = Text("", Role.BODY, "text2", wrap=True)
         self._network = Text("", Role.CAPTION, "text3", wrap=True)
-        card = headed("Sending", self.sending)
+        card = card_with_header("Sending", self.sending)
         card.body.addWidget(self._sending_words)
         card.body.addWidget(self._network)
         return card
 
     def _keeping_card(self) -> Card:
-        self.keeping = Segment(
+        self.keeping = SegmentedChoice(
             "How long the sound stays",
             [
                 (RetentionRule.FOR_EVER.value, "Keep the sound", ""),
@@ -89,7 +89,7 @@ class RulesCards(QWidget):
         row.addStretch(1)
         self._days_row = QWidget()
         self._days_row.setLayout(row)
-        card = headed("Keeping", self.keeping)
+        card = card_with_header("Keeping", self.keeping)
         card.body.addWidget(self._keeping_words)
         card.body.addWidget(self._days_row)
         return card
@@ -101,7 +101,7 @@ class RulesCards(QWidget):
         self.save.clicked.connect(self._on_save)
         self.answer = Text("", Role.BODY, "text2", wrap=True)
         self.answer.hide()
-        card = headed("Log and diagnostics", self.check, self.save)
+        card = card_with_header("Log and diagnostics", self.check, self.save)
         words = (
             "What was done with recordings here is logged without voices or names, and no entry can be changed unseen. "
             "Diagnostics help to find a fault; they hold no key and nothing about a person."

@@ -9,7 +9,7 @@ from vbdesk.desk.account.webhook_model import WebhookViewModel
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.fields import Field, LineField, SecretField
-from vbdesk.desk.ui.page_head import PageHead
+from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 from vbdesk.desk.ui.time_text import day_and_time
@@ -45,7 +45,7 @@ class WebhookCard(Card):
         making = QHBoxLayout()
         making.addWidget(self.make)
         making.addStretch(1)
-        buttons = PageHead(making, self.try_out, self.save, words_width=_MAKING_WIDTH)
+        buttons = PageHeader(making, self.try_out, self.save, words_width=_MAKING_WIDTH)
         buttons.setMinimumWidth(1)
         self.body.addWidget(Text(_WORDS, Role.BODY, "text2", wrap=True))
         self.body.addWidget(self.state)

@@ -1,4 +1,4 @@
-"""A subject's charts as a picture file, with what a reader of the picture has to know."""
+"""A subject's charts as a picture file."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def draw_picture(theme: Theme, chart: TrajectoryChart, *, note: str = "", size: 
     """Draw `chart` in the colours of `theme`, two pixels to the point; on the window's thread."""
     sheet = _sheet(chart, note)
     sheet.resize(size)
-    sheet.grab()  # settles the layout without a window on any screen
+    sheet.grab()  # computes the layout without showing a window
     picture = QImage(size * _PIXELS_PER_POINT, QImage.Format.Format_RGB32)
     picture.setDevicePixelRatio(_PIXELS_PER_POINT)
     picture.fill(theme.colour("bg"))
@@ -40,7 +40,7 @@ def draw_picture(theme: Theme, chart: TrajectoryChart, *, note: str = "", size: 
 
 
 def write_picture(picture: QImage, path: Path) -> None:
-    """Save a drawn picture as PNG, the path's suffix; slow, so on a worker where there is a window.
+    """Save a picture as PNG; slow, so call it on a worker.
 
     Raises:
         OSError: the file cannot be written.

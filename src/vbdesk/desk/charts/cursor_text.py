@@ -1,4 +1,4 @@
-"""What is said about one recording at the cursor: beside it, and to a screen reader. No Qt."""
+"""Text about the recording at the cursor, for the tip and screen readers. No Qt."""
 
 from dataclasses import dataclass
 
@@ -9,15 +9,15 @@ from vbdesk.report.result_texts import OTHER_ISSUE, result_texts
 
 
 @dataclass(frozen=True, slots=True)
-class CursorWords:
-    """One recording as seen from one sign.
+class CursorText:
+    """Text about one recording and one sign.
 
     Attributes:
         when: day and time, local.
         sign: name of the sign.
         level: its level; None where the recording has no reading of it.
         sentence: what stands out and why, and how good the recording was.
-        note: what was written down about it; empty for nothing.
+        note: the user's note; empty for none.
         opens: whether there is a result to open.
     """
 
@@ -29,16 +29,16 @@ class CursorWords:
     opens: bool
 
     def spoken(self) -> str:
-        """All of it, in the order in which it matters."""
+        """The whole text, for a screen reader."""
         level = "no reading" if self.level is None else self.level.value
         return " ".join(part for part in (f"{self.when}. {self.sign}: {level}.", self.sentence, self.note) if part)
 
 
-def words_at(chart: TrajectoryChart, sign: SignChart, moment_s: float) -> CursorWords:
-    """Put the recording of a moment in words."""
+def cursor_text(chart: TrajectoryChart, sign: SignChart, moment_s: float) -> CursorText:
+    """Describe the recording at a moment."""
     index = sign.reading_at(moment_s)
     recorded = chart.job_at(moment_s) is not None
-    return CursorWords(
+    return CursorText(
         when=_moment_words(moment_s),
         sign=sign.label,
         level=None if index is None else sign.readings.levels[index],

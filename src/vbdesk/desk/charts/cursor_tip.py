@@ -1,10 +1,10 @@
-"""What was heard at the cursor, beside it."""
+"""The tip next to the cursor."""
 
 from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from vbdesk.desk.charts.cursor_text import CursorWords
+from vbdesk.desk.charts.cursor_text import CursorText
 from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.buttons import ButtonSize, KeyCap
 from vbdesk.desk.ui.painting import antialiased, rounded
@@ -15,7 +15,7 @@ _WIDTH, _AWAY = 252, 14
 
 
 class CursorTip(QFrame):
-    """A card that lets the pointer through and never covers its own moment."""
+    """A card that ignores the pointer and never covers its own moment."""
 
     def __init__(self, view: QWidget) -> None:
         self._theme = app_theme()
@@ -48,17 +48,17 @@ class CursorTip(QFrame):
         self.hide()
 
     def words(self) -> str:
-        """Everything it says."""
+        """All text that it shows."""
         return " ".join(part.text() for part in (self._when, self._sign, self._sentence, self._note) if part.text())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the surface with its edge."""
+        """Paint the surface with its border."""
         painter = antialiased(QPainter(self))
         rounded(painter, QRectF(self.rect()), 10, self._theme.colour("surface"), self._theme.colour("control"))
         painter.end()
 
-    def show_beside(self, words: CursorWords, point: QPoint, area: QWidget) -> None:
-        """Say `words` at the side of `point` that has room, within `area`."""
+    def show_next_to(self, words: CursorText, point: QPoint, area: QWidget) -> None:
+        """Show `words` at the side of `point` with more space, within `area`."""
         self._when.setText(words.when)
         self._sign.setText(words.sign)
         self._badge.setVisible(words.level is not None)
@@ -70,7 +70,7 @@ class CursorTip(QFrame):
         self._open.setVisible(words.opens)
         width = max(self._theme.px(_WIDTH), self._when.sizeHint().width() + 32)
         width = min(max(width, self._sign.sizeHint().width() + self._badge.sizeHint().width() + 44), area.width() - 8)
-        if self._column.heightForWidth(width) > area.height():  # large text in a low window: wide rather than high
+        if self._column.heightForWidth(width) > area.height():  # large text in a low window: make it wider
             width = max(width, max(point.x(), area.width() - point.x()) - _AWAY)
             self._open.setVisible(words.opens and self._column.heightForWidth(width) <= area.height())
         self.resize(width, self._column.heightForWidth(width))

@@ -1,4 +1,4 @@
-"""What the marks of the trajectory charts mean."""
+"""Legend of the trajectory charts."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from vbdesk.contract.levels import Level
-from vbdesk.desk.charts.marker_pixmaps import paint_mark_of_unusual
+from vbdesk.desk.charts.marker_pixmaps import paint_unusual_marker
 from vbdesk.desk.charts.sign_painting import dashed, dotted, faded
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
@@ -19,7 +19,7 @@ _MARK_HEIGHT, _MARK_GAP = 18, 8
 
 
 class Legend(QWidget):
-    """Marks and words in as many lines as they need."""
+    """Markers with texts, wrapped into lines."""
 
     def __init__(self) -> None:
         self._theme = app_theme()
@@ -27,12 +27,12 @@ class Legend(QWidget):
         self._entries: list[QWidget] = []
         for words, paint, width in (
             ("Reading, larger is surer", _readings, 20),
-            ("Quality issue", _hollow, 12),
+            ("Quality issue", _quality_issue, 12),
             ("Smoothed, 90 % interval", _estimate, 24),
             ("Own baseline, normal range", _own_range, 24),
             ("Unusual for this person", _unusual, 18),
             ("Consider", _consider, 20),
-            ("No reading", _silent, 6),
+            ("No reading", _no_reading, 6),
         ):
             entry = QWidget(self)
             row = QHBoxLayout(entry)
@@ -44,7 +44,7 @@ class Legend(QWidget):
         self._theme.changed.connect(self._place)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Break into lines anew."""
+        """Wrap the entries again."""
         super().resizeEvent(event)
         self._place()
 
@@ -61,7 +61,7 @@ class Legend(QWidget):
 
 
 class _Mark(QWidget):
-    """One mark, as the charts draw it."""
+    """One marker, as the charts draw it."""
 
     def __init__(self, paint: Paint, width: int) -> None:
         self._theme = app_theme()
@@ -93,7 +93,7 @@ def _readings(theme: Theme, painter: QPainter, rect: QRectF) -> None:
     _disc(painter, QPointF(14, rect.center().y()), 4.2, dot)
 
 
-def _hollow(theme: Theme, painter: QPainter, rect: QRectF) -> None:
+def _quality_issue(theme: Theme, painter: QPainter, rect: QRectF) -> None:
     _disc(painter, rect.center(), 3.5, theme.colour("surface"), QPen(theme.colour("text2"), 1.4))
 
 
@@ -111,7 +111,7 @@ def _own_range(theme: Theme, painter: QPainter, rect: QRectF) -> None:
 
 
 def _unusual(theme: Theme, painter: QPainter, rect: QRectF) -> None:
-    paint_mark_of_unusual(theme, painter, rect.center(), Level.MODERATE)
+    paint_unusual_marker(theme, painter, rect.center(), Level.MODERATE)
 
 
 def _consider(theme: Theme, painter: QPainter, rect: QRectF) -> None:
@@ -119,7 +119,7 @@ def _consider(theme: Theme, painter: QPainter, rect: QRectF) -> None:
     painter.drawLine(QPointF(rect.left(), rect.center().y()), QPointF(rect.right(), rect.center().y()))
 
 
-def _silent(theme: Theme, painter: QPainter, rect: QRectF) -> None:
+def _no_reading(theme: Theme, painter: QPainter, rect: QRectF) -> None:
     painter.setPen(QPen(theme.colour("control"), 1.25))
     painter.drawLine(
         QPointF(rect.center().x(), rect.center().y() - 3), QPointF(rect.center().x(), rect.center().y() + 3)

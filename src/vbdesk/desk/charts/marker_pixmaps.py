@@ -1,31 +1,32 @@
-"""Marks of the charts, painted once into a strip and stamped wherever one is due: thousands cost a millisecond."""
+"""Chart markers, painted once into a pixmap strip and copied: thousands cost a millisecond."""
 
 from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from pyqtgraph.Qt.internals import PrimitiveArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
+from shiboken6 import wrapInstance
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.trajectory_data import Flags, Floats
 from vbdesk.desk.ui.painting import paint_level
 from vbdesk.desk.ui.theme import Theme
-from vbdesk.desk.ui.tokens import Colours
+from vbdesk.desk.ui.tokens import Palette
 
 RING_RADIUS = 7.5
 _GLYPH = 9.0
 _SIZES = 8
-_HEAVIEST = 1.5  # weights above it are drawn alike
+_HEAVIEST = 1.5  # larger weights are drawn with this size
 _CELL = 2.0 * (RING_RADIUS + 2.0)
 _LEVELS = tuple(Level)
+_FRAGMENT_FIELDS = 10  # of QPainter.PixmapFragment: centre, source rectangle, scale, rotation, opacity
 
 Cells = NDArray[np.intp]
 
 
-def stamp_readings(
+def draw_readings(
     theme: Theme,
     painter: QPainter,
     x: Floats,
@@ -36,26 +37,28 @@ def stamp_readings(
     scale: float,
     alpha: float,
 ) -> None:
-    """Dots sized by weight; rings where the recording had quality issues."""
+    """Draw dots sized by weight; rings for recordings with quality issues."""
     size = np.rint(np.clip(weight, 0.0, _HEAVIEST) / _HEAVIEST * (_SIZES - 1)).astype(np.intp)
     colours, ratio = theme.colours, painter.device().devicePixelRatioF()
-    _stamp(painter, x, y, size + _SIZES * has_issues, _readings(colours.text2, colours.surface, scale, alpha, ratio))
+    _draw_markers(
+        painter, x, y, size + _SIZES * has_issues, _reading_strip(colours.text2, colours.surface, scale, alpha, ratio)
+    )
 
 
-def stamp_unusual(theme: Theme, painter: QPainter, x: Floats, y: Floats, levels: list[Level], *, scale: float) -> None:
-    """Rings around the glyph of each reading's level."""
+def draw_unusual(theme: Theme, painter: QPainter, x: Floats, y: Floats, levels: list[Level], *, scale: float) -> None:
+    """Draw the level glyph of each reading in a ring."""
     cells = np.array([_LEVELS.index(level) for level in levels], dtype=np.intp)
     ratio = painter.device().devicePixelRatioF()
     shapes = tuple(theme.level(level).shape for level in _LEVELS)
-    _stamp(painter, x, y, cells, _unusual(theme.colours, shapes, scale, ratio))
+    _draw_markers(painter, x, y, cells, _unusual_strip(theme.colours, shapes, scale, ratio))
 
 
-def paint_mark_of_unusual(theme: Theme, painter: QPainter, at: QPointF, level: Level) -> None:
-    """A ring around the glyph of the level: the shape says it without colour."""
+def paint_unusual_marker(theme: Theme, painter: QPainter, at: QPointF, level: Level) -> None:
+    """Paint the glyph of a level in a ring."""
     _paint_unusual(painter, at, level, theme.level(level).shape, theme.colours)
 
 
-def _paint_unusual(painter: QPainter, at: QPointF, level: Level, shape: str, colours: Colours) -> None:
+def _paint_unusual(painter: QPainter, at: QPointF, level: Level, shape: str, colours: Palette) -> None:
     painter.setPen(QPen(QColor(colours.text), 1.75))
     painter.setBrush(QColor(colours.surface))
     painter.drawEllipse(at, RING_RADIUS, RING_RADIUS)
@@ -63,25 +66,24 @@ def _paint_unusual(painter: QPainter, at: QPointF, level: Level, shape: str, col
     paint_level(painter, level, glyph, QColor(shape), QColor(colours.surface))
 
 
-def _stamp(painter: QPainter, x: Floats, y: Floats, cells: Cells, strip: QPixmap) -> None:
-    """Stamp cells of a strip around points; x and y are centres."""
-    ratio, side = strip.devicePixelRatio(), strip.height()
-    marks = PrimitiveArray(QPainter.PixmapFragment, 10)
-    marks.resize(len(x))
+def _draw_markers(painter: QPainter, x: Floats, y: Floats, cells: Cells, strip: QPixmap) -> None:
+    """Draw cells of a strip; x and y are centres."""
     if not len(x):
         return
-    fields = marks.ndarray()
+    side = strip.height()
+    fields = np.empty((len(x), _FRAGMENT_FIELDS))
     fields[:, 0], fields[:, 1] = x, y
     fields[:, 2], fields[:, 3] = side * cells, 0.0
     fields[:, 4:6] = side
-    fields[:, 6:8] = 1.0 / ratio
+    fields[:, 6:8] = 1.0 / strip.devicePixelRatio()
     fields[:, 8], fields[:, 9] = 0.0, 1.0
+    first = wrapInstance(fields.ctypes.data, QPainter.PixmapFragment)  # reads the array in place
     painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-    painter.drawPixmapFragments(*marks.drawargs(), strip)  # type: ignore[call-arg]  # an array, as pyqtgraph gives it
+    painter.drawPixmapFragments(first, len(x), strip)  # type: ignore[arg-type]  # shiboken types it as Object
 
 
 @lru_cache(maxsize=8)
-def _readings(ink: str, surface: str, scale: float, alpha: float, ratio: float) -> QPixmap:
+def _reading_strip(ink: str, surface: str, scale: float, alpha: float, ratio: float) -> QPixmap:
     """Dots from light to heavy, then rings from light to heavy."""
     faded = QColor(ink)
     faded.setAlphaF(alpha)
@@ -93,20 +95,20 @@ def _readings(ink: str, surface: str, scale: float, alpha: float, ratio: float) 
         painter.setBrush(QColor(surface) if ring else faded)
         painter.drawEllipse(at, radius, radius)
 
-    return _strip(2 * _SIZES, 1.0, ratio, paint)
+    return _render_strip(2 * _SIZES, 1.0, ratio, paint)
 
 
 @lru_cache(maxsize=8)
-def _unusual(colours: Colours, shapes: tuple[str, ...], scale: float, ratio: float) -> QPixmap:
+def _unusual_strip(colours: Palette, shapes: tuple[str, ...], scale: float, ratio: float) -> QPixmap:
     """A marker for each level."""
 
     def paint(painter: QPainter, cell: int, at: QPointF) -> None:
         _paint_unusual(painter, at, _LEVELS[cell], shapes[cell], colours)
 
-    return _strip(len(_LEVELS), scale, ratio, paint)
+    return _render_strip(len(_LEVELS), scale, ratio, paint)
 
 
-def _strip(cells: int, scale: float, ratio: float, paint: Callable[[QPainter, int, QPointF], None]) -> QPixmap:
+def _render_strip(cells: int, scale: float, ratio: float, paint: Callable[[QPainter, int, QPointF], None]) -> QPixmap:
     side = round(_CELL * scale * ratio)
     strip = QPixmap(side * cells, side)
     strip.setDevicePixelRatio(ratio)

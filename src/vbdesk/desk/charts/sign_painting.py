@@ -1,4 +1,4 @@
-"""How the chart of one sign is painted, from arrays, into a rectangle."""
+"""Painting functions for the chart of one sign."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,21 +9,21 @@ from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from shiboken6 import VoidPtr
 
 from vbdesk.contract.levels import Level
-from vbdesk.desk.charts.marker_pixmaps import stamp_readings, stamp_unusual
-from vbdesk.desk.charts.trajectory_data import DAY_S, Course, Floats, SignChart
+from vbdesk.desk.charts.marker_pixmaps import draw_readings, draw_unusual
+from vbdesk.desk.charts.trajectory_data import DAY_S, EstimateSeries, Floats, SignChart
 from vbdesk.desk.ui.theme import Role, Theme
 
 ScoreRange = tuple[float, float]
 
-_LONE_HALF_WIDTH = 2.0  # px, of the bands of a timepoint that stands alone
-_CROWDED_PX = 5.0  # less room than this for a reading, and all stand back behind the estimate
+_LONE_HALF_WIDTH = 2.0  # px; bands of a single timepoint
+_CROWDED_PX = 5.0  # with less space for each reading, readings move behind the estimate
 _CROWDED_SCALE = 0.62
 _SILENT_HEIGHT = 6.0
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """Where a chart stands: pixels of its rectangle, moments at its left and right edge, scores at bottom and top."""
+class ChartFrame:
+    """Maps a chart's moments and scores to pixels of its rectangle."""
 
     rect: QRectF
     start: float
@@ -52,13 +52,13 @@ class Frame:
         return self.start + (x - self.rect.left()) * (self.end - self.start) / self.rect.width()
 
     def seen(self, t: Floats) -> slice:
-        """The part of ordered moments that can be seen, and one more at either side."""
+        """Slice of ordered moments that are visible, plus one at either side."""
         first, last = np.searchsorted(t, (self.start, self.end))
         return slice(max(int(first) - 1, 0), int(last) + 1)
 
 
-def paint_sign(theme: Theme, painter: QPainter, chart: SignChart, frame: Frame) -> None:
-    """Paint everything but what moves: bands, baseline, estimate, readings, what stands out."""
+def paint_sign(theme: Theme, painter: QPainter, chart: SignChart, frame: ChartFrame) -> None:
+    """Paint bands, baseline, estimate, readings and unusual readings."""
     course = chart.course
     stretches = [part for part in (_seen_part(run, frame, course.t) for run in course.stretches()) if part]
     colours = theme.colours
@@ -77,12 +77,12 @@ def paint_sign(theme: Theme, painter: QPainter, chart: SignChart, frame: Frame) 
         _paint_estimate(theme, painter, course, part, frame)
     if not crowded:
         _paint_readings(theme, painter, chart, frame, scale=1.0, alpha=0.62)
-    _paint_silent(theme, painter, chart.silent, frame)
+    _paint_missing(theme, painter, chart.silent, frame)
     _paint_unusual(theme, painter, chart, frame, _CROWDED_SCALE if crowded else 1.0)
 
 
-def paint_outside(theme: Theme, painter: QPainter, frame: Frame, window: tuple[float, float]) -> None:
-    """Shade the time that does not count, with a line where the window begins."""
+def paint_uncounted_time(theme: Theme, painter: QPainter, frame: ChartFrame, window: tuple[float, float]) -> None:
+    """Shade the time before the window that counts, with a line at its start."""
     begins = frame.x_at(window[0])
     if begins <= frame.rect.left():
         return
@@ -94,8 +94,8 @@ def paint_outside(theme: Theme, painter: QPainter, frame: Frame, window: tuple[f
     painter.drawLine(QLineF(sharp, frame.rect.top(), sharp, frame.rect.bottom()))
 
 
-def paint_gaps(theme: Theme, painter: QPainter, course: Course, frame: Frame) -> None:
-    """Say in words how long nothing was recorded, where there is room for the words."""
+def paint_gaps(theme: Theme, painter: QPainter, course: EstimateSeries, frame: ChartFrame) -> None:
+    """Write the length of each gap between recordings, where the text fits."""
     painter.setFont(theme.font(Role.CAPTION))
     painter.setPen(theme.colour("text3"))
     metrics = painter.fontMetrics()
@@ -110,41 +110,41 @@ def paint_gaps(theme: Theme, painter: QPainter, course: Course, frame: Frame) ->
 
 
 def dotted(colour: str) -> QPen:
-    """The line of a cut."""
+    """Pen of a level cut."""
     pen = QPen(QColor(colour), 1.0)
     pen.setDashPattern([2, 4])
     return pen
 
 
 def dashed(colour: str) -> QPen:
-    """The line of the baseline."""
+    """Pen of the baseline."""
     pen = QPen(QColor(colour), 1.25)
     pen.setDashPattern([6, 3])
     return pen
 
 
 def shade(theme: Theme) -> QColor:
-    """What lies over time that does not count."""
+    """Overlay colour of time that does not count."""
     colour = theme.colour("sunken")
     colour.setAlphaF(0.7)
     return colour
 
 
 def faded(theme: Theme, token: str, alpha: float) -> QColor:
-    """A colour token that lets through what is behind it."""
+    """A colour token with transparency."""
     colour = theme.colour(token)
     colour.setAlphaF(alpha)
     return colour
 
 
-def _seen_part(run: slice, frame: Frame, t: Floats) -> slice | None:
+def _seen_part(run: slice, frame: ChartFrame, t: Floats) -> slice | None:
     seen = frame.seen(t)
     start, stop = max(run.start, seen.start), min(run.stop, seen.stop)
     return slice(start, stop) if stop > start else None
 
 
 def _polygon(x: Floats, y: Floats) -> QPolygonF:
-    """Points of two arrays, copied at once."""
+    """Polygon from two arrays, copied in one step."""
     polygon = QPolygonF()
     polygon.resize(len(x))
     if len(x):
@@ -154,7 +154,7 @@ def _polygon(x: Floats, y: Floats) -> QPolygonF:
     return polygon
 
 
-def _band(painter: QPainter, frame: Frame, t: Floats, low: Floats, high: Floats, fill: QColor) -> None:
+def _band(painter: QPainter, frame: ChartFrame, t: Floats, low: Floats, high: Floats, fill: QColor) -> None:
     x, low, high = frame.x(t), frame.y(low), frame.y(high)
     if len(x) == 1:
         x = np.array([x[0] - _LONE_HALF_WIDTH, x[0] + _LONE_HALF_WIDTH])
@@ -164,41 +164,41 @@ def _band(painter: QPainter, frame: Frame, t: Floats, low: Floats, high: Floats,
     painter.drawPolygon(_polygon(np.concatenate([x, x[::-1]]), np.concatenate([low, high[::-1]])))
 
 
-def _line(painter: QPainter, frame: Frame, t: Floats, score: Floats, pen: QPen) -> None:
+def _line(painter: QPainter, frame: ChartFrame, t: Floats, score: Floats, pen: QPen) -> None:
     painter.setPen(pen)
     painter.drawPolyline(_polygon(frame.x(t), frame.y(score)))
 
 
-def _paint_estimate(theme: Theme, painter: QPainter, course: Course, part: slice, frame: Frame) -> None:
+def _paint_estimate(theme: Theme, painter: QPainter, course: EstimateSeries, part: slice, frame: ChartFrame) -> None:
     t = course.t[part]
     _band(painter, frame, t, course.interval_low[part], course.interval_high[part], faded(theme, "accent", 0.16))
     pen = QPen(theme.colour("accent"), 2.0, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.BevelJoin)
     _line(painter, frame, t, course.estimate[part], pen)
 
 
-def _crowded(t: Floats, frame: Frame) -> bool:
+def _crowded(t: Floats, frame: ChartFrame) -> bool:
     seen = frame.seen(t)
     return bool((seen.stop - seen.start) * _CROWDED_PX > frame.rect.width())
 
 
 def _paint_readings(
-    theme: Theme, painter: QPainter, chart: SignChart, frame: Frame, *, scale: float, alpha: float
+    theme: Theme, painter: QPainter, chart: SignChart, frame: ChartFrame, *, scale: float, alpha: float
 ) -> None:
     readings = chart.readings
     seen = frame.seen(readings.t)
     x, y = frame.x(readings.t[seen]), frame.y(readings.score[seen])
-    stamp_readings(theme, painter, x, y, readings.weight[seen], readings.has_issues[seen], scale=scale, alpha=alpha)
+    draw_readings(theme, painter, x, y, readings.weight[seen], readings.has_issues[seen], scale=scale, alpha=alpha)
 
 
-def _paint_silent(theme: Theme, painter: QPainter, silent: Floats, frame: Frame) -> None:
+def _paint_missing(theme: Theme, painter: QPainter, silent: Floats, frame: ChartFrame) -> None:
     painter.setPen(QPen(theme.colour("control"), 1.25))
     bottom = frame.rect.bottom()
     for x in frame.x(silent[frame.seen(silent)]).tolist():
         painter.drawLine(QLineF(x, bottom - _SILENT_HEIGHT, x, bottom))
 
 
-def _paint_unusual(theme: Theme, painter: QPainter, chart: SignChart, frame: Frame, scale: float) -> None:
+def _paint_unusual(theme: Theme, painter: QPainter, chart: SignChart, frame: ChartFrame, scale: float) -> None:
     readings, seen = chart.readings, frame.seen(chart.readings.t)
     unusual = [index for index in sorted(chart.unusual) if seen.start <= index < seen.stop]
     x, y = frame.x(readings.t[unusual]), frame.y(readings.score[unusual])
-    stamp_unusual(theme, painter, x, y, [readings.levels[index] for index in unusual], scale=scale)
+    draw_unusual(theme, painter, x, y, [readings.levels[index] for index in unusual], scale=scale)

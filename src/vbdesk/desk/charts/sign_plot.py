@@ -19,8 +19,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
-from vbdesk.desk.charts.sign_painting import Frame, ScoreRange, paint_gaps, paint_outside, paint_sign
-from vbdesk.desk.charts.time_window import TimeBox, TimeWindow
+from vbdesk.desk.charts.sign_painting import ChartFrame, ScoreRange, paint_gaps, paint_sign, paint_uncounted_time
+from vbdesk.desk.charts.time_window import TimeViewBox, TimeWindow
 from vbdesk.desk.charts.trajectory_data import DAY_S, SignChart
 from vbdesk.desk.ui.painting import antialiased
 from vbdesk.desk.ui.theme import app_theme
@@ -30,27 +30,27 @@ ZOOM_STEP = 1.25
 
 
 class SignPlot(pg.GraphicsView):  # type: ignore[misc]
-    """Time from left to right, the score upwards: one view box, linked in time to those of the other signs.
+    """Time on x, score on y: one view box, linked in time to those of the other signs.
 
     Signals:
         moment_pointed: (float) epoch seconds under the pointer.
         moment_chosen: (float) epoch seconds that were clicked.
-        pointer_left: the pointer is elsewhere.
+        pointer_left: the pointer left the chart.
     """
 
     moment_pointed = Signal(float)
     moment_chosen = Signal(float)
     pointer_left = Signal()
 
-    def __init__(self, window: TimeWindow, *, says_gaps: bool = False) -> None:
-        """Show what `window` shows; `says_gaps` is for the topmost chart."""
+    def __init__(self, window: TimeWindow, *, shows_gap_texts: bool = False) -> None:
+        """Show the time of `window`; `shows_gap_texts` (topmost chart only) writes gap texts."""
         self._theme = app_theme()
         super().__init__(background=None)
         self._window, self._course_t, self._course_estimate = window, np.empty(0), np.empty(0)
         self.wheel_zooms = True
-        self.view_box = TimeBox(mouse=True)
+        self.view_box = TimeViewBox(mouse=True)
         self.setCentralItem(self.view_box)
-        self._item = _SignItem(says_gaps=says_gaps)
+        self._item = _SignItem(shows_gap_texts=shows_gap_texts)
         self._cursor = pg.InfiniteLine(angle=90)
         self._cursor_dot = pg.ScatterPlotItem(size=9)
         for item in (self._item, self._cursor, self._cursor_dot):
@@ -60,13 +60,13 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
         self.setViewportUpdateMode(self.ViewportUpdateMode.FullViewportUpdate)  # else a cursor leaves traces
         self.setFrameShape(self.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the view of all signs has the keyboard
+        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the trajectory view has the keyboard focus
         self.setMouseTracking(True)
         self.setMinimumWidth(120)
         self.scene().sigMouseClicked.connect(self._on_clicked)
-        window.join(self.view_box)
-        self._theme.changed.connect(self._paint_anew)
-        self._paint_anew()
+        window.link(self.view_box)
+        self._theme.changed.connect(self._repaint)
+        self._repaint()
 
     def show_chart(
         self, chart: SignChart, today_s: float, counts: tuple[float, float], scores: ScoreRange = SCORE_RANGE
@@ -76,8 +76,8 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
         self._item.show_chart(chart, today_s, counts)
         self.view_box.setYRange(*scores, padding=0.0)
 
-    def place_cursor(self, moment_s: float | None) -> None:
-        """Stand the cursor at a moment; None takes it away."""
+    def move_cursor(self, moment_s: float | None) -> None:
+        """Move the cursor to a moment; None hides it."""
         self._cursor.setVisible(moment_s is not None)
         at = None
         if moment_s is not None:
@@ -87,20 +87,20 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
         if at is not None:
             self._cursor_dot.setData([self._course_t[at]], [self._course_estimate[at]])
 
-    def frame(self) -> Frame:
-        """Where moments and scores are in this widget."""
+    def frame(self) -> ChartFrame:
+        """Mapping of moments and scores to this widget's pixels."""
         return self._item.frame()
 
     def x_of(self, moment_s: float) -> float:
         """Horizontal pixel of a moment within this widget."""
         return self.frame().x_at(moment_s)
 
-    def retire(self) -> None:
-        """Let go of the shared time, before the chart goes."""
-        self._window.part(self.view_box)
+    def detach(self) -> None:
+        """Unlink the chart from the shared time before it is deleted."""
+        self._window.detach(self.view_box)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Tell which moment the pointer is at."""
+        """Emit the moment under the pointer."""
         super().mouseMoveEvent(event)
         if not event.buttons():
             self.moment_pointed.emit(self.frame().moment_at(event.position().x()))
@@ -110,14 +110,14 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
         self.pointer_left.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom around the pointer; where the charts scroll, they keep the plain wheel."""
+        """Zoom around the pointer; if the charts scroll, only with Ctrl."""
         if self.wheel_zooms or event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             super().wheelEvent(event)
         else:
             event.ignore()
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Two fingers on a touch pad zoom."""
+        """Zoom by a touch pad gesture."""
         if isinstance(event, QNativeGestureEvent) and event.gestureType() is Qt.NativeGestureType.ZoomNativeGesture:
             factor, around = 1.0 / max(1.0 + event.value(), 0.2), self.frame().moment_at(event.position().x())
             self._window.zoom(factor, around)
@@ -126,7 +126,7 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
         return bool(super().viewportEvent(event))
 
     def _timepoint(self, moment_s: float) -> int | None:
-        """The timepoint of a moment; None where this sign was not heard then."""
+        """Index of a moment's timepoint; None if the sign has no reading then."""
         if not len(self._course_t):
             return None
         nearest = int(np.argmin(np.abs(self._course_t - moment_s)))
@@ -138,21 +138,21 @@ class SignPlot(pg.GraphicsView):  # type: ignore[misc]
             self.moment_chosen.emit(self.frame().moment_at(click.scenePos().x()))  # type: ignore[attr-defined]
 
     @Slot()
-    def _paint_anew(self) -> None:
+    def _repaint(self) -> None:
         colours = self._theme.colours
         self._cursor.setPen(pg.mkPen(colours.text2, width=1))
         self._cursor_dot.setBrush(pg.mkBrush(colours.surface))
         self._cursor_dot.setPen(pg.mkPen(colours.accent, width=2.25))
-        self._item.paint_anew()
+        self._item.redraw()
 
 
 class _SignItem(pg.GraphicsObject):  # type: ignore[misc]
-    """Everything of a chart that does not follow the pointer, painted from arrays once a range into a picture."""
+    """All content except the cursor, painted once for each range into a pixmap."""
 
-    def __init__(self, *, says_gaps: bool) -> None:
+    def __init__(self, *, shows_gap_texts: bool) -> None:
         self._theme = app_theme()
         super().__init__()
-        self._says_gaps = says_gaps
+        self._shows_gap_texts = shows_gap_texts
         self._chart: SignChart | None = None
         self._today_s = 0.0
         self._counts = (0.0, 0.0)
@@ -161,30 +161,30 @@ class _SignItem(pg.GraphicsObject):  # type: ignore[misc]
     def show_chart(self, chart: SignChart, today_s: float, counts: tuple[float, float]) -> None:
         """Show other data."""
         self._chart, self._today_s, self._counts = chart, today_s, counts
-        self.paint_anew()
+        self.redraw()
 
-    def paint_anew(self) -> None:
-        """Forget the picture."""
+    def redraw(self) -> None:
+        """Discard the pixmap and repaint."""
         self._picture = None
         self.update()
 
-    def frame(self) -> Frame:
-        """Pixels of the view, and what it shows."""
+    def frame(self) -> ChartFrame:
+        """Mapping of the visible range to pixels."""
         box = self.getViewBox()
         (start, end), scores = box.viewRange()
-        return Frame(box.mapRectToScene(box.rect()), start, end, (scores[0], scores[1]))
+        return ChartFrame(box.mapRectToScene(box.rect()), start, end, (scores[0], scores[1]))
 
     def boundingRect(self) -> QRectF:
-        """What is seen, in moments and scores."""
+        """The visible range, in moments and scores."""
         return QRectF(self.viewRect())
 
     def viewTransformChanged(self) -> None:
-        """Another range or another size: called by pyqtgraph."""
+        """Handle a new range or size; called by pyqtgraph."""
         self.prepareGeometryChange()
-        self.paint_anew()
+        self.redraw()
 
     def paint(self, painter: QPainter, option: object, widget: QWidget | None = None) -> None:
-        """Show the picture, pixel by pixel."""
+        """Draw the pixmap without a transformation."""
         ratio = painter.device().devicePixelRatioF()
         frame = self.frame()
         if self._picture is None or self._picture.devicePixelRatio() != ratio:
@@ -194,7 +194,7 @@ class _SignItem(pg.GraphicsObject):  # type: ignore[misc]
         painter.drawPixmap(frame.rect.topLeft(), self._picture)
         painter.restore()
 
-    def _painted(self, frame: Frame, ratio: float) -> QPixmap:
+    def _painted(self, frame: ChartFrame, ratio: float) -> QPixmap:
         picture = QPixmap((frame.rect.size() * ratio).toSize())
         picture.setDevicePixelRatio(ratio)
         picture.fill(self._theme.colour("surface"))
@@ -202,9 +202,9 @@ class _SignItem(pg.GraphicsObject):  # type: ignore[misc]
             return picture
         painter = antialiased(QPainter(picture))
         painter.translate(-frame.rect.topLeft())
-        paint_outside(self._theme, painter, frame, self._counts)
+        paint_uncounted_time(self._theme, painter, frame, self._counts)
         paint_sign(self._theme, painter, self._chart, frame)
-        if self._says_gaps:
+        if self._shows_gap_texts:
             paint_gaps(self._theme, painter, self._chart.course, frame)
         today = frame.x_at(self._today_s)
         painter.setPen(QPen(self._theme.colour("text"), 1.25))

@@ -7,8 +7,8 @@ from vbdesk.desk.charts.sign_plot import LevelLadder, SignPlot
 from vbdesk.desk.charts.time_window import TimeWindow
 from vbdesk.desk.charts.trajectory_data import SignChart, TrajectoryChart
 from vbdesk.desk.ui.badges import LevelBadge
-from vbdesk.desk.ui.card import line
-from vbdesk.desk.ui.text import Elided, Text
+from vbdesk.desk.ui.card import horizontal_line
+from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 
 NAME_WIDTH = 242
@@ -16,8 +16,8 @@ _PLOT_HEIGHT, _MOST_HEIGHT = 54, 140
 _BESIDE, _LADDER_GAP, _RIGHT = 8, 8, 8
 
 
-class SignRow(QFrame):
-    """The name stands beside the chart, or above it where that would leave the chart too little room."""
+class SignChartRow(QFrame):
+    """The name is left of the chart, or above it in narrow windows."""
 
     def __init__(self, window: TimeWindow, *, topmost: bool) -> None:
         self._theme = app_theme()
@@ -25,7 +25,7 @@ class SignRow(QFrame):
         self.chart: SignChart | None = None
         self.setObjectName("signRow")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self._name = Elided(role=Role.BODY_STRONG)
+        self._name = ElidedText(role=Role.BODY_STRONG)
         self._badge = LevelBadge()
         self._trend = Text(role=Role.LABEL, ink="text2")
         standing = QHBoxLayout()
@@ -35,13 +35,13 @@ class SignRow(QFrame):
         standing.addStretch(1)
         self._names = QBoxLayout(QBoxLayout.Direction.TopToBottom)
         self._names.setSpacing(6)
-        self._names.addStretch(1)  # above the name, where it stands beside the chart
+        self._names.addStretch(1)  # px above the name
         self._names.addWidget(self._name)
         self._names.addLayout(standing)
         self._names.addStretch(1)
         self._column = QWidget()
         self._column.setLayout(self._names)
-        self.plot = SignPlot(window, says_gaps=topmost)
+        self.plot = SignPlot(window, shows_gap_texts=topmost)
         self.ladder = LevelLadder()
         charts = QHBoxLayout()
         charts.setSpacing(_LADDER_GAP)
@@ -55,11 +55,11 @@ class SignRow(QFrame):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addLayout(self._parts, 1)
-        layout.addWidget(line())
+        layout.addWidget(horizontal_line())
         self.set_stacked(stacked=False)
 
     def set_stacked(self, *, stacked: bool) -> None:
-        """Put the name above the chart, or beside it; also after the text size changed."""
+        """Put the name above or left of the chart; call again after the text size changed."""
         px = self._theme.px
         self._parts.setDirection(QBoxLayout.Direction.TopToBottom if stacked else QBoxLayout.Direction.LeftToRight)
         self._parts.setSpacing(2 if stacked else _BESIDE)
@@ -89,8 +89,8 @@ class SignRow(QFrame):
         present = sign.explanation(len(sign.readings.t) - 1) if sign.present is not None else ""
         self.plot.setAccessibleDescription(" ".join(part for part in (sign.trend_detail, present) if part))
 
-    def set_lit(self, *, lit: bool) -> None:
-        """Show that the keyboard's cursor speaks of this sign."""
+    def set_highlighted(self, *, lit: bool) -> None:
+        """Highlight the row that the keyboard cursor is in."""
         self._name.set_ink("accent" if lit else "text")
 
 

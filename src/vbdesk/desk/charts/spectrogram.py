@@ -1,4 +1,4 @@
-"""The spectrogram of a take in the colours of the theme."""
+"""Spectrogram of a take in the theme's colours."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ _STOPS = ((0.0, "surface"), (0.45, "wavedim"), (0.75, "wave"), (1.0, "text"))
 
 
 def spectrogram_image(theme: Theme, shades: NDArray[np.uint8]) -> QImage:
-    """A picture of `shades`, shape (columns, bands), lowest frequency first, as `capture.spectrogram` gives them."""
+    """Image of `shades` from `capture.spectrogram`: shape (columns, bands), lowest frequency first."""
     columns, bands = shades.shape
     colours = _palette(theme)[shades.T[::-1]]
     image = QImage(np.ascontiguousarray(colours).tobytes(), columns, bands, 3 * columns, QImage.Format.Format_RGB888)
@@ -19,7 +19,7 @@ def spectrogram_image(theme: Theme, shades: NDArray[np.uint8]) -> QImage:
 
 
 def _palette(theme: Theme) -> NDArray[np.uint8]:
-    """Shape (256, 3): from the ground to the strongest ink of the theme."""
+    """Shape (256, 3): from the background to the strongest colour."""
     places = [place for place, _ in _STOPS]
     inks = [theme.colour(token) for _, token in _STOPS]
     steps = np.linspace(0.0, 1.0, _SHADES)

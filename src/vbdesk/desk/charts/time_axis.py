@@ -1,4 +1,4 @@
-"""Ticks for people: whole quarters, months, weeks, days or hours in the local zone, and which zone that is."""
+"""Ticks at whole quarters, months, weeks, days or hours in the local zone."""
 
 from datetime import MAXYEAR, datetime, timedelta
 
@@ -8,7 +8,7 @@ _DAY_S = 86_400.0
 _WIDEST_WITH_QUARTERS = timedelta(days=20 * 365)
 _MOST_YEARS = 20
 
-# widest span in days for a step, the step, and how its ticks read
+# widest span in days, step, tick format
 _STEPS: tuple[tuple[float, str, str], ...] = (
     (1.5, "6h", "%H:%M"),
     (12.0, "day", "%-d %b"),
@@ -19,7 +19,7 @@ _STEPS: tuple[tuple[float, str, str], ...] = (
 
 
 def ticks(start_s: float, end_s: float) -> list[tuple[float, str]]:
-    """Moments and labels from `start_s` to `end_s`; days begin at local midnight, also across changes of the clock."""
+    """Moments and labels from `start_s` to `end_s`; days begin at local midnight, also across clock changes."""
     first, last = from_unix_seconds(start_s), from_unix_seconds(end_s)
     if last - first > _WIDEST_WITH_QUARTERS:
         return _years(first.year, last.year)
@@ -37,13 +37,13 @@ def ticks(start_s: float, end_s: float) -> list[tuple[float, str]]:
 
 
 def _years(first: int, last: int) -> list[tuple[float, str]]:
-    """Beginnings of years, of few enough to be told apart: a service may give times centuries from each other."""
+    """Starts of years, thinned out: times of a service may be centuries apart."""
     step = max(1, (last - first) // _MOST_YEARS)
     return [(_midnight(datetime(year, 1, 1)).timestamp(), str(year)) for year in range(first + 1, last + 1, step)]
 
 
 def zone_words(moment_s: float) -> str:
-    """`Local time (UTC+01:00)`: the zone in which the axis counts, as it was at a moment."""
+    """`Local time (UTC+01:00)`: the zone of the axis at a moment."""
     offset = in_zone(from_unix_seconds(moment_s)).utcoffset() or timedelta(0)
     minutes = round(offset.total_seconds() / 60)
     hours, rest = divmod(abs(minutes), 60)
@@ -52,7 +52,7 @@ def zone_words(moment_s: float) -> str:
 
 
 def read_words(as_of: datetime, now: datetime) -> str:
-    """`Today` for a read of this day, else the local day it is from, as in `30 Jan`: a kept read may be old."""
+    """`Today`, or the local day such as `30 Jan`: a cached read may be old."""
     read, here = in_zone(as_of), now.astimezone()
     if read.date() == here.date():
         return "Today"
@@ -64,12 +64,12 @@ def _step(span_s: float) -> tuple[str, str]:
 
 
 def _label(moment: datetime, form: str) -> str:
-    # "%-d" is not known to every platform's strftime
+    # not every platform's strftime supports "%-d"
     return moment.strftime(form.replace("%-d", str(moment.day)))
 
 
 def _midnight(moment: datetime) -> datetime:
-    # naive, then local again: the offset may differ from the original's
+    # the UTC offset may change
     return in_zone(moment.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None))
 
 
@@ -101,7 +101,7 @@ def _next(moment: datetime, step: str) -> datetime:
 
 
 def _later(moment: datetime, step: timedelta) -> datetime:
-    """As the clock on the wall goes; the same moment where the calendar ends."""
+    """Add wall clock time; the same moment at the end of the calendar."""
     try:
         return moment.replace(tzinfo=None) + step
     except OverflowError:

@@ -1,4 +1,4 @@
-"""What stands under the charts: the notes on recordings, and the shared time axis."""
+"""Rows under the charts: notes and the shared time axis."""
 
 from datetime import UTC, datetime
 
@@ -9,10 +9,10 @@ from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from vbdesk.contract.timestamps import from_unix_seconds
-from vbdesk.desk.charts.sign_painting import Frame
+from vbdesk.desk.charts.sign_painting import ChartFrame
 from vbdesk.desk.charts.time_axis import read_words, ticks, zone_words
-from vbdesk.desk.charts.time_window import TimeBox, TimeWindow
-from vbdesk.desk.charts.trajectory_data import Mark, TrajectoryChart
+from vbdesk.desk.charts.time_window import TimeViewBox, TimeWindow
+from vbdesk.desk.charts.trajectory_data import NoteMarker, TrajectoryChart
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
@@ -25,12 +25,12 @@ _GAP = 10
 _ZONE_WIDTH = 190
 
 
-class MarkLane(QWidget):
-    """A flag at every note.
+class NoteLane(QWidget):
+    """A row with a flag at every note.
 
     Signals:
         mark_pointed: (float) epoch seconds of the note under the pointer.
-        mark_chosen: (float) of the note that was clicked.
+        mark_chosen: (float) epoch seconds of the note that was clicked.
     """
 
     mark_pointed = Signal(float)
@@ -41,24 +41,24 @@ class MarkLane(QWidget):
         super().__init__()
         self._window = window
         self._left, self._right = 0, 0
-        self._marks: tuple[Mark, ...] = ()
+        self._marks: tuple[NoteMarker, ...] = ()
         self.setMouseTracking(True)
         self.setAccessibleName("Notes")
         window.changed.connect(self.update)
 
     def set_margins(self, left: int, right: int) -> None:
-        """Leave as much room at both sides as the charts do."""
+        """Use the same margins as the charts."""
         self._left, self._right = left, right
         self.setFixedHeight(self._theme.px(_LANE_HEIGHT))
         self.update()
 
-    def frame(self) -> Frame:
-        """Where moments are in this widget."""
+    def frame(self) -> ChartFrame:
+        """Mapping of moments to this widget's pixels."""
         rect = QRectF(self.rect()).adjusted(self._left, 0, -self._right, 0)
-        return Frame(rect, self._window.start, self._window.end, (0.0, 1.0))
+        return ChartFrame(rect, self._window.start, self._window.end, (0.0, 1.0))
 
-    def show_marks(self, marks: tuple[Mark, ...]) -> None:
-        """Show these; no row at all for none."""
+    def show_marks(self, marks: tuple[NoteMarker, ...]) -> None:
+        """Show notes; hide the row if there are none."""
         self._marks = marks
         self.setVisible(bool(marks))
         self.setAccessibleDescription(" ".join(f"{mark.words}." for mark in marks))
@@ -82,13 +82,13 @@ class MarkLane(QWidget):
         painter.end()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Tell which note the pointer is at."""
+        """Emit the note under the pointer."""
         near = self._near(event.position().x())
         if near is not None:
             self.mark_pointed.emit(near)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Tell which note was clicked."""
+        """Emit the note that was clicked."""
         near = self._near(event.position().x())
         if near is not None:
             self.mark_chosen.emit(near)
@@ -100,48 +100,48 @@ class MarkLane(QWidget):
 
 
 class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
-    """The axis under the charts, and the view box to which theirs are linked."""
+    """The axis under the charts; their view boxes are linked to its own."""
 
     def __init__(self) -> None:
         self._theme = app_theme()
         super().__init__(background=None)
         self._left, self._right = 0, 0
-        self.view_box = TimeBox(mouse=False)
-        self._days = _Days(self.view_box)
+        self.view_box = TimeViewBox(mouse=False)
+        self._days = _TimeAxisItem(self.view_box)
         for item in (self.view_box, self._days):
             item.setParentItem(self.centralWidget)
         self.setFrameShape(self.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the view of all signs has the keyboard
+        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the trajectory view has the keyboard focus
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAccessibleName("Time axis")
         self.sigDeviceRangeChanged.connect(self._arrange)
-        self._theme.changed.connect(self._paint_anew)
-        self._paint_anew()
+        self._theme.changed.connect(self._repaint)
+        self._repaint()
 
     def set_margins(self, left: int, right: int) -> None:
-        """Leave as much room at both sides as the charts do; without a column at the left the zone stands below."""
+        """Use the charts' margins; without a left column, the time zone is below the axis."""
         self._left, self._right = left, right
         self._days.zone_below = left < self._theme.px(_ZONE_WIDTH)
         line = self._theme.line_height(Role.CAPTION) if self._days.zone_below else 0
         self.setFixedHeight(self._theme.px(_AXIS_HEIGHT) + line)
         self._arrange()
 
-    def frame(self) -> Frame:
-        """Where moments are in this widget."""
+    def frame(self) -> ChartFrame:
+        """Mapping of moments to this widget's pixels."""
         return self._days.frame()
 
     def show_chart(self, chart: TrajectoryChart) -> None:
-        """Show when the chart was read, and what it rests on."""
+        """Show when the chart was read, and the window that counts."""
         self._days.show_chart(chart)
         self.setAccessibleDescription(self.words())
 
     def words(self) -> str:
-        """Which zone, and what counts."""
+        """Time zone and the window that counts, for screen readers."""
         return self._days.words()
 
     @Slot()
-    def _paint_anew(self) -> None:
+    def _repaint(self) -> None:
         self.setBackground(self._theme.colour("surface"))
         self._days.update()
 
@@ -153,10 +153,10 @@ class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
         self._days.setGeometry(QRectF(0, 0, self.width(), self.height()))
 
 
-class _Days(pg.AxisItem):  # type: ignore[misc]
-    """Days, the day of the read, where the window begins that counts, and which local time it is."""
+class _TimeAxisItem(pg.AxisItem):  # type: ignore[misc]
+    """Paints ticks, the day of the read, the start of the window that counts, and the time zone."""
 
-    def __init__(self, box: TimeBox) -> None:
+    def __init__(self, box: TimeViewBox) -> None:
         self._theme = app_theme()
         super().__init__("bottom")
         self._box = box
@@ -167,7 +167,7 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
         self.linkToView(box)
 
     def show_chart(self, chart: TrajectoryChart) -> None:
-        """Show when the chart was read, and what it rests on."""
+        """Show when the chart was read, and the window that counts."""
         self._read_s, self._counts_from, self._counts_days = (
             chart.as_of.timestamp(),
             chart.window[0],
@@ -176,16 +176,16 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
         self.update()
 
     def words(self) -> str:
-        """Which zone, and what counts."""
+        """Time zone and the window that counts, for screen readers."""
         return f"{zone_words(self._read_s)}. The estimates rest on the last {counted(self._counts_days, 'day')}."
 
-    def frame(self) -> Frame:
-        """Where moments are."""
+    def frame(self) -> ChartFrame:
+        """Mapping of moments to pixels."""
         start, end = self._box.viewRange()[0]
-        return Frame(self._box.geometry(), start, end, (0.0, 1.0))
+        return ChartFrame(self._box.geometry(), start, end, (0.0, 1.0))
 
     def paint(self, painter: QPainter, option: object, widget: QWidget | None = None) -> None:
-        """Paint line, ticks and words."""
+        """Paint line, ticks and texts."""
         antialiased(painter)
         frame = self.frame()
         painter.setPen(QPen(self._theme.colour("control"), 1.0))
@@ -195,8 +195,8 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
         self._paint_ticks(painter, frame, taken)
         self._paint_zone(painter, frame)
 
-    def _paint_read(self, painter: QPainter, frame: Frame) -> list[tuple[float, float]]:
-        """The filled label; returns the stretches of pixels that are taken."""
+    def _paint_read(self, painter: QPainter, frame: ChartFrame) -> list[tuple[float, float]]:
+        """Paint the label of the read; return the pixel ranges that it occupies."""
         x = frame.x_at(self._read_s)
         if not frame.rect.left() <= x <= frame.rect.right() + 1:
             return []
@@ -210,8 +210,8 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, words)
         return [(box.left() - _GAP, box.right() + _GAP)]
 
-    def _paint_window(self, painter: QPainter, frame: Frame, taken: list[tuple[float, float]]) -> None:
-        """Where the window begins: an edge on the axis, and what it is, where there is room."""
+    def _paint_window(self, painter: QPainter, frame: ChartFrame, taken: list[tuple[float, float]]) -> None:
+        """Paint the start of the window that counts, with a text if it fits."""
         x = frame.x_at(self._counts_from)
         if not frame.rect.left() <= x <= frame.rect.right():
             return
@@ -225,20 +225,20 @@ class _Days(pg.AxisItem):  # type: ignore[misc]
             painter.drawText(QPointF(x + 6, self._base_line(painter)), words)
             taken.append((x - _GAP, x + 6 + width + _GAP))
 
-    def _paint_ticks(self, painter: QPainter, frame: Frame, taken: list[tuple[float, float]]) -> None:
+    def _paint_ticks(self, painter: QPainter, frame: ChartFrame, taken: list[tuple[float, float]]) -> None:
         painter.setFont(self._theme.font(Role.CAPTION))
         metrics = painter.fontMetrics()
         for moment, words in ticks(frame.start, frame.end):
             x, half = frame.x_at(moment), metrics.horizontalAdvance(words) / 2
             painter.setPen(QPen(self._theme.colour("control"), 1.0))
             painter.drawLine(QLineF(x, 0, x, _TICK))
-            x = max(x, half + 4)  # whole, where the charts begin at the edge
+            x = max(x, half + 4)  # not cut off at the left edge
             if all(x + half < left or x - half > right for left, right in taken):
                 painter.setPen(self._theme.colour("text3"))
                 painter.drawText(QPointF(x - half, self._base_line(painter)), words)
                 taken.append((x - half - _GAP, x + half + _GAP))
 
-    def _paint_zone(self, painter: QPainter, frame: Frame) -> None:
+    def _paint_zone(self, painter: QPainter, frame: ChartFrame) -> None:
         painter.setFont(self._theme.font(Role.CAPTION))
         painter.setPen(self._theme.colour("text3"))
         words = zone_words(float(np.clip(self._read_s, frame.start, frame.end)))

@@ -1,4 +1,4 @@
-"""A trajectory read turned into the arrays that the charts draw. No Qt: made on a worker."""
+"""Arrays of a trajectory for the charts. No Qt: made on a worker."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ DAY_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Every recording's own reading of one sign, in time order.
+    """Readings of one sign, one for each recording, in time order.
 
     Attributes:
         t: epoch seconds.
@@ -36,7 +36,7 @@ class Readings:
         weight: relative precision; 1 is 30 s of speech in quiet.
         has_issues: recordings with quality issues.
         levels: each reading's own level.
-        job_ids: which job it came from.
+        job_ids: job of each reading.
     """
 
     t: Floats
@@ -48,15 +48,15 @@ class Readings:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
-    """The smoothed estimate of one sign with its interval, the own baseline and normal range; one value a timepoint.
+class EstimateSeries:
+    """Estimate of one sign with interval, own baseline and normal range; one value for each timepoint.
 
     Attributes:
         t: epoch seconds.
-        estimate, interval_low, interval_high: score, and the ends of its interval.
-        baseline: where this subject usually is.
-        own_low, own_high: between these one good recording of this subject would lie.
-        anomaly: timepoints out of it.
+        estimate, interval_low, interval_high: score and its interval.
+        baseline: the subject's usual score.
+        own_low, own_high: normal range for one good recording of this subject.
+        anomaly: timepoints outside the normal range.
     """
 
     t: Floats
@@ -69,7 +69,7 @@ class Course:
     anomaly: Flags
 
     def stretches(self) -> list[slice]:
-        """Runs of timepoints without a gap of more than `GAP_DAYS` between neighbours."""
+        """Runs of timepoints without a gap longer than `GAP_DAYS`."""
         if not len(self.t):
             return []
         breaks = np.flatnonzero(np.diff(self.t) > GAP_DAYS * DAY_S) + 1
@@ -77,23 +77,23 @@ class Course:
         return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
 
     def gaps(self) -> list[tuple[int, int]]:
-        """Pairs of neighbouring timepoints with such a gap between them."""
+        """Neighbouring timepoints with a longer gap between them."""
         runs = self.stretches()
         return [(before.stop - 1, after.start) for before, after in itertools.pairwise(runs)]
 
 
 @dataclass(frozen=True, slots=True)
 class SignChart:
-    """All that one row of the subject's page shows.
+    """Everything that one row of the Subject page shows.
 
     Attributes:
         level: level of the newest conclusive reading.
-        trend: the trend in words.
-        trend_detail: its slope with the uncertainty, as a sentence; empty when it is too early for one.
-        cuts: lowest score of each level above none, up to the sign's highest; empty when the calibration is not ours.
-        episodes: what stands out, in time order.
-        unusual: indices of the readings that stand out.
-        silent: times of the recordings in which this sign could not be heard.
+        trend: the trend as text.
+        trend_detail: slope with uncertainty, as a sentence; empty if too early.
+        cuts: lowest score of each level above none; empty if the calibration is unknown.
+        episodes: unusual episodes, in time order.
+        unusual: indices of the unusual readings.
+        silent: times of the recordings without a reading of this sign.
     """
 
     name: str
@@ -102,14 +102,14 @@ class SignChart:
     trend: str
     trend_detail: str
     readings: Readings
-    course: Course
+    course: EstimateSeries
     cuts: Mapping[Level, float]
     episodes: tuple[AnomalyEpisode, ...]
     unusual: frozenset[int]
     silent: Floats
 
     def explanation(self, index: int) -> str:
-        """Why reading `index` stands out, as a sentence; empty when it does not."""
+        """Why reading `index` is unusual, as a sentence; empty if it is not."""
         if not self.is_unusual(index):
             return ""
         moment = self.readings.t[index]
@@ -127,22 +127,22 @@ class SignChart:
 
     @property
     def present(self) -> AnomalyEpisode | None:
-        """What is unusual with the newest recording; None where nothing is."""
+        """Episode of the newest recording; None if it is not unusual."""
         return next((episode for episode in self.episodes if episode.open), None)
 
     def reading_at(self, moment_s: float) -> int | None:
-        """Index of the reading of that moment; the newest, where a moment has several."""
+        """Index of the reading at a moment; the newest of several."""
         place = int(np.searchsorted(self.readings.t, moment_s, side="right")) - 1
         return place if place >= 0 and self.readings.t[place] == moment_s else None
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """Something that was written down about a moment.
+class NoteMarker:
+    """A note about a moment.
 
     Attributes:
         t: epoch seconds.
-        words: what.
+        words: the note.
     """
 
     t: float
@@ -151,16 +151,16 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryChart:
-    """One subject's small multiples, sharing the time axis.
+    """The charts of one subject, on one time axis.
 
     Attributes:
         as_of: the moment of the read.
-        window: what counts, epoch seconds from and to; recordings outside are not in the read.
-        window_days: how long that is.
-        recordings: how many are shown.
-        truncated: there were more; the oldest are left out.
-        times, jobs: of every recording in time order, also of those in which nothing could be heard.
-        issues: of every recording, the codes of what was wrong with the sound.
+        window: start and end of the time that counts, epoch seconds; the read has no other recordings.
+        window_days: its length.
+        recordings: number shown.
+        truncated: the oldest recordings are left out.
+        times, jobs: of every recording in time order, also inconclusive ones.
+        issues: codes of each recording's quality issues.
         marks: notes, in time order.
     """
 
@@ -174,7 +174,7 @@ class TrajectoryChart:
     times: Floats
     jobs: tuple[str, ...]
     issues: tuple[tuple[str, ...], ...]
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[NoteMarker, ...] = ()
 
     @property
     def span(self) -> tuple[float, float]:
@@ -183,26 +183,26 @@ class TrajectoryChart:
         return (min([*self.times[:1], end - DAY_S]), end)
 
     def moments(self) -> Floats:
-        """Times of all recordings, in order: where the cursor can stand."""
+        """Times of all recordings, in order: the cursor positions."""
         return np.unique(self.times)
 
     def unusual_moments(self) -> Floats:
-        """Times of the recordings that stand out in any sign, in order."""
+        """Times of the recordings that are unusual in any sign, in order."""
         found = {float(sign.readings.t[index]) for sign in self.signs for index in sign.unusual}
         return np.array(sorted(found), dtype=np.float64)
 
     def job_at(self, moment_s: float) -> str | None:
-        """The newest job of a moment."""
+        """The newest job at a moment."""
         place = int(np.searchsorted(self.times, moment_s, side="right")) - 1
         return self.jobs[place] if place >= 0 and self.times[place] == moment_s else None
 
 
 def chart_of(
-    read: TrajectoryRead, cuts: Mapping[str, Mapping[Level, float]], marks: Sequence[Mark] = ()
+    read: TrajectoryRead, cuts: Mapping[str, Mapping[Level, float]], marks: Sequence[NoteMarker] = ()
 ) -> TrajectoryChart:
-    """Arrays for every sign of `read`; `cuts` per sign name, where known.
+    """Make the charts of `read`; `cuts` by sign name, where known.
 
-    Signs that make up one model come in that model's order, as on the result page; others as they were read.
+    The signs of a model are in its order, as on the Result page; others in the order of the read.
     """
     points = sorted(read.data_points, key=lambda point: (point.recorded_at, point.job_id))
     by_name = {sign.name: sign for sign in read.signs}
@@ -237,7 +237,7 @@ def _sign_chart(
 ) -> SignChart:
     heard = [(place, signal) for place, signal in spoken if signal.score is not None]
     readings = _readings(points, times, heard)
-    course = _course(sign)
+    course = _estimate_series(sign)
     conclusive = [level for level in readings.levels if level is not Level.INCONCLUSIVE]
     unusual = np.flatnonzero(np.isin(readings.t, course.t[course.anomaly]))
     return SignChart(
@@ -267,9 +267,9 @@ def _readings(points: Sequence[DataPoint], times: Floats, heard: Sequence[tuple[
     )
 
 
-def _course(sign: SignTrajectory) -> Course:
+def _estimate_series(sign: SignTrajectory) -> EstimateSeries:
     series = sign.series
-    return Course(
+    return EstimateSeries(
         t=np.array([point.t.timestamp() for point in series], dtype=np.float64),
         estimate=np.array([point.latest for point in series], dtype=np.float64),
         interval_low=np.array([point.latest_interval[0] for point in series], dtype=np.float64),

@@ -1,4 +1,4 @@
-"""A subject's small multiples: one row a sign, one time axis, one cursor through all."""
+"""The charts of a subject: one row for each sign, one time axis, one cursor."""
 
 import numpy as np
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal, Slot
@@ -6,23 +6,23 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from vbdesk.contract.timestamps import from_unix_seconds, in_zone
-from vbdesk.desk.charts.cursor_text import words_at
+from vbdesk.desk.charts.cursor_text import cursor_text
 from vbdesk.desk.charts.cursor_tip import CursorTip
 from vbdesk.desk.charts.legend import Legend
 from vbdesk.desk.charts.sign_painting import ScoreRange
 from vbdesk.desk.charts.sign_plot import SCORE_RANGE, ZOOM_STEP
-from vbdesk.desk.charts.sign_row import NAME_WIDTH, SignRow, sign_row_margins
-from vbdesk.desk.charts.time_rows import MarkLane, TimeAxis
+from vbdesk.desk.charts.sign_row import NAME_WIDTH, SignChartRow, sign_row_margins
+from vbdesk.desk.charts.time_rows import NoteLane, TimeAxis
 from vbdesk.desk.charts.time_window import TimeWindow
 from vbdesk.desk.charts.trajectory_data import DAY_S, Floats, TrajectoryChart
 from vbdesk.desk.ui.accessibility import announce
-from vbdesk.desk.ui.card import line, scrolled
+from vbdesk.desk.ui.card import horizontal_line, scroll_area
 from vbdesk.desk.ui.theme import app_theme
 from vbdesk.desk.ui.time_text import counted
 
-_LEAST_CHART = 400  # px beside the names at 100 % text; below that the names stand above
-_LEAST_WITH_LEGEND = 340  # px at 100 % text; in a lower window the charts need the room
-_DOT_ROOM, _RING_ROOM = 0.07, 0.12  # score; the radius of the cursor's dot, and of a ring, in the lowest row
+_LEAST_CHART = 400  # px; with less chart width at 100 % text, names are above the charts
+_LEAST_WITH_LEGEND = 340  # px at 100 % text; lower windows need the space for charts
+_DOT_ROOM, _RING_ROOM = 0.07, 0.12  # score; room for markers in the lowest row
 _PAN_SHARE = 0.25
 
 
@@ -31,7 +31,7 @@ class TrajectoryView(QWidget):
 
     Signals:
         recording_chosen: (str) job id of the recording to open.
-        moved: a person moved the time that is shown away from the range that was chosen.
+        moved: the user moved the visible time away from the chosen range.
     """
 
     recording_chosen = Signal(str)
@@ -41,13 +41,13 @@ class TrajectoryView(QWidget):
         self._theme = app_theme()
         super().__init__(parent)
         self._chart: TrajectoryChart | None = None
-        self._rows: list[SignRow] = []
+        self._rows: list[SignChartRow] = []
         self._moments: Floats = np.empty(0)
         self._unusual: Floats = np.empty(0)
         self._cursor: float | None = None
-        self._sign = 0  # row of which the cursor speaks
+        self._sign = 0  # row of the cursor
         self._days: float | None = None
-        self._follows = True  # nobody moved the time away from the range
+        self._follows = True  # the visible time is the chosen range
         self._shown = 0  # rows that are up to date
         self._more = QTimer(self)
         self._more.setInterval(0)
@@ -57,7 +57,7 @@ class TrajectoryView(QWidget):
         self._axis = TimeAxis()
         self.time = TimeWindow(self._axis.view_box, self)
         self.time.moved.connect(self._on_moved)
-        self._lane = MarkLane(self.time)
+        self._lane = NoteLane(self.time)
         self._lane.mark_pointed.connect(self._pointed)
         self._lane.mark_chosen.connect(self._chosen)
         self._charts = QVBoxLayout()
@@ -65,14 +65,14 @@ class TrajectoryView(QWidget):
         self._charts.setSpacing(0)
         content = QWidget()
         content.setLayout(self._charts)
-        self._area = scrolled(content)
+        self._area = scroll_area(content)
         self._area.viewport().installEventFilter(self)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self._area, 1)
         self._legend = Legend()
-        for part in (self._lane, self._axis, line(), self._legend):
+        for part in (self._lane, self._axis, horizontal_line(), self._legend):
             layout.addWidget(part)
         self.tip = CursorTip(self)
         self._lane.hide()
@@ -80,11 +80,11 @@ class TrajectoryView(QWidget):
         self._theme.changed.connect(self._fit)
 
     def show_chart(self, chart: TrajectoryChart, *, gradually: bool = False) -> None:
-        """Show another subject or newer data; the range, the place and the cursor that were chosen stay.
+        """Show another subject or newer data; range, position and cursor stay.
 
         Args:
             chart: what to show.
-            gradually: one row at a time, so that a window stays responsive meanwhile.
+            gradually: one row at a time, to keep the window responsive.
         """
         same = self._chart is not None and self._chart.group_id == chart.group_id
         self._chart = chart
@@ -102,7 +102,7 @@ class TrajectoryView(QWidget):
             self._sign = 0
             for row in self._rows:
                 row.hide()
-        self._stand_at(self._cursor if same and self._cursor in self._moments else None)
+        self._move_cursor(self._cursor if same and self._cursor in self._moments else None)
         self.setAccessibleDescription(f"{_in_words(chart)} {self._axis.words()}")
         if gradually:
             self._more.start()
@@ -119,15 +119,15 @@ class TrajectoryView(QWidget):
             first, last = self._chart.span
             self.time.show(first if days is None else last - days * DAY_S, last)
 
-    def stand_at(self, moment_s: float, sign: str) -> None:
-        """Bring a recording into sight, with the cursor at it, speaking of a sign."""
+    def move_cursor_to(self, moment_s: float, sign: str) -> None:
+        """Scroll to a recording and put the cursor at one of its signs."""
         if self._chart is not None:
             names = [chart.name for chart in self._chart.signs]
             self._sign = names.index(sign) if sign in names else 0
-            self._walk_to(moment_s)
+            self._move_by_key(moment_s)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep the axis under the charts when a scroll bar stands beside them."""
+        """Keep the axis aligned with the charts when a scroll bar appears."""
         if event.type() == QEvent.Type.Resize:
             self._fit()
         return False
@@ -135,21 +135,21 @@ class TrajectoryView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         self._legend.setVisible(self.height() >= self._theme.px(_LEAST_WITH_LEGEND))
-        self._stand_at(self._cursor)
+        self._move_cursor(self._cursor)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move the cursor, the sign of which it speaks, and the time that is shown; see the page's help."""
+        """Move the cursor in time and between signs, and the visible time; see the page's help."""
         if self._chart is None or not len(self._moments) or not self._press(event.key(), event.modifiers()):
             super().keyPressEvent(event)
 
     @property
     def drawing(self) -> bool:
-        """Whether rows are still to be drawn."""
+        """Whether some rows are not drawn yet."""
         return self._more.isActive()
 
     @property
     def cursor_moment(self) -> float | None:
-        """Where the cursor stands, epoch seconds."""
+        """Position of the cursor, epoch seconds."""
         return self._cursor
 
     def _press(self, key: int, modifiers: Qt.KeyboardModifier) -> bool:
@@ -162,10 +162,10 @@ class TrajectoryView(QWidget):
             case Qt.Key.Key_Left | Qt.Key.Key_Right:
                 self._step(self._unusual if control else self._moments, forward=key == Qt.Key.Key_Right)
             case Qt.Key.Key_Home | Qt.Key.Key_End:
-                self._walk_to(float(self._moments[0 if key == Qt.Key.Key_Home else -1]))
+                self._move_by_key(float(self._moments[0 if key == Qt.Key.Key_Home else -1]))
             case Qt.Key.Key_Up | Qt.Key.Key_Down if self._cursor is not None:
                 self._sign = min(max(self._sign + (1 if key == Qt.Key.Key_Down else -1), 0), len(self._rows) - 1)
-                self._walk_to(self._cursor)
+                self._move_by_key(self._cursor)
             case Qt.Key.Key_Plus | Qt.Key.Key_Equal | Qt.Key.Key_Minus:
                 around = self._cursor if self._cursor is not None else self.time.end
                 self.time.zoom(ZOOM_STEP if key == Qt.Key.Key_Minus else 1 / ZOOM_STEP, around)
@@ -173,38 +173,38 @@ class TrajectoryView(QWidget):
             case Qt.Key.Key_Return | Qt.Key.Key_Enter if self._cursor is not None:
                 self._open(self._cursor)
             case Qt.Key.Key_Escape if self._cursor is not None:
-                self._stand_at(None)
+                self._move_cursor(None)
             case _:
                 return False
         return True
 
     def _step(self, moments: Floats, *, forward: bool) -> None:
-        """To the next of `moments`; from nowhere, to the newest."""
+        """Move the cursor to the next of `moments`; without a cursor, to the newest."""
         if not len(moments):
             announce(self, "No recording stands out.")
         elif self._cursor is None:
-            self._walk_to(float(moments[-1]))
+            self._move_by_key(float(moments[-1]))
         else:
             place = int(np.searchsorted(moments, self._cursor, side="right" if forward else "left"))
             place = place if forward else place - 1
-            self._walk_to(float(moments[min(max(place, 0), len(moments) - 1)]))
+            self._move_by_key(float(moments[min(max(place, 0), len(moments) - 1)]))
 
-    def _walk_to(self, moment_s: float) -> None:
-        """By keyboard: into sight, and told."""
-        self.time.bring_in(moment_s)
-        self._stand_at(moment_s)
+    def _move_by_key(self, moment_s: float) -> None:
+        """Move the cursor by keyboard: scroll to it and announce it."""
+        self.time.scroll_to(moment_s)
+        self._move_cursor(moment_s)
         row = self._row()
         if row is not None:
             self._area.ensureWidgetVisible(row, 0, 0)
         if self._chart is not None and row is not None and row.chart is not None:
-            announce(self, words_at(self._chart, row.chart, moment_s).spoken(), urgent=True)
+            announce(self, cursor_text(self._chart, row.chart, moment_s).spoken(), urgent=True)
 
     @Slot(float)
     def _pointed(self, moment_s: float) -> None:
         if len(self._moments):
             source = self.sender()
             self._sign = next((place for place, row in enumerate(self._rows) if row.plot is source), self._sign)
-            self._stand_at(float(self._moments[int(np.argmin(np.abs(self._moments - moment_s)))]))
+            self._move_cursor(float(self._moments[int(np.argmin(np.abs(self._moments - moment_s)))]))
 
     @Slot(float)
     def _chosen(self, moment_s: float) -> None:
@@ -214,7 +214,7 @@ class TrajectoryView(QWidget):
     @Slot()
     def _on_pointer_left(self) -> None:
         if not self.hasFocus():
-            self._stand_at(None)
+            self._move_cursor(None)
 
     @Slot()
     def _on_moved(self) -> None:
@@ -223,7 +223,7 @@ class TrajectoryView(QWidget):
 
     @Slot()
     def _on_time_changed(self) -> None:
-        self._stand_at(self._cursor)
+        self._move_cursor(self._cursor)
 
     def _open(self, moment_s: float) -> None:
         job_id = None if self._chart is None else self._chart.job_at(moment_s)
@@ -232,7 +232,7 @@ class TrajectoryView(QWidget):
 
     @Slot()
     def _fit(self) -> None:
-        """Give rows and axis the room that the text size and the width ask for."""
+        """Size rows and axis for the text size and width."""
         width = self._area.viewport().width()
         stacked = width < self._theme.px(NAME_WIDTH) + _LEAST_CHART
         for row in self._rows:
@@ -248,7 +248,7 @@ class TrajectoryView(QWidget):
 
     @Slot()
     def _show_next(self) -> None:
-        """Bring one more row up to date."""
+        """Update one more row."""
         chart = self._chart
         if chart is None or self._shown >= len(chart.signs):
             self._more.stop()
@@ -257,12 +257,12 @@ class TrajectoryView(QWidget):
             self._add_row()
         row = self._rows[self._shown]
         row.show_sign(chart, chart.signs[self._shown], _score_range(chart))
-        row.plot.place_cursor(self._cursor)
+        row.plot.move_cursor(self._cursor)
         row.show()
         self._shown += 1
 
     def _add_row(self) -> None:
-        row = SignRow(self.time, topmost=not self._rows)
+        row = SignChartRow(self.time, topmost=not self._rows)
         row.plot.moment_pointed.connect(self._pointed)
         row.plot.moment_chosen.connect(self._chosen)
         row.plot.pointer_left.connect(self._on_pointer_left)
@@ -273,18 +273,18 @@ class TrajectoryView(QWidget):
     def _drop_rows(self, count: int) -> None:
         while len(self._rows) > count:
             row = self._rows.pop()
-            row.plot.retire()
+            row.plot.detach()
             self._charts.removeWidget(row)
             row.deleteLater()
 
-    def _row(self) -> SignRow | None:
+    def _row(self) -> SignChartRow | None:
         return self._rows[self._sign] if self._sign < min(self._shown, len(self._rows)) else None
 
-    def _stand_at(self, moment_s: float | None) -> None:
+    def _move_cursor(self, moment_s: float | None) -> None:
         self._cursor = moment_s
         for place, row in enumerate(self._rows):
-            row.plot.place_cursor(moment_s)
-            row.set_lit(lit=moment_s is not None and place == self._sign)
+            row.plot.move_cursor(moment_s)
+            row.set_highlighted(lit=moment_s is not None and place == self._sign)
         row_of_cursor = self._row()
         seen = moment_s is not None and self.time.start <= moment_s <= self.time.end
         if not seen or moment_s is None or self._chart is None or row_of_cursor is None or row_of_cursor.chart is None:
@@ -292,11 +292,11 @@ class TrajectoryView(QWidget):
             return
         x = row_of_cursor.plot.mapTo(self, QPoint(round(row_of_cursor.plot.x_of(moment_s)), 0)).x()
         y = row_of_cursor.mapTo(self, QPoint(0, 8)).y()
-        self.tip.show_beside(words_at(self._chart, row_of_cursor.chart, moment_s), QPoint(x, y), self)
+        self.tip.show_next_to(cursor_text(self._chart, row_of_cursor.chart, moment_s), QPoint(x, y), self)
 
 
 def _score_range(chart: TrajectoryChart) -> ScoreRange:
-    """The common range, wider only where a value would fall out of it."""
+    """The common score range, widened for values outside it."""
     low, high = SCORE_RANGE
     for sign in chart.signs:
         unusual = sign.readings.score[sorted(sign.unusual)]
@@ -311,7 +311,7 @@ def _score_range(chart: TrajectoryChart) -> ScoreRange:
 
 
 def _in_words(chart: TrajectoryChart) -> str:
-    """The charts for a screen reader."""
+    """Description of the charts for screen readers."""
     until = in_zone(from_unix_seconds(chart.span[1]))
     signs = "; ".join(f"{sign.label}: {sign.level.value}, {sign.trend.lstrip('↑↓= ').lower()}" for sign in chart.signs)
     left_out = " Older recordings are left out." if chart.truncated else ""

@@ -1,4 +1,4 @@
-"""Waveforms: the live one while recording, and the one of a finished take with cursor and trim."""
+"""Waveforms: live while recording, and of a finished take with cursor and trim handles."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,8 @@ from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from vbdesk.desk.charts.span import Span
 from vbdesk.desk.charts.spectrogram import spectrogram_image
+from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
@@ -19,14 +19,14 @@ Envelope = NDArray[np.float32]
 """Shape (n, 2): lowest and highest sample of each step, -1..1."""
 
 _STEP_PX = 3.0
-_LOUDNESS_POWER = 0.6  # ordinary speech peaks at a fifth of full scale, and should fill more of the height
+_LOUDNESS_POWER = 0.6  # ordinary speech peaks at a fifth of full scale; enlarge it
 _LIVE_SPAN_S = 26.0
 _LIVE_CURSOR_SHARE = 0.7
 _LIVE_TICK_S = 4
 
 
 def resample_envelope(envelope: Envelope, bars: int) -> Envelope:
-    """Reduce or stretch an envelope to `bars` steps; the lowest and highest of each step are kept."""
+    """Resample an envelope to `bars` steps, keeping the minimum and maximum of each."""
     if bars <= 0 or len(envelope) == 0:
         return np.zeros((max(bars, 0), 2), np.float32)
     edges = np.linspace(0, len(envelope), bars + 1)
@@ -48,7 +48,7 @@ def paint_bars(painter: QPainter, area: QRectF, bars: Envelope, colour: QColor, 
     painter.save()
     painter.setRenderHint(
         QPainter.RenderHint.Antialiasing, False
-    )  # on whole pixels it costs a tenth, and looks the same
+    )  # on whole pixels: a tenth of the cost, the same look
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(colour)
     painter.drawRects([QRect(at, top - half_bar, 2, 2 * half_bar) for at, half_bar in zip(x, reach, strict=True)])
@@ -56,7 +56,7 @@ def paint_bars(painter: QPainter, area: QRectF, bars: Envelope, colour: QColor, 
 
 
 class LiveWaveform(QWidget):
-    """The voice as it comes in: it grows from the left, then scrolls under a cursor at 70 % of the width."""
+    """The live waveform: grows from the left, then scrolls under a cursor at 70 % of the width."""
 
     def __init__(self) -> None:
         self._theme = app_theme()
@@ -132,11 +132,11 @@ class LiveWaveform(QWidget):
 
 
 class TakeWaveform(QWidget):
-    """A finished recording: click or arrow keys move the cursor; handles trim it, where that is allowed.
+    """A finished recording: click or arrow keys move the cursor, handles trim it if allowed.
 
     Signals:
-        sought: (float) where a person put the cursor, in seconds.
-        trimmed: (Span) what a person left between the handles.
+        sought: (float) position of the cursor that the user chose, in seconds.
+        trimmed: (TrimRange) the part between the handles.
     """
 
     sought = Signal(float)
@@ -149,7 +149,7 @@ class TakeWaveform(QWidget):
         self._envelope: Envelope = np.zeros((0, 2), np.float32)
         self._seconds = self._across_s = 0.0
         self._position = 0.0
-        self._span = Span(0.0, 0.0)
+        self._span = TrimRange(0.0, 0.0)
         self._segments: tuple[tuple[float, float], ...] = ()
         self._held: str | None = None
         self._shades: NDArray[np.uint8] | None = None
@@ -166,41 +166,41 @@ class TakeWaveform(QWidget):
         self._draw_spectrogram()
 
     def set_trimmable(self, trimmable: bool) -> None:
-        """Show the handles, or let them be gone."""
+        """Show or hide the handles."""
         self._handles = trimmable
         self.update()
 
     @property
-    def span(self) -> Span:
-        """What lies between the handles."""
+    def span(self) -> TrimRange:
+        """The part between the handles."""
         return self._span
 
     def show_take(
-        self, envelope: Envelope, seconds: float, span: Span | None = None, across_s: float | None = None
+        self, envelope: Envelope, seconds: float, span: TrimRange | None = None, across_s: float | None = None
     ) -> None:
-        """Show a recording of `seconds`; the whole width stands for `across_s`, by default for the recording."""
+        """Show a recording of `seconds`; the width is `across_s` long, by default the recording's length."""
         self._envelope, self._seconds = envelope, seconds
         self._across_s = seconds if across_s is None else max(across_s, seconds)
-        self._span = span or Span(0.0, seconds)
+        self._span = span or TrimRange(0.0, seconds)
         self.show_position(self._span.start)
 
-    def show_span(self, span: Span) -> None:
-        """Put the handles elsewhere."""
+    def show_span(self, span: TrimRange) -> None:
+        """Move the handles."""
         self._span = span
         self.update()
 
     @property
     def segments(self) -> tuple[tuple[float, float], ...]:
-        """When the chosen one of several speakers speaks, in seconds."""
+        """Speech segments of the selected speaker, in seconds."""
         return self._segments
 
     def show_segments(self, segments: Sequence[tuple[float, float]]) -> None:
-        """Underline when one of several speakers speaks, in seconds; nothing for none."""
+        """Underline the speech segments of one speaker, in seconds."""
         self._segments = tuple(segments)
         self.update()
 
     def show_position(self, seconds: float) -> None:
-        """Put the cursor elsewhere."""
+        """Move the cursor."""
         self._position = seconds
         keys = "Arrow keys move by a second, page keys by ten." + (
             " [ and ] trim before and after." if self._handles else ""
@@ -277,7 +277,7 @@ class TakeWaveform(QWidget):
             painter.fillRect(QRectF(left, area.top(), right - left, area.height()), tint)
 
     def _paint_spectrogram(self, painter: QPainter, area: QRectF) -> None:
-        """What is trimmed away stands back behind a veil."""
+        """Paint the spectrogram, with trimmed parts faded."""
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         painter.drawImage(self._filled(area), self._picture)
         veil = self._theme.colour("surface")
@@ -318,7 +318,7 @@ class TakeWaveform(QWidget):
         ink = self._theme.colour("text")
         painter.setPen(QPen(ink, 1.5))
         painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
-        if not self._trimmable:  # too low for a flag
+        if not self._trimmable:  # no space for a flag
             return
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(ink)
@@ -331,7 +331,7 @@ class TakeWaveform(QWidget):
         return 1 + (width * seconds / self._across_s if self._across_s else 0.0)
 
     def _filled(self, area: QRectF) -> QRectF:
-        """The part of `area` that the recording takes."""
+        """The part of `area` that the recording covers."""
         share = self._seconds / self._across_s if self._across_s else 1.0
         return QRectF(area.left(), area.top(), area.width() * share, area.height())
 
@@ -347,6 +347,6 @@ class TakeWaveform(QWidget):
 
     def _move_handle(self, edge: str, seconds: float) -> None:
         if edge == "start":
-            self.show_span(Span(min(seconds, self._span.end), self._span.end))
+            self.show_span(TrimRange(min(seconds, self._span.end), self._span.end))
         else:
-            self.show_span(Span(self._span.start, max(seconds, self._span.start)))
+            self.show_span(TrimRange(self._span.start, max(seconds, self._span.start)))

@@ -24,7 +24,7 @@ RESULTS_BACK = 3
 _SLACK = timedelta(seconds=1)  # services keep fewer digits of a moment
 
 
-class CohortBooks:
+class CohortCache:
     """What is known of every subject. Safe to use from several threads."""
 
     def __init__(self, library: Library, results: ResultRepository, now: Callable[[], datetime]) -> None:

@@ -11,8 +11,8 @@ from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction, recomm
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.cohort.subject_summary import SOME, USUAL, SignState, SubjectSummary
 from vbdesk.desk.models.subject_list import rank
-from vbdesk.desk.ui.cells import Act, Cell, Heat, Stacked, TwoLines, Words
-from vbdesk.desk.ui.routes import Recording
+from vbdesk.desk.ui.cells import ButtonCell, Cell, HeatCell, LabelCell, LevelCountsCell, TwoLineCell
+from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.report.result_texts import result_texts
 from vbdesk.report.shipped_signs import shipped_signs
@@ -70,11 +70,11 @@ class HeatRow:
     @property
     def cells(self) -> tuple[Cell, ...]:
         """As the table shows it; made when it is painted."""
-        age = Words(age_in_days(self.summary.recorded_at, self.today), "text3")
+        age = LabelCell(age_in_days(self.summary.recorded_at, self.today), "text3")
         heat = _HEAT[self.shown]
         states = (self.summary.signs.get(column.name) for column in self.columns)
-        name = Words(self.key, "text", strong=True)
-        return (name, age, *(Heat("") if state is None else heat(state) for state in states))
+        name = LabelCell(self.key, "text", strong=True)
+        return (name, age, *(HeatCell("") if state is None else heat(state) for state in states))
 
 
 def age_in_days(moment: datetime, now: datetime) -> str:
@@ -83,27 +83,27 @@ def age_in_days(moment: datetime, now: datetime) -> str:
     return "today" if days <= 0 else f"{days} d"
 
 
-def _level_cell(state: SignState) -> Heat:
+def _level_cell(state: SignState) -> HeatCell:
     mark = f"{state.level.value}, {_against_baseline(state)}" if state.unusual != USUAL else state.level.value
-    return Heat(mark.capitalize(), state.level, strong=state.unusual != USUAL)
+    return HeatCell(mark.capitalize(), state.level, strong=state.unusual != USUAL)
 
 
-def _change_cell(state: SignState) -> Heat:
+def _change_cell(state: SignState) -> HeatCell:
     if state.z is None or state.level is Level.INCONCLUSIVE:
-        return Heat(f"Too early to say, {counted(state.n, 'reading')}", figure=f"n {state.n}")
+        return HeatCell(f"Too early to say, {counted(state.n, 'reading')}", figure=f"n {state.n}")
     words = _against_baseline(state).capitalize()
     if abs(state.z) <= OWN_RANGE_Z and state.unusual == USUAL:
-        return Heat(words, icon="equals")
-    return Heat(words, icon="arrow-up" if state.z > 0 else "arrow-down", strong=True)
+        return HeatCell(words, icon="equals")
+    return HeatCell(words, icon="arrow-up" if state.z > 0 else "arrow-down", strong=True)
 
 
-def _score_cell(state: SignState) -> Heat:
+def _score_cell(state: SignState) -> HeatCell:
     if state.score is None or state.level is Level.INCONCLUSIVE:
-        return Heat("Inconclusive", state.level)
-    return Heat(f"{state.score:.2f}, {state.level.value}", state.level, figure=f"{state.score:.2f}")
+        return HeatCell("Inconclusive", state.level)
+    return HeatCell(f"{state.score:.2f}, {state.level.value}", state.level, figure=f"{state.score:.2f}")
 
 
-_HEAT: Mapping[Shown, Callable[[SignState], Heat]] = {
+_HEAT: Mapping[Shown, Callable[[SignState], HeatCell]] = {
     Shown.LEVEL: _level_cell,
     Shown.CHANGE: _change_cell,
     Shown.SCORE: _score_cell,
@@ -145,7 +145,11 @@ class DistributionRow:
         """As the table shows it."""
         few = self.conclusive < FEWEST
         figure = f"only {self.conclusive}" if few else f"{self.flagged} of {self.conclusive}"
-        return Words(self.label, "text"), Stacked(self.counts, self.total), Words(figure, "text3" if few else "text")
+        return (
+            LabelCell(self.label, "text"),
+            LevelCountsCell(self.counts, self.total),
+            LabelCell(figure, "text3" if few else "text"),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +164,7 @@ class TriageRow:
     """
 
     key: str
-    recording: Recording
+    recording: RecordingRoute
     level: Level
     reason: str
     action: str
@@ -170,10 +174,10 @@ class TriageRow:
     @property
     def cells(self) -> tuple[Cell, ...]:
         """As the table shows it."""
-        name = TwoLines(
+        name = TwoLineCell(
             f"{self.key} · {self.age}", f"{self.action}. {self.reason}." if self.action else f"{self.reason}."
         )
-        return Heat(self.level.value.capitalize(), self.level), name, Act("Recording", quiet=True)
+        return HeatCell(self.level.value.capitalize(), self.level), name, ButtonCell("Recording", quiet=True)
 
 
 @dataclass(frozen=True)
@@ -255,7 +259,7 @@ def triage_of(entry: SubjectSummary, labels: Mapping[str, str], now: datetime) -
         urgency = (urgency[0] - _OLD, *urgency[1:])
     return TriageRow(
         key=entry.group_id,
-        recording=Recording(entry.take_id, entry.job_id, entry.group_id, entry.recorded_at),
+        recording=RecordingRoute(entry.take_id, entry.job_id, entry.group_id, entry.recorded_at),
         level=entry.level,
         reason=reason,
         action=words,

@@ -9,7 +9,7 @@ from vbdesk.desk.cohort.cohort_rows import OWN_RANGE_Z
 from vbdesk.desk.cohort.subject_summary import USUAL, SignState, SubjectSummary
 from vbdesk.report.data_dictionary import cohort_definition
 from vbdesk.report.tables import Value
-from vbdesk.report.tidy_csv import cell, dictionary_csv
+from vbdesk.report.tidy_csv import csv_cell, dictionary_csv
 
 
 def cohort_csv(summaries: Sequence[SubjectSummary], labels: Mapping[str, str], *, scores: bool) -> bytes:
@@ -19,7 +19,7 @@ def cohort_csv(summaries: Sequence[SubjectSummary], labels: Mapping[str, str], *
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
-    writer.writerows([cell(row[name]) for name in names] for row in rows)
+    writer.writerows([csv_cell(row[name]) for name in names] for row in rows)
     return text.getvalue().encode()
 
 

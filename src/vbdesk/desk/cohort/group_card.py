@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QBoxLayout, QCompleter, QHBoxLayout, QStackedWidge
 from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel, GroupReading
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import secondary_button
-from vbdesk.desk.ui.card import Card, line, scrolled
+from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.fields import LineField, TickBox
@@ -49,7 +49,7 @@ class CohortGroupView(QWidget):
         self._parts.addWidget(self._facts_card(), 32)
         content = QWidget()
         content.setLayout(self._parts)
-        layout.addWidget(scrolled(content), 1)
+        layout.addWidget(scroll_area(content), 1)
         view_model.shown.connect(self._show)
         view_model.waiting.connect(self._wait)
         view_model.stale.connect(self._on_stale)
@@ -105,7 +105,7 @@ class CohortGroupView(QWidget):
         self._stack.addWidget(self.table)
         self._stack.setMinimumHeight(self._theme.px(_LEAST_HEIGHT))
         card.body.addWidget(self._stack, 1)
-        card.body.addWidget(line())
+        card.body.addWidget(horizontal_line())
         note = (
             "Every recording counts for itself; in brackets, where the share of more such recordings would lie (95 %)."
         )

@@ -12,7 +12,7 @@ from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction
 from vbdesk.contract.longitudinal import AggregateRead, SignAggregate
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
-from vbdesk.desk.ui.cells import Cell, Stacked, Words
+from vbdesk.desk.ui.cells import Cell, LabelCell, LevelCountsCell
 from vbdesk.desk.ui.time_text import age_words, counted
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.results.repository import ResultRepository
@@ -25,7 +25,7 @@ HEADINGS = ("Sign", "Recordings at each level", "Flagged", "Scores")
 
 
 @dataclass(frozen=True, slots=True)
-class SignRow:
+class GroupSignRow:
     """One sign over the recordings of the group."""
 
     sign: SignAggregate
@@ -41,10 +41,10 @@ class SignRow:
         """As the table shows it."""
         counts = tuple((level, self.sign.level_counts.get(level, 0)) for level in (*LEVEL_ORDER, Level.INCONCLUSIVE))
         return (
-            Words(self.sign.label, "text"),
-            Stacked(counts, self.total),
-            Words(flagged_words(self.sign), "text"),
-            Words(score_words(self.sign), "text2"),
+            LabelCell(self.sign.label, "text"),
+            LevelCountsCell(counts, self.total),
+            LabelCell(flagged_words(self.sign), "text"),
+            LabelCell(score_words(self.sign), "text2"),
         )
 
 
@@ -82,7 +82,7 @@ class GroupReading:
     group_id: str
     sentence: str
     facts: tuple[tuple[str, str], ...]
-    rows: tuple[SignRow, ...]
+    rows: tuple[GroupSignRow, ...]
 
 
 def group_reading(read: AggregateRead, read_at: datetime, now: datetime) -> GroupReading:
@@ -93,7 +93,7 @@ def group_reading(read: AggregateRead, read_at: datetime, now: datetime) -> Grou
         group_id=read.group_id,
         sentence=f"{used} of the last {read.window.days} days{cut}. Read {age_words(read_at, now)}.",
         facts=tuple(_facts(read)),
-        rows=tuple(SignRow(sign, read.window.jobs_used) for sign in read.signs),
+        rows=tuple(GroupSignRow(sign, read.window.jobs_used) for sign in read.signs),
     )
 
 

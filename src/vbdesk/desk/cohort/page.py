@@ -13,14 +13,14 @@ from vbdesk.desk.cohort.view_model import CohortViewModel, Unread
 from vbdesk.desk.tasks import Progress
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import secondary_button
-from vbdesk.desk.ui.card import Card, line, scrolled
+from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.heat_map import HeatLegend
-from vbdesk.desk.ui.page_head import PageHead
-from vbdesk.desk.ui.segmented_choice import Segment
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import counted
@@ -90,12 +90,12 @@ class CohortPage(QWidget):
         words.setSpacing(2)
         words.addWidget(Text("Cohort", Role.PAGE_TITLE))
         words.addWidget(self.caption)
-        self.scope = Segment("What is shown", [("all", "Subjects", "person"), ("group", "One group", "grid")])
+        self.scope = SegmentedChoice("What is shown", [("all", "Subjects", "person"), ("group", "One group", "grid")])
         self.scope.chosen.connect(self._on_scope)
         self.export_button = secondary_button("Export", icon="export")
         self.export_button.setEnabled(False)
         self.export_button.clicked.connect(self._ask_where)
-        return PageHead(words, self.scope, self.export_button)
+        return PageHeader(words, self.scope, self.export_button)
 
     def _lay_out_account(self) -> None:
         """The view of everybody; from the outside in, since Qt styles all that a widget holds whenever it moves."""
@@ -103,7 +103,7 @@ class CohortPage(QWidget):
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(12)
-        self._everything = scrolled(content)
+        self._everything = scroll_area(content)
         self._views.addWidget(self._everything)
         self.heat = CellView(
             "Subjects by sign",
@@ -156,7 +156,7 @@ class CohortPage(QWidget):
         self.order.setAccessibleDescription("Order")
         self.order.addItems([order.value for order in HeatOrder])
         self.order.currentTextChanged.connect(self._on_order)
-        self.mode = Segment(
+        self.mode = SegmentedChoice(
             "What a cell tells",
             [
                 (Shown.LEVEL.value, "Last level", ""),
@@ -185,7 +185,7 @@ class CohortPage(QWidget):
         self._stack.addWidget(self.heat)
         self._stack.setMinimumHeight(self._theme.px(_HEAT_LEAST))
         card.body.addWidget(self._stack, 1)
-        card.body.addWidget(line())
+        card.body.addWidget(horizontal_line())
         self._meaning = Text("", Role.CAPTION, "text2", wrap=True)
         words = QHBoxLayout()
         words.setContentsMargins(20, 10, 20, 0)
@@ -212,7 +212,7 @@ class CohortPage(QWidget):
         card.body.setSpacing(0)
         self._count = Text("", Role.CAPTION, "text2")
         card.body.addLayout(_head("To look at first", self._count))
-        card.body.addWidget(line())
+        card.body.addWidget(horizontal_line())
         self.calm = Text("Nothing stands out in the newest recordings.", Role.BODY, "text2", wrap=True)
         self.calm.setContentsMargins(20, 12, 20, 12)
         self.calm.setAlignment(Qt.AlignmentFlag.AlignTop)

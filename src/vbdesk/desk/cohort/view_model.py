@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from vbdesk.capture.clock import Clock
 from vbdesk.client import RequestBudget
 from vbdesk.client.errors import ClientError
-from vbdesk.desk.cohort.cohort_cache import CohortBooks
+from vbdesk.desk.cohort.cohort_cache import CohortCache
 from vbdesk.desk.cohort.cohort_rows import CohortReading, HeatOrder, Shown, cohort_of, named
 from vbdesk.desk.cohort.export import cohort_csv, cohort_dictionary_csv
 from vbdesk.desk.models.request_throttle import expected_s, wait_for_room
@@ -17,7 +17,7 @@ from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.desk.ui.routes import Recording
+from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import age_words, counted
 from vbdesk.outbox.library.audit import Deed
 from vbdesk.outbox.library.library import Library
@@ -74,7 +74,7 @@ class CohortViewModel(QObject):
         super().__init__()
         self._library, self._results, self._budget = library, results, budget
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
-        self._books = CohortBooks(library, results, clock.now)
+        self._books = CohortCache(library, results, clock.now)
         self.heat = CellTable(("Subject", ""), self)
         self.distributions = CellTable(("Sign", "Subjects at each level", "Flagged"), self)
         self.triage = CellTable(("Level", "Subject", ""), self)
@@ -139,7 +139,7 @@ class CohortViewModel(QObject):
         entries = () if self.reading is None else self.reading.summaries
         entry = next((entry for entry in entries if entry.group_id == group_id), None)
         if entry is not None:
-            place = Recording(entry.take_id, entry.job_id, entry.group_id, entry.recorded_at)
+            place = RecordingRoute(entry.take_id, entry.job_id, entry.group_id, entry.recorded_at)
             self._navigator.open("result", place)
 
     def read_service(self) -> None:

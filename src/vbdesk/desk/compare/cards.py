@@ -12,11 +12,11 @@ from vbdesk.desk.compare.comparison import FeaturePair, Side, SignPair
 from vbdesk.desk.compare.view_model import SoundPicture
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.models.result_rows import FeatureRow
-from vbdesk.desk.models.same_subject import Sibling
+from vbdesk.desk.models.same_subject import SameSubjectRecording
 from vbdesk.desk.ui.advice_card import findings_chip
 from vbdesk.desk.ui.badges import Chip, LevelBadge, level_word
-from vbdesk.desk.ui.buttons import Button, ButtonSize, Kind, RoundButton
-from vbdesk.desk.ui.card import Card, line
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton
+from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.fields import ChoiceField
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.range_marks import PairBandBar
@@ -50,7 +50,7 @@ class SideCard(Card):
         super().__init__(padding=18)
         self._name = name
         self._seconds = 0.0
-        self._siblings: tuple[Sibling, ...] = ()
+        self._same_subject: tuple[SameSubjectRecording, ...] = ()
         self.choice = ChoiceField("clock")
         self.choice.setAccessibleName(f"{name} recording")
         self.choice.activated.connect(self._on_chosen)
@@ -66,7 +66,7 @@ class SideCard(Card):
         self._facts.setHorizontalSpacing(12)
         self._facts.setVerticalSpacing(4)
         self._facts.setColumnStretch(1, 1)
-        self.result_button = Button("Whole result", Kind.LINK, size=ButtonSize.ROW)
+        self.result_button = Button("Whole result", ButtonKind.LINK, size=ButtonSize.ROW)
         self.result_button.setAccessibleName(f"Whole result, {name}")
         self.result_button.clicked.connect(self.result_wanted)
         head = QHBoxLayout()
@@ -91,21 +91,23 @@ class SideCard(Card):
         _empty(self._level)
         _empty(self._facts)
 
-    def show_siblings(self, siblings: Sequence[Sibling], recorded: Sibling | None) -> None:
+    def show_same_subject(
+        self, same_subject: Sequence[SameSubjectRecording], recorded: SameSubjectRecording | None
+    ) -> None:
         """Offer these to be chosen; `recorded` is the one that is shown."""
-        self._siblings = tuple(siblings)
+        self._same_subject = tuple(same_subject)
         told = self.choice.blockSignals(True)
         self.choice.clear()
-        self.choice.addItems([sibling.words for sibling in self._siblings])
-        self.choice.setCurrentIndex(-1 if recorded is None else self._siblings.index(recorded))
-        self.choice.setEnabled(len(self._siblings) > 1)
+        self.choice.addItems([one.words for one in self._same_subject])
+        self.choice.setCurrentIndex(-1 if recorded is None else self._same_subject.index(recorded))
+        self.choice.setEnabled(len(self._same_subject) > 1)
         self.choice.blockSignals(told)
 
     def show_side(self, side: Side) -> None:
         """Show what is known of it."""
         _empty(self._level)
         _empty(self._facts)
-        if not self._siblings:
+        if not self._same_subject:
             self.choice.setPlaceholderText(side.name)
         reading = side.reading
         if reading is not None:
@@ -163,7 +165,7 @@ class SideCard(Card):
 
     @Slot(int)
     def _on_chosen(self, index: int) -> None:
-        self.chosen.emit(self._siblings[index].recording)
+        self.chosen.emit(self._same_subject[index].recording)
 
     @Slot()
     def _on_loaded(self) -> None:
@@ -178,7 +180,7 @@ class SideCard(Card):
     @Slot(bool)
     def _on_playing(self, playing: bool) -> None:
         act = "Pause" if playing else "Play"
-        self.button.show_act(act, act.lower())
+        self.button.show_action(act, act.lower())
         self.button.setAccessibleName(f"{act}, {self._name}")
 
     @Slot(str)
@@ -199,7 +201,7 @@ class PairsCard(Card):
         self._head = PairRow(Text(title, Role.CARD_TITLE), left, right, Text("Difference", Role.CAPTION, "text2"))
         self.body.addWidget(self._head)
         for row in self.rows:
-            self.body.addWidget(line())
+            self.body.addWidget(horizontal_line())
             self.body.addWidget(row)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102

@@ -7,14 +7,14 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout,
 from vbdesk.desk.compare.cards import PairsCard, SideCard, feature_row, sign_row
 from vbdesk.desk.compare.comparison import ComparisonReading
 from vbdesk.desk.compare.view_model import CompareViewModel, SoundPicture
-from vbdesk.desk.models.same_subject import Sibling
+from vbdesk.desk.models.same_subject import SameSubjectRecording
 from vbdesk.desk.ui.advice_card import AdviceCard
 from vbdesk.desk.ui.banner import Banner, Tone
-from vbdesk.desk.ui.breadcrumb import Crumb
+from vbdesk.desk.ui.breadcrumb import Breadcrumb
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.icons import IconView
-from vbdesk.desk.ui.page_head import PageHead
-from vbdesk.desk.ui.routes import Comparison, Recording
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
@@ -56,7 +56,7 @@ class ComparePage(QWidget):
         page_layout(self, self._header(), self.banner, body)
         view_model.shown.connect(self._show)
         view_model.pictured.connect(self._on_pictured)
-        view_model.siblings_changed.connect(self._on_siblings)
+        view_model.same_subject_changed.connect(self._on_same_subject)
         view_model.failed.connect(self._on_failed)
         self._theme.changed.connect(self._rebuild)
         QShortcut(QKeySequence("P"), self).activated.connect(view_model.playback.toggle_current)
@@ -64,7 +64,7 @@ class ComparePage(QWidget):
 
     def opened(self, argument: object) -> None:
         """Show the pair that was asked for."""
-        if isinstance(argument, Comparison):
+        if isinstance(argument, ComparisonRoute):
             self._reading = None
             self._rebuild()
             self.change_over_button.setFocus()
@@ -79,9 +79,9 @@ class ComparePage(QWidget):
         self._arrange()
 
     def _header(self) -> QWidget:
-        subjects = Crumb("Subjects")
+        subjects = Breadcrumb("Subjects")
         subjects.clicked.connect(self.view_model.open_subjects)
-        self.subject_button = Crumb()
+        self.subject_button = Breadcrumb()
         self.subject_button.clicked.connect(self.view_model.open_subject)
         crumbs = QHBoxLayout()
         crumbs.setContentsMargins(0, 0, 0, 0)
@@ -98,7 +98,7 @@ class ComparePage(QWidget):
         self.swap_button = secondary_button("Swap", icon="swap")
         self.swap_button.setToolTip("Exchange left and right")
         self.swap_button.clicked.connect(self.view_model.swap)
-        return PageHead(words, self.change_over_button, self.swap_button, words_width=300)
+        return PageHeader(words, self.change_over_button, self.swap_button, words_width=300)
 
     def _arrange(self) -> None:
         """One column where two have no room."""
@@ -119,12 +119,12 @@ class ComparePage(QWidget):
         self._card(place).show_sound(picture)
 
     @Slot(object)
-    def _on_siblings(self, siblings: tuple[Sibling, ...]) -> None:
+    def _on_same_subject(self, same_subject: tuple[SameSubjectRecording, ...]) -> None:
         comparison = self.view_model.comparison
         if comparison is None:
             return
         for card, recording in ((self.left_card, comparison.left), (self.right_card, comparison.right)):
-            card.show_siblings(siblings, next((one for one in siblings if one.is_of(recording)), None))
+            card.show_same_subject(same_subject, next((one for one in same_subject if one.is_of(recording)), None))
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
@@ -133,7 +133,7 @@ class ComparePage(QWidget):
     # What a person does
 
     @Slot(object)
-    def _on_chosen(self, recording: Recording) -> None:
+    def _on_chosen(self, recording: RecordingRoute) -> None:
         self.view_model.choose(self._place(), recording)
 
     @Slot()

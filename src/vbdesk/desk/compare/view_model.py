@@ -14,10 +14,10 @@ from vbdesk.desk.compare.comparison import ComparisonReading, Side, compare, sid
 from vbdesk.desk.compare.pair_playback import PairPlayback
 from vbdesk.desk.models.playback import envelope_of
 from vbdesk.desk.models.result_source import Found, ResultSource
-from vbdesk.desk.models.same_subject import Sibling, siblings_of
+from vbdesk.desk.models.same_subject import SameSubjectRecording, same_subject_recordings
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.desk.ui.routes import Comparison, Recording
+from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.outbox.library.audit import Deed
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.results.repository import ResultRepository
@@ -66,13 +66,13 @@ class CompareViewModel(QObject):
     Signals:
         shown: (ComparisonReading) something else is to be shown.
         pictured: (int, SoundPicture) the sound of one side, 0 left and 1 right.
-        siblings_changed: (tuple[Sibling, ...]) every recording of the subject that can be chosen, newest first.
+        same_subject_changed: (tuple[SameSubjectRecording, ...]) recordings that can be chosen, newest first.
         failed: (str) why nothing newer can be shown.
     """
 
     shown = Signal(object)
     pictured = Signal(int, object)
-    siblings_changed = Signal(object)
+    same_subject_changed = Signal(object)
     failed = Signal(str)
 
     def __init__(
@@ -89,13 +89,13 @@ class CompareViewModel(QObject):
         self._disk = Lane(tasks, self)  # two long sounds at once would take the processor from the window
         self._words = Lane(tasks, self)  # what was known later must not be overtaken by what was known before
         self.playback = PairPlayback(tasks, player, self)
-        self.comparison: Comparison | None = None
+        self.comparison: ComparisonRoute | None = None
         self.reading: ComparisonReading | None = None
-        self.siblings: tuple[Sibling, ...] = ()
+        self.same_subject: tuple[SameSubjectRecording, ...] = ()
         self._found: tuple[Found, Found] | None = None
         self._sounds: list[Sound | None] = [None, None]
 
-    def open(self, comparison: Comparison) -> None:
+    def open(self, comparison: ComparisonRoute) -> None:
         """Show another pair."""
         self.leave()
         self.comparison = comparison
@@ -110,11 +110,11 @@ class CompareViewModel(QObject):
         if comparison is None:
             return
 
-        def work(context: TaskContext) -> tuple[Comparison, tuple[Found, Found], tuple[Sibling, ...]]:
+        def work(context: TaskContext) -> tuple[ComparisonRoute, tuple[Found, Found], tuple[SameSubjectRecording, ...]]:
             found = (self._source.here(comparison.left), self._source.here(comparison.right))
             group_id = found[1].group_id
-            siblings = siblings_of(self._library, self._results, group_id) if group_id else ()
-            return comparison, found, siblings
+            same_subject = same_subject_recordings(self._library, self._results, group_id) if group_id else ()
+            return comparison, found, same_subject
 
         self._tasks.start(work, self._on_here, self._on_failed, name="compare")
 
@@ -127,9 +127,9 @@ class CompareViewModel(QObject):
     def swap(self) -> None:
         """Exchange left and right."""
         if self.comparison is not None:
-            self.open(Comparison(self.comparison.right, self.comparison.left))
+            self.open(ComparisonRoute(self.comparison.right, self.comparison.left))
 
-    def choose(self, side: int, recording: Recording) -> None:
+    def choose(self, side: int, recording: RecordingRoute) -> None:
         """Put another recording on one side."""
         if self.comparison is not None:
             kept = self.comparison
@@ -158,7 +158,7 @@ class CompareViewModel(QObject):
             return
         sounds = tuple(self._sounds)
 
-        def work(context: TaskContext) -> tuple[Comparison, ComparisonReading]:
+        def work(context: TaskContext) -> tuple[ComparisonRoute, ComparisonReading]:
             left, right = (_side(one, sound) for one, sound in zip(found, sounds, strict=True))
             return comparison, compare(left, right)
 
@@ -167,7 +167,7 @@ class CompareViewModel(QObject):
     def _load_sound(self, side: int, take_id: str) -> None:
         comparison, library = self.comparison, self._library
 
-        def work(context: TaskContext) -> tuple[Comparison | None, int, str, Sound]:
+        def work(context: TaskContext) -> tuple[ComparisonRoute | None, int, str, Sound]:
             audio = library.audio(take_id)
             level_db = spectrogram_db(audio.samples, audio.sample_rate, _COLUMNS)
             return comparison, side, take_id, Sound(audio, envelope_of(audio.samples), level_db)
@@ -186,12 +186,12 @@ class CompareViewModel(QObject):
                 self.pictured.emit(side, picture)
 
     @Slot(object)
-    def _on_here(self, read: tuple[Comparison, tuple[Found, Found], tuple[Sibling, ...]]) -> None:
-        comparison, found, siblings = read
+    def _on_here(self, read: tuple[ComparisonRoute, tuple[Found, Found], tuple[SameSubjectRecording, ...]]) -> None:
+        comparison, found, same_subject = read
         if comparison != self.comparison:
             return
-        self._found, self.siblings = found, siblings
-        self.siblings_changed.emit(siblings)
+        self._found, self.same_subject = found, same_subject
+        self.same_subject_changed.emit(same_subject)
         self._show()
         for side, one in enumerate(found):
             if one.take_id is not None:
@@ -199,28 +199,28 @@ class CompareViewModel(QObject):
         if not any(one.asked_of_service for one in found):
             return
 
-        def ask(context: TaskContext) -> tuple[Comparison, tuple[Found, Found]]:
+        def ask(context: TaskContext) -> tuple[ComparisonRoute, tuple[Found, Found]]:
             left, right = (self._source.ask(one) if one.asked_of_service else one for one in found)
             return comparison, (left, right)
 
         self._tasks.start(ask, self._on_asked, self._on_failed, name="compare-service")
 
     @Slot(object)
-    def _on_asked(self, read: tuple[Comparison, tuple[Found, Found]]) -> None:
+    def _on_asked(self, read: tuple[ComparisonRoute, tuple[Found, Found]]) -> None:
         comparison, found = read
         if comparison == self.comparison:
             self._found = found
             self._show()
 
     @Slot(object)
-    def _on_compared(self, read: tuple[Comparison, ComparisonReading]) -> None:
+    def _on_compared(self, read: tuple[ComparisonRoute, ComparisonReading]) -> None:
         comparison, reading = read
         if comparison == self.comparison and reading != self.reading:
             self.reading = reading
             self.shown.emit(reading)
 
     @Slot(object)
-    def _on_sound(self, read: tuple[Comparison | None, int, str, Sound]) -> None:
+    def _on_sound(self, read: tuple[ComparisonRoute | None, int, str, Sound]) -> None:
         comparison, side, take_id, sound = read
         if comparison != self.comparison:
             return

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 from vbdesk.desk.first_start.view_model import FirstStartViewModel
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import ButtonSize, primary_button, secondary_button
-from vbdesk.desk.ui.card import Card, line, scrolled
+from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import Field, LineField, SecretField
 from vbdesk.desk.ui.icons import IconView, mark
 from vbdesk.desk.ui.painting import antialiased, rounded
@@ -153,7 +153,7 @@ class FirstStartPage(QWidget):
         whole = QVBoxLayout(self)
         whole.setContentsMargins(28, 24, 28, 0)
         whole.addWidget(_Mark())
-        whole.addWidget(scrolled(inner), 1)
+        whole.addWidget(scroll_area(inner), 1)
 
     def _first_door(self, data_dir: Path) -> Card:
         card = Card(padding=28)
@@ -178,7 +178,7 @@ class FirstStartPage(QWidget):
         card.body.addWidget(self._promises)
         card.body.addWidget(self._passphrase_part)
         card.body.addSpacing(22)
-        card.body.addWidget(line())
+        card.body.addWidget(horizontal_line())
         card.body.addSpacing(18)
         card.body.addWidget(Text("Data folder", Role.LABEL_MEDIUM))
         card.body.addWidget(Text(str(data_dir), Role.CAPTION, "text3", wrap=True))

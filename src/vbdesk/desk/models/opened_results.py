@@ -4,7 +4,7 @@ from PySide6.QtCore import QObject, Slot
 
 from vbdesk.desk.tasks import TaskContext, TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.desk.ui.routes import Recording
+from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.subject_notes import SubjectNotes
 
 
@@ -24,10 +24,10 @@ class OpenedResults(QObject):
             notes.open_subject(str(argument))
 
         def open_result(context: TaskContext) -> None:
-            if isinstance(argument, Recording):
+            if isinstance(argument, RecordingRoute):
                 notes.open_result(take_id=argument.take_id, job_id=argument.job_id)
 
         if key == "subject" and isinstance(argument, str):
             self._tasks.start(open_subject, name="opened")
-        elif key == "result" and isinstance(argument, Recording):
+        elif key == "result" and isinstance(argument, RecordingRoute):
             self._tasks.start(open_result, name="opened")

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.playback import Player
-from vbdesk.desk.charts.span import Span
+from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 
 _ENVELOPE_STEPS = 2000
@@ -49,7 +49,7 @@ class Playback(QObject):
         self._wanted = 0
         self._playing = False
         self._ready = False
-        self._part: Span | None = None
+        self._part: TrimRange | None = None
         self._heard: Callable[[], None] | None = None
         self._told_s = 0.0
         self._look = QTimer(self)
@@ -102,7 +102,7 @@ class Playback(QObject):
         heard, self._heard = self._heard, None
         self._tasks.start(lambda context: self._play(heard), self._on_started, self._on_failed, name="playback")
 
-    def show_part(self, part: Span) -> None:
+    def show_part(self, part: TrimRange) -> None:
         """Only `part` counts: begin there, and stop at its end. A cursor put outside plays what is there."""
         if part != self._part:
             self._part = part

@@ -7,7 +7,7 @@ from vbdesk.contract.jobs import Job
 from vbdesk.contract.results import Result
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.result_text import pretty
-from vbdesk.desk.ui.routes import Recording
+from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library, UnknownTake
 from vbdesk.outbox.results.repository import ResultRepository
@@ -22,7 +22,7 @@ class Found:
         job: the service's answer; None where it was not needed, or not asked yet.
     """
 
-    recording: Recording
+    recording: RecordingRoute
     item: RecordingItem | None
     job: Job | None = None
 
@@ -85,7 +85,7 @@ class ResultSource:
     def __init__(self, library: Library, results: ResultRepository) -> None:
         self._library, self._results = library, results
 
-    def here(self, recording: Recording) -> Found:
+    def here(self, recording: RecordingRoute) -> Found:
         """What this computer knows, without the network."""
         item = self._item(recording)
         if item is not None:
@@ -106,7 +106,7 @@ class ResultSource:
             return found
         return replace(found, job=self._results.fetch_job(job_id))
 
-    def _item(self, recording: Recording) -> RecordingItem | None:
+    def _item(self, recording: RecordingRoute) -> RecordingItem | None:
         if recording.take_id is not None:
             try:
                 return self._library.get(recording.take_id)

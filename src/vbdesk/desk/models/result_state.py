@@ -7,14 +7,14 @@ from enum import StrEnum
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.desk.models.result_source import Found
 from vbdesk.desk.models.result_text import ResultReading, reading_of, title_of
-from vbdesk.desk.ui.routes import Recording
+from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.states import Fix, OutboxState
 
 _BY_ITSELF = "The result appears here by itself."
 
 
-class Remedy(StrEnum):
+class ResultRemedy(StrEnum):
     """What a person can do where there is no result; its value stands on the button."""
 
     SEND_AGAIN = "Send again"
@@ -37,7 +37,7 @@ class ResultView:
         silence: why its sound cannot be played here.
     """
 
-    recording: Recording
+    recording: RecordingRoute
     title: str
     group_id: str
     recorded_at: datetime | None
@@ -45,7 +45,7 @@ class ResultView:
     reading: ResultReading | None = None
     heading: str = ""
     sentence: str = ""
-    remedy: Remedy | None = None
+    remedy: ResultRemedy | None = None
     coming: bool = False
     take_id: str | None = None
     silence: str = ""
@@ -56,16 +56,16 @@ class NoSuchResult(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class _MissingResult:
     """Why there is no result: heading, sentence, what helps, and whether it comes by itself."""
 
     heading: str
     sentence: str
-    remedy: Remedy | None = None
+    remedy: ResultRemedy | None = None
     coming: bool = False
 
 
-def first_view(recording: Recording) -> ResultView:
+def first_view(recording: RecordingRoute) -> ResultView:
     """What can be shown at once, before anything was read."""
     return ResultView(
         recording,
@@ -87,7 +87,7 @@ def view_of(found: Found) -> ResultView:
     item, result = found.item, found.result
     recorded_at = found.recorded_at or (None if found.job is None else found.job.created_at)
     reading = None if result is None else reading_of(result, found.raw, found.seconds)
-    standing = _Standing("", "") if reading is not None else _standing(found)
+    standing = _MissingResult("", "") if reading is not None else _missing_result(found)
     return ResultView(
         recording=found.recording,
         title=title_of(recorded_at),
@@ -115,46 +115,50 @@ def _caption(found: Found, reading: ResultReading | None) -> str:
     return " · ".join(part for part in (target, task) if part)
 
 
-def _standing(found: Found) -> _Standing:
+def _missing_result(found: Found) -> _MissingResult:
     if found.item is not None:
         return _of_item(found.item)
     if found.job is not None:
         return _of_job(found.job.status)
     if found.recording.job_id is None:
         raise NoSuchResult("This recording is no longer on this computer, and the service was not asked.")
-    return _Standing("Asking the service for the result", "It is shown as soon as the service answers.", coming=True)
+    return _MissingResult(
+        "Asking the service for the result", "It is shown as soon as the service answers.", coming=True
+    )
 
 
-def _of_job(status: JobStatus) -> _Standing:
+def _of_job(status: JobStatus) -> _MissingResult:
     match status:
         case JobStatus.FAILED | JobStatus.TIMED_OUT | JobStatus.DONE:
             ended = {JobStatus.FAILED: "failed", JobStatus.TIMED_OUT: "timed out"}.get(status, "brought no result")
             where = "The sound is not on this computer: send it again from where it was recorded, or record again."
-            return _Standing(f"The analysis {ended}", where)
+            return _MissingResult(f"The analysis {ended}", where)
         case _:
             words = f"The service is analysing this recording. {_BY_ITSELF}"
-            return _Standing("No result yet", words, coming=True)
+            return _MissingResult("No result yet", words, coming=True)
 
 
-def _of_item(item: RecordingItem) -> _Standing:
+def _of_item(item: RecordingItem) -> _MissingResult:
     reason, state = item.reason or item.fault or "", item.state
     if state in (OutboxState.FAILED, OutboxState.TIMED_OUT):
         ended = "failed" if state is OutboxState.FAILED else "timed out"
         kept = "The recording is kept and can be sent again."
         if item.audio_gone_at is not None:
-            return _Standing(
+            return _MissingResult(
                 f"The analysis {ended}", f"{reason} Its sound was removed here, so it cannot be sent again."
             )
-        return _Standing(f"The analysis {ended}", reason or kept, Remedy.SEND_AGAIN)
+        return _MissingResult(f"The analysis {ended}", reason or kept, ResultRemedy.SEND_AGAIN)
     if state is OutboxState.NEEDS_ATTENTION:
-        remedies = {Fix.REVIEW_TAKE: Remedy.REVIEW, Fix.TRY_AGAIN: Remedy.SEND_AGAIN}
-        remedy = Remedy.OUTBOX if item.fix is None else remedies.get(item.fix, Remedy.OUTBOX)
-        return _Standing("Needs attention", reason, remedy)
+        remedies = {Fix.REVIEW_TAKE: ResultRemedy.REVIEW, Fix.TRY_AGAIN: ResultRemedy.SEND_AGAIN}
+        remedy = ResultRemedy.OUTBOX if item.fix is None else remedies.get(item.fix, ResultRemedy.OUTBOX)
+        return _MissingResult("Needs attention", reason, remedy)
     if state is OutboxState.CHECKED:
-        return _Standing("Not sent", reason or "This recording is kept here and was not sent.", Remedy.OUTBOX)
+        return _MissingResult(
+            "Not sent", reason or "This recording is kept here and was not sent.", ResultRemedy.OUTBOX
+        )
     if state is OutboxState.HANDED_OVER:
         words = "It was handed over to another computer, which sends it. The result appears here once it has."
-        return _Standing("Handed over", reason or words, Remedy.OUTBOX, coming=True)
+        return _MissingResult("Handed over", reason or words, ResultRemedy.OUTBOX, coming=True)
     running = state in (OutboxState.SUBMITTED, OutboxState.RUNNING)
     words = "The service is analysing this recording." if running else "This recording is on its way to the service."
-    return _Standing("No result yet", f"{reason or words} {_BY_ITSELF}", Remedy.OUTBOX, coming=True)
+    return _MissingResult("No result yet", f"{reason or words} {_BY_ITSELF}", ResultRemedy.OUTBOX, coming=True)

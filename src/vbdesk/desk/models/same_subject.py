@@ -7,7 +7,7 @@ from vbdesk.contract.levels import Level, overall_level
 from vbdesk.contract.longitudinal import DataPoint
 from vbdesk.desk.models.levels import level_of
 from vbdesk.desk.models.result_text import moment_of
-from vbdesk.desk.ui.routes import Recording
+from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
@@ -15,10 +15,10 @@ from vbdesk.outbox.results.repository import ResultRepository
 
 
 @dataclass(frozen=True, slots=True)
-class Sibling:
+class SameSubjectRecording:
     """A recording with a result."""
 
-    recording: Recording
+    recording: RecordingRoute
     recorded_at: datetime
     level: Level | None
 
@@ -28,45 +28,47 @@ class Sibling:
         level = "" if self.level is None else f" · {self.level.value.capitalize()}"
         return f"{moment_of(self.recorded_at)}{level}"
 
-    def is_of(self, recording: Recording) -> bool:
+    def is_of(self, recording: RecordingRoute) -> bool:
         """Whether `recording` names this one."""
         own = self.recording
         by_job = own.job_id is not None and own.job_id == recording.job_id
         return by_job or (own.take_id is not None and own.take_id == recording.take_id)
 
 
-def siblings_of(library: Library, results: ResultRepository, group_id: str) -> tuple[Sibling, ...]:
+def same_subject_recordings(
+    library: Library, results: ResultRepository, group_id: str
+) -> tuple[SameSubjectRecording, ...]:
     """Every recording of a subject with a result, newest first: those here, and those of its last known history.
 
     Blocks on the disk. What only the service knows, and was never read here, is not among them.
     """
     items = library.list(ItemFilter(group_id=group_id, states=frozenset({OutboxState.DONE})))
     here = [_of_item(item) for item in items]
-    known = {sibling.recording.job_id for sibling in here}
+    known = {one.recording.job_id for one in here}
     stored = results.stored_trajectory(group_id)
     points = [] if stored is None else stored.value.data_points
     there = [_of_point(point, group_id) for point in points if point.job_id not in known]
-    return tuple(sorted([*here, *there], key=lambda sibling: sibling.recorded_at, reverse=True))
+    return tuple(sorted([*here, *there], key=lambda one: one.recorded_at, reverse=True))
 
 
 def neighbours(
-    siblings: tuple[Sibling, ...], recording: Recording, recorded_at: datetime | None
-) -> tuple[tuple[Sibling, ...], tuple[Sibling, ...]]:
+    same_subject: tuple[SameSubjectRecording, ...], recording: RecordingRoute, recorded_at: datetime | None
+) -> tuple[tuple[SameSubjectRecording, ...], tuple[SameSubjectRecording, ...]]:
     """The recordings before `recording`, and those after it; the nearest first in both."""
-    others = [sibling for sibling in siblings if not sibling.is_of(recording)]
-    at = next((sibling.recorded_at for sibling in siblings if sibling.is_of(recording)), recorded_at)
+    others = [one for one in same_subject if not one.is_of(recording)]
+    at = next((one.recorded_at for one in same_subject if one.is_of(recording)), recorded_at)
     if at is None:
         return tuple(others), ()
-    before = tuple(sibling for sibling in others if sibling.recorded_at < at)
-    after = tuple(sibling for sibling in reversed(others) if sibling.recorded_at >= at)
+    before = tuple(one for one in others if one.recorded_at < at)
+    after = tuple(one for one in reversed(others) if one.recorded_at >= at)
     return before, after
 
 
-def _of_item(item: RecordingItem) -> Sibling:
-    place = Recording(item.take_id, item.job_id, item.group_id, item.recorded_at)
-    return Sibling(place, item.recorded_at, level_of(item))
+def _of_item(item: RecordingItem) -> SameSubjectRecording:
+    place = RecordingRoute(item.take_id, item.job_id, item.group_id, item.recorded_at)
+    return SameSubjectRecording(place, item.recorded_at, level_of(item))
 
 
-def _of_point(point: DataPoint, group_id: str) -> Sibling:
-    place = Recording(None, point.job_id, group_id, point.recorded_at)
-    return Sibling(place, point.recorded_at, overall_level(signal.level for signal in point.signals))
+def _of_point(point: DataPoint, group_id: str) -> SameSubjectRecording:
+    place = RecordingRoute(None, point.job_id, group_id, point.recorded_at)
+    return SameSubjectRecording(place, point.recorded_at, overall_level(signal.level for signal in point.signals))

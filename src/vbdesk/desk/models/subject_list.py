@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from vbdesk.contract.groups import Group
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.desk.models.levels import level_of
-from vbdesk.desk.ui.cells import Act, Cell, LevelMark, TwoLines, Words
+from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, TwoLineCell
 from vbdesk.desk.ui.time_text import counted, day_and_time
 from vbdesk.json_lines import parse_json_lines
 from vbdesk.outbox.library.items import RecordingItem
@@ -74,13 +74,13 @@ class SubjectRow:
         here = counted(self.here, "recording") if self.here else ""
         missing = "Reading" if self.unknown_level else "Open to see" if self.at_service else "No result yet"
         return (
-            TwoLines(self.key, " · ".join((*self.note.tags, *self.note.text.splitlines()[:1]))),
-            Words(day_and_time(self.last, self.now) if self.last else "No recording yet"),
-            LevelMark(self.level, missing),
-            Words(f"{self.unread:,} unread".replace(",", " ") if self.unread else "", "accent", strong=True),
-            Words(f"{self.recordings:,}".replace(",", " "), "text"),
-            Words(f"{self.moving} on the way" if self.moving else here, "text3"),
-            Act("Edit note" if self.note.text or self.note.tags else "Add note", quiet=True),
+            TwoLineCell(self.key, " · ".join((*self.note.tags, *self.note.text.splitlines()[:1]))),
+            LabelCell(day_and_time(self.last, self.now) if self.last else "No recording yet"),
+            LevelCell(self.level, missing),
+            LabelCell(f"{self.unread:,} unread".replace(",", " ") if self.unread else "", "accent", strong=True),
+            LabelCell(f"{self.recordings:,}".replace(",", " "), "text"),
+            LabelCell(f"{self.moving} on the way" if self.moving else here, "text3"),
+            ButtonCell("Edit note" if self.note.text or self.note.tags else "Add note", quiet=True),
         )
 
     def holds(self, wanted: str) -> bool:

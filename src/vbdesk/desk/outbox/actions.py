@@ -8,7 +8,7 @@ from enum import StrEnum
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.models.service_erasures import ServiceErasures
-from vbdesk.desk.outbox.rows import Circumstances, Deed, deed_of
+from vbdesk.desk.outbox.rows import RowAction, RowContext, row_action
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.bundles.bundle_export import take_back
@@ -20,11 +20,11 @@ from vbdesk.outbox.library.states import Fix, OutboxState
 
 _S = OutboxState
 
-_SENDING = {Deed.SEND, Deed.SEND_NOW, Deed.RETRY}
+_SENDING = {RowAction.SEND, RowAction.SEND_NOW, RowAction.RETRY}
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Selection:
     """The chosen recordings, and which of them each deed is for.
 
     Attributes:
@@ -49,16 +49,16 @@ class Choice:
     with_result: tuple[str, ...] = ()
 
 
-def choice_of(items: Iterable[RecordingItem], around: Circumstances) -> Choice:
+def selection_of(items: Iterable[RecordingItem], around: RowContext) -> Selection:
     """What can be done with these recordings."""
     chosen = list(items)
 
     def keys(fits: Callable[[RecordingItem], bool]) -> tuple[str, ...]:
         return tuple(item.take_id for item in chosen if fits(item))
 
-    return Choice(
+    return Selection(
         chosen=keys(lambda item: True),
-        send=keys(lambda item: deed_of(item, around) in _SENDING),
+        send=keys(lambda item: row_action(item, around) in _SENDING),
         look=keys(lambda item: item.fix is Fix.SEND_AGAIN and item.asked),
         cancel=keys(lambda item: item.state in (_S.WAITING, _S.UPLOADING) and not item.asked),
         hand_over=keys(lambda item: item.state is _S.WAITING),
@@ -79,7 +79,7 @@ def _keeps_result(item: RecordingItem) -> bool:
     return item.state is _S.DONE and with_both and item.fault is None
 
 
-class Step(StrEnum):
+class ActionStep(StrEnum):
     """What the button of a notice does."""
 
     CLOSE = "close"
@@ -100,10 +100,10 @@ class Notice:
 
     sentence: str
     act: str = "Close"
-    step: Step = Step.CLOSE
+    step: ActionStep = ActionStep.CLOSE
     warning: bool = True
     other: str = ""
-    other_step: Step = Step.CLOSE
+    other_step: ActionStep = ActionStep.CLOSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class _Deleted:
     in_line: frozenset[str]
 
 
-class OutboxDeeds(QObject):
+class OutboxActions(QObject):
     """Changes recordings, each in a task.
 
     Signals:
@@ -160,7 +160,7 @@ class OutboxDeeds(QObject):
         """Make it; `erasures` of the service on this computer, None for a service elsewhere."""
         super().__init__()
         self._library, self._erasures, self._tasks = library, erasures, tasks
-        self._step = self._other_step = Step.CLOSE
+        self._step = self._other_step = ActionStep.CLOSE
         self._asked_about: tuple[str, ...] = ()
         self._unconfirmed: dict[str, Erase] = {}  # removed in this page; the service has not confirmed yet
         self._confirmed: dict[str, Erase] = {}
@@ -170,15 +170,15 @@ class OutboxDeeds(QObject):
         self._deleted: _Deleted | None = None
         self._to_send_again = ""
 
-    def send(self, items: Collection[RecordingItem], around: Circumstances) -> None:
+    def send(self, items: Collection[RecordingItem], around: RowContext) -> None:
         """Let recordings go, by whichever way each needs."""
         library = self._library
-        ways: dict[Deed, Callable[[str], None]] = {
-            Deed.SEND: library.queue,
-            Deed.SEND_NOW: lambda take_id: library.send_now([take_id]),
-            Deed.RETRY: library.retry,
+        ways: dict[RowAction, Callable[[str], None]] = {
+            RowAction.SEND: library.queue,
+            RowAction.SEND_NOW: lambda take_id: library.send_now([take_id]),
+            RowAction.RETRY: library.retry,
         }
-        self._each([(item.take_id, ways[deed]) for item in items if (deed := deed_of(item, around)) in ways])
+        self._each([(item.take_id, ways[action]) for item in items if (action := row_action(item, around)) in ways])
 
     def cancel(self, take_ids: Iterable[str]) -> None:
         """Take recordings out of the line; they are kept."""
@@ -204,11 +204,11 @@ class OutboxDeeds(QObject):
                 "Go on with this list? Recordings that are missing from it stay missing. The audit log keeps that you "
                 "accepted it.",
                 act="Accept this list",
-                step=Step.ACCEPT_COPY,
+                step=ActionStep.ACCEPT_COPY,
             )
         )
 
-    def delete(self, choice: Choice) -> None:
+    def delete(self, choice: Selection) -> None:
         """Delete what can be deleted; asks first where that cannot be undone."""
         if not choice.delete:
             self._say(Notice("What is being sent or analysed cannot be deleted now. Wait for its result."))
@@ -220,13 +220,19 @@ class OutboxDeeds(QObject):
             if choice.with_result == choice.delete:
                 question = _question_here(len(choice.delete))
                 self._say(
-                    Notice(question, "Everything", Step.DELETE, other="The sound only", other_step=Step.REMOVE_SOUND)
+                    Notice(
+                        question,
+                        "Everything",
+                        ActionStep.DELETE,
+                        other="The sound only",
+                        other_step=ActionStep.REMOVE_SOUND,
+                    )
                 )
             else:
-                self._say(Notice(_question_of_all(len(choice.delete)), act="Delete for good", step=Step.DELETE))
+                self._say(Notice(_question_of_all(len(choice.delete)), act="Delete for good", step=ActionStep.DELETE))
         else:
             self._asked_about = choice.delete
-            self._say(Notice(_question(len(choice.delete)), act="Delete for good", step=Step.DELETE))
+            self._say(Notice(_question(len(choice.delete)), act="Delete for good", step=ActionStep.DELETE))
 
     def ask_for_time(self, item: RecordingItem) -> None:
         """Ask which time of a recording is right."""
@@ -256,7 +262,7 @@ class OutboxDeeds(QObject):
                 f"{item.group_id}: send this recording again? If the service has it already, it is analysed and "
                 "charged a second time. The recording is kept here in any case.",
                 act="Send again",
-                step=Step.SEND_AGAIN,
+                step=ActionStep.SEND_AGAIN,
             )
         )
 
@@ -273,17 +279,17 @@ class OutboxDeeds(QObject):
     def act_on_notice(self, *, other: bool = False) -> None:
         """Do what the button of the notice says; the second one if `other`."""
         step = self._other_step if other else self._step
-        self._step = self._other_step = Step.CLOSE
+        self._step = self._other_step = ActionStep.CLOSE
         library, take_ids = self._library, self._asked_about
-        if step is Step.DELETE:
+        if step is ActionStep.DELETE:
             self._start(lambda: _discard(library, take_ids), self._on_removed)
-        elif step is Step.REMOVE_SOUND:
+        elif step is ActionStep.REMOVE_SOUND:
             self._start(lambda: _remove_sounds(library, take_ids), self._on_removed)
-        elif step is Step.SEND_AGAIN:
+        elif step is ActionStep.SEND_AGAIN:
             self._each([(self._to_send_again, self._library.send_again)])
-        elif step is Step.ACCEPT_COPY:
+        elif step is ActionStep.ACCEPT_COPY:
             self._do(self._library.accept_copy)
-        elif step is Step.UNDO and self._deleted is not None:
+        elif step is ActionStep.UNDO and self._deleted is not None:
             deleted, self._deleted = self._deleted, None
             self._do(lambda: _bring_back(self._library, deleted))
         self.noticed.emit(None)
@@ -291,25 +297,25 @@ class OutboxDeeds(QObject):
     @Slot()
     def withdraw(self) -> None:
         """Other recordings are chosen than were asked about."""
-        if self._step in (Step.DELETE, Step.SEND_AGAIN):
-            self._step = self._other_step = Step.CLOSE
+        if self._step in (ActionStep.DELETE, ActionStep.SEND_AGAIN):
+            self._step = self._other_step = ActionStep.CLOSE
             self._asked_about = ()
             self.noticed.emit(None)
 
     def forget(self) -> None:
         """The page is left: what was offered is offered no longer."""
-        self._step = self._other_step = Step.CLOSE
+        self._step = self._other_step = ActionStep.CLOSE
         self._deleted, self._asked_about = None, ()
 
-    def _each(self, deeds: list[tuple[str, Callable[[str], None]]]) -> None:
-        self._start(lambda: _each_in_turn(deeds), self._on_each)
+    def _each(self, actions: list[tuple[str, Callable[[str], None]]]) -> None:
+        self._start(lambda: _each_in_turn(actions), self._on_each)
 
-    def _do(self, deed: Callable[[], object]) -> None:
-        self._start(deed, None)
+    def _do(self, action: Callable[[], object]) -> None:
+        self._start(action, None)
 
-    def _start(self, deed: Callable[[], object], done: Callable[[object], None] | None) -> None:
+    def _start(self, action: Callable[[], object], done: Callable[[object], None] | None) -> None:
         def work(context: TaskContext) -> object:
-            return deed()
+            return action()
 
         self._tasks.start(work, done, self._on_failed, name="outbox-act")
 
@@ -343,7 +349,7 @@ class OutboxDeeds(QObject):
                     f"{counted(len(deleted.put_away), 'recording')} deleted, with the key that opens the sound. "
                     "It can be brought back until you leave this page.",
                     act="Undo",
-                    step=Step.UNDO,
+                    step=ActionStep.UNDO,
                     warning=False,
                 )
             )
@@ -425,16 +431,16 @@ def _destroyed_words(count: int, what: Erase, *, at_service: bool = False) -> st
     return f"{_gone_words(count, what)}. {them}: nobody can open the sound on this computer again."
 
 
-def _each_in_turn(deeds: list[tuple[str, Callable[[str], None]]]) -> str:
+def _each_in_turn(actions: list[tuple[str, Callable[[str], None]]]) -> str:
     """Do each; what is not possible any more is told at the end and stops none of the others."""
     refusals = []
-    for take_id, deed in deeds:
+    for take_id, action in actions:
         try:
-            deed(take_id)
+            action(take_id)
         except (NotAllowed, UnknownTake) as refusal:
             refusals.append(str(refusal))
-    if len(deeds) > 1 and refusals:
-        return f"{len(refusals)} of {len(deeds)} could not be changed. {refusals[0]}"
+    if len(actions) > 1 and refusals:
+        return f"{len(refusals)} of {len(actions)} could not be changed. {refusals[0]}"
     return refusals[0] if refusals else ""
 
 

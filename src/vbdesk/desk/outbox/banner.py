@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from vbdesk.desk.outbox.rows import Circumstances
-from vbdesk.desk.outbox.sorting import Arranged, Figures
+from vbdesk.desk.outbox.rows import RowContext
+from vbdesk.desk.outbox.sorting import Figures, SortedOutbox
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
@@ -14,7 +14,7 @@ from vbdesk.outbox.sync.forecast import about
 _STAYS = "You can close this window; sending goes on next time it opens."
 
 
-class Mend(StrEnum):
+class BannerAction(StrEnum):
     """What the banner's button does."""
 
     NONE = "none"
@@ -29,53 +29,53 @@ class Mend(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class OutboxBanner:
     """What the banner says; `act` is the words of its button, empty for none."""
 
     sentence: str
     warning: bool = False
     act: str = ""
-    mend: Mend = Mend.NONE
+    mend: BannerAction = BannerAction.NONE
 
 
 _HOLDS = {
-    Fix.ENTER_KEY: ("Enter key", Mend.ACCOUNT),
-    Fix.ADD_CREDITS: ("Open account", Mend.ACCOUNT),
-    Fix.UNLOCK_KEYRING: ("Unlock", Mend.UNLOCK),
+    Fix.ENTER_KEY: ("Enter key", BannerAction.ACCOUNT),
+    Fix.ADD_CREDITS: ("Open account", BannerAction.ACCOUNT),
+    Fix.UNLOCK_KEYRING: ("Unlock", BannerAction.UNLOCK),
 }
-_TRY_AGAIN = ("Try again", Mend.TRY_NOW)
-_TRY_NOW = ("Try now", Mend.TRY_NOW)
+_TRY_AGAIN = ("Try again", BannerAction.TRY_NOW)
+_TRY_NOW = ("Try now", BannerAction.TRY_NOW)
 _REACHES = {
-    Reach.OFFLINE: ("", Mend.NONE),  # goes on by itself, and nothing here brings a network
-    Reach.PORTAL: ("Open login page", Mend.LOG_IN),
+    Reach.OFFLINE: ("", BannerAction.NONE),  # goes on by itself, and nothing here brings a network
+    Reach.PORTAL: ("Open login page", BannerAction.LOG_IN),
 }
 
 
-def news_of(figures: Figures, around: Circumstances) -> News | None:
+def banner_of(figures: Figures, around: RowContext) -> OutboxBanner | None:
     """The first cause that keeps the line from moving; without one, how long it takes; None where nothing waits."""
     status, settings = around.status, around.settings
     moving = figures.waiting + figures.uploading + figures.running
     if around.held:
-        return News(around.held, warning=True, act="Accept this list", mend=Mend.ACCEPT_COPY)
+        return OutboxBanner(around.held, warning=True, act="Accept this list", mend=BannerAction.ACCEPT_COPY)
     if status.on_hold is not None:
         act, mend = _HOLDS.get(status.on_hold, _TRY_AGAIN)
-        return News(status.sentence, warning=True, act=act, mend=mend)
+        return OutboxBanner(status.sentence, warning=True, act=act, mend=mend)
     if settings.paused:
-        return News(_paused(figures), warning=True, act="Go on", mend=Mend.GO_ON)
+        return OutboxBanner(_paused(figures), warning=True, act="Go on", mend=BannerAction.GO_ON)
     if not moving:
         return None
     if status.connected is False:
         act, mend = _REACHES.get(status.reach, _TRY_NOW)
-        return News(status.sentence, warning=True, act=act, mend=mend)
+        return OutboxBanner(status.sentence, warning=True, act=act, mend=mend)
     resting = _resting(around.arranged) if settings.send_rule is not SendRule.AT_ONCE else 0
     if resting and settings.send_rule is SendRule.BY_HAND:
-        return News(_by_hand(resting, moving - resting), act="Send all now", mend=Mend.SEND_NOW)
+        return OutboxBanner(_sent_on_request(resting, moving - resting), act="Send all now", mend=BannerAction.SEND_NOW)
     if resting and around.metered:
-        return News(_metered(resting), act="Send anyway", mend=Mend.SEND_NOW)
-    return News(_on_their_way(moving, around), act="Pause all", mend=Mend.PAUSE)
+        return OutboxBanner(_metered(resting), act="Send anyway", mend=BannerAction.SEND_NOW)
+    return OutboxBanner(_on_their_way(moving, around), act="Pause all", mend=BannerAction.PAUSE)
 
 
-def _resting(arranged: Arranged) -> int:
+def _resting(arranged: SortedOutbox) -> int:
     """How many recordings in the line nobody has let go."""
     waiting = arranged.of_states({OutboxState.WAITING})
     return sum(not arranged.items[take_id].released for take_id in waiting)
@@ -88,7 +88,7 @@ def _paused(figures: Figures) -> str:
     return f"Paused. {counted(waiting, 'recording')} {_waits(waiting)} here until you go on."
 
 
-def _by_hand(resting: int, moving: int) -> str:
+def _sent_on_request(resting: int, moving: int) -> str:
     more = f" {counted(moving, 'other')} {'is' if moving == 1 else 'are'} on the way." if moving else ""
     return f"{counted(resting, 'recording')} {_waits(resting)} until you send {'it' if resting == 1 else 'them'}.{more}"
 
@@ -104,7 +104,7 @@ def _waits(count: int) -> str:
     return "waits" if count == 1 else "wait"
 
 
-def _on_their_way(moving: int, around: Circumstances) -> str:
+def _on_their_way(moving: int, around: RowContext) -> str:
     seconds = None if around.forecast is None else around.forecast.whole_s
     if seconds is None:
         return f"{counted(moving, 'recording')} on {'its' if moving == 1 else 'their'} way. {_STAYS}"

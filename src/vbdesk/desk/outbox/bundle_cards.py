@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QHBoxLayout, QVBoxLayou
 from vbdesk.desk.outbox.bundles import BundleWork
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import Button, primary_button, quiet_button, secondary_button
-from vbdesk.desk.ui.card import Card, scrolled
+from vbdesk.desk.ui.card import Card, scroll_area
 from vbdesk.desk.ui.fields import Field, LineField, SecretField
 from vbdesk.desk.ui.progress import ProgressBar
-from vbdesk.desk.ui.segmented_choice import Segment
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 from vbdesk.desk.ui.time_text import counted
@@ -59,7 +59,7 @@ class BundleCard(QWidget):
         card.body.addLayout(foot)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(scrolled(card))
+        column.addWidget(scroll_area(card))
         self.close_button.clicked.connect(self._on_close)
         work.progressed.connect(self._show_progress)
         work.done.connect(self._show_done)
@@ -124,7 +124,9 @@ class HandOverCard(BundleCard):
             "Hand over",
             "outbox",
         )
-        self.lock = Segment("Who may open it", [(_KEY, "One computer", "laptop"), (_PASSPHRASE, "A passphrase", "key")])
+        self.lock = SegmentedChoice(
+            "Who may open it", [(_KEY, "One computer", "laptop"), (_PASSPHRASE, "A passphrase", "key")]
+        )
         self.key = LineField(icon="key", placeholder="age1")
         self.key_field = Field(
             "Public key of that computer", self.key, help_text="It stands there under Outbox, Take in."

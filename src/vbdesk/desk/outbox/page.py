@@ -5,20 +5,20 @@ from functools import cached_property
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
-from vbdesk.desk.outbox.actions import Choice, Notice, TimeQuestion
-from vbdesk.desk.outbox.banner import News
+from vbdesk.desk.outbox.actions import Notice, Selection, TimeQuestion
+from vbdesk.desk.outbox.banner import OutboxBanner
 from vbdesk.desk.outbox.bundle_cards import BundleCard, HandOverCard, TakeInCard
 from vbdesk.desk.outbox.recording_time_card import TimeCard
 from vbdesk.desk.outbox.rows import Show
 from vbdesk.desk.outbox.sorting import Figures
 from vbdesk.desk.outbox.view_model import OutboxViewModel
+from vbdesk.desk.ui.action_bar import ActionBar
 from vbdesk.desk.ui.banner import Banner, Tone
-from vbdesk.desk.ui.card import Card, line, scrolled, upright_line
+from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area, vertical_line
 from vbdesk.desk.ui.cell_view import CellView
-from vbdesk.desk.ui.choice_bar import ChoiceBar
 from vbdesk.desk.ui.empty_state import EmptyState
-from vbdesk.desk.ui.page_head import PageHead
-from vbdesk.desk.ui.segmented_choice import Segment
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import counted
@@ -60,7 +60,7 @@ class OutboxPage(QWidget):
         self.figures = FiguresCard()
         self.banner = Banner()
         self.notice = Banner()
-        self.segment = Segment(
+        self.segment = SegmentedChoice(
             "Which recordings",
             [
                 (Show.ALL, "All", ""),
@@ -72,8 +72,8 @@ class OutboxPage(QWidget):
         self.list = CellView(
             "Recordings", view_model.table, _WIDTHS, stretch=_STRETCH, droppable=(_ESTIMATE, _ACT), choosable=True
         )
-        self.bar = ChoiceBar(_DEEDS)
-        self._choice = Choice()
+        self.bar = ActionBar(_DEEDS)
+        self._choice = Selection()
         self.empty = EmptyState("outbox", "", "")
         self.empty.say_loading(_WHAT)
         self._stack = QStackedWidget()
@@ -82,7 +82,7 @@ class OutboxPage(QWidget):
         card = Card(padding=1)
         card.body.setSpacing(0)
         card.body.addWidget(self._stack, 1)
-        card.body.addWidget(line())
+        card.body.addWidget(horizontal_line())
         card.body.addWidget(self.bar)
         content = QWidget()
         layout = QVBoxLayout(content)
@@ -98,22 +98,22 @@ class OutboxPage(QWidget):
         layout.addWidget(self._faces, 1)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(scrolled(content))
+        whole.addWidget(scroll_area(content))
         self.segment.chosen.connect(self._choose)
         self.list.opened.connect(view_model.open)
         self.list.acted.connect(view_model.act)
         self.list.chosen_changed.connect(self._on_chosen)
-        self.list.chosen_changed.connect(view_model.deeds.withdraw)
+        self.list.chosen_changed.connect(view_model.actions.withdraw)
         self.list.delete_wanted.connect(self._delete)
         self.bar.acted.connect(self._act_on_choice)
-        self.banner.acted.connect(view_model.act_on_news)
+        self.banner.acted.connect(view_model.act_on_banner)
         self.notice.acted.connect(self._on_notice_acted)
         self.notice.other_acted.connect(self._on_notice_other)
-        view_model.deeds.noticed.connect(self._show_notice)
-        view_model.deeds.time_asked.connect(self._ask_for_time)
+        view_model.actions.noticed.connect(self._show_notice)
+        view_model.actions.time_asked.connect(self._ask_for_time)
         self.empty.button.clicked.connect(view_model.record)
         view_model.figures_changed.connect(self.figures.show_figures)
-        view_model.news_changed.connect(self._show_news)
+        view_model.news_changed.connect(self._show_banner)
         view_model.listed.connect(self._on_listed)
         view_model.refused.connect(self._on_refused)
         self._on_chosen()
@@ -135,14 +135,14 @@ class OutboxPage(QWidget):
         words.setSpacing(2)
         words.addWidget(Text("Outbox", Role.PAGE_TITLE))
         words.addWidget(Text("Every recording made here, from the first check to the result.", Role.BODY, "text2"))
-        return PageHead(words, self.segment, words_width=420)
+        return PageHeader(words, self.segment, words_width=420)
 
     @Slot(str)
     def _choose(self, key: str) -> None:
         self.view_model.choose(Show(key))
 
     @Slot(object)
-    def _show_news(self, news: News | None) -> None:
+    def _show_banner(self, news: OutboxBanner | None) -> None:
         if news is None:
             self.banner.clear()
         else:
@@ -177,12 +177,12 @@ class OutboxPage(QWidget):
     @Slot()
     def _on_notice_acted(self) -> None:
         self.notice.clear()
-        self.view_model.deeds.act_on_notice()
+        self.view_model.actions.act_on_notice()
 
     @Slot()
     def _on_notice_other(self) -> None:
         self.notice.clear()
-        self.view_model.deeds.act_on_notice(other=True)
+        self.view_model.actions.act_on_notice(other=True)
 
     @Slot()
     def _on_chosen(self) -> None:
@@ -194,7 +194,7 @@ class OutboxPage(QWidget):
             shown = {_TAKE_IN: "Take in recordings of another computer"}
             if waiting:
                 shown[_HAND_OVER] = f"Hand over {counted(waiting, 'waiting recording')}"
-            self.bar.show_deeds("Tick recordings to send, hand over or delete several at once.", shown)
+            self.bar.show_actions("Tick recordings to send, hand over or delete several at once.", shown)
             return
         names = {_NONE: "Choose none"}
         for key, keys, verb in (
@@ -207,19 +207,19 @@ class OutboxPage(QWidget):
         ):
             if keys:
                 names[key] = f"{verb} {counted(len(keys), 'recording')}"
-        self.bar.show_deeds(f"{counted(count, 'recording')} chosen", names)
+        self.bar.show_actions(f"{counted(count, 'recording')} chosen", names)
 
     @Slot(str)
-    def _act_on_choice(self, deed: str) -> None:
-        match deed:
+    def _act_on_choice(self, action: str) -> None:
+        match action:
             case "send":
                 self.view_model.send(self._choice.send)
             case "look":
-                self.view_model.deeds.look(self._choice.look)
+                self.view_model.actions.look(self._choice.look)
             case "cancel":
-                self.view_model.deeds.cancel(self._choice.cancel)
+                self.view_model.actions.cancel(self._choice.cancel)
             case "take-back":
-                self.view_model.deeds.take_back(self._choice.take_back)
+                self.view_model.actions.take_back(self._choice.take_back)
             case "delete":
                 self._delete()
             case "hand-over":
@@ -244,7 +244,7 @@ class OutboxPage(QWidget):
     @cached_property
     def time_card(self) -> TimeCard:
         """The card for the time of a recording, made when it is first wanted."""
-        return TimeCard(self.view_model.deeds)
+        return TimeCard(self.view_model.actions)
 
     @Slot(object)
     def _ask_for_time(self, question: TimeQuestion) -> None:
@@ -265,7 +265,7 @@ class OutboxPage(QWidget):
     @Slot()
     def _delete(self) -> None:
         if self._choice.chosen:
-            self.view_model.deeds.delete(self._choice)
+            self.view_model.actions.delete(self._choice)
 
 
 class FiguresCard(Card):
@@ -282,7 +282,7 @@ class FiguresCard(Card):
         self._names: list[Text] = []
         for place, words in enumerate(self._WORDS):
             if place:
-                row.addWidget(upright_line())
+                row.addWidget(vertical_line())
             figure, name = Text(_NOT_READ, Role.FIGURE, "text"), Text(words, Role.LABEL, "text2")
             column = QVBoxLayout()
             column.setContentsMargins(20, 12, 20, 12)

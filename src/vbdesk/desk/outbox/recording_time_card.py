@@ -3,11 +3,11 @@
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from vbdesk.desk.outbox.actions import OutboxDeeds, TimeQuestion
+from vbdesk.desk.outbox.actions import OutboxActions, TimeQuestion
 from vbdesk.desk.ui.buttons import primary_button, quiet_button
-from vbdesk.desk.ui.card import Card, scrolled
+from vbdesk.desk.ui.card import Card, scroll_area
 from vbdesk.desk.ui.fields import Field, LineField
-from vbdesk.desk.ui.segmented_choice import Segment
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 from vbdesk.outbox.library.recording_time import read_entered
@@ -25,13 +25,13 @@ class TimeCard(QWidget):
 
     left = Signal()
 
-    def __init__(self, deeds: OutboxDeeds) -> None:
+    def __init__(self, actions: OutboxActions) -> None:
         super().__init__()
-        self._deeds = deeds
+        self._actions = actions
         self._question: TimeQuestion | None = None
         self.title = Text("", Role.CARD_TITLE)
         self.sentence = Text("", Role.BODY, "text2", wrap=True)
-        self.choice = Segment(
+        self.choice = SegmentedChoice(
             "Which time is right",
             [
                 (_SUGGESTED, "Service's time", ""),
@@ -58,7 +58,7 @@ class TimeCard(QWidget):
         card.body.addLayout(foot)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(scrolled(card))
+        column.addWidget(scroll_area(card))
         self.choice.chosen.connect(self._show_time)
         self.close_button.clicked.connect(self.left)
         self.go.clicked.connect(self._go)
@@ -99,7 +99,7 @@ class TimeCard(QWidget):
         moment = None
         match self.choice.choice():
             case "original":
-                self._deeds.restore_time(question.take_id)
+                self._actions.restore_time(question.take_id)
                 self.left.emit()
                 return
             case "suggested":
@@ -110,5 +110,5 @@ class TimeCard(QWidget):
                 except ValueError as error:
                     self.time_field.set_fault(str(error))
                     return
-        self._deeds.decide_time(question.take_id, moment)
+        self._actions.decide_time(question.take_id, moment)
         self.left.emit()

@@ -10,8 +10,8 @@ from enum import StrEnum
 from functools import cached_property
 
 from vbdesk.desk.models.levels import level_of
-from vbdesk.desk.outbox.sorting import STOPPED, Arranged
-from vbdesk.desk.ui.cells import Act, Cell, LevelMark, Moving, StateMark, TwoLines, Words
+from vbdesk.desk.outbox.sorting import STOPPED, SortedOutbox
+from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, ProgressCell, StateCell, TwoLineCell
 from vbdesk.desk.ui.time_text import day_and_time, megabytes, place_in_line, rate_words
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.settings import LibrarySettings, SendRule
@@ -47,7 +47,7 @@ _STOPPED_WORDS = {
 }
 
 
-class Deed(StrEnum):
+class RowAction(StrEnum):
     """What the button of a row does."""
 
     NONE = "none"
@@ -63,32 +63,32 @@ class Deed(StrEnum):
     OPEN = "open"
 
 
-DEED_WORDS = {
-    Deed.NONE: "",
-    Deed.CANCEL: "Cancel",
-    Deed.SEND: "Send",
-    Deed.SEND_NOW: "Send now",
-    Deed.RETRY: "Try again",
-    Deed.REVIEW: "Review take",
-    Deed.DECIDE: "Decide",
-    Deed.CORRECT: "Choose time",
-    Deed.ACCOUNT: "Open account",
-    Deed.TAKE_BACK: "Take back",
-    Deed.OPEN: "Open result",
+ACTION_WORDS = {
+    RowAction.NONE: "",
+    RowAction.CANCEL: "Cancel",
+    RowAction.SEND: "Send",
+    RowAction.SEND_NOW: "Send now",
+    RowAction.RETRY: "Try again",
+    RowAction.REVIEW: "Review take",
+    RowAction.DECIDE: "Decide",
+    RowAction.CORRECT: "Choose time",
+    RowAction.ACCOUNT: "Open account",
+    RowAction.TAKE_BACK: "Take back",
+    RowAction.OPEN: "Open result",
 }
 
 _MENDS = {
-    Fix.REVIEW_TAKE: Deed.REVIEW,
-    Fix.CHANGE_TARGET: Deed.REVIEW,
-    Fix.SET_CLOCK: Deed.CORRECT,
-    Fix.ENTER_KEY: Deed.ACCOUNT,
-    Fix.ADD_CREDITS: Deed.ACCOUNT,
-    Fix.SEND_AGAIN: Deed.DECIDE,
+    Fix.REVIEW_TAKE: RowAction.REVIEW,
+    Fix.CHANGE_TARGET: RowAction.REVIEW,
+    Fix.SET_CLOCK: RowAction.CORRECT,
+    Fix.ENTER_KEY: RowAction.ACCOUNT,
+    Fix.ADD_CREDITS: RowAction.ACCOUNT,
+    Fix.SEND_AGAIN: RowAction.DECIDE,
 }
 
 
 @dataclass(frozen=True)
-class Circumstances:
+class RowContext:
     """What the words depend on beside the recording itself.
 
     Attributes:
@@ -105,7 +105,7 @@ class Circumstances:
     metered: bool | None = None
     forecast: Forecast | None = None
     rates: Mapping[str, float] = field(default_factory=dict)
-    arranged: Arranged = field(default_factory=Arranged)
+    arranged: SortedOutbox = field(default_factory=SortedOutbox)
     held: str = ""
 
 
@@ -114,7 +114,7 @@ class OutboxRow:
     """One recording as it is shown. Its cells are made when it is painted first."""
 
     item: RecordingItem
-    around: Circumstances
+    around: RowContext
 
     @property
     def key(self) -> str:
@@ -122,9 +122,9 @@ class OutboxRow:
         return self.item.take_id
 
     @cached_property
-    def deed(self) -> Deed:
+    def action(self) -> RowAction:
         """What its button does."""
-        return deed_of(self.item, self.around)
+        return row_action(self.item, self.around)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -132,63 +132,63 @@ class OutboxRow:
         item, around = self.item, self.around
         calm = item.state in STOPPED or item.state is _S.DONE
         return (
-            TwoLines(item.group_id, day_and_time(item.recorded_at, around.now)),
-            StateMark(item.state),
+            TwoLineCell(item.group_id, day_and_time(item.recorded_at, around.now)),
+            StateCell(item.state),
             _happening(item, around),
-            Words(_estimate(item, around), ink="text2" if calm else "text"),
-            Act(DEED_WORDS[self.deed], quiet=self.deed in (Deed.CANCEL, Deed.TAKE_BACK)),
+            LabelCell(_estimate(item, around), ink="text2" if calm else "text"),
+            ButtonCell(ACTION_WORDS[self.action], quiet=self.action in (RowAction.CANCEL, RowAction.TAKE_BACK)),
         )
 
 
-def deed_of(item: RecordingItem, around: Circumstances) -> Deed:
+def row_action(item: RecordingItem, around: RowContext) -> RowAction:
     """What a person can do about a recording now; nothing that the library would refuse."""
     match item.state:
-        case _S.WAITING if _waits_for_a_hand(item, around):
-            return Deed.SEND_NOW
+        case _S.WAITING if _needs_attention(item, around):
+            return RowAction.SEND_NOW
         case _S.WAITING | _S.UPLOADING:
-            return Deed.NONE if item.asked else Deed.CANCEL
+            return RowAction.NONE if item.asked else RowAction.CANCEL
         case _S.CHECKED:
-            return Deed.CORRECT if item.fix is Fix.SET_CLOCK or item.original_time is not None else Deed.SEND
+            return RowAction.CORRECT if item.fix is Fix.SET_CLOCK or item.original_time is not None else RowAction.SEND
         case _S.DONE:
-            return Deed.OPEN
+            return RowAction.OPEN
         case _S.HANDED_OVER:
-            return Deed.TAKE_BACK
+            return RowAction.TAKE_BACK
         case _S.SUBMITTED | _S.RUNNING:
-            return Deed.NONE
-    return Deed.NONE if item.fault else _MENDS.get(item.fix or Fix.TRY_AGAIN, Deed.RETRY)
+            return RowAction.NONE
+    return RowAction.NONE if item.fault else _MENDS.get(item.fix or Fix.TRY_AGAIN, RowAction.RETRY)
 
 
-def _waits_for_a_hand(item: RecordingItem, around: Circumstances) -> bool:
+def _needs_attention(item: RecordingItem, around: RowContext) -> bool:
     return around.settings.send_rule is SendRule.BY_HAND and not item.released
 
 
-def _happening(item: RecordingItem, around: Circumstances) -> Cell:
+def _happening(item: RecordingItem, around: RowContext) -> Cell:
     match item.state:
         case _S.UPLOADING if item.asked:
-            return Words("All of it is sent. The service is asked for the analysis.")
+            return LabelCell("All of it is sent. The service is asked for the analysis.")
         case _S.UPLOADING if item.bytes_total:
             rate = around.rates.get(item.take_id, 0.0)
             more = f"· {rate_words(rate)}" if rate else ""
-            return Moving(megabytes(item.bytes_sent, item.bytes_total), more, item.bytes_sent / item.bytes_total)
+            return ProgressCell(megabytes(item.bytes_sent, item.bytes_total), more, item.bytes_sent / item.bytes_total)
         case _S.UPLOADING:
-            return Words("Preparing the upload.")
+            return LabelCell("Preparing the upload.")
         case _S.SUBMITTED:
-            return Words(f"Sent {_moment(item.updated_at, around)}. The service has it in its queue.")
+            return LabelCell(f"Sent {_moment(item.updated_at, around)}. The service has it in its queue.")
         case _S.RUNNING:
-            return Words(f"The service is analysing it, since {_moment(item.updated_at, around)}.")
+            return LabelCell(f"The service is analysing it, since {_moment(item.updated_at, around)}.")
         case _S.WAITING:
-            return Words(_waiting_words(item, around))
+            return LabelCell(_waiting_words(item, around))
         case _S.HANDED_OVER:
-            return Words(f"Handed over {_moment(item.updated_at, around)}. Another computer sends it.")
+            return LabelCell(f"Handed over {_moment(item.updated_at, around)}. Another computer sends it.")
         case _S.CHECKED:
-            return Words(item.reason or "Kept on this computer. It is not sent until you say so.")
+            return LabelCell(item.reason or "Kept on this computer. It is not sent until you say so.")
         case _S.DONE:
-            return LevelMark(level_of(item), "The service gave no result")
-    return Words(item.fault or item.reason or _STOPPED_WORDS[item.state])
+            return LevelCell(level_of(item), "The service gave no result")
+    return LabelCell(item.fault or item.reason or _STOPPED_WORDS[item.state])
 
 
-def _waiting_words(item: RecordingItem, around: Circumstances) -> str:
-    if _waits_for_a_hand(item, around):
+def _waiting_words(item: RecordingItem, around: RowContext) -> str:
+    if _needs_attention(item, around):
         return "Ready to go. It is sent when you say so."
     if item.asked and item.bundle_id:
         return item.reason or "It was in a bundle. The service is asked first whether it has the recording."
@@ -198,12 +198,12 @@ def _waiting_words(item: RecordingItem, around: Circumstances) -> str:
     return f"{place} {item.reason}" if item.reason else place
 
 
-def _moment(moment: datetime, around: Circumstances) -> str:
+def _moment(moment: datetime, around: RowContext) -> str:
     """`10:43`, `yesterday 16:30`."""
     return day_and_time(moment, around.now).removeprefix("Today ").replace("Yesterday", "yesterday")
 
 
-def _estimate(item: RecordingItem, around: Circumstances) -> str:
+def _estimate(item: RecordingItem, around: RowContext) -> str:
     match item.state:
         case _S.DONE:
             return f"done {day_and_time(item.updated_at, around.now).replace('T', 't', 1).replace('Y', 'y', 1)}"
@@ -225,13 +225,13 @@ def _estimate(item: RecordingItem, around: Circumstances) -> str:
     return "" if seconds is None else about(seconds)
 
 
-def _what_it_waits_for(item: RecordingItem, around: Circumstances) -> str:
+def _what_it_waits_for(item: RecordingItem, around: RowContext) -> str:
     """What keeps a recording in the line from being sent although the service may be there."""
     if around.held:
         return "until you accept the list"
     if around.settings.paused:
         return "until you go on"
-    if _waits_for_a_hand(item, around):
+    if _needs_attention(item, around):
         return "until you send it"
     if around.settings.send_rule is SendRule.UNMETERED and around.metered and not item.released:
         return "for an unmetered network"

@@ -48,7 +48,7 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Arranged:
+class SortedOutbox:
     """All recordings of a library, in the order of the list.
 
     Attributes:
@@ -63,21 +63,21 @@ class Arranged:
     _counts: Counter[OutboxState] = field(default_factory=Counter)
     _done_at: list[float] = field(default_factory=list)  # ascending
 
-    def after(self, changes: Changes) -> "Arranged":
+    def after(self, changes: Changes) -> "SortedOutbox":
         """The same with what changed in its new place."""
         moved = [item for item in changes.items if self._moves(item)]
         items = {**self.items, **{item.take_id: item for item in changes.items}}
         gone = [take_id for take_id in changes.removed if items.pop(take_id, None) is not None]
         if not moved and not gone:
-            return Arranged(changes.version, items, self.order, self._counts, self._done_at)
+            return SortedOutbox(changes.version, items, self.order, self._counts, self._done_at)
         if len(moved) + len(gone) >= _MANY:
-            return Arranged._anew(changes.version, items)
-        after = Arranged(changes.version, items, self.order[:], self._counts.copy(), self._done_at[:])
+            return SortedOutbox._sort_all(changes.version, items)
+        after = SortedOutbox(changes.version, items, self.order[:], self._counts.copy(), self._done_at[:])
         for take_id in {*(item.take_id for item in moved), *gone} & self.items.keys():
-            after._take_out(self.items[take_id])
+            after._remove(self.items[take_id])
         for item in moved:
             if item.take_id in items:
-                after._put_in(item)
+                after._insert(item)
         return after
 
     def figures(self, now: datetime) -> Figures:
@@ -102,7 +102,7 @@ class Arranged:
         return [take_id for _, _, take_id in self.order if self.items[take_id].state in wanted]
 
     @classmethod
-    def _anew(cls, version: int, items: Mapping[str, RecordingItem]) -> "Arranged":
+    def _sort_all(cls, version: int, items: Mapping[str, RecordingItem]) -> "SortedOutbox":
         done_at = sorted(item.updated_at.timestamp() for item in items.values() if item.state is _S.DONE)
         counts = Counter(item.state for item in items.values())
         return cls(version, items, sorted(map(rank_of, items.values())), counts, done_at)
@@ -115,13 +115,13 @@ class Arranged:
             or (rank_of(before) != rank_of(item))
         )
 
-    def _take_out(self, item: RecordingItem) -> None:
+    def _remove(self, item: RecordingItem) -> None:
         del self.order[bisect_left(self.order, rank_of(item))]
         self._counts[item.state] -= 1
         if item.state is _S.DONE:
             del self._done_at[bisect_left(self._done_at, item.updated_at.timestamp())]
 
-    def _put_in(self, item: RecordingItem) -> None:
+    def _insert(self, item: RecordingItem) -> None:
         insort(self.order, rank_of(item))
         self._counts[item.state] += 1
         if item.state is _S.DONE:

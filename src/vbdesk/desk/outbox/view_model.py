@@ -8,16 +8,16 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.capture.clock import Clock
 from vbdesk.desk.models.sync_state import SyncState
-from vbdesk.desk.outbox.actions import Choice, OutboxDeeds, choice_of
-from vbdesk.desk.outbox.banner import Mend, News, news_of
+from vbdesk.desk.outbox.actions import OutboxActions, Selection, selection_of
+from vbdesk.desk.outbox.banner import BannerAction, OutboxBanner, banner_of
 from vbdesk.desk.outbox.bundles import BundleWork
-from vbdesk.desk.outbox.rows import HEADINGS, SHOWN, Circumstances, Deed, OutboxRow, Show
-from vbdesk.desk.outbox.sorting import STOPPED, Arranged, Figures, Rank
+from vbdesk.desk.outbox.rows import HEADINGS, SHOWN, OutboxRow, RowAction, RowContext, Show
+from vbdesk.desk.outbox.sorting import STOPPED, Figures, Rank, SortedOutbox
 from vbdesk.desk.ports import AccountConnection
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.desk.ui.routes import Recording, ReviewTake
+from vbdesk.desk.ui.routes import RecordingRoute, ReviewRoute
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
@@ -44,17 +44,17 @@ class _Read:
         fresh: take ids whose rows differ from the read before; None for all of them.
     """
 
-    around: Circumstances | None = None
+    around: RowContext | None = None
     rows: dict[str, OutboxRow] = field(default_factory=dict)
     sent: dict[str, _Sent] = field(default_factory=dict)
     figures: Figures = field(default_factory=Figures)
-    news: News | None = None
+    news: OutboxBanner | None = None
     fresh: frozenset[str] | None = None
 
     @property
-    def arranged(self) -> Arranged:
+    def arranged(self) -> SortedOutbox:
         """The recordings in their order."""
-        return Arranged() if self.around is None else self.around.arranged
+        return SortedOutbox() if self.around is None else self.around.arranged
 
 
 class OutboxViewModel(QObject):
@@ -67,7 +67,7 @@ class OutboxViewModel(QObject):
 
     Signals:
         figures_changed: (Figures) the figures differ.
-        news_changed: (News | None) the banner has something else to say.
+        news_changed: (OutboxBanner | None) the banner has something else to say.
         listed: the table was brought up to date.
         refused: (str) why the list cannot be read.
     """
@@ -85,18 +85,18 @@ class OutboxViewModel(QObject):
         tasks: TaskOwner,
         navigator: Navigator,
         clock: Clock,
-        deeds: OutboxDeeds,
+        actions: OutboxActions,
         bundles: BundleWork,
     ) -> None:
         super().__init__()
         self._library, self._sync, self._connection = library, sync, connection
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
         self.table = CellTable(HEADINGS, self)
-        self.deeds, self.bundles = deeds, bundles
-        for part in (deeds, bundles):
+        self.actions, self.bundles = actions, bundles
+        for part in (actions, bundles):
             part.setParent(self)
         self.figures = Figures()
-        self.news: News | None = None
+        self.news: OutboxBanner | None = None
         self._show = Show.ALL
         self._listed: tuple[Show, list[Rank]] | None = None  # which filter, which order
         self._read = _Read()
@@ -138,7 +138,7 @@ class OutboxViewModel(QObject):
             self.refresh()
         else:
             self._timer.stop()
-            self.deeds.forget()
+            self.actions.forget()
 
     @Slot()
     def refresh(self) -> None:
@@ -154,9 +154,9 @@ class OutboxViewModel(QObject):
 
         self._tasks.start(work, self._on_read, self._on_failed, name="outbox")
 
-    def choice(self, keys: Iterable[str]) -> Choice:
+    def choice(self, keys: Iterable[str]) -> Selection:
         """What can be done with these recordings."""
-        return choice_of(self._items(keys), self._around())
+        return selection_of(self._items(keys), self._around())
 
     def ready_to_hand_over(self) -> int:
         """How many recordings another computer could send."""
@@ -164,27 +164,27 @@ class OutboxViewModel(QObject):
 
     def send(self, keys: Iterable[str]) -> None:
         """Let these recordings go."""
-        self.deeds.send(self._items(keys), self._around())
+        self.actions.send(self._items(keys), self._around())
 
     def act(self, key: str) -> None:
         """Do what the button of a row says."""
         row = self._read.rows.get(key)
-        match row.deed if row else Deed.NONE:
-            case Deed.CANCEL:
-                self.deeds.cancel([key])
-            case Deed.SEND | Deed.SEND_NOW | Deed.RETRY:
+        match row.action if row else RowAction.NONE:
+            case RowAction.CANCEL:
+                self.actions.cancel([key])
+            case RowAction.SEND | RowAction.SEND_NOW | RowAction.RETRY:
                 self.send([key])
-            case Deed.TAKE_BACK:
-                self.deeds.take_back([key])
-            case Deed.CORRECT if row is not None:
-                self.deeds.ask_for_time(row.item)
-            case Deed.DECIDE if row is not None:
-                self.deeds.ask_to_send_again(row.item)
-            case Deed.REVIEW:
-                self._navigator.open("record", ReviewTake(key))
-            case Deed.ACCOUNT:
+            case RowAction.TAKE_BACK:
+                self.actions.take_back([key])
+            case RowAction.CORRECT if row is not None:
+                self.actions.ask_for_time(row.item)
+            case RowAction.DECIDE if row is not None:
+                self.actions.ask_to_send_again(row.item)
+            case RowAction.REVIEW:
+                self._navigator.open("record", ReviewRoute(key))
+            case RowAction.ACCOUNT:
                 self._navigator.open("account")
-            case Deed.OPEN:
+            case RowAction.OPEN:
                 self.open(key)
 
     def open(self, key: str) -> None:
@@ -193,27 +193,27 @@ class OutboxViewModel(QObject):
         if item is None:
             return
         if item.state is OutboxState.DONE:
-            self._navigator.open("result", Recording(key, item.job_id, item.group_id, item.recorded_at))
+            self._navigator.open("result", RecordingRoute(key, item.job_id, item.group_id, item.recorded_at))
         elif item.state in STOPPED | {OutboxState.CHECKED} and item.fault is None and item.audio_gone_at is None:
-            self._navigator.open("record", ReviewTake(key))
+            self._navigator.open("record", ReviewRoute(key))
 
-    def act_on_news(self) -> None:
+    def act_on_banner(self) -> None:
         """Do what the banner's button says."""
-        match self.news.mend if self.news else Mend.NONE:
-            case Mend.ACCOUNT:
+        match self.news.mend if self.news else BannerAction.NONE:
+            case BannerAction.ACCOUNT:
                 self._navigator.open("account")
-            case Mend.TRY_NOW | Mend.UNLOCK:
+            case BannerAction.TRY_NOW | BannerAction.UNLOCK:
                 self._connection.try_again()
-            case Mend.LOG_IN:
+            case BannerAction.LOG_IN:
                 self._connection.open_login_page()
-            case Mend.PAUSE:
-                self.deeds.pause(True)
-            case Mend.GO_ON:
-                self.deeds.pause(False)
-            case Mend.SEND_NOW:
-                self.deeds.send_all_now()
-            case Mend.ACCEPT_COPY:
-                self.deeds.ask_to_accept_copy()
+            case BannerAction.PAUSE:
+                self.actions.pause(True)
+            case BannerAction.GO_ON:
+                self.actions.pause(False)
+            case BannerAction.SEND_NOW:
+                self.actions.send_all_now()
+            case BannerAction.ACCEPT_COPY:
+                self.actions.ask_to_accept_copy()
 
     def record(self) -> None:
         """Go to the Record page."""
@@ -223,11 +223,11 @@ class OutboxViewModel(QObject):
         items = self._read.arranged.items
         return [items[key] for key in keys if key in items]
 
-    def _around(self) -> Circumstances:
-        return self._read.around or Circumstances(self._clock.now(), self._sync.status, self._sync.settings)
+    def _around(self) -> RowContext:
+        return self._read.around or RowContext(self._clock.now(), self._sync.status, self._sync.settings)
 
-    def _circumstances(self, arranged: Arranged, sent: dict[str, _Sent]) -> Circumstances:
-        return Circumstances(
+    def _row_context(self, arranged: SortedOutbox, sent: dict[str, _Sent]) -> RowContext:
+        return RowContext(
             now=self._clock.now(),
             status=self._sync.status,
             settings=self._library.settings(),
@@ -243,7 +243,7 @@ class OutboxViewModel(QObject):
         changes = self._library.changes_since(before.arranged.version)
         arranged = before.arranged.after(changes)
         sent = _speeds(before.sent, changes.items)
-        around = self._circumstances(arranged, sent)
+        around = self._row_context(arranged, sent)
         fresh = _fresh(before, around, changes.items)
         rows = {**before.rows} if fresh is not None else {}
         for take_id in changes.removed:
@@ -252,7 +252,7 @@ class OutboxViewModel(QObject):
         for take_id in items.keys() if fresh is None else fresh & items.keys():
             rows[take_id] = OutboxRow(items[take_id], around)
         figures = arranged.figures(around.now)
-        return _Read(around, rows, sent, figures, news_of(figures, around), fresh)
+        return _Read(around, rows, sent, figures, banner_of(figures, around), fresh)
 
     def _list(self) -> None:
         """Bring the table up to date: row by row where the order is the same as before."""
@@ -287,7 +287,7 @@ class OutboxViewModel(QObject):
         self.refused.emit(failure.sentence)
 
 
-def _fresh(before: _Read, around: Circumstances, changed: list[RecordingItem]) -> frozenset[str] | None:
+def _fresh(before: _Read, around: RowContext, changed: list[RecordingItem]) -> frozenset[str] | None:
     """Which rows read otherwise than before; None for all of them."""
     earlier = before.around
     if earlier is None or earlier.now.astimezone().date() != around.now.astimezone().date():
@@ -298,7 +298,7 @@ def _fresh(before: _Read, around: Circumstances, changed: list[RecordingItem]) -
     return frozenset(fresh)
 
 
-def _holds_the_line(around: Circumstances) -> tuple[object, ...]:
+def _holds_the_line(around: RowContext) -> tuple[object, ...]:
     """What the words of every recording on its way depend on."""
     seconds = None if around.forecast is None else around.forecast.whole_s
     return around.status, around.settings, around.metered, None if seconds is None else about(seconds)

@@ -5,7 +5,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.capture.protocols import Task
 from vbdesk.desk.record.check_model import TakeReviewViewModel
 from vbdesk.desk.record.check_text import Review
-from vbdesk.desk.record.view_model import Moment, Phase, RecordViewModel
+from vbdesk.desk.record.view_model import Moment, RecordPhase, RecordViewModel
 
 SOON_S, VERY_SOON_S = 60.0, 10.0
 
@@ -22,7 +22,7 @@ class Announcements(QObject):
     def __init__(self, model: RecordViewModel, review: TakeReviewViewModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._model = model
-        self._before = Phase.READY
+        self._before = RecordPhase.READY
         self._marks = 0
         self._crossed: set[str] = set()
         model.phase_changed.connect(self._on_phase)
@@ -32,18 +32,18 @@ class Announcements(QObject):
         review.findings.warned.connect(self._on_warned)
 
     @Slot(object)
-    def _on_phase(self, phase: Phase) -> None:
+    def _on_phase(self, phase: RecordPhase) -> None:
         before, self._before = self._before, phase
-        if phase is Phase.COUNTING_IN:
+        if phase is RecordPhase.COUNTING_IN:
             self._crossed, self._marks = set(), 0
             self.said.emit("Get ready. The recording begins after the countdown.", True)
-        elif phase is Phase.RECORDING:
-            self.said.emit("Recording goes on." if before is Phase.PAUSED else "Recording.", True)
-        elif phase is Phase.PAUSED:
+        elif phase is RecordPhase.RECORDING:
+            self.said.emit("Recording goes on." if before is RecordPhase.PAUSED else "Recording.", True)
+        elif phase is RecordPhase.PAUSED:
             self.said.emit("Paused.", True)
-        elif phase is Phase.ENDING:
+        elif phase is RecordPhase.ENDING:
             self.said.emit("Stopped. Checking the recording.", True)
-        elif phase is Phase.READY and before is Phase.COUNTING_IN:
+        elif phase is RecordPhase.READY and before is RecordPhase.COUNTING_IN:
             self.said.emit("Called off. Nothing was recorded.", True)
 
     @Slot(object)

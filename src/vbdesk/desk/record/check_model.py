@@ -11,9 +11,9 @@ from vbdesk.capture.encrypted_take import Damaged, TakeAudio
 from vbdesk.capture.playback import Player
 from vbdesk.capture.recorder import Take
 from vbdesk.contract.limits import MIN_DURATION_S
-from vbdesk.desk.charts.span import Span
+from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.models.playback import Playback
-from vbdesk.desk.record.check_text import Origin, Review, Source, Version, dated, rescued_metadata, source_of
+from vbdesk.desk.record.check_text import CheckSource, Origin, Review, Version, dated, rescued_metadata, source_of
 from vbdesk.desk.record.damaged_takes import DamagedTakesViewModel
 from vbdesk.desk.record.take_findings import TakeFindings
 from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
@@ -37,7 +37,7 @@ class _Checked:
 class _Away:
     """What was discarded last; `source` is what was under review, None for other versions."""
 
-    source: Source | None
+    source: CheckSource | None
     put_away: tuple[PutAway, ...]
 
 
@@ -51,12 +51,12 @@ class TakeReviewViewModel(QObject):
         not_stored: why the recording before could not be stored; empty if it could.
 
     Signals:
-        started: (Source) a recording is being read and checked.
+        started: (CheckSource) a recording is being read and checked.
         progressed: (float) how far the check is, 0 to 1.
         checked: (Review) it was.
-        sent: (Source) a person sent it; it is on its way into the outbox.
-        kept: (Source) a person keeps it here.
-        retaken: (Source) a person wants to record it again.
+        sent: (CheckSource) a person sent it; it is on its way into the outbox.
+        kept: (CheckSource) a person keeps it here.
+        retaken: (CheckSource) a person wants to record it again.
         set_aside: (str) what was to be recorded again is in the library, under this id.
         discarded: (str) what is gone, in words; it can be brought back with `undo_discard`.
         finished: nothing is under review any more.
@@ -93,29 +93,29 @@ class TakeReviewViewModel(QObject):
         self._disk = Lane(tasks, self)  # a take that is being stored is not one that was left behind
         self.findings = TakeFindings(library, tasks, self)
         self.damaged = DamagedTakesViewModel(library.damaged, self._disk, self)
-        self._waiting: list[Source] = []
+        self._waiting: list[CheckSource] = []
         self._checking: Task | None = None
         self._audio: TakeAudio | None = None
         self._instead_of: tuple[str, str] | None = None
         self._away: _Away | None = None
         self.left_over: tuple[Version, ...] = ()
-        self.source: Source | None = None
+        self.source: CheckSource | None = None
         self.review: Review | None = None
         self.not_stored = ""
 
     def review_take(self, take: Take, metadata: TakeMetadata) -> None:
         """Check a take that has just ended."""
         metadata = replace(metadata, recorded_at=take.recorded_at, retake_of=self._retake_of(metadata.group_id))
-        self._begin(Source(Origin.TAKE, str(take.path), metadata))
+        self._begin(CheckSource(Origin.TAKE, str(take.path), metadata))
 
     def review_files(self, paths: list[Path], metadata: TakeMetadata) -> None:
         """Check files one after the other; each was recorded when it was last written."""
-        self._waiting = [Source(Origin.FILE, str(path), metadata) for path in paths]
+        self._waiting = [CheckSource(Origin.FILE, str(path), metadata) for path in paths]
         self._next()
 
     def review_rescued(self, take: RescuedTake) -> None:
         """Check a take that an earlier session left undecided."""
-        self._begin(Source(Origin.TAKE, str(take.path), rescued_metadata(take)))
+        self._begin(CheckSource(Origin.TAKE, str(take.path), rescued_metadata(take)))
 
     def review_library(self, take_id: str) -> None:
         """Check a recording of the library again; what was under review is kept."""
@@ -129,7 +129,7 @@ class TakeReviewViewModel(QObject):
         """Find takes that an earlier session left undecided."""
         self._disk.run(lambda context: self._library.leftovers(), self._on_leftovers, self._on_not_read, name="rescue")
 
-    def trim(self, span: Span) -> None:
+    def trim(self, span: TrimRange) -> None:
         """Leave only `span`, and check that."""
         if self.source is None or not self.source.open or self.review is None:
             return
@@ -139,7 +139,7 @@ class TakeReviewViewModel(QObject):
     def undo_trim(self) -> None:
         """Take all of it again."""
         if self.review is not None:
-            self.trim(Span(0.0, self.review.seconds))
+            self.trim(TrimRange(0.0, self.review.seconds))
 
     @property
     def trimmed_s(self) -> float:
@@ -217,14 +217,14 @@ class TakeReviewViewModel(QObject):
 
     # Reading and checking
 
-    def _begin(self, source: Source) -> None:
+    def _begin(self, source: CheckSource) -> None:
         self._leave()
         self.source, self.not_stored = source, ""
         self.started.emit(source)
         kept = source.origin is Origin.LIBRARY
         self.playback.load(lambda: self._read(source), (lambda: self._note_listening(source)) if kept else None)
         trim_s = source.metadata.trim_s
-        self._check(None if trim_s is None else Span(*trim_s))
+        self._check(None if trim_s is None else TrimRange(*trim_s))
 
     def _next(self) -> None:
         if self._waiting:
@@ -240,17 +240,17 @@ class TakeReviewViewModel(QObject):
         self.source = self.review = self._audio = None
         self.findings.forget()
 
-    def _read(self, source: Source) -> TakeAudio:
+    def _read(self, source: CheckSource) -> TakeAudio:
         if source.origin is Origin.TAKE:
             return self._library.take_audio(source.path)
         if source.origin is Origin.FILE:
             return decode_file(source.path.read_bytes())
         return self._library.whole_audio(source.name)
 
-    def _note_listening(self, source: Source) -> None:
+    def _note_listening(self, source: CheckSource) -> None:
         self._library.note(Deed.LISTENED, source.name)
 
-    def _check(self, span: Span | None) -> None:
+    def _check(self, span: TrimRange | None) -> None:
         source, known = self.source, self._audio
         if source is None:
             return
@@ -260,7 +260,7 @@ class TakeReviewViewModel(QObject):
         def work(context: TaskContext) -> _Checked:
             audio = known if known is not None else self._read(source)
             part = audio if span is None else audio.part(span.start, span.end)
-            found = span or Span(0.0, audio.duration_s)
+            found = span or TrimRange(0.0, audio.duration_s)
             check = self._run_check(part, context)
             return _Checked(audio, Review(dated(source), check, audio.duration_s, found, audio.sample_rate))
 
@@ -293,7 +293,7 @@ class TakeReviewViewModel(QObject):
         decided.emit(review.source)
         self._next()
 
-    def _keep(self, source: Source, review: Review | None) -> str:
+    def _keep(self, source: CheckSource, review: Review | None) -> str:
         """Have it in the library as it was left by the check; returns its take id."""
         metadata = source.metadata
         if review is not None and review.source.name == source.name:
@@ -344,7 +344,7 @@ class TakeReviewViewModel(QObject):
     def _trim_silence(self, review: Review) -> None:
         suggested = review.check.suggested_trim_s
         if suggested is not None and review.source.origin is not Origin.LIBRARY:
-            span = Span(*suggested)
+            span = TrimRange(*suggested)
             if span.seconds >= MIN_DURATION_S:
                 self.trim(span)
 

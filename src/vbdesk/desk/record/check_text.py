@@ -10,7 +10,7 @@ from typing import Any
 from vbdesk.capture.crash_recovery import RescuedTake
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.contract.timestamps import bounded, from_unix_seconds
-from vbdesk.desk.charts.span import Span
+from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.outbox.imports.take_check import Check, CheckRow, Verdict
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, Target, metadata_of
 from vbdesk.outbox.library.states import OutboxState
@@ -27,7 +27,7 @@ class Origin(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CheckSource:
     """What is reviewed.
 
     Attributes:
@@ -55,10 +55,10 @@ class Source:
 class Review:
     """A checked recording, in words for the page; `span` is what counts of its `seconds`."""
 
-    source: Source
+    source: CheckSource
     check: Check
     seconds: float
-    span: Span
+    span: TrimRange
     sample_rate: int
 
     @property
@@ -74,7 +74,7 @@ class Review:
     @property
     def title(self) -> str:
         """The verdict."""
-        return verdict_words(good=self.good, seconds=self.span.seconds)
+        return check_words(good=self.good, seconds=self.span.seconds)
 
     @property
     def sentence(self) -> str:
@@ -140,9 +140,9 @@ class Version:
     shown: bool
 
     @property
-    def verdict(self) -> str:
+    def check_words(self) -> str:
         """The verdict."""
-        return "Not checked" if self.good is None else verdict_words(good=self.good, seconds=self.seconds)
+        return "Not checked" if self.good is None else check_words(good=self.good, seconds=self.seconds)
 
     @property
     def state_words(self) -> str:
@@ -177,12 +177,12 @@ def versions_of(items: tuple[RecordingItem, ...], review: Review) -> tuple[Versi
     return tuple(versions)
 
 
-def source_of(item: RecordingItem) -> Source:
+def source_of(item: RecordingItem) -> CheckSource:
     """A recording of the library, to be reviewed."""
-    return Source(Origin.LIBRARY, item.take_id, metadata_of(item), item.state)
+    return CheckSource(Origin.LIBRARY, item.take_id, metadata_of(item), item.state)
 
 
-def dated(source: Source) -> Source:
+def dated(source: CheckSource) -> CheckSource:
     """A file was recorded when it was last written. Reads the disk."""
     if source.origin is not Origin.FILE:
         return source
@@ -205,7 +205,7 @@ def rescued_metadata(take: RescuedTake) -> TakeMetadata:
     )
 
 
-def verdict_words(*, good: bool, seconds: float) -> str:
+def check_words(*, good: bool, seconds: float) -> str:
     """The verdict on a recording of which `seconds` count."""
     if good:
         return "Good to send"

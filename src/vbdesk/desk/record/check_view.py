@@ -8,20 +8,20 @@ from PySide6.QtWidgets import QBoxLayout, QGridLayout, QHBoxLayout, QVBoxLayout,
 
 from vbdesk.capture.protocols import protocols
 from vbdesk.contract.timestamps import in_zone
-from vbdesk.desk.charts.span import Span
+from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.charts.waveform import TakeWaveform
 from vbdesk.desk.models.playback import Loaded
 from vbdesk.desk.record.check_model import TakeReviewViewModel
-from vbdesk.desk.record.check_text import Origin, Review, Source
-from vbdesk.desk.record.findings_card import VerdictCard
+from vbdesk.desk.record.check_text import CheckSource, Origin, Review
+from vbdesk.desk.record.findings_card import CheckResultCard
 from vbdesk.desk.record.versions_card import VersionStrip
 from vbdesk.desk.ui.banner import Banner, Tone
-from vbdesk.desk.ui.buttons import Button, ButtonSize, Kind, RoundButton, quiet_button, secondary_button
-from vbdesk.desk.ui.card import Card, scrolled
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton, quiet_button, secondary_button
+from vbdesk.desk.ui.card import Card, scroll_area
 from vbdesk.desk.ui.icons import IconView
-from vbdesk.desk.ui.page_head import PageHead
-from vbdesk.desk.ui.segmented_choice import Segment
-from vbdesk.desk.ui.text import Elided, Text
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
+from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import clock_words
 
@@ -37,25 +37,27 @@ class CheckView(QWidget):
         super().__init__()
         self._model = model
         self._review: Review | None = None
-        self._subject, self._about = Elided("", Role.BODY_STRONG), Elided("", Role.BODY, "text2")
+        self._subject, self._about = ElidedText("", Role.BODY_STRONG), ElidedText("", Role.BODY, "text2")
         self._kept = Text("Take saved and encrypted", Role.LABEL, "text2")
         self.speaker = Banner()
         self.versions = VersionStrip()
         self.play = RoundButton("Play", "play", diameter=48)
         self.waveform = TakeWaveform(trimmable=True)
-        self.picture = Segment("Picture", [(_WAVEFORM, "Waveform", "wave"), (_SPECTROGRAM, "Spectrogram", "grid")])
+        self.picture = SegmentedChoice(
+            "Picture", [(_WAVEFORM, "Waveform", "wave"), (_SPECTROGRAM, "Spectrogram", "grid")]
+        )
         self._position, self._length = Text("0:00", Role.BODY_STRONG), Text("", Role.LABEL, "text2")
         self._trimmed = Text("", Role.LABEL, "text2")
         self.undo_trim = secondary_button("Undo trim", icon="trim", size=ButtonSize.ROW)
-        self.verdict = VerdictCard()
-        self.title, self.rows = self.verdict.title, self.verdict.rows
+        self.check_card = CheckResultCard()
+        self.title, self.rows = self.check_card.title, self.check_card.rows
         self._reason_icon = IconView("error", "fail", 18)
         self.reason = Text("", Role.LABEL_MEDIUM, wrap=True)
         self._reason_below = Text("", Role.CAPTION, "text2", wrap=True)
         self.discard = quiet_button("Discard", size=ButtonSize.LARGE)
         self.keep = quiet_button("Keep, do not send", size=ButtonSize.LARGE)
-        self.retake = Button("Retake", Kind.SECONDARY, icon="retake", key="R", size=ButtonSize.LARGE)
-        self.send = Button("Send", Kind.PRIMARY, icon="arrow-right", key="Enter", size=ButtonSize.LARGE)
+        self.retake = Button("Retake", ButtonKind.SECONDARY, icon="retake", key="R", size=ButtonSize.LARGE)
+        self.send = Button("Send", ButtonKind.PRIMARY, icon="arrow-right", key="Enter", size=ButtonSize.LARGE)
         self._lay_out()
         self._bind()
 
@@ -85,14 +87,14 @@ class CheckView(QWidget):
         inner = QVBoxLayout(content)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(16)
-        for part in (self.speaker, self.versions, self._playback_card(), self.verdict):
+        for part in (self.speaker, self.versions, self._playback_card(), self.check_card):
             inner.addWidget(part)
         inner.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(16)
-        column.addWidget(PageHead(words, IconView("lock", "ok", 16), self._kept, words_width=460))
-        column.addWidget(scrolled(content), 1)
+        column.addWidget(PageHeader(words, IconView("lock", "ok", 16), self._kept, words_width=460))
+        column.addWidget(scroll_area(content), 1)
         column.addLayout(self._actions())
 
     def _playback_card(self) -> Card:
@@ -153,7 +155,7 @@ class CheckView(QWidget):
         self.retake.clicked.connect(model.retake)
         self.send.clicked.connect(model.send)
         model.started.connect(self._show_source)
-        model.progressed.connect(self.verdict.show_progress)
+        model.progressed.connect(self.check_card.show_progress)
         model.checked.connect(self._show_review)
         findings.versions_changed.connect(self.versions.show_versions)
         findings.warned.connect(self._show_speaker)
@@ -163,7 +165,7 @@ class CheckView(QWidget):
         playback.playing_changed.connect(self._show_playing)
 
     @Slot(object)
-    def _on_trimmed(self, span: Span) -> None:
+    def _on_trimmed(self, span: TrimRange) -> None:
         self._model.trim(span)
 
     @Slot(str)
@@ -178,7 +180,7 @@ class CheckView(QWidget):
         self.picture.option(other).click()
 
     @Slot(object)
-    def _show_source(self, source: Source) -> None:
+    def _show_source(self, source: CheckSource) -> None:
         self._review = None
         file = source.origin is Origin.FILE
         self._subject.setText(source.metadata.group_id)
@@ -193,7 +195,7 @@ class CheckView(QWidget):
         self.waveform.show_spectrogram(None)
         self.speaker.clear()
         self.versions.show_versions(())
-        self.verdict.show_checking()
+        self.check_card.show_checking()
         self.undo_trim.setVisible(False)
         self._trimmed.setVisible(False)
         self.reason.setText("")
@@ -211,7 +213,7 @@ class CheckView(QWidget):
     @Slot(object)
     def _show_review(self, review: Review) -> None:
         self._review = review
-        self.verdict.show_review(review)
+        self.check_card.show_review(review)
         self.waveform.show_span(review.span)
         self._model.playback.show_part(review.span)
         trimmed_s = self._model.trimmed_s
@@ -230,8 +232,8 @@ class CheckView(QWidget):
             self.reason.setText(review.reason)
             self._reason_below.setText("This take is kept until you decide.")
         main, other = (self.send, self.retake) if review.good else (self.retake, self.send)
-        main.set_kind(Kind.PRIMARY)
-        other.set_kind(Kind.SECONDARY)
+        main.set_kind(ButtonKind.PRIMARY)
+        other.set_kind(ButtonKind.SECONDARY)
         self._buttons.removeWidget(main)
         self._buttons.addWidget(main)
         self.send.setText("Send" if review.good else "Send anyway")
@@ -253,7 +255,7 @@ class CheckView(QWidget):
 
     @Slot(bool)
     def _show_playing(self, playing: bool) -> None:
-        self.play.show_act("Pause" if playing else "Play", "pause" if playing else "play")
+        self.play.show_action("Pause" if playing else "Play", "pause" if playing else "play")
 
 
 def _when(moment: datetime) -> str:

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from vbdesk.capture.crash_recovery import DamagedTake
 from vbdesk.desk.record.damaged_takes import DamagedTakesViewModel
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
-from vbdesk.desk.ui.card import Card, scrolled
+from vbdesk.desk.ui.card import Card, scroll_area
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 from vbdesk.desk.ui.time_text import clock_words, counted
@@ -37,7 +37,7 @@ class DamagedView(QWidget):
         column.setSpacing(16)
         column.addWidget(Text("Damaged recordings", Role.PAGE_TITLE))
         column.addWidget(self.words)
-        column.addWidget(scrolled(self._list), 1)
+        column.addWidget(scroll_area(self._list), 1)
         column.addLayout(foot)
         model.changed.connect(self._show)
         model.failed.connect(self._show)

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout
 
 from vbdesk.desk.record.check_text import Review, limit_words, misses, row_value
 from vbdesk.desk.ui.badges import FAIL, PASS, WATCH, Chip, ChipLook
-from vbdesk.desk.ui.card import Card, line
+from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.gauge import Gauge
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.painting import antialiased
@@ -125,7 +125,7 @@ def _look(row: CheckRow) -> ChipLook:
     return _LOOKS[row.verdict]
 
 
-class VerdictCard(Card):
+class CheckResultCard(Card):
     """Verdict, rows, and notes."""
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ class VerdictCard(Card):
         self.sentence = Text("", Role.BODY, "text2", wrap=True)
         self.progress = ProgressBar("Checking")
         self.rows = [RowView() for _ in range(_ROWS)]
-        self._lines = [line() for _ in range(_ROWS)]
+        self._lines = [horizontal_line() for _ in range(_ROWS)]
         self._notes = QVBoxLayout()
         self._lay_out()
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.capture.clock import Clock
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
-from vbdesk.desk.ui.cells import Cell, TwoLines, Words
+from vbdesk.desk.ui.cells import Cell, LabelCell, TwoLineCell
 from vbdesk.desk.ui.time_text import clock_words, counted, day_and_time
 from vbdesk.outbox.imports.file_import import (
     Imported,
@@ -47,20 +47,20 @@ class PreviewRow:
         length = "–" if row.duration_s is None else clock_words(row.duration_s)
         recorded = "–" if row.recorded_at is None else day_and_time(row.recorded_at, self.now)
         return (
-            TwoLines(row.path.name, row.path.parent.name),
+            TwoLineCell(row.path.name, row.path.parent.name),
             self._fate(),
-            Words(row.group_id or "–", "text", strong=True),
-            Words(recorded),
-            Words(length, right=True),
-            Words(row.target.name.replace("_", " ").capitalize()),
+            LabelCell(row.group_id or "–", "text", strong=True),
+            LabelCell(recorded),
+            LabelCell(length, right=True),
+            LabelCell(row.target.name.replace("_", " ").capitalize()),
         )
 
-    def _fate(self) -> Words:
+    def _fate(self) -> LabelCell:
         if self.row.error is not None:
-            return Words(self.row.error, "fail")
+            return LabelCell(self.row.error, "fail")
         if self.became is None:
-            return Words(" ".join(("Ready.", *self.row.notes)), "text2")
-        return Words("Imported.", "ok") if self.became.error is None else Words(self.became.error, "fail")
+            return LabelCell(" ".join(("Ready.", *self.row.notes)), "text2")
+        return LabelCell("Imported.", "ok") if self.became.error is None else LabelCell(self.became.error, "fail")
 
 
 class IntakeViewModel(QObject):

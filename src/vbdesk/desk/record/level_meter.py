@@ -15,7 +15,7 @@ _WARN_DBFS, _FAIL_DBFS = -12.0, -3.0
 _TICKS = (-60, -48, -36, -24, -12, 0)
 
 
-class LevelMeter(QWidget):
+class LevelMeterBar(QWidget):
     """Levels in dBFS; None where there is nothing to show."""
 
     def __init__(self) -> None:

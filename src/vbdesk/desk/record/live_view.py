@@ -11,12 +11,12 @@ from vbdesk.capture.recorder import Health
 from vbdesk.desk.charts.waveform import LiveWaveform
 from vbdesk.desk.record.protocol_picture import Picture
 from vbdesk.desk.record.speech_ring import SpeechRing
-from vbdesk.desk.record.view_model import Moment, Phase, RecordViewModel
-from vbdesk.desk.ui.buttons import Button, ButtonSize, Kind, quiet_button, secondary_button
-from vbdesk.desk.ui.card import Card, scrolled, upright_line
+from vbdesk.desk.record.view_model import Moment, RecordPhase, RecordViewModel
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, quiet_button, secondary_button
+from vbdesk.desk.ui.card import Card, scroll_area, vertical_line
 from vbdesk.desk.ui.icons import IconView, paint_icon
 from vbdesk.desk.ui.painting import antialiased, rounded
-from vbdesk.desk.ui.text import Elided, Prompt, Text
+from vbdesk.desk.ui.text import ElidedText, PromptLabel, Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import clock_words
 
@@ -77,11 +77,11 @@ class LiveView(QWidget):
         self._model = model
         self._following_left = self._narrow = self._lost = False
         self._chip = _PhaseChip()
-        self._subject, self._protocol = Elided("", Role.BODY_STRONG), Elided("", Role.BODY, "text2")
-        self._device, self._device_icon = Elided("", Role.LABEL, "text2"), IconView("mic", "text2", 16)
+        self._subject, self._protocol = ElidedText("", Role.BODY_STRONG), ElidedText("", Role.BODY, "text2")
+        self._device, self._device_icon = ElidedText("", Role.LABEL, "text2"), IconView("mic", "text2", 16)
         self.safe, self._safe_icon = Text("", Role.LABEL, "text2"), IconView("lock", "ok", 16)
         self.speaker = quiet_button("Speaker window", icon="talk", key="W", size=ButtonSize.ROW)
-        self.prompt, self.picture = Prompt(Role.PROMPT), Picture()
+        self.prompt, self.picture = PromptLabel(Role.PROMPT), Picture()
         self.picture.setMinimumHeight(_PICTURE)
         self.waveform = LiveWaveform()
         self.ring = SpeechRing(model.minimum_s)
@@ -91,7 +91,7 @@ class LiveView(QWidget):
         self.following = secondary_button("Next task", icon="arrow-right", key="N", size=ButtonSize.LARGE)
         self.marker = quiet_button("Marker", icon="flag", key="M", size=ButtonSize.LARGE)
         self.pause = secondary_button("Pause", icon="pause", key="P", size=ButtonSize.LARGE)
-        self.stop = Button("Stop", Kind.STOP, icon="stop", key="Space", size=ButtonSize.LARGE)
+        self.stop = Button("Stop", ButtonKind.STOP, icon="stop", key="Space", size=ButtonSize.LARGE)
         self._lay_out()
         self._bind()
 
@@ -109,7 +109,7 @@ class LiveView(QWidget):
         self._protocol.setText(task.title if len(tasks) == 1 else f"{task.title} · {place} of {len(tasks)}")
         self.following.setVisible(len(tasks) > 1)
         self._following_left = place < len(tasks)
-        self.following.setEnabled(self._model.phase is Phase.RECORDING and self._following_left)
+        self.following.setEnabled(self._model.phase is RecordPhase.RECORDING and self._following_left)
         self.ring.set_minimum(task.min_speech_s)
         self.prompt.show_text(task.text)
         self.picture.show_picture(task.picture)
@@ -193,7 +193,7 @@ class LiveView(QWidget):
         words_column.addWidget(self.prompt)
         words_column.addWidget(self.picture, 6)
         words_column.addStretch(1)
-        said.body.addWidget(scrolled(inner))
+        said.body.addWidget(scroll_area(inner))
         self._voice = Card(padding=0)
         self._voice.body.addWidget(self.waveform)
         self._controls_card = self._controls()
@@ -223,7 +223,7 @@ class LiveView(QWidget):
         figures.setSpacing(14)
         figures.addWidget(self.ring)
         figures.addLayout(speech)
-        figures.addWidget(upright_line())
+        figures.addWidget(vertical_line())
         figures.addSpacing(2)
         figures.addLayout(time)
         figures.addStretch(1)
@@ -253,23 +253,23 @@ class LiveView(QWidget):
         model.task_changed.connect(self._show_task)
 
     @Slot(object)
-    def _show_phase(self, phase: Phase) -> None:
+    def _show_phase(self, phase: RecordPhase) -> None:
         looks = {
-            Phase.COUNTING_IN: ("Get ready", "clock"),
-            Phase.RECORDING: ("Recording", "dot"),
-            Phase.PAUSED: ("Paused", "pause"),
-            Phase.ENDING: ("Saving", "dot"),
+            RecordPhase.COUNTING_IN: ("Get ready", "clock"),
+            RecordPhase.RECORDING: ("Recording", "dot"),
+            RecordPhase.PAUSED: ("Paused", "pause"),
+            RecordPhase.ENDING: ("Saving", "dot"),
         }
         if phase in looks:
             self._chip.say(*looks[phase])
-        running = phase in (Phase.RECORDING, Phase.PAUSED)
-        self.following.setEnabled(phase is Phase.RECORDING and self._following_left)
-        self.marker.setEnabled(phase is Phase.RECORDING)
+        running = phase in (RecordPhase.RECORDING, RecordPhase.PAUSED)
+        self.following.setEnabled(phase is RecordPhase.RECORDING and self._following_left)
+        self.marker.setEnabled(phase is RecordPhase.RECORDING)
         self.pause.setEnabled(running)
-        self.stop.setEnabled(running or phase is Phase.COUNTING_IN)
-        self.pause.setText("Go on" if phase is Phase.PAUSED else "Pause")
-        self.pause.set_icon("record" if phase is Phase.PAUSED else "pause")
-        self.stop.setText("Cancel" if phase is Phase.COUNTING_IN else "Stop")
+        self.stop.setEnabled(running or phase is RecordPhase.COUNTING_IN)
+        self.pause.setText("Go on" if phase is RecordPhase.PAUSED else "Pause")
+        self.pause.set_icon("record" if phase is RecordPhase.PAUSED else "pause")
+        self.stop.setText("Cancel" if phase is RecordPhase.COUNTING_IN else "Stop")
         self._arrange()
 
     @Slot(int)
@@ -283,7 +283,7 @@ class LiveView(QWidget):
 
     @Slot(object)
     def _show_moment(self, moment: Moment) -> None:
-        paused = self._model.phase is Phase.PAUSED
+        paused = self._model.phase is RecordPhase.PAUSED
         self.waveform.show_voice(moment.envelope, moment.seconds, moment.marks_s, moving=not paused)
         words = clock_words(moment.seconds)
         if words != self.timer.text():

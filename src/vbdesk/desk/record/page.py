@@ -11,7 +11,7 @@ from vbdesk.capture.crash_recovery import RescuedTake
 from vbdesk.capture.recorder import EndReason, Take
 from vbdesk.desk.record.announcements import Announcements
 from vbdesk.desk.record.check_model import TakeReviewViewModel
-from vbdesk.desk.record.check_text import Origin, Source
+from vbdesk.desk.record.check_text import CheckSource, Origin
 from vbdesk.desk.record.check_view import CheckView
 from vbdesk.desk.record.damaged_view import DamagedView
 from vbdesk.desk.record.import_model import IntakeViewModel
@@ -19,11 +19,11 @@ from vbdesk.desk.record.import_view import ImportView
 from vbdesk.desk.record.live_view import LiveView
 from vbdesk.desk.record.ready_view import ReadyView
 from vbdesk.desk.record.speaker_window import SpeakerWindow
-from vbdesk.desk.record.view_model import Phase, RecordViewModel
+from vbdesk.desk.record.view_model import RecordPhase, RecordViewModel
 from vbdesk.desk.tasks import Stoppable
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.banner import Banner, Tone
-from vbdesk.desk.ui.routes import ReviewTake
+from vbdesk.desk.ui.routes import ReviewRoute
 from vbdesk.desk.ui.time_text import clock_words, counted
 
 _FILES = "Recordings and lists (*.wav *.flac *.mp3 *.m4a *.csv)"
@@ -74,11 +74,11 @@ class RecordPage(QWidget):
     def opened(self, argument: object) -> None:
         """The page is in front, perhaps for a subject or for a recording whose check is wanted again."""
         self.model.show()
-        if self.model.phase is Phase.READY:
+        if self.model.phase is RecordPhase.READY:
             self.review.look_for_rescued()
         if isinstance(argument, str) and argument:
             self.model.setup.set_subject(argument)
-        elif isinstance(argument, ReviewTake):
+        elif isinstance(argument, ReviewRoute):
             self.review.review_library(argument.take_id)
         if self._faces.currentWidget() is self.ready:
             self.ready.setup.subject.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -86,7 +86,7 @@ class RecordPage(QWidget):
     def closed(self) -> None:
         """The page is not in front any more."""
         self.model.hide()
-        if self.model.phase is Phase.READY:
+        if self.model.phase is RecordPhase.READY:
             self.speaker.close()
 
     def closing(self) -> list[Stoppable]:
@@ -106,7 +106,7 @@ class RecordPage(QWidget):
         """Look at files, folders or a list: one recording is checked, several are shown before they are taken in."""
         setup = self.model.setup
         listed = len(paths) == 1 and paths[0].suffix.lower() == _LIST
-        if self.model.phase is not Phase.READY:
+        if self.model.phase is not RecordPhase.READY:
             self._say(Tone.WARN, "Finish this recording first, then import files.")
         elif not setup.subject.usable and not listed:
             self._say(Tone.WARN, "Enter the subject that the files belong to, then import them.")
@@ -220,13 +220,13 @@ class RecordPage(QWidget):
         (self.ready.setup.subject if face is self.ready else self).setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot(object)
-    def _show_phase(self, phase: Phase) -> None:
-        if phase in (Phase.COUNTING_IN, Phase.RECORDING):
+    def _show_phase(self, phase: RecordPhase) -> None:
+        if phase in (RecordPhase.COUNTING_IN, RecordPhase.RECORDING):
             self.banner.clear()
-        if phase is Phase.READY:
+        if phase is RecordPhase.READY:
             self._show_face(self.ready)
             self._tell_notice()
-        elif phase is Phase.ENDED:
+        elif phase is RecordPhase.ENDED:
             self._show_face(self.check)
         elif self._faces.currentWidget() is not self.live:
             self._show_face(self.live)
@@ -239,7 +239,7 @@ class RecordPage(QWidget):
         self.review.review_take(take, self.model.setup.metadata(take.recorded_at))
 
     @Slot(object)
-    def _on_review_started(self, source: Source) -> None:
+    def _on_review_started(self, source: CheckSource) -> None:
         self.model.show_review()
 
     @Slot()
@@ -248,7 +248,7 @@ class RecordPage(QWidget):
         self.review.look_for_rescued()
 
     @Slot(object)
-    def _on_sent(self, source: Source) -> None:
+    def _on_sent(self, source: CheckSource) -> None:
         others = self.review.left_over
         if others:
             which = f"Version {others[0].number} stays" if len(others) == 1 else "The other versions stay"
@@ -262,25 +262,25 @@ class RecordPage(QWidget):
         self.review.discard_left_over()
 
     @Slot(object)
-    def _on_kept(self, source: Source) -> None:
+    def _on_kept(self, source: CheckSource) -> None:
         self._say(Tone.INFO, f"The recording of {source.metadata.group_id} is kept here and was not sent.")
         self._after(source)
 
-    def _after(self, source: Source) -> None:
+    def _after(self, source: CheckSource) -> None:
         if source.origin is not Origin.FILE and source.metadata.group_id == self.model.setup.subject.group_id:
             self.model.setup.next_subject()
 
     @Slot(object)
-    def _on_retaken(self, source: Source) -> None:
+    def _on_retaken(self, source: CheckSource) -> None:
         self.model.setup.set_subject(source.metadata.group_id)
 
     @Slot(str)
     def _on_set_aside(self, take_id: str) -> None:
-        if self.model.phase is Phase.READY:
+        if self.model.phase is RecordPhase.READY:
             self._say(Tone.INFO, "This version is kept here. Record the next one.", "Back to it", self._back_to_version)
 
     def _back_to_version(self) -> None:
-        if self.model.phase is Phase.READY:
+        if self.model.phase is RecordPhase.READY:
             self.review.undo_retake()
 
     @Slot(str)
@@ -288,7 +288,7 @@ class RecordPage(QWidget):
         self._say(Tone.INFO, sentence, "Undo", self._undo_discard)
 
     def _undo_discard(self) -> None:
-        if self.model.phase is Phase.READY:
+        if self.model.phase is RecordPhase.READY:
             self.review.undo_discard()
 
     @Slot(str)
@@ -304,7 +304,7 @@ class RecordPage(QWidget):
     @Slot(str)
     def _on_device_noticed(self, sentence: str) -> None:
         """What became of a take comes first: which microphone is used matters for the next one."""
-        if self.model.phase is Phase.READY:
+        if self.model.phase is RecordPhase.READY:
             self._show_failure(sentence)
         else:
             self._notice = sentence
@@ -347,11 +347,11 @@ class RecordPage(QWidget):
             self._say(Tone.WARN, sentence, "Look", self._open_damaged)
 
     def _review_rescued(self) -> None:
-        if self._rescued and self.model.phase is Phase.READY:
+        if self._rescued and self.model.phase is RecordPhase.READY:
             self.review.review_rescued(self._rescued[0])
 
     def _open_damaged(self) -> None:
-        if self.model.phase is Phase.READY:
+        if self.model.phase is RecordPhase.READY:
             self._show_face(self.damaged)
 
     @Slot()

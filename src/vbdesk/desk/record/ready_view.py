@@ -11,18 +11,18 @@ from PySide6.QtWidgets import (
 
 from vbdesk.capture.meter import SILENCE, Levels
 from vbdesk.capture.room_check import RoomVerdict
-from vbdesk.desk.record.level_meter import LevelMeter, MeterLegend
+from vbdesk.desk.record.level_meter import LevelMeterBar, MeterLegend
 from vbdesk.desk.record.protocol_picture import Picture
 from vbdesk.desk.record.setup_card import SetupCard
-from vbdesk.desk.record.setup_model import Form
+from vbdesk.desk.record.setup_model import RecordForm
 from vbdesk.desk.record.view_model import RecordViewModel, RoomCheck
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import KeyCap, RoundButton, secondary_button
-from vbdesk.desk.ui.card import Card, line, scrolled
+from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField
-from vbdesk.desk.ui.page_head import PageHead
-from vbdesk.desk.ui.segmented_choice import Segment
-from vbdesk.desk.ui.text import Elided, Prompt, Text
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
+from vbdesk.desk.ui.text import ElidedText, PromptLabel, Text
 from vbdesk.desk.ui.theme import Role, app_theme
 
 _SETUP_WIDTH, _TWO_CARDS, _NO_LIMIT = 320, 820, 16777215
@@ -47,11 +47,11 @@ class StageCard(Card):
         super().__init__(padding=0)
         self.setAccessibleName("Recording")
         self._model = model
-        self.prompt, self.picture = Prompt(Role.PROMPT_PREVIEW), Picture()
+        self.prompt, self.picture = PromptLabel(Role.PROMPT_PREVIEW), Picture()
         self.language = ChoiceField("globe")
         self.language.setAccessibleName("Language of the prompt")
         self.language.addItems([QLocale.languageToString(QLocale(tag).language()) for tag in model.setup.languages])
-        self.meter, self._meter_words = LevelMeter(), Text("", Role.LABEL, "text2")
+        self.meter, self._meter_words = LevelMeterBar(), Text("", Role.LABEL, "text2")
         self.room = Banner()
         self.record = RoundButton("Start recording", "mic", diameter=_RECORD, record=True)
         self._title = Text("Start recording", Role.DOOR_TITLE)
@@ -64,7 +64,7 @@ class StageCard(Card):
         upper.setContentsMargins(32, 28, 32, 24)
         upper.setSpacing(12)
         above = QHBoxLayout()
-        above.addWidget(Elided("Shown large while recording", Role.CAPTION_MEDIUM, "text2"), 1)
+        above.addWidget(ElidedText("Shown large while recording", Role.CAPTION_MEDIUM, "text2"), 1)
         above.addWidget(self.language)
         upper.addLayout(above)
         upper.addWidget(self.prompt)
@@ -81,7 +81,7 @@ class StageCard(Card):
         upper.addWidget(self.room)
         content = QWidget()
         content.setLayout(upper)
-        self._upper, self._edge = scrolled(content), line()
+        self._upper, self._edge = scroll_area(content), horizontal_line()
         self.body.setSpacing(0)
         self.body.addWidget(self._upper, 1)
         self.body.addWidget(self._edge)
@@ -136,7 +136,7 @@ class StageCard(Card):
         self.language.setCurrentIndex(setup.languages.index(setup.language))
 
     @Slot(object)
-    def _show_form(self, form: Form) -> None:
+    def _show_form(self, form: RecordForm) -> None:
         first, *rest = form.protocol.text.split("\n\n")
         self.prompt.show_text(f"{first} …" if rest else first)
         self.picture.show_picture(form.protocol.picture)
@@ -197,7 +197,7 @@ class ReadyView(QWidget):
         self._theme = app_theme()
         super().__init__()
         self.setup, self.stage = SetupCard(model.setup), StageCard(model)
-        self.parts = Segment("Part of the page", [(_SETUP, "Set-up", ""), (_STAGE, "Prompt and level", "")])
+        self.parts = SegmentedChoice("Part of the page", [(_SETUP, "Set-up", ""), (_STAGE, "Prompt and level", "")])
         self.import_files = secondary_button("Import files", icon="import")
         self.speaker = secondary_button("Speaker window", icon="talk")
         words = QVBoxLayout()
@@ -212,7 +212,7 @@ class ReadyView(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(16)
-        column.addWidget(PageHead(words, self.speaker, self.import_files, words_width=230))
+        column.addWidget(PageHeader(words, self.speaker, self.import_files, words_width=230))
         column.addWidget(self.parts)
         column.addLayout(self._cards, 1)
         self._setup_model = model.setup

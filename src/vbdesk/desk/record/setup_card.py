@@ -5,8 +5,8 @@ from PySide6.QtWidgets import QCompleter, QHBoxLayout, QListView, QPlainTextEdit
 
 from vbdesk.capture.devices import Device
 from vbdesk.contract.catalog import MODEL_SIGNS, Sign, label_of
-from vbdesk.desk.record.setup_model import Form, RecordSetupViewModel, Subject
-from vbdesk.desk.ui.card import Card, line, scrolled
+from vbdesk.desk.record.setup_model import RecordForm, RecordSetupViewModel, Subject
+from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, TagsField, TickBox
 from vbdesk.desk.ui.theme import app_theme
 from vbdesk.outbox.library.items import Target
@@ -65,11 +65,11 @@ class SetupCard(Card):
             column.addWidget(field)
         column.addStretch(1)
         self._fields = column
-        self._edge, self._foot, self._consent_row = line(), QWidget(), QHBoxLayout()
+        self._edge, self._foot, self._consent_row = horizontal_line(), QWidget(), QHBoxLayout()
         self._foot.setLayout(self._consent_row)
         self._consent_row.addWidget(self.consent)
         self.body.setSpacing(0)
-        self.body.addWidget(scrolled(fields), 1)
+        self.body.addWidget(scroll_area(fields), 1)
         self.body.addWidget(self._edge)
         self.body.addWidget(self._foot)
 
@@ -164,7 +164,7 @@ class SetupCard(Card):
             self.device_field.set_fault(None)
 
     @Slot(object)
-    def _show_form(self, form: Form) -> None:
+    def _show_form(self, form: RecordForm) -> None:
         self.protocol.setCurrentIndex(self._model.protocols.index(form.protocol))
         self.protocol_field.set_help(form.protocol.help)
         self._show_target(form.target)

@@ -45,7 +45,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class RecordForm:
     """Everything that was set, apart from the subject and the microphone."""
 
     protocol: Protocol
@@ -69,7 +69,7 @@ class RecordSetupViewModel(QObject):
         subjects_changed: (tuple[str]) every subject here, for completion.
         devices_changed: (list[Device]) which microphones there are.
         device_noticed: (str) the microphone in use is another than before, or the sound system does not answer.
-        form_changed: (Form).
+        form_changed: (RecordForm).
         language_changed: `language` and `protocols` are others than before.
         ready_changed: (bool) whether a recording can begin.
         pedal_known: (str) the key that a foot pedal sends, as Qt names it.
@@ -102,7 +102,7 @@ class RecordSetupViewModel(QObject):
         self.languages = protocol_languages()
         self.language = nearest_language(QLocale().bcp47Name(), self.languages)
         self.protocols = protocols(self.language)
-        self.form = Form(self.protocols[0])
+        self.form = RecordForm(self.protocols[0])
         self.subject = Subject("", None)
         self.offered = offered
         offered.setParent(self)
@@ -245,7 +245,7 @@ class RecordSetupViewModel(QObject):
             return "Tick when the person agrees"
         return f"Noted at {self.form.consented_at.astimezone():%H:%M} today"
 
-    def _set_form(self, form: Form) -> None:
+    def _set_form(self, form: RecordForm) -> None:
         self.form = form
         self.form_changed.emit(form)
 

@@ -6,11 +6,11 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.capture.protocols import Task
 from vbdesk.desk.record.protocol_picture import Picture
-from vbdesk.desk.record.setup_model import Form
-from vbdesk.desk.record.view_model import Moment, Phase, RecordViewModel
+from vbdesk.desk.record.setup_model import RecordForm
+from vbdesk.desk.record.view_model import Moment, RecordPhase, RecordViewModel
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.progress import ProgressBar
-from vbdesk.desk.ui.text import Prompt, Text
+from vbdesk.desk.ui.text import PromptLabel, Text
 from vbdesk.desk.ui.theme import Role, app_theme
 
 _SIZE = (960, 620)
@@ -18,12 +18,12 @@ _SHARE = 0.66  # of the height of an only screen: the controls of the desk stay 
 _ROLES = (Role.PROMPT_SPEAKER, Role.PROMPT, Role.PROMPT_SMALL, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
 _SIDES = 72
 _LOOKS = {
-    Phase.READY: ("Please wait", "clock", "text3"),
-    Phase.COUNTING_IN: ("Get ready", "clock", "text"),
-    Phase.RECORDING: ("Please speak", "record", "rec"),
-    Phase.PAUSED: ("Paused", "pause", "text2"),
-    Phase.ENDING: ("Thank you", "check", "ok"),
-    Phase.ENDED: ("Thank you", "check", "ok"),
+    RecordPhase.READY: ("Please wait", "clock", "text3"),
+    RecordPhase.COUNTING_IN: ("Get ready", "clock", "text"),
+    RecordPhase.RECORDING: ("Please speak", "record", "rec"),
+    RecordPhase.PAUSED: ("Paused", "pause", "text2"),
+    RecordPhase.ENDING: ("Thank you", "check", "ok"),
+    RecordPhase.ENDED: ("Thank you", "check", "ok"),
 }
 
 
@@ -50,7 +50,7 @@ class SpeakerWindow(QWidget):
         self._icon = IconView("clock", "text3", 24)
         self.state = Text("", Role.VERDICT, "text2")
         self.step = Text("", Role.BODY, "text2")
-        self.prompt, self.picture = Prompt(_ROLES[0]), Picture()
+        self.prompt, self.picture = PromptLabel(_ROLES[0]), Picture()
         self.progress = ProgressBar("Speech so far")
         self._lay_out()
         model.phase_changed.connect(self._show_phase)
@@ -119,7 +119,7 @@ class SpeakerWindow(QWidget):
                 break
 
     @Slot(object)
-    def _show_form(self, form: Form) -> None:
+    def _show_form(self, form: RecordForm) -> None:
         self._show(form.protocol.tasks[0])
 
     @Slot(object)
@@ -135,12 +135,12 @@ class SpeakerWindow(QWidget):
         self._fit()
 
     @Slot(object)
-    def _show_phase(self, phase: Phase) -> None:
+    def _show_phase(self, phase: RecordPhase) -> None:
         words, icon, ink = _LOOKS[phase]
         self.state.setText(words)
         self._icon.show_icon(icon, ink)
-        self.progress.setVisible(phase in (Phase.RECORDING, Phase.PAUSED))
-        if phase is Phase.READY:
+        self.progress.setVisible(phase in (RecordPhase.RECORDING, RecordPhase.PAUSED))
+        if phase is RecordPhase.READY:
             self.progress.show_share(0.0)
 
     @Slot(int)

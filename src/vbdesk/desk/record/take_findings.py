@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.spectrogram import spectrogram
-from vbdesk.desk.record.check_text import Origin, Review, Source, Version, versions_of
+from vbdesk.desk.record.check_text import CheckSource, Origin, Review, Version, versions_of
 from vbdesk.desk.tasks import Lane, TaskContext, TaskOwner
 from vbdesk.outbox.imports.speaker_comparison import Likeness, SpeakerGuard
 from vbdesk.outbox.library.items import RecordingItem
@@ -20,7 +20,7 @@ SPECTROGRAM_COLUMNS = 1000
 class _Found:
     """Something about one source, which may no longer be the one in front."""
 
-    source: Source
+    source: CheckSource
     what: object
 
 
@@ -45,7 +45,7 @@ class TakeFindings(QObject):
         self._library, self._tasks = library, tasks
         self._guard = SpeakerGuard(library)
         self._guarding = Lane(tasks, self)  # the guard compares one take at a time
-        self._source: Source | None = None
+        self._source: CheckSource | None = None
         self._audio: TakeAudio | None = None
         self._wanted = False
         self.versions: tuple[Version, ...] = ()
@@ -102,7 +102,7 @@ class TakeFindings(QObject):
                 name="spectrogram",
             )
 
-    def _in_front(self, source: Source) -> bool:
+    def _in_front(self, source: CheckSource) -> bool:
         return self._source is not None and self._source.name == source.name
 
     @Slot(object)

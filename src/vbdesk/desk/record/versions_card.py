@@ -26,7 +26,7 @@ class VersionTile(QAbstractButton):
         self._figures = " · ".join(f"{name} {value}" for name, value in version.figures)
         self._when = f"{in_zone(version.recorded_at):%H:%M}, {clock_words(version.seconds)}"
         self.setText(f"Version {version.number}")
-        self.setAccessibleName(f"Version {version.number}: {version.verdict}")
+        self.setAccessibleName(f"Version {version.number}: {version.check_words}")
         shown = "Shown here. " if version.shown else ""
         self.setAccessibleDescription(f"{shown}{version.state_words}, recorded {self._when}. {self._figures}")
         self.setToolTip(self._figures)
@@ -57,7 +57,7 @@ class VersionTile(QAbstractButton):
         )
         right = QRectF(area.left(), area.top(), area.width(), first)
         self._write(painter, Role.CAPTION, "text2", right, self._when, right=True)
-        self._paint_verdict(
+        self._paint_check_words(
             painter, QRectF(area.left(), area.top() + first + 2, area.width(), theme.line_height(Role.LABEL))
         )
         foot = theme.line_height(Role.CAPTION)
@@ -65,13 +65,13 @@ class VersionTile(QAbstractButton):
         self._write(painter, Role.CAPTION, "text2", below, self._figures)
         painter.end()
 
-    def _paint_verdict(self, painter: QPainter, area: QRectF) -> None:
+    def _paint_check_words(self, painter: QPainter, area: QRectF) -> None:
         icon, ink = _ICONS[self.version.good]
         side = self._theme.px(14)
         paint_icon(
             painter, icon, QRectF(area.left(), area.center().y() - side / 2, side, side), self._theme.colour(ink)
         )
-        words = f"{self.version.verdict} · {self.version.state_words}"
+        words = f"{self.version.check_words} · {self.version.state_words}"
         beside = area.adjusted(side + 8, 0, 0, 0)
         self._write(painter, Role.LABEL_MEDIUM, ink if self.version.good is not None else "text2", beside, words)
 

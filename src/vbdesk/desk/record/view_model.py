@@ -34,7 +34,7 @@ _SILENT_S = 2.0
 LIVE_WINDOW_S = 30.0
 
 
-class Phase(StrEnum):
+class RecordPhase(StrEnum):
     """Where the page is; after `ended` the take's review takes over."""
 
     READY = "ready"
@@ -75,7 +75,7 @@ class RecordViewModel(QObject):
     """A recording from its count-in to its end; also the meter and the check of the room before it.
 
     Signals:
-        phase_changed: (Phase).
+        phase_changed: (RecordPhase).
         counted: (int) seconds left before the recording begins.
         levels_changed: (Levels) the meter, while no recording runs.
         room_changed: (RoomCheck).
@@ -113,7 +113,7 @@ class RecordViewModel(QObject):
         super().__init__()
         self._count_in_s = count_in_s
         self.setup = setup
-        self.phase = Phase.READY
+        self.phase = RecordPhase.READY
         self.room = RoomCheck()
         self.hint = ""
         self._ailment = ""
@@ -141,51 +141,51 @@ class RecordViewModel(QObject):
     def hide(self) -> None:
         """The page is not in front: let go of the microphone, unless it records."""
         self._shown = False
-        if self.phase is Phase.READY:
+        if self.phase is RecordPhase.READY:
             self._stop_listening()
 
     def press(self) -> None:
         """The Space key: begin, or stop."""
-        if self.phase in (Phase.RECORDING, Phase.PAUSED):
+        if self.phase in (RecordPhase.RECORDING, RecordPhase.PAUSED):
             self.stop()
-        elif self.phase is Phase.COUNTING_IN:
+        elif self.phase is RecordPhase.COUNTING_IN:
             self.cancel_count_in()
-        elif self.phase is Phase.READY:
+        elif self.phase is RecordPhase.READY:
             self.begin()
 
     def begin(self) -> None:
         """Count in, then record."""
-        if self.phase is not Phase.READY:
+        if self.phase is not RecordPhase.READY:
             return
         if not self.setup.ready:
             self.failed.emit(self.setup.missing)
             return
         self._stop_listening()
         self._left, self._marks, self._ailment = self._count_in_s, (), ""
-        self._set_phase(Phase.COUNTING_IN)
+        self._set_phase(RecordPhase.COUNTING_IN)
         self.counted.emit(self._left)
         self._audio.run(self._start_recorder, self._on_started, self._on_not_started, name="record")
 
     def cancel_count_in(self) -> None:
         """Do not begin after all."""
-        if self.phase is Phase.COUNTING_IN:
+        if self.phase is RecordPhase.COUNTING_IN:
             self._tick.stop()
             self._audio.run(self._cancel_recorder, name="cancel")
-            self._set_phase(Phase.READY)
+            self._set_phase(RecordPhase.READY)
             self._listen()
 
     def pause(self) -> None:
         """Pause, or go on."""
-        if self.phase is Phase.RECORDING:
+        if self.phase is RecordPhase.RECORDING:
             self._recorder.pause()
-            self._set_phase(Phase.PAUSED)
-        elif self.phase is Phase.PAUSED:
+            self._set_phase(RecordPhase.PAUSED)
+        elif self.phase is RecordPhase.PAUSED:
             self._recorder.resume()
-            self._set_phase(Phase.RECORDING)
+            self._set_phase(RecordPhase.RECORDING)
 
     def mark(self) -> None:
         """Mark this moment."""
-        if self.phase is Phase.RECORDING:
+        if self.phase is RecordPhase.RECORDING:
             self._recorder.mark()
             self._marks = (*self._marks, self._recorder.elapsed_s)
 
@@ -193,32 +193,32 @@ class RecordViewModel(QObject):
         """Go on to the next task of a sequence, if there is one."""
         tasks = self.setup.form.protocol.tasks
         following = tasks[tasks.index(self.task) + 1 :] if self.task in tasks else ()
-        if self.phase is Phase.RECORDING and following:
+        if self.phase is RecordPhase.RECORDING and following:
             self._recorder.begin_task(following[0].task_id)
             self._set_task(following[0])
 
     def stop(self) -> None:
         """End the take; `took` follows."""
-        if self.phase in (Phase.RECORDING, Phase.PAUSED):
-            self._set_phase(Phase.ENDING)
+        if self.phase in (RecordPhase.RECORDING, RecordPhase.PAUSED):
+            self._set_phase(RecordPhase.ENDING)
             self._audio.run(self._stop_recorder, None, self._on_failed, name="stop")
 
     def ready_again(self) -> None:
         """The take was dealt with: get ready for the next."""
-        if self.phase is Phase.ENDED:
-            self._set_phase(Phase.READY)
+        if self.phase is RecordPhase.ENDED:
+            self._set_phase(RecordPhase.READY)
             if self._shown:
                 self._listen()
 
     def show_review(self) -> None:
         """Something else than a fresh take is being reviewed."""
-        if self.phase is Phase.READY:
+        if self.phase is RecordPhase.READY:
             self._stop_listening()
-            self._set_phase(Phase.ENDED)
+            self._set_phase(RecordPhase.ENDED)
 
     def check_room(self) -> None:
         """Listen for three seconds, then say whether the room is quiet enough."""
-        if self.phase is Phase.READY and self._listening:
+        if self.phase is RecordPhase.READY and self._listening:
             self._monitor.check_room()
             self._set_room(RoomCheck(listening=True))
 
@@ -301,7 +301,7 @@ class RecordViewModel(QObject):
             self._monitor.stop()
 
     def _listen(self) -> None:
-        if self._shown and self.phase is Phase.READY and self.setup.device is not None:
+        if self._shown and self.phase is RecordPhase.READY and self.setup.device is not None:
             self._audio.run(self._start_monitor, self._on_listening, self._on_not_listening, name="listen")
 
     def _stop_listening(self) -> None:
@@ -313,7 +313,7 @@ class RecordViewModel(QObject):
 
     @Slot(object)
     def _on_listening(self, nothing: None) -> None:
-        if self.phase is Phase.READY and self._shown:
+        if self.phase is RecordPhase.READY and self._shown:
             self._listening = True
             self._tick.start()
             if self.room.finding is None:
@@ -327,7 +327,7 @@ class RecordViewModel(QObject):
 
     @Slot(object)
     def _on_devices(self, devices: object) -> None:
-        if self.phase is not Phase.READY:
+        if self.phase is not RecordPhase.READY:
             return
         self._set_room(RoomCheck())
         if self.setup.device is None:
@@ -337,14 +337,14 @@ class RecordViewModel(QObject):
 
     @Slot(object)
     def _on_started(self, nothing: None) -> None:
-        if self.phase is Phase.COUNTING_IN:
+        if self.phase is RecordPhase.COUNTING_IN:
             self._tick.start()
             self._on_tick()
 
     @Slot(object)
     def _on_not_started(self, failure: Failure) -> None:
-        if self.phase is Phase.COUNTING_IN:
-            self._set_phase(Phase.READY)
+        if self.phase is RecordPhase.COUNTING_IN:
+            self._set_phase(RecordPhase.READY)
             self.failed.emit(failure.sentence)
 
     @Slot(object)
@@ -359,29 +359,29 @@ class RecordViewModel(QObject):
         self._tick.stop()
         self._audio.run(self._close_recorder, name="close-microphone")
         if take.duration_s == 0.0:
-            self._set_phase(Phase.READY)
+            self._set_phase(RecordPhase.READY)
             if take.end is not EndReason.STOPPED:
                 self.failed.emit(take.sentence or "Nothing was recorded.")
             self._listen()
             return
-        self._set_phase(Phase.ENDED)
+        self._set_phase(RecordPhase.ENDED)
         self.took.emit(take)
 
     @Slot()
     def _on_tick(self) -> None:
-        if self.phase is Phase.READY:
+        if self.phase is RecordPhase.READY:
             levels = self._monitor.levels()
             self.levels_changed.emit(levels)
             self._listen_to_room(levels)
-        elif self.phase is Phase.COUNTING_IN:
+        elif self.phase is RecordPhase.COUNTING_IN:
             self._count_in()
-        elif self.phase in (Phase.RECORDING, Phase.PAUSED):
+        elif self.phase in (RecordPhase.RECORDING, RecordPhase.PAUSED):
             self._tell_moment()
 
     def _count_in(self) -> None:
         if self._recorder.phase is RecorderPhase.RECORDING:
             self._set_task(self.setup.form.protocol.tasks[0])
-            self._set_phase(Phase.RECORDING)
+            self._set_phase(RecordPhase.RECORDING)
         elif self._recorder.phase is RecorderPhase.LEAD_IN:
             left = math.ceil(self._recorder.lead_in_left_s)
             if left != self._left:
@@ -424,7 +424,7 @@ class RecordViewModel(QObject):
         self.room = room
         self.room_changed.emit(room)
 
-    def _set_phase(self, phase: Phase) -> None:
+    def _set_phase(self, phase: RecordPhase) -> None:
         if phase is not self.phase:
             self.phase = phase
             self.phase_changed.emit(phase)

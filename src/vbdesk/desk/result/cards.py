@@ -13,7 +13,7 @@ from vbdesk.desk.models.playback import Loaded, Playback
 from vbdesk.desk.models.result_rows import FeatureRow, MetricRow
 from vbdesk.desk.models.result_text import Speaker, VoiceReading
 from vbdesk.desk.ui.badges import LevelGlyph, level_word
-from vbdesk.desk.ui.buttons import Button, ButtonSize, Kind, RoundButton, secondary_button
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton, secondary_button
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.fields import ChoiceField
 from vbdesk.desk.ui.icons import IconView
@@ -170,7 +170,7 @@ class PlayerCard(Card):
 
     @Slot(bool)
     def _on_playing(self, playing: bool) -> None:
-        self.button.show_act("Pause" if playing else "Play", "pause" if playing else "play")
+        self.button.show_action("Pause" if playing else "Play", "pause" if playing else "play")
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
@@ -285,7 +285,7 @@ class JsonPanel(Card):
         row.setSpacing(8)
         self.copy_button = secondary_button("Copy", size=ButtonSize.ROW)
         self.save_button = secondary_button("Save", size=ButtonSize.ROW)
-        self.close_button = Button("Close", Kind.QUIET, size=ButtonSize.ROW)
+        self.close_button = Button("Close", ButtonKind.QUIET, size=ButtonSize.ROW)
         for button in (self.copy_button, self.save_button, self.close_button):
             row.addWidget(button)
         super().__init__("Raw JSON", padding=18, right=buttons)

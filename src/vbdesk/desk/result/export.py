@@ -15,7 +15,7 @@ from vbdesk.outbox.library.audit import Deed
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.results.repository import ResultRepository
-from vbdesk.report.exports import ENDINGS, ExportFormat, export_files, write_files
+from vbdesk.report.exports import EXTENSIONS, ExportFormat, export_files, write_files
 from vbdesk.report.file_names import file_stems
 from vbdesk.report.pdf import ReportOptions
 from vbdesk.report.subject_record import RecordSource, SubjectRecord, subject_record
@@ -51,7 +51,7 @@ class ResultExport(QObject):
         """What the file is called unless a person says otherwise: the subject's id and the moment."""
         moment = "" if view.recorded_at is None else f"{in_zone(view.recorded_at):-%Y%m%d-%H%M}"
         stem = file_stems([view.group_id])[view.group_id] if view.group_id else "result"
-        return f"{stem}{moment}{ENDINGS.get(kind, f'.{kind}')}"
+        return f"{stem}{moment}{EXTENSIONS.get(kind, f'.{kind}')}"
 
     def save_json(self, view: ResultView, path: Path) -> None:
         """Write the result as it came."""

@@ -20,18 +20,18 @@ from vbdesk.desk.result.cards import (
     SpeakerCard,
 )
 from vbdesk.desk.result.sign_rows import SignRows
-from vbdesk.desk.result.view_model import ResultViewModel, Siblings
+from vbdesk.desk.result.view_model import ResultViewModel, SameSubject
 from vbdesk.desk.ui.advice_card import AdviceCard
 from vbdesk.desk.ui.banner import Banner, Tone
-from vbdesk.desk.ui.breadcrumb import Crumb
+from vbdesk.desk.ui.breadcrumb import Breadcrumb
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.icons import IconView
-from vbdesk.desk.ui.page_head import PageHead
-from vbdesk.desk.ui.routes import Recording
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
-from vbdesk.desk.ui.segmented_choice import Segment
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.report.exports import ExportFormat
@@ -93,7 +93,7 @@ class ResultPage(QWidget):
         page_layout(self, self._header(), self.banner, body)
         view_model.shown.connect(self._show)
         view_model.failed.connect(self._on_failed)
-        view_model.siblings_changed.connect(self._on_siblings)
+        view_model.same_subject_changed.connect(self._on_same_subject)
         view_model.export.saved.connect(self._on_saved)
         view_model.export.failed.connect(self._on_not_saved)
         self._theme.changed.connect(self._rebuild)
@@ -102,12 +102,12 @@ class ResultPage(QWidget):
 
     def opened(self, argument: object) -> None:
         """Show the recording that was asked for."""
-        if isinstance(argument, Recording):
+        if isinstance(argument, RecordingRoute):
             self._reading, self._speaker = None, -1
             self.banner.clear()
             self._hide_json()
             self.player.show_segments(())
-            self._on_siblings(((), ()))
+            self._on_same_subject(((), ()))
             self.view_model.open(argument)
 
     def closed(self) -> None:
@@ -120,14 +120,16 @@ class ResultPage(QWidget):
         self._arrange()
 
     def _header(self) -> QWidget:
-        self.subjects_button = Crumb("Subjects")
+        self.subjects_button = Breadcrumb("Subjects")
         self.subjects_button.clicked.connect(self.view_model.open_subjects)
-        self.subject_button = Crumb()
+        self.subject_button = Breadcrumb()
         self.subject_button.clicked.connect(self.view_model.open_subject)
         self._chevron = IconView("chevron-right", "text3", 14)
         self._title = Text("", Role.PAGE_TITLE)
         self._caption = Text("", Role.CAPTION, "text3")
-        self.segment = Segment("How much to show", [("clinical", "Clinical", ""), ("researcher", "Researcher", "")])
+        self.segment = SegmentedChoice(
+            "How much to show", [("clinical", "Clinical", ""), ("researcher", "Researcher", "")]
+        )
         self.segment.chosen.connect(self._rebuild_for)
         self.json_button = secondary_button("Raw JSON", icon="code")
         self.json_button.clicked.connect(self._toggle_json)
@@ -156,7 +158,7 @@ class ResultPage(QWidget):
         words.addLayout(crumbs)
         words.addWidget(self._title)
         controls = (self.segment, self.json_button, self.compare_button, self.export_button)
-        return PageHead(words, *controls, words_width=380)
+        return PageHeader(words, *controls, words_width=380)
 
     def _left_box(self) -> QVBoxLayout:
         return _box(self._left)
@@ -202,9 +204,9 @@ class ResultPage(QWidget):
         self.banner.say(Tone.WARN, sentence)
 
     @Slot(object)
-    def _on_siblings(self, siblings: Siblings) -> None:
+    def _on_same_subject(self, same_subject: SameSubject) -> None:
         self.compare_menu.clear()
-        before, after = siblings
+        before, after = same_subject
         self.compare_button.setEnabled(bool(before or after))
         for words, entries in (("Earlier", before[:_MENU_ENTRIES]), ("Later", after[:_MENU_ENTRIES])):
             if entries:

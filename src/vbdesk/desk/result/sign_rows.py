@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 from vbdesk.desk.models.result_rows import SignRow
 from vbdesk.desk.models.result_text import VoiceReading
 from vbdesk.desk.ui.badges import LevelBadge
-from vbdesk.desk.ui.buttons import Button, ButtonSize, Kind
-from vbdesk.desk.ui.card import Card, line
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize
+from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.range_marks import OwnRangeStrip
 from vbdesk.desk.ui.text import Text
@@ -32,10 +32,10 @@ class SignRows(Card):
         for sign in voice.signs:
             row = SignRowView(sign, longitudinal=voice.longitudinal, researcher=researcher)
             self.rows.append(row)
-            self.body.addWidget(line())
+            self.body.addWidget(horizontal_line())
             self.body.addWidget(row)
         if flagged_share:
-            self.body.addWidget(line())
+            self.body.addWidget(horizontal_line())
             self.share = _Share(flagged_share)
             self.body.addWidget(self.share)
 
@@ -84,7 +84,7 @@ class SignRowView(QWidget):
         self._theme = app_theme()
         super().__init__()
         self.sign = sign
-        self.more = Button("", Kind.QUIET, icon="chevron-down", size=ButtonSize.ROW)
+        self.more = Button("", ButtonKind.QUIET, icon="chevron-down", size=ButtonSize.ROW)
         self.more.setAccessibleName(f"About {sign.label}")
         self.more.setToolTip("What is known, and what can sound the same")
         self.more.setFixedWidth(self._theme.px(_MORE_WIDTH))
@@ -172,7 +172,7 @@ class _Share(QWidget):
 
     def __init__(self, sentence: str) -> None:
         super().__init__()
-        self.button = Button("How often does this happen with healthy speakers?", Kind.LINK, size=ButtonSize.ROW)
+        self.button = Button("How often does this happen with healthy speakers?", ButtonKind.LINK, size=ButtonSize.ROW)
         self.sentence = Text(sentence, Role.LABEL, "text2", wrap=True)
         self.sentence.hide()
         self.button.clicked.connect(self._toggle)

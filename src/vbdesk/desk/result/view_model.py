@@ -9,13 +9,13 @@ from vbdesk.capture.playback import Player
 from vbdesk.client.errors import ClientError
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.models.result_source import Found, ResultSource
-from vbdesk.desk.models.result_state import Remedy, ResultView, first_view, view_of
-from vbdesk.desk.models.same_subject import Sibling, neighbours, siblings_of
+from vbdesk.desk.models.result_state import ResultRemedy, ResultView, first_view, view_of
+from vbdesk.desk.models.same_subject import SameSubjectRecording, neighbours, same_subject_recordings
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.result.export import ResultExport
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.desk.ui.routes import Comparison, Recording, ReviewTake
+from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute, ReviewRoute
 from vbdesk.outbox.library.audit import Deed
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
@@ -25,7 +25,7 @@ from vbdesk.outbox.results.repository import ResultRepository
 _ASK_AGAIN_MS = 3000
 _KEPT_VIEWS = 50
 
-Siblings = tuple[tuple[Sibling, ...], tuple[Sibling, ...]]
+SameSubject = tuple[tuple[SameSubjectRecording, ...], tuple[SameSubjectRecording, ...]]
 """The subject's recordings before the one that is shown, and those after it; the nearest first in both."""
 
 
@@ -39,12 +39,12 @@ class ResultViewModel(QObject):
     Signals:
         shown: (ResultView) something else is to be shown.
         failed: (str) why nothing newer can be shown.
-        siblings_changed: (Siblings) what the recording can be compared with.
+        siblings_changed: (SameSubject) what the recording can be compared with.
     """
 
     shown = Signal(object)
     failed = Signal(str)
-    siblings_changed = Signal(object)
+    same_subject_changed = Signal(object)
 
     def __init__(
         self,
@@ -61,11 +61,11 @@ class ResultViewModel(QObject):
         self._source = ResultSource(library, results)
         self._reads = Lane(tasks, self)  # an older state must not be shown after a newer one
         self.export = ResultExport(profile, library, results, self._source, tasks, self)
-        self._kept: OrderedDict[Recording, ResultView] = OrderedDict()
-        self._asked_for: Recording | None = None
+        self._kept: OrderedDict[RecordingRoute, ResultView] = OrderedDict()
+        self._asked_for: RecordingRoute | None = None
         self._loaded: str | None = None
         self.view: ResultView | None = None
-        self.siblings: Siblings = ((), ())
+        self.same_subject: SameSubject = ((), ())
         self.playback = Playback(tasks, player, self)
         self._again = QTimer(self)
         self._again.setSingleShot(True)
@@ -73,11 +73,11 @@ class ResultViewModel(QObject):
         self._again.timeout.connect(self.reload)
         sync.library_changed.connect(self._on_library)
 
-    def open(self, recording: Recording) -> None:
+    def open(self, recording: RecordingRoute) -> None:
         """Show another recording: what was last known of it at once, the rest as it comes."""
         self.leave()
         self._asked_for, self._loaded = recording, None
-        self.siblings = ((), ())
+        self.same_subject = ((), ())
         self.view = self._kept.get(recording) or first_view(recording)
         self.shown.emit(self.view)
         self._load_sound(self.view)
@@ -90,7 +90,7 @@ class ResultViewModel(QObject):
         if recording is None:
             return
 
-        def work(context: TaskContext) -> tuple[Recording, Found, ResultView]:
+        def work(context: TaskContext) -> tuple[RecordingRoute, Found, ResultView]:
             found = self._source.here(recording)
             return recording, found, view_of(found)
 
@@ -113,12 +113,12 @@ class ResultViewModel(QObject):
         """Go to the list of subjects."""
         self._navigator.open("subjects")
 
-    def compare_with(self, other: Sibling | None = None) -> None:
+    def compare_with(self, other: SameSubjectRecording | None = None) -> None:
         """Show the recording beside another one; beside the one before it, or else the one after it, if None."""
-        before, after = self.siblings
+        before, after = self.same_subject
         other = other or next(iter((*before, *after)), None)
         if other is not None and self.view is not None:
-            self._navigator.open("compare", Comparison(other.recording, self.view.recording))
+            self._navigator.open("compare", ComparisonRoute(other.recording, self.view.recording))
 
     @Slot()
     def remedy(self) -> None:
@@ -127,11 +127,11 @@ class ResultViewModel(QObject):
         if view is None:
             return
         take_id = view.recording.take_id
-        if view.remedy is Remedy.OUTBOX:
+        if view.remedy is ResultRemedy.OUTBOX:
             self._navigator.open("outbox")
-        elif take_id is not None and view.remedy is Remedy.REVIEW:
-            self._navigator.open("record", ReviewTake(take_id))
-        elif take_id is not None and view.remedy is Remedy.SEND_AGAIN:
+        elif take_id is not None and view.remedy is ResultRemedy.REVIEW:
+            self._navigator.open("record", ReviewRoute(take_id))
+        elif take_id is not None and view.remedy is ResultRemedy.SEND_AGAIN:
             self._tasks.start(lambda context: self._library.retry(take_id), None, self._on_failed, name="retry")
 
     def _show(self, view: ResultView) -> None:
@@ -148,8 +148,8 @@ class ResultViewModel(QObject):
             self._kept[asked_for] = view
             while len(self._kept) > _KEPT_VIEWS:
                 self._kept.popitem(last=False)
-            if first or self.siblings == ((), ()):
-                self._look_for_siblings(view)
+            if first or self.same_subject == ((), ()):
+                self._look_for_same_subject(view)
 
     def _load_sound(self, view: ResultView) -> None:
         take_id, library = view.take_id, self._library
@@ -157,15 +157,15 @@ class ResultViewModel(QObject):
             self._loaded = take_id
             self.playback.load(lambda: library.audio(take_id), lambda: library.note(Deed.LISTENED, take_id))
 
-    def _look_for_siblings(self, view: ResultView) -> None:
+    def _look_for_same_subject(self, view: ResultView) -> None:
         asked_for = self._asked_for
 
-        def work(context: TaskContext) -> tuple[Recording | None, Siblings]:
-            return asked_for, self._siblings(view)
+        def work(context: TaskContext) -> tuple[RecordingRoute | None, SameSubject]:
+            return asked_for, self._same_subject(view)
 
-        self._tasks.start(work, self._on_siblings, name="siblings")
+        self._tasks.start(work, self._on_same_subject, name="siblings")
 
-    def _siblings(self, view: ResultView) -> Siblings:
+    def _same_subject(self, view: ResultView) -> SameSubject:
         """On a worker; the service is asked for the subject's history only where this computer knows no other."""
         found = self._neighbours(view)
         if any(found) or not view.group_id:
@@ -176,12 +176,12 @@ class ResultViewModel(QObject):
             return found
         return self._neighbours(view)
 
-    def _neighbours(self, view: ResultView) -> Siblings:
-        siblings = siblings_of(self._library, self._results, view.group_id)
-        return neighbours(siblings, view.recording, view.recorded_at)
+    def _neighbours(self, view: ResultView) -> SameSubject:
+        same_subject = same_subject_recordings(self._library, self._results, view.group_id)
+        return neighbours(same_subject, view.recording, view.recorded_at)
 
     @Slot(object)
-    def _on_here(self, read: tuple[Recording, Found, ResultView]) -> None:
+    def _on_here(self, read: tuple[RecordingRoute, Found, ResultView]) -> None:
         recording, found, view = read
         if recording != self._asked_for:
             return
@@ -189,13 +189,13 @@ class ResultViewModel(QObject):
         if not found.asked_of_service:
             return
 
-        def ask(context: TaskContext) -> tuple[Recording, ResultView]:
+        def ask(context: TaskContext) -> tuple[RecordingRoute, ResultView]:
             return recording, view_of(self._source.ask(found))
 
         self._tasks.start(ask, self._on_asked, self._on_failed, name="result-service")
 
     @Slot(object)
-    def _on_asked(self, read: tuple[Recording, ResultView]) -> None:
+    def _on_asked(self, read: tuple[RecordingRoute, ResultView]) -> None:
         recording, view = read
         if recording == self._asked_for:
             self._show(view)
@@ -203,11 +203,11 @@ class ResultViewModel(QObject):
                 self._again.start()
 
     @Slot(object)
-    def _on_siblings(self, found: tuple[Recording | None, Siblings]) -> None:
-        recording, siblings = found
+    def _on_same_subject(self, found: tuple[RecordingRoute | None, SameSubject]) -> None:
+        recording, same_subject = found
         if recording == self._asked_for:
-            self.siblings = siblings
-            self.siblings_changed.emit(siblings)
+            self.same_subject = same_subject
+            self.same_subject_changed.emit(same_subject)
 
     @Slot()
     def _on_library(self) -> None:

@@ -71,7 +71,7 @@ PAGES: tuple[PageSpec, ...] = (
     PageSpec("outbox", "Outbox", "outbox", build_outbox_page),
     PageSpec("cohort", "Cohort", "grid", build_cohort_page),
     PageSpec("account", "Account", "sliders", build_account_page),
-    PageSpec("subject", "Subject", "person", build_subject_page, rail="subjects"),
-    PageSpec("result", "Result", "chart", build_result_page, rail="subjects"),
-    PageSpec("compare", "Compare", "compare", build_compare_page, rail="subjects"),
+    PageSpec("subject", "Subject", "person", build_subject_page, sidebar="subjects"),
+    PageSpec("result", "Result", "chart", build_result_page, sidebar="subjects"),
+    PageSpec("compare", "Compare", "compare", build_compare_page, sidebar="subjects"),
 )

@@ -20,12 +20,12 @@ from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.models.unlocking import RecoveryOfferViewModel, UnlockViewModel
 from vbdesk.desk.ports import Outside
 from vbdesk.desk.shell.all_pages import PAGES
-from vbdesk.desk.shell.gc_on_main_thread import GarbageCollector
+from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.main_window import MainWindow
 from vbdesk.desk.shell.shipped_files import load_shipped_files
 from vbdesk.desk.shell.workspace import Workspace, open_budget, open_library
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
-from vbdesk.desk.ui.accessibility import install_scroll_area_mend
+from vbdesk.desk.ui.accessibility import install_scroll_area_workaround
 from vbdesk.desk.ui.banner import Tone
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.theme import Scheme, Theme
@@ -296,10 +296,10 @@ def run(
     application.setDesktopFileName("vbdesk")
     application.setStyle("Fusion")
     application.setQuitOnLastWindowClosed(False)
-    install_scroll_area_mend()
+    install_scroll_area_workaround()
     chosen = PreferenceStore(outside.config_dir).load()  # one small file, before the first paint
     Theme(chosen.scheme if scheme is Scheme.SYSTEM else scheme, chosen.text_scale).install()
-    collector = GarbageCollector()
+    collector = MainThreadCollector()
     desk = Desk(outside, profile_name, first_page)
     desk.ended.connect(application.quit)
     desk.start()

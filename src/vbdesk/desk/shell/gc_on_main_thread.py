@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QTimer, Slot
 _LOOK_MS = 1000
 
 
-class GarbageCollector(QObject):
+class MainThreadCollector(QObject):
     """While it is entered, the collector runs from a timer, one generation at a time as Python's own thresholds ask."""
 
     def __init__(self) -> None:

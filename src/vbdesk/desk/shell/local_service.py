@@ -14,7 +14,7 @@ _STOP_S = 4.0
 _ENCRYPTING_MS = 3000
 
 
-class LocalServiceKeeper(QObject):
+class LocalServiceProcess(QObject):
     """Starts the child, starts it again when it ends, and ends it with the window.
 
     Signals:

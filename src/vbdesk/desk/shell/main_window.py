@@ -10,7 +10,7 @@ from vbdesk import __version__
 from vbdesk.desk.models.opened_results import OpenedResults
 from vbdesk.desk.shell import window_status
 from vbdesk.desk.shell.page_registry import PageSpec
-from vbdesk.desk.shell.sidebar import Rail
+from vbdesk.desk.shell.sidebar import Sidebar
 from vbdesk.desk.shell.status_bar import StatusBar
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Stoppable
@@ -60,23 +60,23 @@ class MainWindow(QMainWindow):
         self._workspace: Workspace | None = None
         self._shown: str | None = None
         self._may_close = False
-        self._rail = Rail([(spec.key, spec.title, spec.icon) for spec in pages if spec.in_rail])
-        self._rail.chosen.connect(self.open_page)
+        self._sidebar = Sidebar([(spec.key, spec.title, spec.icon) for spec in pages if spec.in_sidebar])
+        self._sidebar.chosen.connect(self.open_page)
         self._menu = QMenu(self)
-        self._rail.profile.clicked.connect(self._open_menu)
+        self._sidebar.profile.clicked.connect(self._open_menu)
         self._status = StatusBar()
         self._notice = Banner(above=12)
         self._stack = QStackedWidget()
         self._lay_out()
         self._ring = FocusRing(self)
         self._theme.resized.connect(self._forget_unseen_pages)
-        self._theme.changed.connect(self._fit_rail)
+        self._theme.changed.connect(self._fit_sidebar)
         self.show_no_profile()
 
     @property
-    def rail(self) -> Rail:
+    def sidebar(self) -> Sidebar:
         """The rail."""
-        return self._rail
+        return self._sidebar
 
     @property
     def status(self) -> StatusBar:
@@ -100,13 +100,13 @@ class MainWindow(QMainWindow):
     def show_alone(self, page: QWidget) -> None:
         """Show a page without the rail: the first start."""
         self._forget_pages()
-        self._rail.hide()
+        self._sidebar.hide()
         self._stack.addWidget(page)
         self._stack.setCurrentWidget(page)
 
     def show_no_profile(self) -> None:
         """Say that no profile is open."""
-        self._rail.hide()
+        self._sidebar.hide()
         self._status.show_profile("No profile yet", "info")
         self._status.show_connection("", "clock", "text2")
         self._status.show_moving("")
@@ -118,9 +118,9 @@ class MainWindow(QMainWindow):
         self._workspace = workspace
         profile = workspace.profile
         icon = window_status.profile_icon(profile)
-        self._rail.profile.show_profile(profile.name, window_status.profile_below(profile), icon)
+        self._sidebar.profile.show_profile(profile.name, window_status.profile_below(profile), icon)
         self._fill_menu(profiles, profile)
-        self._rail.show()
+        self._sidebar.show()
         self._status.show_profile(profile.name, icon)
         OpenedResults(workspace.navigator, workspace.library.subject_notes, workspace.tasks, workspace)
         workspace.navigator.asked.connect(self.open_page)
@@ -144,7 +144,7 @@ class MainWindow(QMainWindow):
             self._stack.addWidget(self._built[key])
         page = self._built[key]
         self._shown = key
-        self._rail.light(self._specs[key].rail or key)
+        self._sidebar.light(self._specs[key].sidebar or key)
         self._stack.setCurrentWidget(page)
         _life_cycle(page).opened(argument)
 
@@ -163,7 +163,7 @@ class MainWindow(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
-        self._fit_rail()
+        self._fit_sidebar()
 
     def event(self, event: QEvent) -> bool:
         """The system's font may be larger or smaller than before."""
@@ -178,7 +178,7 @@ class MainWindow(QMainWindow):
         event.ignore()
         self._notice.say(Tone.INFO, "Closing. Recordings that are on their way go on the next time vbdesk opens.")
         self._stack.setEnabled(False)
-        self._rail.setEnabled(False)
+        self._sidebar.setEnabled(False)
         self.closing.emit()
 
     def _lay_out(self) -> None:
@@ -192,7 +192,7 @@ class MainWindow(QMainWindow):
         right.addWidget(self._stack, 1)
         upper = QHBoxLayout()
         upper.setSpacing(0)
-        upper.addWidget(self._rail)
+        upper.addWidget(self._sidebar)
         upper.addLayout(right, 1)
         whole = QWidget()
         whole.setObjectName("page")
@@ -216,8 +216,8 @@ class MainWindow(QMainWindow):
             page.deleteLater()
 
     @Slot()
-    def _fit_rail(self) -> None:
-        self._rail.set_narrow(self.width() < self._theme.px(_NARROW_BELOW))
+    def _fit_sidebar(self) -> None:
+        self._sidebar.set_narrow(self.width() < self._theme.px(_NARROW_BELOW))
 
     @Slot()
     def _forget_unseen_pages(self) -> None:
@@ -241,7 +241,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _open_menu(self) -> None:
-        button = self._rail.profile
+        button = self._sidebar.profile
         corner = button.mapToGlobal(button.rect().topLeft())
         corner.setY(corner.y() - self._menu.sizeHint().height() - 6)
         action = self._menu.exec(corner)
@@ -279,7 +279,7 @@ class MainWindow(QMainWindow):
             sync = self._workspace.sync
             moving = sync.on_their_way
             self._status.show_moving(window_status.moving_words(moving, standing=sync.stopped))
-            self._rail.show_count("outbox", moving + sync.need_attention)
+            self._sidebar.show_count("outbox", moving + sync.need_attention)
 
 
 def _life_cycle(page: QWidget) -> Page:

@@ -24,9 +24,9 @@ class PageSpec:
     title: str
     icon: str
     build: Callable[[Workspace], QWidget]
-    rail: str = ""
+    sidebar: str = ""
 
     @property
-    def in_rail(self) -> bool:
+    def in_sidebar(self) -> bool:
         """Whether the page has an entry of its own in the rail."""
-        return not self.rail
+        return not self.sidebar

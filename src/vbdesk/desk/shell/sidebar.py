@@ -183,7 +183,7 @@ class ProfileButton(QAbstractButton):
         paint_icon(painter, "chevron-down", chevron, self._theme.colour("text2"))
 
 
-class Rail(QWidget):
+class Sidebar(QWidget):
     """Pages by name; the lit one wears the marker.
 
     Signals:
@@ -196,7 +196,7 @@ class Rail(QWidget):
         """Make the rail of (key, title, icon)."""
         self._theme = app_theme()
         super().__init__()
-        self.setObjectName("rail")
+        self.setObjectName("sidebar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAccessibleName("Pages")
         self.profile = ProfileButton()

@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from vbdesk.desk.ui.icons import IconView
-from vbdesk.desk.ui.text import Elided, Text
+from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, app_theme
 
 
@@ -15,7 +15,7 @@ class _Item(QWidget):
         super().__init__()
         self.icon = IconView(icon, "text2", 14)
         self.icon.setVisible(bool(icon))
-        self.text = Elided("", Role.CAPTION, "text2") if gives_way else Text("", Role.CAPTION, "text2")
+        self.text = ElidedText("", Role.CAPTION, "text2") if gives_way else Text("", Role.CAPTION, "text2")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(7)

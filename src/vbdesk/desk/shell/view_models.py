@@ -13,7 +13,7 @@ from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
 from vbdesk.desk.cohort.view_model import CohortViewModel
 from vbdesk.desk.compare.view_model import CompareViewModel
 from vbdesk.desk.models.preferences import PreferenceStore
-from vbdesk.desk.outbox.actions import OutboxDeeds
+from vbdesk.desk.outbox.actions import OutboxActions
 from vbdesk.desk.outbox.bundles import BundleWork
 from vbdesk.desk.outbox.view_model import OutboxViewModel
 from vbdesk.desk.record.check_model import TakeReviewViewModel
@@ -111,7 +111,7 @@ def outbox_view_model(workspace: Workspace) -> OutboxViewModel:
         tasks,
         workspace.navigator,
         workspace.outside.clock,
-        OutboxDeeds(library, workspace.erasures, tasks),
+        OutboxActions(library, workspace.erasures, tasks),
         BundleWork(profile, workspace.outside.vault(profile.secrets), library, tasks),
     )
 

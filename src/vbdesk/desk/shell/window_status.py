@@ -9,7 +9,7 @@ from vbdesk.outbox.sync.connectivity import CourierStatus, Reach
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class ConnectionStatus:
     """The way to the service: words, icon and colour token."""
 
     words: str
@@ -17,15 +17,15 @@ class Connection:
     ink: str
 
 
-def connection(status: CourierStatus) -> Connection:
+def connection(status: CourierStatus) -> ConnectionStatus:
     """The connection as the status bar shows it."""
     if status.on_hold is not None:
-        return Connection(_HOLDS.get(status.on_hold, "Needs attention"), "warning", "warn")
+        return ConnectionStatus(_HOLDS.get(status.on_hold, "Needs attention"), "warning", "warn")
     if status.connected:
-        return Connection("Connected", "check", "ok")
+        return ConnectionStatus("Connected", "check", "ok")
     if status.connected is None:
-        return Connection(status.sentence.rstrip(".") or "Connecting", "clock", "text2")
-    return Connection(_CUTS.get(status.reach, "Not connected, recordings wait here"), "cloud-off", "warn")
+        return ConnectionStatus(status.sentence.rstrip(".") or "Connecting", "clock", "text2")
+    return ConnectionStatus(_CUTS.get(status.reach, "Not connected, recordings wait here"), "cloud-off", "warn")
 
 
 _HOLDS = {

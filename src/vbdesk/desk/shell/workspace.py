@@ -11,7 +11,7 @@ from vbdesk.client.local_service import Encryption
 from vbdesk.desk.models.service_erasures import ServiceErasures
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.ports import Outside
-from vbdesk.desk.shell.local_service import LocalServiceKeeper
+from vbdesk.desk.shell.local_service import LocalServiceProcess
 from vbdesk.desk.system_network import SystemNetwork
 from vbdesk.desk.tasks import LongLived, Stoppable, TaskContext, TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
@@ -103,7 +103,7 @@ class Workspace(QObject):
         self._warnings: tuple[str, ...] = ()
         self._base_url = profile.base_url
         self._thread: LongLived | None = None
-        self._keeper: LocalServiceKeeper | None = None
+        self._keeper: LocalServiceProcess | None = None
         self._wake = threading.Event()
         network: Network = UnknownNetwork() if profile.kind == "local" else outside.network()
         self.sync = SyncState(network, self)
@@ -143,7 +143,7 @@ class Workspace(QObject):
             raise ValueError("The service on this computer does not start without its key.")
         self.sync.set_status(CourierStatus(None, "Starting the service on this computer", None, None))
         service = self.outside.local_service(self.outside.service_dir, self._service_key)
-        self._keeper = LocalServiceKeeper(service, self.tasks, self)
+        self._keeper = LocalServiceProcess(service, self.tasks, self)
         self._keeper.encryption_changed.connect(self._on_encryption)
         self._keeper.ready.connect(self._on_service_ready)
         self._keeper.failed.connect(self._on_service_failed)

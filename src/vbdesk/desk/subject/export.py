@@ -24,7 +24,7 @@ _HERE = "http://localhost"
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ExportRequest:
     """What is to be exported.
 
     Attributes:
@@ -71,14 +71,14 @@ class SubjectExport(QObject):
         super().__init__()
         self._profile, self._library, self._results, self._tasks = profile, library, results, tasks
         self._task: Task | None = None
-        self._wish: tuple[Wish, TrajectoryRead] | None = None
+        self._wish: tuple[ExportRequest, TrajectoryRead] | None = None
 
     @property
     def busy(self) -> bool:
         """Whether an export is under way."""
         return self._task is not None
 
-    def start(self, wish: Wish, read: TrajectoryRead) -> None:
+    def start(self, wish: ExportRequest, read: TrajectoryRead) -> None:
         """Export the subject of `read`, which is what the page shows."""
         if self.busy:
             return
@@ -103,7 +103,7 @@ class SubjectExport(QObject):
         if self._task is not None:
             self._task.cancel()
 
-    def _export(self, context: TaskContext, wish: Wish, read: TrajectoryRead) -> _Written:
+    def _export(self, context: TaskContext, wish: ExportRequest, read: TrajectoryRead) -> _Written:
         from vbdesk.report.drawing.text_layout import missing_letters  # the libraries of the report are slow to import
         from vbdesk.report.exports import ExportFormat, expected_files, export_files, refuse_overwriting, write_files
         from vbdesk.report.file_names import file_stems

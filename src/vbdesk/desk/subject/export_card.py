@@ -4,11 +4,11 @@ from PySide6.QtCore import QStandardPaths, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.subject.export import SIGNED, SubjectExport, Wish
+from vbdesk.desk.subject.export import SIGNED, ExportRequest, SubjectExport
 from vbdesk.desk.subject.export_kinds import ExportKind
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import primary_button, quiet_button, secondary_button
-from vbdesk.desk.ui.card import scrolled
+from vbdesk.desk.ui.card import scroll_area
 from vbdesk.desk.ui.fields import Field, LineField, TickBox
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
@@ -98,7 +98,7 @@ class ExportCard(QWidget):
         column.addStretch(1)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(scrolled(content))
+        whole.addWidget(scroll_area(content))
 
     @Slot()
     def _go(self) -> None:
@@ -109,7 +109,7 @@ class ExportCard(QWidget):
         reader = self.reader.text().strip() if self._kind.key in SIGNED else ""
         scores = self._kind.scores is not None and self.scores.isChecked()
         self.banner.clear()
-        self._work.start(Wish(self._kind.key, folder, reader, scores), self._read)
+        self._work.start(ExportRequest(self._kind.key, folder, reader, scores), self._read)
 
     @Slot()
     def _choose_folder(self) -> None:

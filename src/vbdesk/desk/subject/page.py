@@ -14,13 +14,13 @@ from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.banner import Banner, Tone
-from vbdesk.desk.ui.buttons import Button, ButtonSize, KeyCap, Kind, primary_button
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, KeyCap, primary_button
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
-from vbdesk.desk.ui.page_head import PageHead
-from vbdesk.desk.ui.segmented_choice import Segment
-from vbdesk.desk.ui.text import Elided, Text
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
+from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, app_theme
 
 _ALL = "all"
@@ -101,7 +101,7 @@ class SubjectPage(QWidget):
         self._badge_words = Text("last level", Role.CAPTION, "text2")
         self.sentence = Text("", Role.BODY, "text2", wrap=True)
         self.change = Text("", Role.BODY_MEDIUM, "text", wrap=True)
-        self.show_change = Button("Show", Kind.LINK, size=ButtonSize.ROW)
+        self.show_change = Button("Show", ButtonKind.LINK, size=ButtonSize.ROW)
         self.show_change.setAccessibleName("Show what is unusual in the charts")
         self.show_change.clicked.connect(self._on_show_change)
         self._change_row = QWidget()
@@ -120,7 +120,7 @@ class SubjectPage(QWidget):
         words.addLayout(name)
         words.addWidget(self.sentence)
         words.addWidget(self._change_row)
-        self.export_button = Button("Export", Kind.SECONDARY, icon="export", trailing="chevron-down")
+        self.export_button = Button("Export", ButtonKind.SECONDARY, icon="export", trailing="chevron-down")
         self.export_button.clicked.connect(self._open_menu)
         self.export_menu = QMenu(self)
         for kind in SUBJECT_EXPORTS:
@@ -129,17 +129,17 @@ class SubjectPage(QWidget):
         self.record_button = primary_button("Record", icon="mic")
         self.record_button.clicked.connect(self._record)
         self._show_head(None)
-        return PageHead(words, self.export_button, self.record_button, words_width=360)
+        return PageHeader(words, self.export_button, self.record_button, words_width=360)
 
     def _toolbar(self) -> QWidget:
         bar = QWidget()
         presets = [("30", "30 days", ""), ("90", "90 days", ""), ("270", "270 days", ""), (_ALL, "All", "")]
-        self.range = Segment("Range", presets)
+        self.range = SegmentedChoice("Range", presets)
         self.range.choose(_ALL)
         self.range.chosen.connect(self._on_range)
-        self.view = Segment("View", [("charts", "Charts", "chart"), ("table", "Table", "table")])
+        self.view = SegmentedChoice("View", [("charts", "Charts", "chart"), ("table", "Table", "table")])
         self.view.chosen.connect(self._on_view)
-        self.age = Elided("", Role.CAPTION, "text3")
+        self.age = ElidedText("", Role.CAPTION, "text3")
         self._keys = QWidget()
         self._keys.setToolTip(_KEYS_TIP)
         keys = QHBoxLayout(self._keys)
@@ -211,7 +211,7 @@ class SubjectPage(QWidget):
             self.view.choose("charts")
             self._on_view("charts")
             self.charts.setFocus()
-            self.charts.stand_at(reading.change.moment_s, reading.change.sign)
+            self.charts.move_cursor_to(reading.change.moment_s, reading.change.sign)
 
     @Slot(str)
     def _on_stale(self, sentence: str) -> None:

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level, overall_level
 from vbdesk.contract.longitudinal import DataPoint, SignTrajectory, TrajectoryRead
-from vbdesk.desk.charts.trajectory_data import Mark, TrajectoryChart, chart_of
-from vbdesk.desk.ui.cells import Cell, LevelMark, TwoLines, Words
+from vbdesk.desk.charts.trajectory_data import NoteMarker, TrajectoryChart, chart_of
+from vbdesk.desk.ui.cells import Cell, LabelCell, LevelCell, TwoLineCell
 from vbdesk.desk.ui.time_text import counted, day_and_time
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.report.shipped_signs import shipped_signs
@@ -17,7 +17,7 @@ _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 
 @dataclass(frozen=True, slots=True)
-class RecordingRow:
+class SubjectRecordingRow:
     """One recording of the subject: the level of every sign, and what is to be noted. Cells are made when asked for."""
 
     point: DataPoint
@@ -38,13 +38,13 @@ class RecordingRow:
     def cells(self) -> tuple[Cell, ...]:
         """Day, a level for each sign, notes."""
         levels = {signal.name: signal.level for signal in self.point.signals}
-        marks = [LevelMark(levels.get(sign.name), "" if sign.name in levels else "–") for sign in self.chart.signs]
+        marks = [LevelCell(levels.get(sign.name), "" if sign.name in levels else "–") for sign in self.chart.signs]
         day, _, clock = day_and_time(self.point.recorded_at, self.now).rpartition(" ")
-        return (TwoLines(day, clock), *marks, Words(_notes(self.point, self.chart)))
+        return (TwoLineCell(day, clock), *marks, LabelCell(_notes(self.point, self.chart)))
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LatestChange:
     """What is unusual with the newest recording, and why.
 
     Attributes:
@@ -78,10 +78,10 @@ class SubjectReading:
     read_at: datetime
     level: Level | None
     sentence: str
-    change: Change | None
+    change: LatestChange | None
     chart: TrajectoryChart
     headings: tuple[str, ...]
-    rows: tuple[RecordingRow, ...]
+    rows: tuple[SubjectRecordingRow, ...]
 
 
 def subject_of(
@@ -107,17 +107,17 @@ def subject_of(
         read_at=read_at or now,
         level=overall_level(signal.level for signal in points[-1].signals) if points else None,
         sentence=sentence_of(signs, points, now),
-        change=change_of(chart, now),
+        change=latest_change(chart, now),
         chart=chart,
         headings=("Recorded", *(heading(sign.label) for sign in signs), "Notes"),
-        rows=tuple(RecordingRow(point, chart, now) for point in reversed(points)),
+        rows=tuple(SubjectRecordingRow(point, chart, now) for point in reversed(points)),
     )
 
 
-def marks_of(items: Sequence[RecordingItem]) -> tuple[Mark, ...]:
+def marks_of(items: Sequence[RecordingItem]) -> tuple[NoteMarker, ...]:
     """What was written down about recordings here: notes and tags."""
     noted = [item for item in items if item.note.strip() or item.tags]
-    return tuple(Mark(item.recorded_at.timestamp(), _noted(item)) for item in noted)
+    return tuple(NoteMarker(item.recorded_at.timestamp(), _noted(item)) for item in noted)
 
 
 def _noted(item: RecordingItem) -> str:
@@ -125,7 +125,7 @@ def _noted(item: RecordingItem) -> str:
     return f"{item.note.strip()} ({tags})" if item.note.strip() and tags else item.note.strip() or tags
 
 
-def change_of(chart: TrajectoryChart, now: datetime) -> Change | None:
+def latest_change(chart: TrajectoryChart, now: datetime) -> LatestChange | None:
     """What a clinician should see first: the signs whose newest recordings are unusual, the worst first."""
     present = [(sign, episode) for sign in chart.signs if (episode := sign.present) is not None]
     if not present:
@@ -140,7 +140,7 @@ def change_of(chart: TrajectoryChart, now: datetime) -> Change | None:
         what = f"{episode.direction} the own baseline at the last {episode.timepoints} recordings, since {since}."
     others = [_in_sentence(other.label) for other, _ in present[1:]]
     also = f" Also unusual: {_listed(others)}." if others else ""
-    return Change(sign.name, episode.end.timestamp(), f"{sign.label.capitalize()} is {what}{also}")
+    return LatestChange(sign.name, episode.end.timestamp(), f"{sign.label.capitalize()} is {what}{also}")
 
 
 def _severity(level: Level) -> int:

@@ -15,7 +15,7 @@ from vbdesk.desk.subject.trajectory_text import SubjectReading, age_words, subje
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.desk.ui.routes import Recording
+from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.library import Library
@@ -131,7 +131,7 @@ class SubjectViewModel(QObject):
         """Show the result of one recording, with its playback."""
         rows = () if self.reading is None else self.reading.rows
         recorded_at = next((row.recorded_at for row in rows if row.key == job_id), None)
-        self._navigator.open("result", Recording(job_id=job_id, group_id=self.group_id, recorded_at=recorded_at))
+        self._navigator.open("result", RecordingRoute(job_id=job_id, group_id=self.group_id, recorded_at=recorded_at))
 
     def record(self) -> None:
         """Record this subject."""

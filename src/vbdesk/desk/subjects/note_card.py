@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.fields import Field, TagsField
-from vbdesk.desk.ui.text import Elided, Text
+from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role
 from vbdesk.outbox.library.subject_notes import SubjectNote
 
@@ -26,7 +26,7 @@ class SubjectNoteCard(Card):
     def __init__(self) -> None:
         super().__init__(padding=16)
         self.group_id = ""
-        self._title = Elided("", Role.CARD_TITLE)
+        self._title = ElidedText("", Role.CARD_TITLE)
         self.tags = TagsField("Add a tag")
         self.tags.setAccessibleName("Tags of the subject")
         self.text = QPlainTextEdit()

@@ -13,7 +13,7 @@ from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.fields import ChoiceField, LineField
-from vbdesk.desk.ui.page_head import PageHead
+from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.outbox.library.subject_notes import SubjectNote
@@ -124,7 +124,7 @@ class SubjectsPage(QWidget):
         words.setSpacing(2)
         words.addWidget(Text("Subjects", Role.PAGE_TITLE))
         words.addWidget(self.caption)
-        return PageHead(words, self.record_button)
+        return PageHeader(words, self.record_button)
 
     def _toolbar(self) -> QWidget:
         self.search = LineField(icon="search", placeholder="Search subjects, tags, notes")

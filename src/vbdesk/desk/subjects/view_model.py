@@ -45,7 +45,7 @@ _LOOK_AGAIN_MS = 5000
 
 
 @dataclass(frozen=True)
-class Listing:
+class SubjectListing:
     """How far the service's list was read.
 
     Attributes:
@@ -68,9 +68,9 @@ class Listing:
         """Whether every page was read."""
         return self.pages_read >= self.pages
 
-    def begun_anew(self) -> "Listing":
+    def begun_anew(self) -> "SubjectListing":
         """Before the first page; what is known stays known."""
-        return Listing(self.groups, listed_at=self.listed_at, number=self.number)
+        return SubjectListing(self.groups, listed_at=self.listed_at, number=self.number)
 
 
 class SubjectsViewModel(QObject):
@@ -106,11 +106,11 @@ class SubjectsViewModel(QObject):
         self.only, self.tag, self.order = Only.ALL, "", Order.NEWEST
         self._search = ""
         self._rows: list[SubjectRow] = []
-        self._service = Listing({})
+        self._service = SubjectListing({})
         self._levels: dict[str, Level] = {}
         self._busy = self._reading_here = self._read_here = self._again = self._seen = self._known = False
         self._storing = threading.Lock()
-        self._stored: tuple[datetime, Listing | None] = (clock.now(), None)
+        self._stored: tuple[datetime, SubjectListing | None] = (clock.now(), None)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(_LOOK_AGAIN_MS)
@@ -222,21 +222,21 @@ class SubjectsViewModel(QObject):
         self._reading_here, self._again = True, False
         service = self._service
 
-        def work(context: TaskContext) -> tuple[Listing, list[SubjectRow]]:
+        def work(context: TaskContext) -> tuple[SubjectListing, list[SubjectRow]]:
             return service, self._merged(service)
 
         self._tasks.start(work, self._on_rows, self._on_failed_here, name="subjects")
 
-    def _fetch(self, before: Listing) -> None:
+    def _fetch(self, before: SubjectListing) -> None:
         self._busy = True
 
-        def work(context: TaskContext) -> tuple[Listing, list[SubjectRow], str]:
+        def work(context: TaskContext) -> tuple[SubjectListing, list[SubjectRow], str]:
             service, fault = self._read_pages(before, context)
             return service, self._merged(service), fault
 
         self._tasks.start(work, self._on_service, self._on_failed, name="groups")
 
-    def _read_pages(self, before: Listing, context: TaskContext) -> tuple[Listing, str]:
+    def _read_pages(self, before: SubjectListing, context: TaskContext) -> tuple[SubjectListing, str]:
         """On a worker: the next pages, while there is room for them; what was read stays when one fails."""
         groups, seen = dict(before.groups), set(before.seen)
         read, pages, fault = before.pages_read, before.pages, ""
@@ -254,9 +254,9 @@ class SubjectsViewModel(QObject):
             fault = error.sentence
         number = before.number + 1
         if read < pages or fault:
-            return Listing(groups, frozenset(seen), read, pages, before.listed_at, number), fault
+            return SubjectListing(groups, frozenset(seen), read, pages, before.listed_at, number), fault
         left = {key: group for key, group in groups.items() if key in seen}  # others were deleted there
-        return Listing(left, frozenset(seen), read, pages, self._now(), number), ""
+        return SubjectListing(left, frozenset(seen), read, pages, self._now(), number), ""
 
     def _read_kept(self, context: TaskContext) -> KeptList | None:
         """On a worker: the list as it was last kept."""
@@ -266,7 +266,7 @@ class SubjectsViewModel(QObject):
         notes = self._library.subject_notes
         return KeptList.from_json(kept[0], notes.all(), notes.unread(), self._now())
 
-    def _merged(self, service: Listing) -> list[SubjectRow]:
+    def _merged(self, service: SubjectListing) -> list[SubjectRow]:
         """On a worker: the service's groups and this computer's, one row each; stored for the next time."""
         library = self._library
         notes = library.subject_notes
@@ -276,7 +276,7 @@ class SubjectsViewModel(QObject):
         self._store_copy(service, rows, levels)
         return kept_in_place(rows, self._rows)
 
-    def _store_copy(self, service: Listing, rows: list[SubjectRow], levels: dict[str, Level]) -> None:
+    def _store_copy(self, service: SubjectListing, rows: list[SubjectRow], levels: dict[str, Level]) -> None:
         """On a worker: store the list for the next start, unless a newer listing is stored already."""
         with self._storing:
             stored_at, stored = self._stored
@@ -328,13 +328,13 @@ class SubjectsViewModel(QObject):
     def _on_kept(self, kept: KeptList | None) -> None:
         if kept is not None and not self._known:
             self._levels |= kept.levels
-            self._service = Listing(kept.groups, listed_at=kept.listed_at)
+            self._service = SubjectListing(kept.groups, listed_at=kept.listed_at)
             self._take(kept.rows)
         self.refresh()
         self._ask_unless_fresh()
 
     @Slot(object)
-    def _on_rows(self, read: tuple[Listing, list[SubjectRow]]) -> None:
+    def _on_rows(self, read: tuple[SubjectListing, list[SubjectRow]]) -> None:
         self._reading_here, self._read_here = False, True
         service, rows = read
         current = service is self._service  # else the service answered meanwhile, and the rows lack its groups
@@ -344,7 +344,7 @@ class SubjectsViewModel(QObject):
             self.refresh()
 
     @Slot(object)
-    def _on_service(self, read: tuple[Listing, list[SubjectRow], str]) -> None:
+    def _on_service(self, read: tuple[SubjectListing, list[SubjectRow], str]) -> None:
         self._busy, self._read_here = False, True
         self._service, rows, fault = read
         self._take(rows)

@@ -1,4 +1,4 @@
-"""Badges of levels and chips of states: word, shape and colour together."""
+"""Level badges and state chips: each shows a word, a shape and a colour."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ _HEIGHT, _GLYPH, _PAD, _GAP = 24, 13, 8, 6
 
 
 class LevelBadge(QWidget):
-    """A level as glyph and word on its tint."""
+    """A level as glyph and word on a tinted background."""
 
     def __init__(self, level: Level = Level.NONE, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
@@ -56,20 +56,20 @@ def paint_level_badge(theme: Theme, painter: QPainter, level: Level, rect: QRect
 
 
 def level_badge_size(theme: Theme, level: Level) -> QSize:
-    """How much room the badge of a level takes."""
+    """Size of a level's badge."""
     return _badge_size(theme, level_word(level))
 
 
 def level_word(level: Level) -> str:
-    """The level as a person reads it."""
+    """The level as a display word."""
     return level.value.capitalize()
 
 
 class LevelGlyph(QWidget):
-    """The glyph of a level alone, on its tint when `tinted`; the word stands beside it."""
+    """The glyph of a level without its word; the caller shows the word next to it."""
 
     def __init__(self, level: Level = Level.NONE, *, size: int = 16, tinted: int = 0) -> None:
-        """`tinted` is the diameter of the disc behind the glyph; 0 for none."""
+        """Make the glyph; `tinted` is the diameter of the disc behind it, 0 for none."""
         self._theme = app_theme()
         super().__init__()
         self._level, self._size, self._tinted = level, size, tinted
@@ -100,7 +100,7 @@ class LevelGlyph(QWidget):
 
 @dataclass(frozen=True, slots=True)
 class ChipLook:
-    """Words, icon and colour tokens of a chip."""
+    """Text, icon and colour tokens of a chip."""
 
     words: str
     icon: str
@@ -109,7 +109,7 @@ class ChipLook:
 
 
 class Chip(QWidget):
-    """A state as icon and word on its tint."""
+    """A state as icon and word on a tinted background."""
 
     def __init__(self, look: ChipLook, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
@@ -150,7 +150,7 @@ def paint_chip(theme: Theme, painter: QPainter, look: ChipLook, rect: QRectF) ->
 
 
 def chip_size(theme: Theme, look: ChipLook) -> QSize:
-    """How much room a chip takes."""
+    """Size of a chip."""
     return _badge_size(theme, look.words)
 
 

@@ -1,4 +1,4 @@
-"""Banners: what happened, what was kept, what to do; in place of dialogs."""
+"""Banners: what happened, what was kept, what to do. Used instead of dialogs."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from vbdesk.desk.ui.buttons import Button, Kind
+from vbdesk.desk.ui.buttons import Button, ButtonKind
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.text import Text
@@ -14,7 +14,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 
 
 class Tone(StrEnum):
-    """What kind of news a banner brings."""
+    """Severity of a banner."""
 
     INFO = "info"
     OK = "ok"
@@ -31,7 +31,7 @@ _LOOKS = {
 
 
 class Banner(QWidget):
-    """A tinted strip at the top of a page; hidden until it has something to say.
+    """A tinted strip at the top of a page; hidden while it has no text.
 
     Signals:
         acted: the button was pressed.
@@ -42,7 +42,7 @@ class Banner(QWidget):
     other_acted = Signal()
 
     def __init__(self, parent: QWidget | None = None, *, above: int = 0) -> None:
-        """Make the strip; `above` it stay so many pixels free while it is shown."""
+        """Make the strip, with a margin of `above` pixels over it while it is shown."""
         self._theme = app_theme()
         super().__init__(parent)
         self._above = above
@@ -50,9 +50,9 @@ class Banner(QWidget):
         self._icon = IconView("info", "accent", 18)
         self._title = Text("", Role.BODY_STRONG)
         self._sentence = Text("", Role.BODY, "text", wrap=True)
-        self._button = Button("", Kind.QUIET)
+        self._button = Button("", ButtonKind.QUIET)
         self._button.clicked.connect(self._act)
-        self._other = Button("", Kind.QUIET)
+        self._other = Button("", ButtonKind.QUIET)
         self._other.clicked.connect(self.other_acted)
         words = QVBoxLayout()
         words.setSpacing(2)
@@ -71,7 +71,7 @@ class Banner(QWidget):
 
     @property
     def button(self) -> Button:
-        """The quiet button; where there are two, the one at the end."""
+        """The quiet button; the last one if there are two."""
         return self._button
 
     @property
@@ -81,7 +81,7 @@ class Banner(QWidget):
 
     @property
     def tone(self) -> Tone:
-        """What kind of news it brings."""
+        """The severity shown."""
         return self._tone
 
     def say(self, tone: Tone, sentence: str, *, title: str = "", action: str = "", other: str = "") -> None:
@@ -94,7 +94,7 @@ class Banner(QWidget):
         self._sentence.setText(sentence)
         self._sentence.set_ink("text2" if title else "text")
         self._button.setText(action)
-        self._button.set_kind(Kind.LINK if tone is Tone.INFO else Kind.QUIET)
+        self._button.set_kind(ButtonKind.LINK if tone is Tone.INFO else ButtonKind.QUIET)
         self._button.setVisible(bool(action))
         self._other.setText(other)
         self._other.setVisible(bool(other))
@@ -108,7 +108,7 @@ class Banner(QWidget):
         self.hide()
 
     def words(self) -> str:
-        """Everything it says."""
+        """All text that it shows."""
         return " ".join(part for part in (self._title.text(), self._sentence.text()) if part)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102

@@ -1,4 +1,4 @@
-"""One step of the way to where one is; a click goes back to it."""
+"""A breadcrumb: a link back to the parent page."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 from vbdesk.desk.ui.theme import Role, app_theme
 
 
-class Crumb(QAbstractButton):
+class Breadcrumb(QAbstractButton):
     """A small link."""
 
     def __init__(self, text: str = "") -> None:
@@ -21,7 +21,7 @@ class Crumb(QAbstractButton):
         self.setProperty("ringRadius", 4)
 
     def show_text(self, text: str) -> None:
-        """Name another step."""
+        """Show another name."""
         self.setText(text)
         self.updateGeometry()
 

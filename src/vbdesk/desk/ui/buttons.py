@@ -1,4 +1,4 @@
-"""Buttons: primary, secondary, quiet, the red one that stops a recording; each may show its key."""
+"""Buttons: primary, secondary, quiet, and red to stop a recording; each can show its key."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +13,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 
 
 class ButtonSize(StrEnum):
-    """Row 30, normal 36, large 48 (the main act of a screen)."""
+    """Heights in pixels: row 30, normal 36, large 48 (the main action of a screen)."""
 
     ROW = "row"
     NORMAL = "normal"
@@ -38,8 +38,8 @@ _GAP = 8
 _KEY_PAD = 6
 
 
-class Kind(StrEnum):
-    """How much a button asks for attention."""
+class ButtonKind(StrEnum):
+    """How prominent a button is."""
 
     PRIMARY = "primary"
     SECONDARY = "secondary"
@@ -49,12 +49,12 @@ class Kind(StrEnum):
 
 
 class Button(QAbstractButton):
-    """A button with an optional icon before and a key hint behind its words."""
+    """A button with an optional icon before its text and a key hint after it."""
 
     def __init__(
         self,
         text: str,
-        kind: Kind = Kind.SECONDARY,
+        kind: ButtonKind = ButtonKind.SECONDARY,
         *,
         icon: str = "",
         key: str = "",
@@ -73,8 +73,8 @@ class Button(QAbstractButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setProperty("ringRadius", _MEASURES[size].radius)
 
-    def set_kind(self, kind: Kind) -> None:
-        """Change how much the button asks for attention."""
+    def set_kind(self, kind: ButtonKind) -> None:
+        """Change how prominent the button is."""
         self._kind = kind
         self.update()
 
@@ -85,7 +85,7 @@ class Button(QAbstractButton):
         self.update()
 
     def show_key(self, shown: bool) -> None:
-        """Show or hide the key hint; it is the first thing to go when room is short."""
+        """Show or hide the key hint; callers hide it first where space is short."""
         self._key_shown = shown
         self.updateGeometry()
         self.update()
@@ -147,17 +147,17 @@ class Button(QAbstractButton):
         c = self._theme.colours
         state = {"hovered": self.underMouse() and self.isEnabled(), "pressed": self.isDown()}
         if not self.isEnabled():
-            quiet = self._kind in (Kind.QUIET, Kind.LINK)
+            quiet = self._kind in (ButtonKind.QUIET, ButtonKind.LINK)
             return (None if quiet else QColor(c.sunken)), None, QColor(c.text3)
-        if self._kind is Kind.PRIMARY:
+        if self._kind is ButtonKind.PRIMARY:
             return hover_fill(self._theme, c.accentfill, **state), None, QColor(c.on_accent)
-        if self._kind is Kind.STOP:
+        if self._kind is ButtonKind.STOP:
             return hover_fill(self._theme, c.rec, **state), None, QColor(c.on_rec)
-        if self._kind is Kind.SECONDARY:
+        if self._kind is ButtonKind.SECONDARY:
             return hover_fill(self._theme, c.surface, **state), QColor(c.control), QColor(c.text)
         tint = self._theme.colour("text")
         tint.setAlphaF(0.12 if self.isDown() else 0.06 if state["hovered"] else 0.0)
-        return tint, None, QColor(c.accent if self._kind is Kind.LINK else c.text2)
+        return tint, None, QColor(c.accent if self._kind is ButtonKind.LINK else c.text2)
 
     def _font(self) -> QFont:
         return self._theme.font(_MEASURES[self._size].role)
@@ -183,7 +183,7 @@ class Button(QAbstractButton):
 
 
 class RoundButton(QAbstractButton):
-    """A disc with an icon: play and pause in the accent, or record, which wears a ring."""
+    """A round button with an icon: play and pause in the accent colour, record with a ring."""
 
     def __init__(self, text: str, icon: str, *, diameter: int = 48, record: bool = False) -> None:
         self._theme = app_theme()
@@ -198,12 +198,12 @@ class RoundButton(QAbstractButton):
         self.setProperty("ringRadius", diameter)
 
     def set_diameter(self, diameter: int) -> None:
-        """Set the size, at 100 % text."""
+        """Set the diameter at 100 % text."""
         self._diameter = diameter
         self.updateGeometry()
 
-    def show_act(self, text: str, icon: str) -> None:
-        """Say and show another act."""
+    def show_action(self, text: str, icon: str) -> None:
+        """Show another action: accessible name and icon."""
         self._icon = icon
         self.setText(text)
         self.setToolTip(text)
@@ -239,7 +239,7 @@ class RoundButton(QAbstractButton):
 
 
 class KeyCap(QWidget):
-    """A key drawn as a box, beside the words that it does."""
+    """A key of the keyboard, drawn as a box."""
 
     def __init__(self, key: str, *, size: ButtonSize = ButtonSize.NORMAL) -> None:
         self._theme = app_theme()
@@ -265,15 +265,15 @@ class KeyCap(QWidget):
 
 
 def primary_button(text: str, *, icon: str = "", key: str = "", size: ButtonSize = ButtonSize.NORMAL) -> Button:
-    """The one main act of a screen."""
-    return Button(text, Kind.PRIMARY, icon=icon, key=key, size=size)
+    """Make the button of a screen's main action."""
+    return Button(text, ButtonKind.PRIMARY, icon=icon, key=key, size=size)
 
 
 def secondary_button(text: str, *, icon: str = "", key: str = "", size: ButtonSize = ButtonSize.NORMAL) -> Button:
-    """Another act."""
-    return Button(text, Kind.SECONDARY, icon=icon, key=key, size=size)
+    """Make the button of another action."""
+    return Button(text, ButtonKind.SECONDARY, icon=icon, key=key, size=size)
 
 
 def quiet_button(text: str, *, icon: str = "", key: str = "", size: ButtonSize = ButtonSize.NORMAL) -> Button:
-    """An act that stands back: words only."""
-    return Button(text, Kind.QUIET, icon=icon, key=key, size=size)
+    """Make the button of a minor action: text only."""
+    return Button(text, ButtonKind.QUIET, icon=icon, key=key, size=size)

@@ -1,9 +1,9 @@
-"""Cards: a surface with one edge, a title at its left and one control or caption at its right."""
+"""Cards: a surface with a border, a title at the left and one control or caption at the right."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from vbdesk.desk.ui.page_head import PageHead
+from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 
@@ -11,7 +11,7 @@ _TITLE_WIDTH = 150
 
 
 class Card(QFrame):
-    """A surface for one matter; lay out content in `body`. Never a card within a card."""
+    """A surface for one subject; lay out content in `body`. Do not nest cards."""
 
     def __init__(
         self, title: str = "", *, quiet: bool = False, padding: int = 20, right: QWidget | None = None
@@ -31,19 +31,19 @@ class Card(QFrame):
             self.body.addLayout(head)
 
 
-def headed(title: str, *controls: QWidget) -> Card:
-    """A card whose controls go below its title where there is no room beside it."""
+def card_with_header(title: str, *controls: QWidget) -> Card:
+    """A card whose controls move below its title where the width is too small."""
     words = QHBoxLayout()
     words.addWidget(Text(title, Role.CARD_TITLE))
     words.addStretch(1)
-    head = PageHead(words, *controls, words_width=_TITLE_WIDTH)
-    head.setMinimumWidth(1)  # it arranges itself for the width there is, so it may not ask for one
+    head = PageHeader(words, *controls, words_width=_TITLE_WIDTH)
+    head.setMinimumWidth(1)  # it adapts to the available width, so it must not request one
     card = Card(padding=20)
     card.body.addWidget(head)
     return card
 
 
-def line() -> QFrame:
+def horizontal_line() -> QFrame:
     """A 1 px line between rows."""
     frame = QFrame()
     frame.setObjectName("line")
@@ -51,7 +51,7 @@ def line() -> QFrame:
     return frame
 
 
-def upright_line() -> QFrame:
+def vertical_line() -> QFrame:
     """A 1 px line between columns."""
     frame = QFrame()
     frame.setObjectName("line")
@@ -59,8 +59,8 @@ def upright_line() -> QFrame:
     return frame
 
 
-def scrolled(content: QWidget) -> QScrollArea:
-    """`content` in an area that scrolls vertically, never sideways."""
+def scroll_area(content: QWidget) -> QScrollArea:
+    """Put `content` into an area that scrolls vertically only."""
     area = QScrollArea()
     content.setObjectName(content.objectName() or "scrolled")
     area.setWidget(content)

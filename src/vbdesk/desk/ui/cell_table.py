@@ -1,4 +1,4 @@
-"""A table of rows of cells that keeps its place on the screen while rows change, come, go and move."""
+"""A table model of cells that keeps selection and scroll position while rows change or move."""
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
@@ -11,18 +11,18 @@ from vbdesk.desk.ui.cells import Cell, Row
 Index = QModelIndex | QPersistentModelIndex
 
 _MANY_RUNS = 50
-_LONG = 40  # what may not fit is said in full by a tooltip
+_LONG = 40  # text that may not fit is shown in full by a tooltip
 
 
 class CellRole(IntEnum):
-    """Roles beyond Qt's."""
+    """Item roles in addition to Qt's."""
 
     CELL = Qt.ItemDataRole.UserRole
     KEY = Qt.ItemDataRole.UserRole + 1
 
 
 class CellTable(QAbstractTableModel):
-    """Rows of cells. Only what is on the screen is asked for, so ten thousand rows cost what twenty do."""
+    """Rows of cells. Views read only visible rows, so 10,000 rows cost no more than 20."""
 
     def __init__(self, headings: Sequence[str], parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -39,25 +39,25 @@ class CellTable(QAbstractTableModel):
         return self._rows[place]
 
     def place_of(self, key: str) -> int | None:
-        """Where a row is; None if it is not here."""
+        """Index of a row by its key; None if it is not in the table."""
         return self._places.get(key)
 
     def replace(self, headings: Sequence[str], rows: Sequence[Row]) -> None:
-        """Become another table: other columns, other rows."""
+        """Replace columns and rows."""
         self.beginResetModel()
         self._headings = tuple(headings)
         self._take(list(rows))
         self.endResetModel()
 
     def show(self, rows: Sequence[Row]) -> None:
-        """Show `rows`; those with known keys keep selection and scroll position, unless rows go in very many places."""
+        """Show `rows`; known keys keep selection and scroll position, unless rows vanish in very many places."""
         wanted = list(rows)
         keys = {row.key for row in wanted}
         if not any(row.key in keys for row in self._rows):
             self.replace(self._headings, wanted)
             return
         gone = _runs([place for place, row in enumerate(self._rows) if row.key not in keys])
-        if len(gone) > _MANY_RUNS:  # views and screen readers look through all rows after each
+        if len(gone) > _MANY_RUNS:  # views and screen readers scan all rows after each removal
             self.replace(self._headings, wanted)
             return
         for first, last in reversed(gone):
@@ -83,7 +83,7 @@ class CellTable(QAbstractTableModel):
             )
 
     def exchange(self, rows: Iterable[Row]) -> None:
-        """Show other content for rows that are here, each in its place; costs nothing for all the others."""
+        """Replace the content of rows in place; other rows cost nothing."""
         places = []
         for row in rows:
             place = self._places.get(row.key)
@@ -156,7 +156,7 @@ class CellTable(QAbstractTableModel):
 
 
 def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
-    """First and last of each unbroken run in ascending `places`."""
+    """First and last of each consecutive run in ascending `places`."""
     runs: list[tuple[int, int]] = []
     for place in places:
         if runs and runs[-1][1] == place - 1:

@@ -1,4 +1,4 @@
-"""The table of the desk: rows of cells, painted by one delegate, reached by mouse and keyboard."""
+"""The table view of the desk: cells painted by one delegate, usable by mouse and keyboard."""
 
 from collections.abc import Sequence
 
@@ -28,8 +28,18 @@ from PySide6.QtWidgets import (
 
 from vbdesk.desk.ui.badges import chip_size, level_badge_size, paint_chip, paint_level_badge
 from vbdesk.desk.ui.cell_table import CellRole, CellTable
-from vbdesk.desk.ui.cells import Act, Cell, Heat, LevelMark, Moving, Stacked, StateMark, TwoLines, Words
-from vbdesk.desk.ui.heat_map import paint_heat, paint_stacked
+from vbdesk.desk.ui.cells import (
+    ButtonCell,
+    Cell,
+    HeatCell,
+    LabelCell,
+    LevelCell,
+    LevelCountsCell,
+    ProgressCell,
+    StateCell,
+    TwoLineCell,
+)
+from vbdesk.desk.ui.heat_map import paint_heat, paint_level_counts
 from vbdesk.desk.ui.painting import antialiased, hover_fill, paint_tick_box, rounded
 from vbdesk.desk.ui.progress import paint_progress
 from vbdesk.desk.ui.state_chip import STATE_LOOKS
@@ -48,15 +58,15 @@ _NOWHERE = QPoint(-1, -1)
 
 
 class CellView(QTableView):
-    """A table that opens a row with a click or Enter, and acts with its button or Space.
+    """A table. A click or Enter opens a row; its button or Space runs the row's action.
 
-    Where rows can be chosen, each has a box to tick: by a click on it, by Shift and the arrow keys, by Ctrl and Space,
-    all of them by Ctrl and A, none by Escape.
+    If rows are selectable, each has a check box. A click on it, Shift with arrow keys, or Ctrl+Space toggles it;
+    Ctrl+A checks all, Escape none.
 
     Signals:
-        opened: (str) key of the row that was chosen.
-        acted: (str) key of the row whose button was pressed.
-        chosen_changed: other rows are ticked than before.
+        opened: (str) key of the row to open.
+        acted: (str) key of the row whose action was requested.
+        chosen_changed: the checked rows changed.
         delete_wanted: Delete was pressed.
     """
 
@@ -84,12 +94,12 @@ class CellView(QTableView):
             name: for screen readers.
             table: the rows.
             widths: of the columns at 100 % text.
-            stretch: the column that takes what is left.
-            droppable: the columns that go where there is no room, first to last.
+            stretch: the column that takes the remaining width.
+            droppable: the columns to hide where space is short, in this order.
             row_height: at 100 % text.
-            choosable: several rows can be ticked.
-            least_stretch: of the stretching column, at 100 % text, before others are left out or it scrolls; None: as
-                little as there is, or 150 where others can be left out.
+            choosable: rows have check boxes.
+            least_stretch: minimum width of the stretching column at 100 % text, before others are hidden or the table
+                scrolls; None for no minimum, or 150 if columns can be hidden.
             parent: of the widget.
         """
         self._theme = app_theme()
@@ -97,7 +107,7 @@ class CellView(QTableView):
         self.choosable = choosable
         self._yields = least_stretch is not None or droppable != ()
         self._least_stretch = _LEAST_STRETCH if least_stretch is None else least_stretch
-        self.pointer = _NOWHERE  # kept from its moves: asking the system for it at every cell takes a while
+        self.pointer = _NOWHERE  # stored on moves: asking the system for it in every cell is slow
         self._droppable = (droppable,) if isinstance(droppable, int) else tuple(droppable)
         self._table, self._widths, self._stretch, self._row_height = table, tuple(widths), stretch, row_height
         self.setModel(table)
@@ -123,7 +133,7 @@ class CellView(QTableView):
         self._theme.changed.connect(self.fit)
         table.modelReset.connect(self.fit)
         if choosable:
-            table.modelReset.connect(self.chosen_changed)  # a reset chooses nothing, and Qt says nothing of it
+            table.modelReset.connect(self.chosen_changed)  # a model reset clears the selection without a signal
             self.selectionModel().selectionChanged.connect(self._on_selection_changed)
         self.fit()
 
@@ -136,7 +146,7 @@ class CellView(QTableView):
     def fit(self) -> None:
         """Take row heights and column widths from the text size."""
         px, head = self._theme.px, self.horizontalHeader()
-        # the card behind shows through, with its round corners
+        # transparent: the card behind has round corners
         self.setStyleSheet(
             "QTableView, QHeaderView::section { background: transparent; }"
             f"QHeaderView::section:first {{ padding-left: {px(self.first_edge())}px; }}"
@@ -159,7 +169,7 @@ class CellView(QTableView):
         self._drop()
 
     def _drop(self) -> None:
-        """Where the stretching column would get too little: leave others out; if that is not enough, scroll."""
+        """Hide columns if the stretching column is too narrow; if that is not enough, scroll."""
         if not self._yields:
             return
         px = self._theme.px
@@ -189,7 +199,7 @@ class CellView(QTableView):
             self.setCurrentIndex(self._table.index(place, 0))
 
     def chosen_keys(self) -> list[str]:
-        """Keys of the ticked rows, in the order of the list."""
+        """Keys of the checked rows, in list order."""
         selection = self.selectionModel().selection()
         parts = [selection.at(number) for number in range(selection.count())]
         ranges = sorted((part.top(), part.bottom()) for part in parts)
@@ -197,11 +207,11 @@ class CellView(QTableView):
         return [self._table.row(place).key for place in places]
 
     def first_edge(self) -> int:
-        """Where the words of the first column begin, at 100 % text."""
+        """Left margin of the first column's text, at 100 % text."""
         return _EDGE + (_TICK + _TICK_GAP if self.choosable else 0)
 
     def tick_rect(self, row: QRectF) -> QRectF:
-        """Where the box to tick stands in the first cell of a row."""
+        """Rectangle of the check box in the first cell of a row."""
         side = self._theme.px(_TICK)
         return QRectF(row.left() + self._theme.px(_EDGE), row.center().y() - side / 2, side, side)
 
@@ -223,7 +233,7 @@ class CellView(QTableView):
         self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
     ) -> QModelIndex:
         ends = {QAbstractItemView.CursorAction.MoveHome: 0, QAbstractItemView.CursorAction.MoveEnd: -1}
-        if action in ends and self._table.rowCount():  # to the first and last row, not column
+        if action in ends and self._table.rowCount():  # Home and End go to the first and last row, not column
             return self._table.index(ends[action] % self._table.rowCount(), 0)
         return super().moveCursor(action, modifiers)
 
@@ -232,7 +242,7 @@ class CellView(QTableView):
         if self._ticks_at(point):
             flags = QItemSelectionModel.SelectionFlag
             self.selectionModel().setCurrentIndex(self.indexAt(point), flags.Toggle | flags.Rows)
-        elif not self.choosable or self._button_at(point) is None:  # a button leaves the choice as it is
+        elif not self.choosable or self._button_at(point) is None:  # a click on a button does not change the selection
             super().mousePressEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: D102
@@ -280,7 +290,7 @@ class CellView(QTableView):
     def _button_at(self, point: QPoint) -> QRect | None:
         index = self.indexAt(point)
         cell = index.data(CellRole.CELL) if index.isValid() else None
-        if not isinstance(cell, Act) or not cell.text:
+        if not isinstance(cell, ButtonCell) or not cell.text:
             return None
         rect = button_rect(self._theme, cell, QRectF(self.visualRect(index)), last=True).toRect()
         return rect if rect.contains(point) else None
@@ -311,26 +321,26 @@ class _CellDelegate(QStyledItemDelegate):
             paint_tick_box(self._theme, painter, self._view.tick_rect(rect), ticked=selected, hovered=hovered)
         cell: Cell = index.data(CellRole.CELL)
         match cell:
-            case Words():
-                _paint_words(self._theme, painter, cell, area)
-            case TwoLines():
+            case LabelCell():
+                _paint_text(self._theme, painter, cell, area)
+            case TwoLineCell():
                 _paint_two_lines(self._theme, painter, cell, area)
-            case StateMark():
+            case StateCell():
                 paint_chip(
                     self._theme,
                     painter,
                     STATE_LOOKS[cell.state],
                     _centred(area, chip_size(self._theme, STATE_LOOKS[cell.state])),
                 )
-            case LevelMark():
+            case LevelCell():
                 _paint_level(self._theme, painter, cell, area)
-            case Moving():
-                _paint_moving(self._theme, painter, cell, area)
-            case Heat():
+            case ProgressCell():
+                _paint_progress_cell(self._theme, painter, cell, area)
+            case HeatCell():
                 paint_heat(self._theme, painter, cell, rect)
-            case Stacked():
-                paint_stacked(self._theme, painter, cell, area)
-            case Act() if cell.text:
+            case LevelCountsCell():
+                paint_level_counts(self._theme, painter, cell, area)
+            case ButtonCell() if cell.text:
                 box = button_rect(self._theme, cell, rect, last=last)
                 over = hovered and box.contains(self._view.pointer)
                 _paint_button(self._theme, painter, cell, box, hovered=over)
@@ -345,8 +355,8 @@ class _CellDelegate(QStyledItemDelegate):
             painter.fillRect(QRectF(rect.left(), rect.bottom() - 1, rect.width(), 1), self._theme.colour("border"))
 
 
-def button_rect(theme: Theme, act: Act, cell: QRectF, *, last: bool) -> QRectF:
-    """Where the button of a cell stands: at its right edge."""
+def button_rect(theme: Theme, act: ButtonCell, cell: QRectF, *, last: bool) -> QRectF:
+    """Rectangle of a cell's button, at the right edge."""
     px = theme.px
     width = QFontMetricsF(theme.font(Role.LABEL_MEDIUM)).horizontalAdvance(act.text) + 2 * px(_BUTTON_PAD)
     right = cell.right() - px(_EDGE if last else _PAD)
@@ -357,15 +367,15 @@ def _centred(area: QRectF, size: QSize) -> QRectF:
     return QRectF(area.left(), area.center().y() - size.height() / 2, size.width(), size.height())
 
 
-def _paint_level(theme: Theme, painter: QPainter, cell: LevelMark, area: QRectF) -> None:
+def _paint_level(theme: Theme, painter: QPainter, cell: LevelCell, area: QRectF) -> None:
     if cell.level is None:
-        _paint_words(theme, painter, Words(cell.words, "text3"), area)
+        _paint_text(theme, painter, LabelCell(cell.words, "text3"), area)
     else:
         paint_level_badge(theme, painter, cell.level, _centred(area, level_badge_size(theme, cell.level)))
 
 
-def _paint_words(theme: Theme, painter: QPainter, cell: Words, area: QRectF) -> None:
-    """One line where it fits, else two; what is longer ends in an ellipsis and is said in full to a screen reader."""
+def _paint_text(theme: Theme, painter: QPainter, cell: LabelCell, area: QRectF) -> None:
+    """Paint one or two lines; longer text ends in an ellipsis, and screen readers get all of it."""
     font = theme.font(Role.LABEL_STRONG if cell.strong else Role.LABEL)
     metrics = QFontMetricsF(font)
     painter.setFont(font)
@@ -385,7 +395,7 @@ def _paint_words(theme: Theme, painter: QPainter, cell: Words, area: QRectF) -> 
 
 
 def _broken(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, str]:
-    """The first line, and what is left for the second."""
+    """Split text into the first line and the rest."""
     words = text.split(" ")
     count = 1
     while count < len(words) and metrics.horizontalAdvance(" ".join(words[: count + 1])) <= width:
@@ -394,8 +404,8 @@ def _broken(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, str]:
     return first, " ".join(words[count:])
 
 
-def _paint_two_lines(theme: Theme, painter: QPainter, cell: TwoLines, area: QRectF) -> None:
-    """A long caption takes as many lines as the row is high enough for."""
+def _paint_two_lines(theme: Theme, painter: QPainter, cell: TwoLineCell, area: QRectF) -> None:
+    """Paint a name over a caption; a long caption takes as many lines as fit."""
     first, second = theme.line_height(Role.LABEL_STRONG), theme.line_height(Role.CAPTION)
     caption = QFontMetricsF(theme.font(Role.CAPTION))
     lines: list[str] = []
@@ -416,7 +426,7 @@ def _paint_two_lines(theme: Theme, painter: QPainter, cell: TwoLines, area: QRec
         painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, shown)
 
 
-def _paint_moving(theme: Theme, painter: QPainter, cell: Moving, area: QRectF) -> None:
+def _paint_progress_cell(theme: Theme, painter: QPainter, cell: ProgressCell, area: QRectF) -> None:
     height = theme.line_height(Role.LABEL)
     top = area.center().y() - height + 2
     strong = theme.font(Role.LABEL_STRONG)
@@ -433,7 +443,7 @@ def _paint_moving(theme: Theme, painter: QPainter, cell: Moving, area: QRectF) -
     paint_progress(theme, painter, QRectF(area.left(), top + height + 3, width, theme.px(6)), cell.share)
 
 
-def _paint_button(theme: Theme, painter: QPainter, act: Act, box: QRectF, *, hovered: bool) -> None:
+def _paint_button(theme: Theme, painter: QPainter, act: ButtonCell, box: QRectF, *, hovered: bool) -> None:
     colours = theme.colours
     fill: QColor | None = hover_fill(theme, colours.surface, hovered=hovered, pressed=False)
     edge: QColor | None = theme.colour("control")

@@ -1,4 +1,4 @@
-"""What can stand in a cell of a table; one delegate knows how to paint them all."""
+"""Cell types of tables; one delegate paints them all."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,13 +8,13 @@ from vbdesk.outbox.library.states import OutboxState
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """A sentence or a figure.
+class LabelCell:
+    """A sentence or a number.
 
     Attributes:
         ink: colour token.
         strong: in a heavier weight.
-        right: figures stand at the right edge.
+        right: aligned to the right edge.
     """
 
     text: str
@@ -24,7 +24,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class TwoLines:
+class TwoLineCell:
     """A name over a caption."""
 
     first: str
@@ -32,12 +32,12 @@ class TwoLines:
 
     @property
     def text(self) -> str:
-        """Both, as a screen reader says them."""
+        """Both lines, for a screen reader."""
         return f"{self.first}, {self.second}" if self.second else self.first
 
 
 @dataclass(frozen=True, slots=True)
-class StateMark:
+class StateCell:
     """The state of a recording in the outbox."""
 
     state: OutboxState
@@ -49,8 +49,8 @@ class StateMark:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelMark:
-    """A level; None where there is none to tell, with `words` in its place."""
+class LevelCell:
+    """A level, or `words` if there is none."""
 
     level: Level | None
     words: str = ""
@@ -62,8 +62,8 @@ class LevelMark:
 
 
 @dataclass(frozen=True, slots=True)
-class Moving:
-    """How far something is: figures, what else there is to say, and a bar."""
+class ProgressCell:
+    """Progress: numbers, more text, and a bar."""
 
     figures: str
     more: str
@@ -71,28 +71,28 @@ class Moving:
 
     @property
     def text(self) -> str:
-        """What stands above the bar."""
+        """The text above the bar."""
         return f"{self.figures} {self.more}".strip()
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
-    """A button; empty `text` for none. `quiet` ones are words only."""
+class ButtonCell:
+    """A button; no button if `text` is empty. A quiet button is text only."""
 
     text: str
     quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Heat:
+class HeatCell:
     """A cell of a heat map.
 
     Attributes:
-        text: what it says, for who cannot see it.
-        level: paints the cell in its colour, with its shape; None for one without.
-        icon: in place of the shape, on a quiet ground.
-        figure: a number in place of the shape.
-        strong: out of the ordinary, so it wears an edge.
+        text: for screen readers.
+        level: colour and shape of the cell; None for neither.
+        icon: shown instead of the shape, on a neutral background.
+        figure: a number shown instead of the shape.
+        strong: with a border, since the value is unusual.
     """
 
     text: str
@@ -103,8 +103,8 @@ class Heat:
 
 
 @dataclass(frozen=True, slots=True)
-class Stacked:
-    """How many there are of each level, as a bar of `total`."""
+class LevelCountsCell:
+    """Counts of each level, as a stacked bar of `total`."""
 
     counts: tuple[tuple[Level, int], ...]
     total: int
@@ -115,7 +115,7 @@ class Stacked:
         return ", ".join(f"{level.value} {count}" for level, count in self.counts if count) or "nothing yet"
 
 
-Cell = Words | TwoLines | StateMark | LevelMark | Moving | Act | Heat | Stacked
+Cell = LabelCell | TwoLineCell | StateCell | LevelCell | ProgressCell | ButtonCell | HeatCell | LevelCountsCell
 
 
 class Row(Protocol):
@@ -123,8 +123,8 @@ class Row(Protocol):
 
     @property
     def key(self) -> str:
-        """What tells the row from all others, whatever its content."""
+        """Unique key of the row, independent of its content."""
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """One cell a column; asked for when the row is painted."""
+        """One cell for each column; read when the row is painted."""

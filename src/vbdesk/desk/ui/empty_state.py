@@ -1,4 +1,4 @@
-"""What a card shows when there is nothing yet."""
+"""Empty states: what a card shows while it has no content."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -10,7 +10,7 @@ from vbdesk.desk.ui.theme import Role
 
 
 class EmptyState(QWidget):
-    """Icon, title, one sentence, at most one button; centred."""
+    """Icon, title, one sentence and at most one button, centred."""
 
     def __init__(self, icon: str, title: str, sentence: str, action: str = "") -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class EmptyState(QWidget):
         column.addStretch(1)
 
     def say(self, title: str, sentence: str, action: str | None = None) -> None:
-        """Say something else; the button shows `action`, goes if that is empty, and stays as it is if None."""
+        """Show other text; an empty `action` hides the button, None leaves it unchanged."""
         self._title.setText(title)
         self._sentence.setText(sentence)
         if action is not None:
@@ -41,13 +41,13 @@ class EmptyState(QWidget):
             self.button.setVisible(bool(action))
 
     def say_loading(self, what: str) -> None:
-        """Say that `what` is being read, such as `The recordings`: there may well be something to show."""
+        """Say that `what`, such as `The recordings`, is being read."""
         self.say("Loading", f"{what} are being read.", "")
 
     def say_unreadable(self, sentence: str) -> None:
-        """Say that the reading failed, and why."""
+        """Say why reading failed."""
         self.say("This list could not be read", sentence, "")
 
     def words(self) -> str:
-        """Everything it says."""
+        """All text that it shows."""
         return f"{self._title.text()} {self._sentence.text()}"

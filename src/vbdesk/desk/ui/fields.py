@@ -1,4 +1,4 @@
-"""Fields: a control with its label above and its help or fault below."""
+"""Form fields: a control with its label above, and help or an error below."""
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFocusEvent, QPainter, QPaintEvent, QResizeEvent
@@ -22,7 +22,7 @@ from vbdesk.desk.ui.theme import Role, Theme, app_theme
 
 
 class Field(QWidget):
-    """A control with a label, and below it a line of help or what is wrong."""
+    """A control with a label above, and a line of help or an error below."""
 
     def __init__(self, label: str, control: QWidget, *, optional: bool = False, help_text: str = "") -> None:
         super().__init__()
@@ -53,16 +53,16 @@ class Field(QWidget):
         self._show("", fault=False)
 
     def set_help(self, sentence: str) -> None:
-        """Say something helpful below the control; it stands back behind a fault."""
+        """Show help below the control; an error hides it."""
         self._help = sentence
         self._show("", fault=False)
 
     def set_fault(self, sentence: str | None) -> None:
-        """Say what is wrong; None when nothing is."""
+        """Show an error; None for no error."""
         self._show(sentence or "", fault=bool(sentence))
 
     def below_text(self) -> str:
-        """What stands below the control."""
+        """The text below the control."""
         return self._below.text()
 
     def _show(self, sentence: str, *, fault: bool) -> None:
@@ -80,10 +80,10 @@ class Field(QWidget):
 
 
 class LineField(QLineEdit):
-    """One line of text, with an icon before it and perhaps a mark behind it.
+    """One line of text, with an icon before it and an optional icon after it.
 
     Signals:
-        focused: (bool) the keyboard is at it, or no longer.
+        focused: (bool) it received or lost the keyboard focus.
     """
 
     focused = Signal(bool)
@@ -114,7 +114,7 @@ class LineField(QLineEdit):
 
 
 class SecretField(QLineEdit):
-    """A secret, hidden until the eye is pressed."""
+    """A secret, hidden until the eye button is pressed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -155,7 +155,7 @@ class _EyeButton(QCheckBox):
 
 
 class ChoiceField(QComboBox):
-    """One of several, with an icon before it."""
+    """A combo box with an icon before its text."""
 
     def __init__(self, icon: str) -> None:
         self._theme = app_theme()
@@ -189,7 +189,7 @@ def _place_icons(theme: Theme, control: QWidget, lead: IconView | None, trail: I
 
 
 class TagsField(QWidget):
-    """Short words as chips in one field: Enter or a comma makes one, Backspace takes the last away.
+    """Tags as chips in one field: Enter or a comma adds one, Backspace removes the last.
 
     Signals:
         changed: the tags differ from before.
@@ -223,11 +223,11 @@ class TagsField(QWidget):
 
     @property
     def edit(self) -> QLineEdit:
-        """Where a new tag is typed."""
+        """The line edit for a new tag."""
         return self._edit
 
     def tags(self) -> tuple[str, ...]:
-        """The tags, in the order they were made."""
+        """The tags, in the order of entry."""
         return tuple(self._tags)
 
     def set_tags(self, tags: tuple[str, ...]) -> None:
@@ -274,7 +274,7 @@ class TagsField(QWidget):
 
 
 class _TagChip(QWidget):
-    """One tag."""
+    """A tag."""
 
     def __init__(self, tag: str) -> None:
         self._theme = app_theme()
@@ -291,7 +291,7 @@ class _TagChip(QWidget):
 
 
 class TickBox(QCheckBox):
-    """A box to tick, with its words and a caption below them."""
+    """A check box with its text and a caption below."""
 
     def __init__(self, text: str, caption: str = "") -> None:
         self._theme = app_theme()
@@ -302,11 +302,11 @@ class TickBox(QCheckBox):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def caption(self) -> str:
-        """The words below."""
+        """The caption."""
         return self._caption
 
     def set_caption(self, caption: str) -> None:
-        """Say something else below the words."""
+        """Show another caption."""
         self._caption = caption
         self.setAccessibleDescription(caption)
         self.update()

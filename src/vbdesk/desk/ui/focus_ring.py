@@ -1,4 +1,4 @@
-"""The focus ring: 2 px of accent around whatever the keyboard is at."""
+"""The focus ring: 2 px of accent colour around the widget with the keyboard focus."""
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
@@ -13,7 +13,7 @@ _MOVES = {QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.Hi
 
 
 class FocusRing(QWidget):
-    """An overlay of one window that follows the focus; hidden when a mouse button gave it."""
+    """An overlay of one window that follows the focus; hidden after a mouse click."""
 
     def __init__(self, window: QWidget) -> None:
         self._theme = app_theme()
@@ -79,12 +79,12 @@ class FocusRing(QWidget):
         for widget in self._followed[1:]:
             area = widget.parentWidget()
             if isinstance(area, QAbstractScrollArea) and area.viewport() is widget:
-                seen = seen.intersected(self._in_window(widget))  # what is scrolled away has no ring either
+                seen = seen.intersected(self._in_window(widget))  # a widget that is scrolled out of view has no ring
         self.setMask(seen.translated(-ring.topLeft()))
         self.raise_()
         self.show()
 
     def _in_window(self, widget: QWidget) -> QRect:
-        """Where a widget stands in the window, with the ring around it."""
+        """Rectangle of a widget in the window, with the ring around it."""
         corner = widget.mapTo(self.window(), QPoint(0, 0))
         return QRect(corner, widget.size()).adjusted(-_OUTSIDE, -_OUTSIDE, _OUTSIDE, _OUTSIDE)

@@ -9,7 +9,7 @@ from vbdesk.desk.ui.theme import app_theme
 
 
 class Gauge(QWidget):
-    """A track with the passing range, its limits as ticks and the value as a dot; all places are shares 0..1."""
+    """A track with the passing range, limits as ticks and the value as a dot; positions are 0..1."""
 
     def __init__(self) -> None:
         self._theme = app_theme()

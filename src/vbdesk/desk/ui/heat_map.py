@@ -1,4 +1,4 @@
-"""Cells of a heat map and bars of levels: colour, shape and word together."""
+"""Cells of a heat map and stacked bars of levels."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.desk.ui.badges import level_word
-from vbdesk.desk.ui.cells import Heat, Stacked
+from vbdesk.desk.ui.cells import HeatCell, LevelCountsCell
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, paint_level, rounded
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
@@ -25,7 +25,7 @@ def glyph_colour(theme: Theme, level: Level) -> QColor:
     return QColor(colours.heat_glyph_elevated if level is Level.ELEVATED else colours.text)
 
 
-def paint_heat(theme: Theme, painter: QPainter, cell: Heat, rect: QRectF) -> None:
+def paint_heat(theme: Theme, painter: QPainter, cell: HeatCell, rect: QRectF) -> None:
     """Paint a cell of a heat map into `rect`, with a gap to its neighbours."""
     box = rect.adjusted(_INSET, _INSET, -_INSET, -_INSET - 1)
     behind = _paint_ground(theme, painter, cell, box)
@@ -46,7 +46,7 @@ def paint_heat(theme: Theme, painter: QPainter, cell: Heat, rect: QRectF) -> Non
         paint_level(painter, cell.level, middle, ink, behind)
 
 
-def _paint_ground(theme: Theme, painter: QPainter, cell: Heat, box: QRectF) -> QColor:
+def _paint_ground(theme: Theme, painter: QPainter, cell: HeatCell, box: QRectF) -> QColor:
     if cell.level is None:
         fill = theme.colour("accenttint" if cell.strong else "sunken" if cell.text else "surface")
         rounded(painter, box, _RADIUS, fill, theme.colour("accent") if cell.strong else None)
@@ -63,8 +63,8 @@ def _paint_ground(theme: Theme, painter: QPainter, cell: Heat, box: QRectF) -> Q
     return fill
 
 
-def paint_stacked(theme: Theme, painter: QPainter, cell: Stacked, area: QRectF) -> None:
-    """Paint how many there are of each level, side by side; a part that has room wears the level's shape."""
+def paint_level_counts(theme: Theme, painter: QPainter, cell: LevelCountsCell, area: QRectF) -> None:
+    """Paint a stacked bar of level counts; parts that are wide enough show the level's shape."""
     px = theme.px
     bar = QRectF(area.left(), area.center().y() - px(_BAR_HEIGHT) / 2, area.width(), px(_BAR_HEIGHT))
     rounded(painter, bar, 2, theme.colour("sunken"))
@@ -83,7 +83,7 @@ def paint_stacked(theme: Theme, painter: QPainter, cell: Stacked, area: QRectF) 
 
 
 def paint_heat_ground(theme: Theme, painter: QPainter, level: Level, part: QRectF) -> None:
-    """The ground of a level; dashed where nothing could be read."""
+    """Paint the background of a level; dashed if inconclusive."""
     fill = QColor(theme.level(level).heat)
     painter.fillRect(part, fill)
     if level is Level.INCONCLUSIVE:
@@ -94,7 +94,7 @@ def paint_heat_ground(theme: Theme, painter: QPainter, level: Level, part: QRect
 
 
 class HeatLegend(QWidget):
-    """Which colour and shape is which level."""
+    """Colour and shape of each level."""
 
     def __init__(self, columns: int = 6) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class _LegendEntry(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = antialiased(QPainter(self))
         px = self._theme.px
-        paint_heat(self._theme, painter, Heat(level_word(self._level), self._level), QRectF(0, 0, px(28), px(20)))
+        paint_heat(self._theme, painter, HeatCell(level_word(self._level), self._level), QRectF(0, 0, px(28), px(20)))
         painter.setFont(self._theme.font(Role.CAPTION))
         painter.setPen(self._theme.colour("text2"))
         words = QRectF(px(34), 0, self.width() - px(34), self.height())

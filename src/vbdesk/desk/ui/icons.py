@@ -1,4 +1,4 @@
-"""Line icons, drawn for the desk on a 20 grid and recoloured when painted."""
+"""Line icons, drawn on a grid of 20 and coloured when painted."""
 
 from functools import cache, lru_cache
 
@@ -12,7 +12,7 @@ from vbdesk.resource_files import resource
 
 
 def load_icons() -> None:
-    """Read the drawing of every icon, so that painting reads no file."""
+    """Read every icon file, so that painting reads none."""
     for path in resource("icons").glob("*.svg"):
         _source(path.stem)
 
@@ -53,7 +53,7 @@ def mark(theme: Theme, size: int, ratio: float = 1.0) -> QPixmap:
 
 
 class IconView(QWidget):
-    """An icon that stands by itself; decoration beside words, so hidden from assistive technology."""
+    """An icon next to text; decoration, so hidden from assistive technology."""
 
     def __init__(self, name: str, token: str = "text2", size: int = 16, parent: QWidget | None = None) -> None:  # noqa: S107
         self._theme = app_theme()
@@ -64,7 +64,7 @@ class IconView(QWidget):
 
     @property
     def name(self) -> str:
-        """Which icon is shown."""
+        """Name of the icon shown."""
         return self._name
 
     def show_icon(self, name: str, token: str | None = None) -> None:

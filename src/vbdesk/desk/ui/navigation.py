@@ -1,17 +1,17 @@
-"""From page to page."""
+"""Navigation between pages."""
 
 from PySide6.QtCore import QObject, Signal
 
 
 class Navigator(QObject):
-    """Lets a page ask for another one by its key.
+    """Requests another page by its key.
 
     Signals:
-        asked: (str, object) key of the page, and what it should show there (None for its usual content).
+        asked: (str, object) key of the page and its argument (None for its default content).
     """
 
     asked = Signal(str, object)
 
     def open(self, key: str, argument: object = None) -> None:
-        """Ask for the page `key`."""
+        """Request the page `key`."""
         self.asked.emit(key, argument)

@@ -1,4 +1,4 @@
-"""Shapes that several widgets paint."""
+"""Painting functions that several widgets share."""
 
 import math
 
@@ -11,13 +11,13 @@ from vbdesk.desk.ui.theme import Theme, mixed
 
 
 def antialiased(painter: QPainter) -> QPainter:
-    """The painter, with smooth edges."""
+    """Return `painter` with antialiasing on."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     return painter
 
 
 def rounded(painter: QPainter, rect: QRectF, radius: float, fill: QColor | None, edge: QColor | None = None) -> None:
-    """A rounded box with an optional 1 px edge inside `rect`."""
+    """Paint a rounded box with an optional 1 px border inside `rect`."""
     if edge is not None:
         rect = rect.adjusted(0.5, 0.5, -0.5, -0.5)
     painter.setPen(QPen(edge, 1.0) if edge is not None else Qt.PenStyle.NoPen)
@@ -26,9 +26,9 @@ def rounded(painter: QPainter, rect: QRectF, radius: float, fill: QColor | None,
 
 
 def paint_level(painter: QPainter, level: Level, rect: QRectF, shape: QColor, inside: QColor) -> None:
-    """The glyph of a level in a square `rect`, drawn for 16 px; `inside` is the colour behind it, for what is cut out.
+    """Paint the glyph of a level into a square `rect`; `inside` is the background, for cut-outs.
 
-    The shape says the level without colour: ring, half ring, diamond, triangle, octagon, dashed ring with a bar.
+    The shapes differ without colour: ring, half ring, diamond, triangle, octagon, dashed ring with a bar.
     """
     painter.save()
     painter.translate(rect.topLeft())
@@ -77,7 +77,7 @@ def _octagon() -> QPolygonF:
 
 
 def hover_fill(theme: Theme, fill: str, *, hovered: bool, pressed: bool) -> QColor:
-    """A fill as it looks under the pointer: 6 % towards the text when hovered, 12 % when pressed."""
+    """Return a fill moved towards the text colour: by 6 % if hovered, by 12 % if pressed."""
     share = 0.12 if pressed else 0.06 if hovered else 0.0
     return mixed(fill, theme.colours.text, share)
 
@@ -85,7 +85,7 @@ def hover_fill(theme: Theme, fill: str, *, hovered: bool, pressed: bool) -> QCol
 def paint_tick_box(
     theme: Theme, painter: QPainter, box: QRectF, *, ticked: bool, hovered: bool, pressed: bool = False
 ) -> None:
-    """A box to tick in a square `box`, ticked or not."""
+    """Paint a check box into a square `box`."""
     colours = theme.colours
     if ticked:
         rounded(painter, box, 5, hover_fill(theme, colours.accentfill, hovered=hovered, pressed=pressed))

@@ -1,4 +1,4 @@
-"""Progress as a thin bar; the figures stand beside it in words."""
+"""A thin progress bar; callers show the numbers as text."""
 
 from PySide6.QtCore import QRectF, QSize
 from PySide6.QtGui import QPainter, QPaintEvent
@@ -21,7 +21,7 @@ class ProgressBar(QWidget):
         self.show_share(0.0)
 
     def show_share(self, share: float) -> None:
-        """Show `share`, held to 0..1."""
+        """Show `share`, limited to 0..1."""
         self._share = min(1.0, max(0.0, share))
         self.setAccessibleName(f"{self._name}: {self._share:.0%}")
         self.update()

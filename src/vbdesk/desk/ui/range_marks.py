@@ -1,4 +1,4 @@
-"""Small pictures of where a value lies: against the own baseline, on five bands, between two anchors."""
+"""Marks for a value: against the own baseline, on five bands, between two anchors."""
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QPolygonF
@@ -16,7 +16,7 @@ _BAND_GAP = 3.0
 
 
 class OwnRangeStrip(QWidget):
-    """A change against the own baseline, in own variabilities; the words beside it say the same."""
+    """A change against the own baseline, in units of own variability; the text next to it says the same."""
 
     def __init__(self, z: float, sentence: str) -> None:
         self._theme = app_theme()
@@ -55,7 +55,7 @@ class OwnRangeStrip(QWidget):
 
 
 class BandBar(QWidget):
-    """Which of five ordinal bands a value lies in; the bands have no numeric edges."""
+    """The band of a value, one of five ordinal bands without numeric edges."""
 
     def __init__(self, band: int, words: str) -> None:
         self._theme = app_theme()
@@ -75,7 +75,7 @@ class BandBar(QWidget):
 
 
 class PairBandBar(QWidget):
-    """In which of five bands two values lie: the left one an open diamond, the right one a filled; None for neither."""
+    """The bands of two values: left an open diamond, right a filled one; None for no value."""
 
     def __init__(self, left: int | None, right: int | None, words: str) -> None:
         self._theme = app_theme()
@@ -123,7 +123,7 @@ def _paint_diamond(theme: Theme, painter: QPainter, x: float, middle: float, *, 
 
 
 class BandLegend(QWidget):
-    """What the five bands stand for."""
+    """Legend of the five bands."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ class BandLegend(QWidget):
 
 
 class SpreadLegend(QWidget):
-    """What dot and bar of a scale stand for."""
+    """Legend of dot and bar of a scale."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -150,7 +150,7 @@ def _legend_row(legend: QWidget) -> QHBoxLayout:
 
 
 class _Swatch(QWidget):
-    """A piece of the tinted band, with a dot on it or without."""
+    """A piece of the tinted band, with or without a dot."""
 
     def __init__(self, *, dot: bool = False) -> None:
         self._theme = app_theme()

@@ -1,15 +1,15 @@
-"""What a page is asked to show: the arguments of `Navigator.open` that are more than a text."""
+"""Page arguments of `Navigator.open` that are more than a text."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
-    """A recording whose result is to be shown: one of this computer, a job of the service, or both.
+class RecordingRoute:
+    """The recording whose result to show: one on this computer, a job of the service, or both.
 
     Attributes:
-        recorded_at: when it was made, where the caller knows; a job does not tell.
+        recorded_at: if the caller knows it; a job does not contain it.
     """
 
     take_id: str | None = None
@@ -19,15 +19,15 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two recordings of one subject, to be shown side by side."""
+class ComparisonRoute:
+    """Two recordings of one subject to compare."""
 
-    left: Recording
-    right: Recording
+    left: RecordingRoute
+    right: RecordingRoute
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewTake:
-    """A recording of this computer whose check is to be shown again."""
+class ReviewRoute:
+    """A recording on this computer whose check to show again."""
 
     take_id: str

@@ -1,12 +1,12 @@
-"""The body of a page below its head: it scrolls, and its cards end where the head does."""
+"""The scrolling body of a page; its cards align with the page header."""
 
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from vbdesk.desk.ui.card import scrolled
+from vbdesk.desk.ui.card import scroll_area
 
 SCROLL_BAR = 16
-"""Width of a scroll bar; it stands in the page's margin, so that cards keep their edges."""
+"""Width of a scroll bar, inside the page's margin, so that cards keep their edges."""
 
 
 class ScrollBody(QWidget):
@@ -21,21 +21,21 @@ class ScrollBody(QWidget):
         around.setContentsMargins(0, 0, SCROLL_BAR, 0)
         around.addLayout(self.body)
         around.addStretch(1)
-        self._around, self._area = around, scrolled(content)
+        self._around, self._area = around, scroll_area(content)
         self._area.viewport().installEventFilter(self)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._area)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: D102
-        if event.type() == QEvent.Type.Resize:  # with a scroll bar or without
+        if event.type() == QEvent.Type.Resize:  # the same with and without a scroll bar
             bar = self._area.width() - self._area.viewport().width()
             self._around.setContentsMargins(0, 0, max(0, SCROLL_BAR - bar), 0)
         return False
 
 
 def page_layout(page: QWidget, head: QWidget, banner: QWidget, body: ScrollBody) -> None:
-    """Put head, banner and a body that scrolls below each other."""
+    """Lay out header, banner and scrolling body in a column."""
     head.setContentsMargins(0, 0, SCROLL_BAR, 0)
     inset = QHBoxLayout()
     inset.setContentsMargins(0, 0, SCROLL_BAR, 0)

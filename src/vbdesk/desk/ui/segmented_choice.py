@@ -1,4 +1,4 @@
-"""A choice of a few, side by side in a tray."""
+"""A segmented control: a choice of a few options, side by side."""
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPaintEvent
@@ -10,7 +10,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 
 
 class _Option(QAbstractButton):
-    """One choice; the chosen one lies on a surface of its own."""
+    """One option; the chosen one has a surface."""
 
     def __init__(self, text: str, icon: str) -> None:
         self._theme = app_theme()
@@ -51,17 +51,17 @@ class _Option(QAbstractButton):
             event.accept()
 
 
-class Segment(QWidget):
+class SegmentedChoice(QWidget):
     """One of a few choices; arrow keys move between them.
 
     Signals:
-        chosen: (str) the key of the choice, when a person makes it.
+        chosen: (str) key of the option that the user chose.
     """
 
     chosen = Signal(str)
 
     def __init__(self, name: str, options: list[tuple[str, str, str]], parent: QWidget | None = None) -> None:
-        """Make the tray: accessible `name`, and options as (key, words, icon or empty)."""
+        """Make the control: accessible `name`, options as (key, text, icon or empty)."""
         self._theme = app_theme()
         super().__init__(parent)
         self.setAccessibleName(name)
@@ -79,11 +79,11 @@ class Segment(QWidget):
         self._group.idToggled.connect(self._on_toggled)
 
     def choice(self) -> str:
-        """Key of the chosen option; empty where none is."""
+        """Key of the chosen option; empty if none is."""
         return self._keys[self._group.checkedId()] if self._group.checkedId() >= 0 else ""
 
     def set_offered(self, key: str, offered: bool) -> None:
-        """Whether this choice is there at all."""
+        """Show or hide an option."""
         self._group.button(self._keys.index(key)).setVisible(offered)
 
     def choose(self, key: str) -> None:
@@ -94,7 +94,7 @@ class Segment(QWidget):
 
     @Slot()
     def choose_none(self) -> None:
-        """Show no option as chosen, without a signal: what holds now is none of them."""
+        """Show no option as chosen, without a signal."""
         told = self._group.blockSignals(True)
         self._group.setExclusive(False)
         for button in self._group.buttons():
@@ -113,6 +113,6 @@ class Segment(QWidget):
 
     @Slot(int, bool)
     def _on_toggled(self, index: int, checked: bool) -> None:
-        """By mouse, key or screen reader alike."""
+        """Handle a choice by mouse, key or screen reader."""
         if checked:
             self.chosen.emit(self._keys[index])

@@ -1,4 +1,4 @@
-"""The application's style sheet, made from the theme: surfaces, fields, menus, tables."""
+"""The application's style sheet, made from the theme."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 _SHEET = Template("""
 QWidget { color: $text; }
 QMainWindow, QDialog, QWidget#page, QWidget#firstStart { background: $bg; }
-QWidget#rail, QWidget#statusBar { background: $rail; }
-QWidget#rail { border-right: 1px solid $border; }
+QWidget#sidebar, QWidget#statusBar { background: $sidebar; }
+QWidget#sidebar { border-right: 1px solid $border; }
 QWidget#statusBar { border-top: 1px solid $border; }
 
 QLabel[ink="text"] { color: $text; }

@@ -61,8 +61,8 @@ class Text(QLabel):
         self.setMinimumHeight(self._theme.line_height(self._role))
 
 
-class Elided(Text):
-    """One line that gives way where room is short; whoever points at it or reads it by ear gets all of it."""
+class ElidedText(Text):
+    """One line, elided where space is short; tooltip and screen reader get all of it."""
 
     def minimumSizeHint(self) -> QSize:  # noqa: D102
         return QSize(min(super().sizeHint().width(), self._theme.px(_LEAST_PX)), super().minimumSizeHint().height())
@@ -76,8 +76,8 @@ class Elided(Text):
         painter.end()
 
 
-class Prompt(QLabel):
-    """Text that a person reads aloud: large, with generous lines."""
+class PromptLabel(QLabel):
+    """Text that a person reads aloud: large, with wide line spacing."""
 
     def __init__(self, role: Role = Role.PROMPT, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
@@ -90,7 +90,7 @@ class Prompt(QLabel):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
 
     def show_text(self, text: str, role: Role | None = None) -> None:
-        """Show `text`; blank lines part paragraphs."""
+        """Show `text`; blank lines separate paragraphs."""
         self._text = text
         self._role = role or self._role
         self._fit()

@@ -21,8 +21,8 @@ from vbdesk.desk.ui.tokens import (
     LIGHT,
     LIGHT_LEVELS,
     TYPE_SCALE,
-    Colours,
-    LevelColours,
+    LevelPalette,
+    Palette,
     Role,
 )
 from vbdesk.resource_files import resource
@@ -42,18 +42,18 @@ class Scheme(StrEnum):
 
 
 class Theme(QObject):
-    """Colours and fonts in use; one for the application.
+    """Colours and fonts of the application.
 
     Signals:
-        changed: colours or text size differ from before.
-        resized: the text size differs from before; `changed` follows.
+        changed: colours or text size changed.
+        resized: the text size changed; `changed` follows.
     """
 
     changed = Signal()
     resized = Signal()
 
     def __init__(self, scheme: Scheme = Scheme.SYSTEM, text_size: float | None = None) -> None:
-        """Make a theme of a scheme and a text size, 1.0 as designed; None: as large as the system's font."""
+        """Make a theme; `text_size` 1.0 is the design's, None follows the system's font."""
         super().__init__()
         self._scheme = scheme
         self._text_size = text_size
@@ -65,7 +65,7 @@ class Theme(QObject):
 
     @property
     def scheme(self) -> Scheme:
-        """What was chosen: light, dark, or whatever the system has."""
+        """The chosen scheme: light, dark or the system's."""
         return self._scheme
 
     @property
@@ -74,34 +74,34 @@ class Theme(QObject):
         return self._dark
 
     @property
-    def colours(self) -> Colours:
+    def colours(self) -> Palette:
         """The colour tokens in use."""
         return DARK if self._dark else LIGHT
 
     @property
     def scale(self) -> float:
-        """Text size against 100 %."""
+        """Text size; 1.0 is 100 %."""
         return self._scale
 
     @property
     def text_size(self) -> float | None:
-        """The text size that was chosen; None where it is the system's."""
+        """The chosen text size; None for the system's."""
         return self._text_size
 
     def colour(self, token: str) -> QColor:
         """A colour token by its name."""
         return QColor(getattr(self.colours, token))
 
-    def level(self, level: Level) -> LevelColours:
+    def level(self, level: Level) -> LevelPalette:
         """Colours of a level."""
         return (DARK_LEVELS if self._dark else LIGHT_LEVELS)[level]
 
     def px(self, measure: float) -> int:
-        """A measure of the design in pixels at the present text size."""
+        """A length of the design in pixels at the current text size."""
         return round(measure * self._scale)
 
     def font(self, role: Role) -> QFont:
-        """Font of a type role, with tabular figures; made once, since a page asks for hundreds."""
+        """Font of a type role, with tabular figures; cached, since a page uses hundreds."""
         if role in self._fonts:
             return QFont(self._fonts[role])
         entry = TYPE_SCALE[role]
@@ -128,7 +128,7 @@ class Theme(QObject):
         self._refresh()
 
     def follow_system(self) -> None:
-        """Take over what the system has now, in as far as nothing else was chosen."""
+        """Apply the system's current scheme and text size, unless others were chosen."""
         self._refresh()
 
     def install(self) -> None:
@@ -181,12 +181,12 @@ def app_theme() -> Theme:
     application = QApplication.instance()
     theme = application.findChild(Theme, options=_DIRECT) if application else None
     if theme is None:
-        raise RuntimeError("no theme is installed")
+        raise RuntimeError("app_theme() called before Theme.install()")
     return theme
 
 
 def mixed(fill: str, towards: str, share: float) -> QColor:
-    """`fill` moved by `share` (0..1) towards another colour: hover is 6 %, pressed 12 % towards the text."""
+    """Return `fill` moved by `share` (0..1) towards another colour."""
     a, b = QColor(fill), QColor(towards)
     return QColor.fromRgbF(
         a.redF() + (b.redF() - a.redF()) * share,
@@ -209,7 +209,7 @@ def _luminance(hex_colour: str) -> float:
 
 
 def _set(application: QApplication, font: QFont, palette: QPalette, sheet: str) -> None:
-    """Give the application what is new; each of the three goes through every widget there is."""
+    """Set what differs only: each of the three updates every widget."""
     if application.font() != font:
         application.setFont(font)
     if application.palette() != palette:
@@ -219,7 +219,7 @@ def _set(application: QApplication, font: QFont, palette: QPalette, sheet: str) 
 
 
 def _system_scale() -> float:
-    """Text size that the system asks for; never below 100 %, since 12 px captions are the smallest we show."""
+    """The system's text size; at least 100 %, since captions of 12 px are the smallest text."""
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
     return max(1.0, QFontInfo(font).pixelSize() / BODY_PX)
 
@@ -238,8 +238,8 @@ def _base_font() -> QFont:
     return font
 
 
-def _qt_palette(colours: Colours) -> QPalette:
-    """What Qt itself paints with: menus, selections, disabled text."""
+def _qt_palette(colours: Palette) -> QPalette:
+    """Palette for what Qt paints: menus, selections, disabled text."""
     roles = {
         QPalette.ColorRole.Window: colours.bg,
         QPalette.ColorRole.WindowText: colours.text,

@@ -1,4 +1,4 @@
-"""Moments, stretches of time and amounts as a person says them."""
+"""Times, durations and amounts as display texts."""
 
 from datetime import datetime, timedelta
 
@@ -20,7 +20,7 @@ def day_and_time(moment: datetime, now: datetime) -> str:
 
 
 def age_words(moment: datetime, now: datetime) -> str:
-    """How long ago: `a moment ago`, `12 minutes ago`, `3 hours ago`, `2 days ago`."""
+    """Age: `a moment ago`, `12 minutes ago`, `3 hours ago`, `2 days ago`."""
     minutes = max(0, int((now - moment).total_seconds() // 60))
     if minutes < 1:
         return "a moment ago"

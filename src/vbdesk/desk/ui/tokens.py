@@ -1,4 +1,4 @@
-"""The tokens of the look: colours of both themes, levels, type, corners. The only module that holds a colour value."""
+"""Design tokens: colours of both themes, levels, type, corners. The only module with colour values."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,15 +8,15 @@ from vbdesk.contract.levels import Level
 
 FAMILY: Final = "Inter"
 BODY_PX: Final = 14.0
-LEAST_SCALE, LARGEST_SCALE = 0.9, 2.0  # what a person may set; 100 % is the design's
+LEAST_SCALE, LARGEST_SCALE = 0.9, 2.0  # limits of the user's choice; 1.0 is the design's
 
 
 @dataclass(frozen=True, slots=True)
-class Colours:
-    """Colour tokens; what each is for is said once, in the style sheet and the widget that uses it."""
+class Palette:
+    """Colour tokens; the style sheet and the widgets show what each is used for."""
 
     bg: str
-    rail: str
+    sidebar: str
     surface: str
     surface2: str
     sunken: str
@@ -46,7 +46,7 @@ class Colours:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelColours:
+class LevelPalette:
     """Colours of one level: `ink` of the word, `shape` of the glyph, `tint` of the badge, `heat` of cells and bars."""
 
     ink: str
@@ -55,9 +55,9 @@ class LevelColours:
     heat: str
 
 
-LIGHT: Final = Colours(
+LIGHT: Final = Palette(
     bg="#F5F6F8",
-    rail="#ECEEF2",
+    sidebar="#ECEEF2",
     surface="#FFFFFF",
     surface2="#F8F9FB",
     sunken="#EFF1F4",
@@ -86,9 +86,9 @@ LIGHT: Final = Colours(
     heat_glyph_elevated="#FFFFFF",
 )
 
-DARK: Final = Colours(
+DARK: Final = Palette(
     bg="#0F1216",
-    rail="#0B0D11",
+    sidebar="#0B0D11",
     surface="#171B21",
     surface2="#1C2128",
     sunken="#232933",
@@ -117,27 +117,27 @@ DARK: Final = Colours(
     heat_glyph_elevated="#151A21",
 )
 
-LIGHT_LEVELS: Final[dict[Level, LevelColours]] = {
-    Level.NONE: LevelColours("#4A5463", "#6B7686", "#EEF1F4", "#E6EAEF"),
-    Level.LOW: LevelColours("#0B6580", "#157C9B", "#E2F1F6", "#93C9DA"),
-    Level.CONSIDER: LevelColours("#7A5200", "#B37D00", "#FBF1D9", "#EEC157"),
-    Level.MODERATE: LevelColours("#A23C0B", "#BD4913", "#FCE9DF", "#DB7439"),
-    Level.ELEVATED: LevelColours("#9D1747", "#9D1747", "#F9E1E9", "#8E1A45"),
-    Level.INCONCLUSIVE: LevelColours("#4A5463", "#6B7686", "#F5F6F8", "#FFFFFF"),
+LIGHT_LEVELS: Final[dict[Level, LevelPalette]] = {
+    Level.NONE: LevelPalette("#4A5463", "#6B7686", "#EEF1F4", "#E6EAEF"),
+    Level.LOW: LevelPalette("#0B6580", "#157C9B", "#E2F1F6", "#93C9DA"),
+    Level.CONSIDER: LevelPalette("#7A5200", "#B37D00", "#FBF1D9", "#EEC157"),
+    Level.MODERATE: LevelPalette("#A23C0B", "#BD4913", "#FCE9DF", "#DB7439"),
+    Level.ELEVATED: LevelPalette("#9D1747", "#9D1747", "#F9E1E9", "#8E1A45"),
+    Level.INCONCLUSIVE: LevelPalette("#4A5463", "#6B7686", "#F5F6F8", "#FFFFFF"),
 }
 
-DARK_LEVELS: Final[dict[Level, LevelColours]] = {
-    Level.NONE: LevelColours("#B6BFCB", "#7C8797", "#232933", "#262D37"),
-    Level.LOW: LevelColours("#7FCDE2", "#4FB3CE", "#12303A", "#22637A"),
-    Level.CONSIDER: LevelColours("#EBC163", "#E0AE3C", "#352A10", "#886512"),
-    Level.MODERATE: LevelColours("#F7A277", "#F08A55", "#3A2117", "#EB854E"),
-    Level.ELEVATED: LevelColours("#FFA0BD", "#FF86AA", "#43182B", "#FFB6CB"),
-    Level.INCONCLUSIVE: LevelColours("#B6BFCB", "#7C8797", "#171B21", "#171B21"),
+DARK_LEVELS: Final[dict[Level, LevelPalette]] = {
+    Level.NONE: LevelPalette("#B6BFCB", "#7C8797", "#232933", "#262D37"),
+    Level.LOW: LevelPalette("#7FCDE2", "#4FB3CE", "#12303A", "#22637A"),
+    Level.CONSIDER: LevelPalette("#EBC163", "#E0AE3C", "#352A10", "#886512"),
+    Level.MODERATE: LevelPalette("#F7A277", "#F08A55", "#3A2117", "#EB854E"),
+    Level.ELEVATED: LevelPalette("#FFA0BD", "#FF86AA", "#43182B", "#FFB6CB"),
+    Level.INCONCLUSIVE: LevelPalette("#B6BFCB", "#7C8797", "#171B21", "#171B21"),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Type:
+class TypeStyle:
     """A type role: size and line in pixels at 100 % text, weight, tracking in percent of the size."""
 
     size: float
@@ -147,7 +147,7 @@ class Type:
 
 
 class Role(StrEnum):
-    """What a piece of text is for."""
+    """Purpose of a text; determines its type style."""
 
     PROMPT = "prompt"
     PROMPT_SPEAKER = "prompt_speaker"
@@ -173,32 +173,32 @@ class Role(StrEnum):
     CAPTION_MEDIUM = "caption_medium"
 
 
-TYPE_SCALE: Final[dict[Role, Type]] = {
-    Role.PROMPT: Type(32, 52, 400, -1.2),
-    Role.PROMPT_SPEAKER: Type(44, 70, 400, -1.4),
-    Role.PROMPT_SMALL: Type(24, 40, 400, -0.8),
-    Role.PROMPT_COMPACT: Type(20, 33, 400, -0.6),
-    Role.PROMPT_LEAST: Type(15, 25, 400, -0.4),
-    Role.PROMPT_PREVIEW: Type(23, 38, 400, -0.6),
-    Role.TIMER: Type(44, 48, 600, -3.0),
-    Role.FIRST_TITLE: Type(28, 36, 600, -1.4),
-    Role.OVERALL: Type(26, 32, 600, -1.8),
-    Role.FIGURE: Type(24, 30, 600, -1.4),
-    Role.PAGE_TITLE: Type(22, 28, 600, -1.4),
-    Role.VERDICT: Type(20, 26, 600, -1.2),
-    Role.DOOR_TITLE: Type(18, 24, 600, -1.0),
-    Role.CARD_TITLE: Type(15, 20, 600, -0.5),
-    Role.BODY: Type(14, 20, 400),
-    Role.BODY_MEDIUM: Type(14, 20, 500),
-    Role.BODY_STRONG: Type(14, 20, 600),
-    Role.LABEL: Type(13, 18, 400),
-    Role.LABEL_MEDIUM: Type(13, 18, 500),
-    Role.LABEL_STRONG: Type(13, 18, 600),
-    Role.CAPTION: Type(12, 16, 400),
-    Role.CAPTION_MEDIUM: Type(12, 16, 500),
+TYPE_SCALE: Final[dict[Role, TypeStyle]] = {
+    Role.PROMPT: TypeStyle(32, 52, 400, -1.2),
+    Role.PROMPT_SPEAKER: TypeStyle(44, 70, 400, -1.4),
+    Role.PROMPT_SMALL: TypeStyle(24, 40, 400, -0.8),
+    Role.PROMPT_COMPACT: TypeStyle(20, 33, 400, -0.6),
+    Role.PROMPT_LEAST: TypeStyle(15, 25, 400, -0.4),
+    Role.PROMPT_PREVIEW: TypeStyle(23, 38, 400, -0.6),
+    Role.TIMER: TypeStyle(44, 48, 600, -3.0),
+    Role.FIRST_TITLE: TypeStyle(28, 36, 600, -1.4),
+    Role.OVERALL: TypeStyle(26, 32, 600, -1.8),
+    Role.FIGURE: TypeStyle(24, 30, 600, -1.4),
+    Role.PAGE_TITLE: TypeStyle(22, 28, 600, -1.4),
+    Role.VERDICT: TypeStyle(20, 26, 600, -1.2),
+    Role.DOOR_TITLE: TypeStyle(18, 24, 600, -1.0),
+    Role.CARD_TITLE: TypeStyle(15, 20, 600, -0.5),
+    Role.BODY: TypeStyle(14, 20, 400),
+    Role.BODY_MEDIUM: TypeStyle(14, 20, 500),
+    Role.BODY_STRONG: TypeStyle(14, 20, 600),
+    Role.LABEL: TypeStyle(13, 18, 400),
+    Role.LABEL_MEDIUM: TypeStyle(13, 18, 500),
+    Role.LABEL_STRONG: TypeStyle(13, 18, 600),
+    Role.CAPTION: TypeStyle(12, 16, 400),
+    Role.CAPTION_MEDIUM: TypeStyle(12, 16, 500),
 }
 
 
 RADIUS: Final = {"row": 6, "control": 8, "large": 10, "card": 12}  # corners in pixels, at any text size
-WITHIN_A_CONTROL: Final = 12  # up to here space is set by eye
+WITHIN_A_CONTROL: Final = 12  # smaller distances are free
 SPACING: Final = (14, 16, 18, 20, 22, 24, 28, 32, 36, 40)  # pixels between controls, cards and the edges of a page

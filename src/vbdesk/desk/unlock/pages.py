@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QVBoxLayout
 from vbdesk.desk.models.unlocking import RecoveryOfferViewModel, UnlockViewModel, passphrase_fault
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import ButtonSize, primary_button, quiet_button, secondary_button
-from vbdesk.desk.ui.card import Card, scrolled
+from vbdesk.desk.ui.card import Card, scroll_area
 from vbdesk.desk.ui.fields import Field, LineField, SecretField
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.text import Text
@@ -58,7 +58,7 @@ class _KeyPage(QWidget):
         across.addStretch(1)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(28, 24, 28, 0)
-        whole.addWidget(scrolled(inner), 1)
+        whole.addWidget(scroll_area(inner), 1)
 
 
 class UnlockPage(_KeyPage):

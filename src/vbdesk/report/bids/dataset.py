@@ -1,4 +1,4 @@
-"""Files of the BIDS folder: participants, sessions, sidecars, phenotype tables, and the key of the labels."""
+"""Files of the BIDS folder: participants, sessions, phenotype tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class _Session:
 def bids_files(
     records: Sequence[SubjectRecord], audio: Mapping[str, AudioFile] | None = None, *, scores: bool = True
 ) -> Mapping[str, bytes | Path]:
-    """Every file of the folder by its path, with `/`; the same records give the same bytes.
+    """Files by path with `/`; the same records give the same bytes.
 
     Args:
         records: the subjects.
@@ -73,7 +73,7 @@ def bids_files(
 
 
 def _sessions(record: SubjectRecord, participant: str) -> Iterator[_Session]:
-    """Sessions are named by capture time, so that adding a recording renames no other session."""
+    """Name sessions by capture time: a new recording renames no other session."""
     taken: set[str] = set()
     for recording in record.recordings:
         name = f"ses-{recording.recorded_at:%Y%m%dT%H%M%S}"
@@ -198,7 +198,7 @@ def _columns(table: str, scores: bool) -> list[DescribedColumn]:
 
 
 def _wide(rows: Sequence[Row], field: str, ending: str) -> tuple[list[DescribedColumn], list[Row]]:
-    """One row per session: for every measure its value, and `field` as a second column."""
+    """One row per session: value and `field` of every measure."""
     columns: dict[str, DescribedColumn] = {}
     wide: dict[tuple[str, str], Row] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""BIDS tables: TSV with n/a for missing values, and a JSON file that describes the columns."""
+"""BIDS tables: TSV with n/a for missing values, and JSON column descriptions."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

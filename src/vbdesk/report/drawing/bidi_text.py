@@ -1,4 +1,4 @@
-"""Hebrew and Arabic in visual order with joined forms, for a PDF writer that draws from left to right.
+"""Hebrew and Arabic in visual order, for drawing from left to right.
 
 A small part of the Unicode bidirectional algorithm: the base direction is left to right; each run of right-to-left
 letters is reversed, numbers within it are kept.
@@ -22,7 +22,7 @@ def visual_order(line: str) -> str:
 
 
 def _runs(line: str) -> Iterator[tuple[str, bool]]:
-    """Runs of one direction; neutral characters belong to a right-to-left run only between its letters."""
+    """Runs of one direction; neutrals between right-to-left letters belong to them."""
     start = 0
     while start < len(line):
         if unicodedata.bidirectional(line[start]) not in _RIGHT:

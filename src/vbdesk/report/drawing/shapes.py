@@ -57,7 +57,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """One line of text; `at` is a point of its base line, at the side given by `align`."""
+    """One line of text; `at` is on its base line, at the side of `align`."""
 
     at: Point
     words: str

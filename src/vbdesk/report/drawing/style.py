@@ -14,7 +14,7 @@ Colour = Annotated[str, Field(pattern=r"^#[0-9A-F]{6}$")]
 
 
 class DrawingColours(StrictDataModel):
-    """Colours by use: three strengths of text, edges, fills, and the accent, which never means a level."""
+    """Colours by use; `accent` never means a level."""
 
     text: Colour
     text2: Colour
@@ -30,7 +30,7 @@ class DrawingColours(StrictDataModel):
 
 
 class DrawingLevelColours(StrictDataModel):
-    """Colours of one level: `ink` of the word, `shape` of the glyph, `tint` behind both, `heat` of bars."""
+    """Colours of a level: `ink` of text, `shape` of glyphs, `tint`, `heat` of bars."""
 
     ink: Colour
     shape: Colour

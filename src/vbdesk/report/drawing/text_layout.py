@@ -18,7 +18,7 @@ _HARD_BREAKS = ("\r\n", "\r", "\u2028", "\u2029", "\x0b", "\x0c", "\x85")
 
 @cache
 def _fonts(strong: bool) -> tuple[tuple[str, frozenset[int]], ...]:
-    """Name and letters of each font of a weight; registered with the PDF writer at first use."""
+    """Names and letters of the fonts of a weight; registers them with reportlab."""
     fonts = []
     for name in _FACES[strong]:
         font = TTFont(name, str(resource("fonts", f"{name}.ttf")))
@@ -56,7 +56,7 @@ def _set_in(letter: str, strong: bool) -> tuple[str, str] | None:
 
 
 def missing_letters(words: str) -> str:
-    """Letters of `words` that no font has, each once; a document shows squares for them."""
+    """Letters of `words` that no font has, each once; printed as squares."""
     fonts = [letters for _, letters in _fonts(False)]
     seen = (letter for letter in dict.fromkeys(words) if letter >= " " and letter not in _UNSEEN)
     return "".join(letter for letter in seen if not any(ord(letter) in letters for letters in fonts))
@@ -73,7 +73,7 @@ def text_width(words: str, size: float, strong: bool = False) -> float:
 
 
 def wrapped(words: str, size: float, width: float, strong: bool = False) -> list[str]:
-    """Break text into lines of at most `width`; a wider word breaks inside. At least one line."""
+    """Break text into lines of at most `width`, at least one."""
     for separator in _HARD_BREAKS:
         words = words.replace(separator, "\n")
     lines = [line for paragraph in words.split("\n") for line in _wrapped(paragraph, size, width, strong)]

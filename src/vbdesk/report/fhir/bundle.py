@@ -1,4 +1,4 @@
-"""FHIR Bundle: every finished recording with its report, observations, device and provenance.
+"""FHIR Bundle: finished recordings with report, observations, provenance.
 
 The same record gives the same bytes: ids are UUIDs of version 5, and all times are from the record, never from a clock.
 """
@@ -71,7 +71,7 @@ def _of_recording(
 
 
 def _analysis_device(record: SubjectRecord, recording: RecordingRecord) -> Element:
-    """The analysing software: the service's model with the calibration that scored this recording."""
+    """The analysing software: model and calibration of this recording."""
     codes = fhir_codes()
     kind, target = recording.target
     versions = sorted({signal.sign_version for signal in recording.signals if signal.sign_version})
@@ -81,7 +81,7 @@ def _analysis_device(record: SubjectRecord, recording: RecordingRecord) -> Eleme
         "resourceType": "Device",
         "id": resource_id,
         "identifier": [{"system": codes.system("device"), "value": resource_id}],
-        "deviceName": [{"name": f"{codes.device.analysis}, {_kind_words(kind)} {target}", "type": "model-name"}],
+        "deviceName": [{"name": f"{codes.device.analysis}, {_job_type_text(kind)} {target}", "type": "model-name"}],
         "type": {"text": codes.device.type},
         **({"version": [{"value": version} for version in versions]} if versions else {}),
         "url": address,
@@ -170,5 +170,5 @@ def _reference(resource_id: str) -> str:
     return f"urn:uuid:{resource_id}"
 
 
-def _kind_words(kind: JobType) -> str:
+def _job_type_text(kind: JobType) -> str:
     return kind.value.replace("_", " ")

@@ -1,4 +1,4 @@
-"""FHIR codes: our code systems (signs, levels, measures) under one base URI, and the HL7 codes in use."""
+"""FHIR codes: our systems (signs, levels, measures), and HL7's."""
 
 import uuid
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""FHIR Observations of a recording: one per sign, and quality, vocal features and metrics."""
+"""FHIR Observations of a recording: signs, quality, features, metrics."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class RecordingContext:
 
 
 def subject_reference(record: SubjectRecord) -> Element:
-    """Reference to the patient by pseudonym; there is no Patient resource, because the service knows no person."""
+    """Reference to the patient by pseudonym; the service knows no person."""
     system = fhir_codes().system("group", record.source.account_id)
     return {"type": "Patient", "identifier": {"system": system, "value": record.group_id}}
 
@@ -76,7 +76,7 @@ def sign_observation(context: RecordingContext, signal: Signal) -> Element:
 
 
 def recording_observations(context: RecordingContext) -> Iterator[Element]:
-    """Observations of the quality, the vocal features and, with scores, the extended metrics."""
+    """Observations of quality, vocal features and, with scores, metrics."""
     codes = fhir_codes()
     yield _observation(context, "quality", codes.measure_concept("recording-quality"), {}, _quality_components(context))
     result = context.recording.job.result
@@ -147,37 +147,36 @@ def _sign_components(context: RecordingContext, signal: Signal) -> Iterator[Elem
         yield {"code": codes.measure_concept("anomaly"), "valueBoolean": signal.anomaly}
     if not context.scores:
         return
-    yield {"code": codes.measure_concept("score"), "valueQuantity": quantity(signal.score, "1")}
+    yield _number("score", signal.score, "1")
     if signal.score_interval is not None:
         low, high = (quantity(end, "1") for end in signal.score_interval)
         yield {"code": codes.measure_concept("score-interval"), "valueRange": {"low": low, "high": high}}
     if isinstance(signal, LongitudinalSignal):
         for field in ("latest_score", "baseline_score", "deviation_from_baseline", "z_score", "population_z"):
             if (value := getattr(signal, field)) is not None:
-                yield {"code": codes.measure_concept(field.replace("_", "-")), "valueQuantity": quantity(value, "1")}
+                yield _number(field.replace("_", "-"), value, "1")
 
 
 def _quality_components(context: RecordingContext) -> Iterator[Element]:
     codes, quality = fhir_codes(), context.recording.quality
     seconds = context.recording.job.audio_duration_seconds
-    yield {"code": codes.measure_concept("audio-duration"), "valueQuantity": quantity(seconds, "s")}
+    yield _number("audio-duration", seconds, "s")
     if quality is None:
         return
     if quality.voice_percentage is not None:
-        yield {
-            "code": codes.measure_concept("voice-percentage"),
-            "valueQuantity": quantity(quality.voice_percentage, "%"),
-        }
+        yield _number("voice-percentage", quality.voice_percentage, "%")
     if quality.audio_clarity is not None:
-        yield {
-            "code": codes.measure_concept("audio-clarity"),
-            "valueQuantity": quantity(quality.audio_clarity, "{score}"),
-        }
+        yield _number("audio-clarity", quality.audio_clarity, "{score}")
     for issue in quality.issues:
         yield {
             "code": codes.measure_concept("issue"),
             "valueCodeableConcept": codes.own_concept("issue", issue, issue.replace("_", " ")),
         }
+
+
+def _number(measure: str, value: float, unit: str) -> Element:
+    """Component with the value of a measure."""
+    return {"code": fhir_codes().measure_concept(measure), "valueQuantity": quantity(value, unit)}
 
 
 def _band(band: ValueInterpretation) -> Element:

@@ -18,7 +18,7 @@ BANDS = tuple(ValueInterpretation)
 """The five ordinal bands, from low to high."""
 
 
-def change_words(signal: Signal) -> str:
+def change_text(signal: Signal) -> str:
     """Text of a sign's change from the subject's baseline."""
     words = report_texts().signals
     if not isinstance(signal, LongitudinalSignal) or signal.level is Level.INCONCLUSIVE:
@@ -60,7 +60,7 @@ class LevelBadgeCell:
 
 @dataclass(frozen=True, slots=True)
 class LevelMarkCell:
-    """Glyph of a level without its name, for dense tables; None for no reading. Screen readers get the name."""
+    """Glyph of a level (None: no reading); screen readers get the name."""
 
     level: Level | None
 
@@ -84,21 +84,21 @@ class LevelMarkCell:
 
 @dataclass(frozen=True, slots=True)
 class ChangeStripCell:
-    """A sign's change on the scale of the subject's own variability; empty without a history."""
+    """A sign's change in the subject's own variability; empty without history."""
 
     signal: Signal
 
     @property
     def spoken(self) -> str:
         """What a screen reader says."""
-        return report_texts().signals.strip.format(words=change_words(self.signal))
+        return report_texts().signals.strip.format(words=change_text(self.signal))
 
     def height(self, width: float) -> float:
         """That of the strip."""
         return 8.0
 
     def draw(self, pages: Pages, left: float, top: float, width: float) -> None:
-        """The own range as a band, the baseline as a stroke, the change as a line with a dot."""
+        """Own range as a band, baseline as a stroke, change as a line with a dot."""
         z = self.signal.z_score if isinstance(self.signal, LongitudinalSignal) else None
         if z is None or self.signal.level is Level.INCONCLUSIVE:
             return

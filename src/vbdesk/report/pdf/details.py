@@ -233,9 +233,9 @@ def _scores(flow: PageFlow, subject: ReportInput) -> None:
         figures = (
             f"{signal.score:.3f}",
             "–" if low is None else f"{low:.3f} to {high:.3f}",
-            _figure_words(known.latest_score if known else None, ".3f"),
-            _figure_words(known.baseline_score if known else None, ".3f"),
-            _figure_words(known.z_score if known else None, "+.2f"),
+            _format_figure(known.latest_score if known else None, ".3f"),
+            _format_figure(known.baseline_score if known else None, ".3f"),
+            _format_figure(known.z_score if known else None, "+.2f"),
         )
         rows.append([TextCell(signal.label, SMALL), *(TextCell(figure, SMALL, align="right") for figure in figures)])
     headings = (texts.score, texts.interval, texts.latest, texts.baseline, texts.z)
@@ -287,5 +287,5 @@ def _rounded(value: float) -> str:
     return f"{value:.{digits}f}".replace("-", "−")
 
 
-def _figure_words(value: float | None, form: str) -> str:
+def _format_figure(value: float | None, form: str) -> str:
     return "–" if value is None else format(value, form).replace("-", "−")

@@ -7,7 +7,7 @@ from vbdesk.report.drawing.glyphs import level_glyph, level_word
 from vbdesk.report.drawing.shapes import Box, Circle, Paint, Path, TextLine
 from vbdesk.report.drawing.style import style
 from vbdesk.report.drawing.text_layout import text_width, wrapped
-from vbdesk.report.pdf.cells import ChangeStripCell, LevelBadgeCell, change_words
+from vbdesk.report.pdf.cells import ChangeStripCell, LevelBadgeCell, change_text
 from vbdesk.report.pdf.page_flow import BODY, CAPTION, LINE, MARGIN, SMALL, Cell, PageFlow, TableColumn, TextCell
 from vbdesk.report.pdf.report_input import ReportInput
 from vbdesk.report.report_texts import report_texts
@@ -129,7 +129,7 @@ def _signals(flow: PageFlow, subject: ReportInput) -> None:
             [
                 TextCell(signal.label, BODY, strong=True),
                 LevelBadgeCell(signal.level),
-                TextCell(change_words(signal), SMALL),
+                TextCell(change_text(signal), SMALL),
                 ChangeStripCell(signal),
                 TextCell(evidence, CAPTION, colour=style().colour.text2),
             ]

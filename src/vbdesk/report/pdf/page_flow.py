@@ -50,7 +50,7 @@ class Pages(Protocol):
 
 
 class PageCounter:
-    """Counts pages without drawing: the footer needs the total before the first page is drawn."""
+    """Counts pages without drawing: the footer shows the total."""
 
     def __init__(self, width: float, height: float) -> None:
         self.width, self.height = width, height
@@ -83,7 +83,7 @@ class PageCounter:
 
 
 class Cell(Protocol):
-    """Content of a table cell; `spoken` describes it to screen readers if it is not text."""
+    """Content of a table cell; `spoken` is its text for screen readers."""
 
     @property
     def spoken(self) -> str:
@@ -181,7 +181,7 @@ class PageFlow:
         self.y += height
 
     def heading(self, words: str, about: str = "", *, role: str = "H2", size: float = 11.0) -> None:
-        """Add a heading with a bookmark and a line of explanation; both stay with the next item."""
+        """Add a heading, its bookmark and explanation; they stay with the next item."""
         self._heading = _Heading(words, role, size, about)
 
     def paragraph(
@@ -194,7 +194,7 @@ class PageFlow:
         after: float = 6.0,
         language: str = "",
     ) -> None:
-        """Text over the whole width, line by line over pages; `language` where it is not the document's."""
+        """Add text over the whole width; `language` if not the document's."""
         lines = wrapped(words, size, self.width, strong)
         self._start_item(min(len(lines), 2) * size * LINE)
         while lines:

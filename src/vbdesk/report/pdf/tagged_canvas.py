@@ -1,4 +1,4 @@
-"""Tagged PDF pages: all drawing belongs to a structure element for screen readers, or is an artifact.
+"""Tagged PDF pages: all drawing is in a structure element or an artifact.
 
 reportlab has no tags, attachments or XMP. They are built here from its objects (ISO 32000-1, 14.7 to 14.9 and 7.11.4;
 the relationship of an attached file as in PDF/A-3).
@@ -35,7 +35,7 @@ class DocumentInfo:
 
 @dataclass(slots=True)
 class _Element:
-    """A structure element: a role of PDF (P, H1, Table, ...) and its children, elements or marked content."""
+    """Structure element: PDF role (P, H1, ...), children or marked content."""
 
     role: str
     alternative: str = ""
@@ -44,7 +44,7 @@ class _Element:
 
 
 class TaggedCanvas:
-    """Pages of one size, lengths in points, origin at the top left. Draw within `element`, `tagged` or `decoration`."""
+    """Canvas in points from the top left; draw in `tagged` or `decoration`."""
 
     def __init__(self, width: float, height: float, info: DocumentInfo) -> None:
         self.width, self.height = width, height

@@ -1,1 +1,1 @@
-"""Accounts: who may ask, and with which keys."""
+"""Accounts, their keys, and sign-in sessions of the console."""

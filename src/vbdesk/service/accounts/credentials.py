@@ -1,6 +1,6 @@
-"""Keys as they are handed out and as they are kept: random tokens, stored as their hash.
+"""API keys and secret keys: random tokens, stored as their hash.
 
-A token carries 256 random bits, so a fast hash is enough: there is nothing to guess.
+A token has 256 random bits, so a fast hash is enough: it cannot be guessed.
 """
 
 import hashlib
@@ -8,33 +8,33 @@ import hmac
 import secrets
 
 _API_KEY_PREFIX = "vbk"
-_SECRET_KEY_PREFIX = "vbs"  # noqa: S105  (a mark, not a secret)
+_SECRET_KEY_PREFIX = "vbs"  # noqa: S105  (a prefix, not a secret)
 
 NO_HASH = bytes(32)
-"""Stands in for the hash of a key that does not exist, so that a refusal takes the same steps."""
+"""Used as the hash of a key that does not exist, so that every refusal takes the same time."""
 
 
 def new_api_key(key_id: str) -> str:
-    """An API key; it carries its own id, by which it is found."""
+    """Create an API key, which contains its own id for the look-up."""
     return f"{_API_KEY_PREFIX}_{key_id}_{secrets.token_urlsafe(32)}"
 
 
 def new_secret_key() -> str:
-    """The account's secret key for v1."""
+    """Create the account's secret key for v1."""
     return f"{_SECRET_KEY_PREFIX}_{secrets.token_urlsafe(32)}"
 
 
 def key_id_of(api_key: str) -> str:
-    """The id inside an API key; empty when it has none."""
+    """Return the id inside an API key; empty when it has none."""
     prefix, _, rest = api_key.partition("_")
     return rest.partition("_")[0] if prefix == _API_KEY_PREFIX else ""
 
 
 def hash_of(token: str) -> bytes:
-    """What is stored of a key."""
+    """Return the hash that is stored of a key."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
 def matches(token: str, stored_hash: bytes) -> bool:
-    """Whether `token` is the key with this hash, in constant time."""
+    """Return whether `token` is the key with this hash, in constant time."""
     return hmac.compare_digest(hash_of(token), stored_hash)

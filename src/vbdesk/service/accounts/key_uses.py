@@ -1,4 +1,4 @@
-"""When API keys were used last: written in the background, so that no request waits for it or fails because of it."""
+"""Last use of API keys, written in the background."""
 
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.kernel.clock import Clock
@@ -10,7 +10,7 @@ RETRY_S = 60.0
 
 
 class KeyUses:
-    """Notes uses of keys, each of them once an hour."""
+    """Records the last use of API keys, at most once an hour each."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._clock = clock
@@ -18,10 +18,10 @@ class KeyUses:
         self._notes: LastUsedWriter[str] = LastUsedWriter(database, self._accounts.note_uses, "API keys", RETRY_S)
 
     def note(self, account: Account, api_key: str) -> None:
-        """Have the key noted as used now, unless it was noted lately. Returns at once and never fails."""
+        """Record that the key is used now, unless this was recorded within the hour; never blocks or fails."""
         if not self._accounts.use_is_noted(account):
             self._notes.note(self._accounts.key_id_of(api_key), self._clock.now())
 
     def close(self) -> None:
-        """Write what is left, if the database takes it within a moment."""
+        """Write the remaining uses, if the database accepts them in time."""
         self._notes.close()

@@ -30,10 +30,10 @@ def store_secret_key(connection: Connection, account_id: str, secret_key_hash: b
 
 
 def read_state(connection: Connection, account_id: str, *, to_edit: bool = False, alone: bool = False) -> str | None:
-    """The account's state; None where there is no such account.
+    """Return the account's state; None where there is no such account.
 
-    `to_edit` keeps it as it is until the transaction ends, `alone` also keeps others from asking so meanwhile. Rows
-    that belong to the account can be added all the time.
+    `to_edit` locks the row against changes until the transaction ends; `alone` also blocks other such locks. Rows that
+    refer to the account can still be added.
     """
     query = sa.select(accounts.c.state).where(accounts.c.account_id == account_id)
     if to_edit or alone:
@@ -42,13 +42,13 @@ def read_state(connection: Connection, account_id: str, *, to_edit: bool = False
 
 
 def change_state(connection: Connection, account_id: str, before: Collection[str], state: str) -> bool:
-    """Move the account from one of the states `before`; False when it is in none of them."""
+    """Change the state if it is one of `before`; return False when it is not."""
     mine = (accounts.c.account_id == account_id) & accounts.c.state.in_(before)
     return connection.execute(sa.update(accounts).where(mine).values(state=state)).rowcount == 1
 
 
 def begin_deletion(connection: Connection, account_id: str, no_hash: bytes, now: datetime) -> None:
-    """Let nobody in any more, for good, and forget what the account is called."""
+    """Refuse access permanently, and clear the account's name."""
     live = (accounts.c.account_id == account_id) & accounts.c.state.not_in((DELETING, DELETED))
     connection.execute(
         sa.update(accounts).where(live).values(state=DELETING, name="", secret_key_hash=no_hash, ended_at=now)
@@ -56,17 +56,17 @@ def begin_deletion(connection: Connection, account_id: str, no_hash: bytes, now:
 
 
 def delete_keys(connection: Connection, account_id: str) -> None:
-    """Forget the account's API keys."""
+    """Delete the account's API keys."""
     connection.execute(sa.delete(api_keys).where(api_keys.c.account_id == account_id))
 
 
 def delete_sessions(connection: Connection, account_id: str) -> int:
-    """End the account's console sessions; how many."""
+    """End the account's console sessions; return how many."""
     return connection.execute(sa.delete(console_sessions).where(console_sessions.c.account_id == account_id)).rowcount
 
 
 def list_accounts(connection: Connection) -> list[sa.Row[str, str, str, int, datetime, str]]:
-    """`(account_id, name, plan, credits, created_at, state)` of every account, oldest first."""
+    """Return `(account_id, name, plan, credits, created_at, state)` of every account, oldest first."""
     columns = (
         accounts.c.account_id,
         accounts.c.name,
@@ -115,23 +115,23 @@ _CREDENTIALS = (
 def find_credentials(
     connection: Connection, account_id: str, key_id: str
 ) -> sa.Row[str, str, bytes, bytes | None, datetime | None] | None:
-    """`(account_id, plan, secret_key_hash, key_hash, last_used_at)`.
+    """Return `(account_id, plan, secret_key_hash, key_hash, last_used_at)`.
 
-    None also when the account is suspended or deleted. The last two are None unless the account has this key and it is
-    not revoked.
+    None also when the account is suspended or deleted. The last two are None when the account has no such key or the
+    key is revoked.
     """
     return connection.execute(_CREDENTIALS, {"account_id": account_id, "key_id": key_id}).one_or_none()
 
 
 def note_use(connection: Connection, key_id: str, now: datetime) -> None:
-    """Note the key as used at that time."""
+    """Store the time of the key's last use."""
     connection.execute(sa.update(api_keys).where(api_keys.c.key_id == key_id).values(last_used_at=now))
 
 
 def list_keys(
     connection: Connection, account_id: str
 ) -> list[sa.Row[str, str, datetime, datetime | None, datetime | None]]:
-    """`(key_id, name, created_at, revoked_at, last_used_at)` of the account's keys, oldest first."""
+    """Return `(key_id, name, created_at, revoked_at, last_used_at)` of all keys, oldest first."""
     columns = (
         api_keys.c.key_id,
         api_keys.c.name,
@@ -144,7 +144,7 @@ def list_keys(
 
 
 def revoke_key(connection: Connection, account_id: str, key_id: str, revoked_at: datetime) -> bool:
-    """Mark the key as revoked; whether there was such a key. The first revocation's time stays."""
+    """Revoke the key; return whether it exists. A second revocation keeps the first time."""
     mine = (api_keys.c.key_id == key_id) & (api_keys.c.account_id == account_id)
     first_time = sa.func.coalesce(api_keys.c.revoked_at, sa.literal(revoked_at, api_keys.c.revoked_at.type))
     return connection.execute(sa.update(api_keys).where(mine).values(revoked_at=first_time)).rowcount == 1

@@ -1,4 +1,4 @@
-"""Accounts and keys: made by the operator, shown once, checked on every request."""
+"""Accounts and keys: created by the operator, shown once, checked on every request."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from vbdesk.service.kernel.errors import NotFound, Unauthorized
 from vbdesk.service.ports.identity import Account, Credential
 
 NOTED_FOR = timedelta(hours=1)
-"""How long a noted use of a key stands before the next is written down."""
+"""Minimum time between two recorded uses of a key."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
-    """An account just made; `secret_key` is never shown again."""
+    """A new account; `secret_key` is never shown again."""
 
     account_id: str
     secret_key: str
@@ -31,7 +31,7 @@ class NewAccount:
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """An API key just made; `api_key` is never shown again."""
+    """A new API key; `api_key` is never shown again."""
 
     key_id: str
     api_key: str
@@ -40,7 +40,7 @@ class NewKey:
 
 @dataclass(frozen=True, slots=True)
 class AccountListed:
-    """An account as the operator sees it."""
+    """An account in the operator's list."""
 
     account_id: str
     name: str
@@ -52,9 +52,9 @@ class AccountListed:
 
 @dataclass(frozen=True, slots=True)
 class KeyListed:
-    """An API key as the operator and the account holder see it: everything but the key.
+    """An API key in the lists of operator and account holder, without the key itself.
 
-    `last_used_at` is right to the hour; None when it was never used.
+    `last_used_at` is accurate to the hour; None when the key was never used.
     """
 
     key_id: str
@@ -72,7 +72,7 @@ class AccountService:
         self._credits = CreditsService(clock)
 
     def create(self, connection: Connection, name: str, plan: Plan, credits: int) -> NewAccount:
-        """Make an account and grant it its first credits."""
+        """Create an account and grant its first credits."""
         account_id, secret_key = new_id(), credentials.new_secret_key()
         repository.insert_account(
             connection,
@@ -87,14 +87,14 @@ class AccountService:
         return NewAccount(account_id, secret_key, plan, credits)
 
     def list_accounts(self, connection: Connection) -> list[AccountListed]:
-        """Every account, oldest first."""
+        """Return every account, oldest first."""
         return [
             AccountListed(row.account_id, row.name, Plan(row.plan), row.credits, row.created_at, row.state)
             for row in repository.list_accounts(connection)
         ]
 
     def rotate_secret(self, connection: Connection, account_id: str) -> str:
-        """Another secret key in place of the account's; console sessions end with the old one. Raises NotFound."""
+        """Replace the secret key and end the account's console sessions. Raises NotFound."""
         self.require(connection, account_id)
         secret_key = credentials.new_secret_key()
         repository.store_secret_key(connection, account_id, credentials.hash_of(secret_key))
@@ -102,22 +102,22 @@ class AccountService:
         return secret_key
 
     def suspend(self, connection: Connection, account_id: str) -> None:
-        """Let the account in no more, until it is resumed; nothing is deleted. Raises NotFound."""
+        """Refuse access until the account is resumed; nothing is deleted. Raises NotFound."""
         self.require(connection, account_id)
         repository.change_state(connection, account_id, (ACTIVE,), SUSPENDED)
 
     def resume(self, connection: Connection, account_id: str) -> None:
-        """Let a suspended account in again. Raises NotFound."""
+        """Restore the access of a suspended account. Raises NotFound."""
         self.require(connection, account_id)
         repository.change_state(connection, account_id, (SUSPENDED,), ACTIVE)
 
     def end_sessions(self, connection: Connection, account_id: str) -> int:
-        """End the account's console sessions; how many. Raises NotFound."""
+        """End the account's console sessions; return how many. Raises NotFound."""
         self.require(connection, account_id)
         return repository.delete_sessions(connection, account_id)
 
     def create_key(self, connection: Connection, account_id: str, name: str) -> NewKey:
-        """Make an API key. Raises NotFound when there is no such account."""
+        """Create an API key. Raises NotFound when there is no such account."""
         self.require(connection, account_id)
         key_id = new_id()
         api_key = credentials.new_api_key(key_id)
@@ -132,20 +132,20 @@ class AccountService:
         return NewKey(key_id, api_key, name)
 
     def list_keys(self, connection: Connection, account_id: str) -> list[KeyListed]:
-        """The account's keys, oldest first. Raises NotFound when there is no such account."""
+        """Return the account's keys, oldest first. Raises NotFound when there is no such account."""
         self.require(connection, account_id)
         return [KeyListed(*row) for row in repository.list_keys(connection, account_id)]
 
     def revoke_key(self, connection: Connection, account_id: str, key_id: str) -> None:
-        """End a key at once. Raises NotFound when the account has no such key."""
+        """Revoke a key at once. Raises NotFound when the account has no such key."""
         if not repository.revoke_key(connection, account_id, key_id, self._clock.now()):
             raise NotFound("The account has no key with this id.")
 
     def authenticate(self, connection: Connection, kind: Credential, account_id: str, token: str) -> Account:
-        """The account that `token` opens.
+        """Return the account of a credential.
 
         Raises:
-            Unauthorized: no such account, or not its credential. Either way the same steps are taken.
+            Unauthorized: there is no such account, or the credential is not its own; both take the same time.
         """
         key_id = credentials.key_id_of(token) if kind is Credential.API_KEY else ""
         row = repository.find_credentials(connection, account_id, key_id)
@@ -155,21 +155,21 @@ class AccountService:
         return Account(row.account_id, Plan(row.plan), row.last_used_at)
 
     def use_is_noted(self, account: Account) -> bool:
-        """Whether the key that opened the account was noted as used lately."""
+        """Return whether the key's use was recorded within `NOTED_FOR`."""
         last = account.key_last_used_at
         return last is not None and self._clock.now() - last < NOTED_FOR
 
     def key_id_of(self, api_key: str) -> str:
-        """The id of a key."""
+        """Return the id inside an API key."""
         return credentials.key_id_of(api_key)
 
     def note_uses(self, connection: Connection, used_at: Mapping[str, datetime]) -> None:
-        """Note keys, by id, as used at these times; in one order, so that processes do not block each other."""
+        """Store the last uses of keys by id, in sorted order, so that processes do not deadlock."""
         for key_id in sorted(used_at):
             repository.note_use(connection, key_id, used_at[key_id])
 
     def require(self, connection: Connection, account_id: str) -> None:
-        """See that there is such an account. Raises NotFound, also when it was deleted."""
+        """Check that the account exists. Raises NotFound, also when it was deleted."""
         state = repository.read_state(connection, account_id)
         if state is None:
             raise NotFound("There is no account with this id.")
@@ -178,9 +178,9 @@ class AccountService:
 
 
 def require_active(connection: Connection, account_id: str, *, alone: bool = False) -> None:
-    """See that the account is still let in, and keep it so until the transaction ends.
+    """Check that the account is active, and lock its state until the transaction ends.
 
-    For requests that were let in before: a body may take minutes to arrive. With `alone` others who ask so wait.
+    For requests authenticated earlier: receiving a body may take minutes. `alone` blocks other such checks.
 
     Raises:
         Unauthorized: it was suspended or deleted meanwhile.

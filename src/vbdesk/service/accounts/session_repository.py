@@ -19,7 +19,7 @@ def insert_session(connection: Connection, token_hash: bytes, account_id: str, n
 
 
 def find_session(connection: Connection, token_hash: bytes, begun_after: datetime) -> Row[str, str, datetime] | None:
-    """`(account_id, plan, last_seen_at)` of a session that is not too old, of an active account."""
+    """Return `(account_id, plan, last_seen_at)` of a session of an active account, unless too old."""
     query = (
         sa.select(accounts.c.account_id, accounts.c.plan, console_sessions.c.last_seen_at)
         .join_from(console_sessions, accounts)
@@ -33,17 +33,17 @@ def find_session(connection: Connection, token_hash: bytes, begun_after: datetim
 
 
 def touch_session(connection: Connection, token_hash: bytes, now: datetime) -> None:
-    """Note that the session is being used."""
+    """Store the time of the session's last use."""
     mine = console_sessions.c.token_hash == token_hash
     connection.execute(sa.update(console_sessions).where(mine).values(last_seen_at=now))
 
 
 def delete_session(connection: Connection, token_hash: bytes) -> None:
-    """Forget a session."""
+    """Delete a session."""
     connection.execute(sa.delete(console_sessions).where(console_sessions.c.token_hash == token_hash))
 
 
 def delete_past_sessions(connection: Connection, begun_before: datetime, seen_before: datetime) -> None:
-    """Forget sessions that are over."""
+    """Delete ended sessions."""
     over = (console_sessions.c.created_at <= begun_before) | (console_sessions.c.last_seen_at <= seen_before)
     connection.execute(sa.delete(console_sessions).where(over))

@@ -1,4 +1,4 @@
-"""When sessions of the console were used last: written in the background, so that no page waits for it or fails."""
+"""Last use of console sessions, written in the background."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -11,11 +11,11 @@ from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.last_used import LastUsedWriter
 from vbdesk.service.ports.identity import Session
 
-RETRY_S = 5.0  # a session that is in use ends after half an hour without a note, at other processes
+RETRY_S = 5.0  # other processes end a session in use after half an hour without a recorded use
 
 
 class SessionUses:
-    """Finds sessions, and notes that they are used. What is not written yet counts in this process."""
+    """Finds sessions and records their use; uses that are not written yet count in this process."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -24,7 +24,7 @@ class SessionUses:
         self._notes: LastUsedWriter[str] = LastUsedWriter(database, self._write, "console sessions", RETRY_S)
 
     def use(self, token: str) -> Session | None:
-        """The session of this token, unless it is over; noted as used now, unless it was noted lately."""
+        """Return the session of this token, unless it has ended; record its use."""
         unwritten = self._notes.unwritten(token)
         with self._database.reading() as connection:
             session = self._sessions.find(connection, token, unwritten)
@@ -33,9 +33,9 @@ class SessionUses:
         return session
 
     def close(self) -> None:
-        """Write what is left, if the database takes it within a moment."""
+        """Write the remaining uses, if the database accepts them in time."""
         self._notes.close()
 
     def _write(self, connection: Connection, used_at: Mapping[str, datetime]) -> None:
-        for token in sorted(used_at):  # in one order, so that processes do not block each other
+        for token in sorted(used_at):  # sorted, so that processes do not deadlock
             self._sessions.note_use(connection, token, used_at[token])

@@ -1,4 +1,4 @@
-"""Who is signed in: a random token in the browser, its hash here, and an end in any case."""
+"""Sign-in sessions of the console: a random token in the browser, its hash in the database."""
 
 import secrets
 from datetime import datetime, timedelta
@@ -12,13 +12,13 @@ from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.ports.identity import Account, Session
 
 IDLE_FOR = timedelta(minutes=30)
-"""A session that is not used ends after this."""
+"""An unused session ends after this time."""
 
 LASTS = timedelta(hours=12)
-"""Every session ends after this."""
+"""Every session ends after this time."""
 
 NOTED_FOR = timedelta(minutes=1)
-"""How long a noted use stands before the next is written down."""
+"""Minimum time between two recorded uses of a session."""
 
 
 class SessionService:
@@ -28,14 +28,17 @@ class SessionService:
         self._clock = clock
 
     def begin(self, connection: Connection, account_id: str) -> str:
-        """Begin a session; its token. Past sessions of anyone are forgotten on the way."""
+        """Begin a session and return its token; delete all ended sessions."""
         token, now = secrets.token_urlsafe(32), self._clock.now()
         repository.delete_past_sessions(connection, now - LASTS, now - IDLE_FOR)
         repository.insert_session(connection, hash_of(token), account_id, now)
         return token
 
     def find(self, connection: Connection, token: str, used_at: datetime | None = None) -> Session | None:
-        """The session of this token, unless it is over; `used_at` is a use that the database may not have yet."""
+        """Return the session of this token, unless it has ended.
+
+        `used_at` is a use that the database may not have yet.
+        """
         now = self._clock.now()
         row = repository.find_session(connection, hash_of(token), now - LASTS)
         if row is None:
@@ -47,9 +50,9 @@ class SessionService:
         return Session(Account(account_id, Plan(plan)), noted=unused_for < NOTED_FOR)
 
     def note_use(self, connection: Connection, token: str, used_at: datetime | None = None) -> None:
-        """Put off the end that comes with disuse; the use is now unless another time is given."""
+        """Record a use at `used_at` (default: now), which extends the session."""
         repository.touch_session(connection, hash_of(token), used_at or self._clock.now())
 
     def end(self, connection: Connection, token: str) -> None:
-        """End the session at once, wherever its token is."""
+        """End the session at once."""
         repository.delete_session(connection, hash_of(token))

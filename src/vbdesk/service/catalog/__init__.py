@@ -1,1 +1,1 @@
-"""Models and signs that can be asked for."""
+"""Models and signs that a job may request."""

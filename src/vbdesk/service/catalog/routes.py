@@ -28,7 +28,7 @@ def read_model(model_name: str) -> Model:
 
 @router.get("/v2/signs", dependencies=GENERAL)
 def list_signs(context: CurrentContext) -> SignList:
-    """The signs that may be asked for by themselves."""
+    """The signs that may be requested without a model."""
     return catalog.signs(context.plugin_signs)
 
 

@@ -1,4 +1,4 @@
-"""Names in a path, made into what they name."""
+"""Look-up of models and signs by name."""
 
 from collections.abc import Collection
 
@@ -8,7 +8,7 @@ from vbdesk.service.kernel.errors import NotFound, ValidationFailed
 
 
 def known_model(name: str) -> ModelName:
-    """The model of this name. Raises NotFound."""
+    """Return the model of this name. Raises NotFound."""
     try:
         return ModelName(name)
     except ValueError:
@@ -16,10 +16,10 @@ def known_model(name: str) -> ModelName:
 
 
 def known_sign(name: str, plugins: Collection[str]) -> str:
-    """The standalone sign of this name, ours or one of `plugins`.
+    """Return the name of a standalone sign, built-in or one of `plugins`.
 
     Raises:
-        NotFound: there is none, or only models hold it.
+        NotFound: there is none, or it is internal to models.
     """
     if name not in STANDALONE_SIGNS and name not in plugins:
         raise NotFound("There is no sign with this name. See GET /v2/signs.")
@@ -27,10 +27,10 @@ def known_sign(name: str, plugins: Collection[str]) -> str:
 
 
 def require_sign(name: str, plugins: Collection[str], place: tuple[str, ...]) -> None:
-    """Refuse a name that no sign has, ours or one of `plugins`, those that only models hold included.
+    """Check that a sign exists, built-in (also internal to models) or one of `plugins`.
 
     Raises:
-        ValidationFailed: it is the name of none; `place` is where it stood.
+        ValidationFailed: there is no such sign; `place` is its location in the request.
     """
     if name not in set(SignName) and name not in plugins:
         known = ", ".join([*SignName, *sorted(plugins)])

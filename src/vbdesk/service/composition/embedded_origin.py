@@ -1,4 +1,4 @@
-"""The embedded store's origin over a context."""
+"""HTTP application of the embedded store."""
 
 from starlette.applications import Starlette
 
@@ -9,7 +9,7 @@ from vbdesk.service.uploads.stored_uploads import StoredUploads
 
 
 def embedded_origin(context: Context) -> Starlette | None:
-    """Where callers put recordings, if that is with us; None where they put them into a cloud."""
+    """Create the application that receives uploads; None where callers upload to a cloud store."""
     if not isinstance(context.addresses, EmbeddedAddresses):
         return None
     gate, origins = StoredUploads(context.database), context.settings.cors_origins

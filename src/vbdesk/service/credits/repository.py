@@ -11,15 +11,15 @@ from vbdesk.service.kernel.db.events import CreditsMoved, publish
 
 
 def balance(connection: Connection, account_id: str) -> int | None:
-    """The account's balance in tokens; None when there is no such account."""
+    """Return the account's balance in tokens; None when there is no such account."""
     query = sa.select(credit_balances.c.credits).where(credit_balances.c.account_id == account_id)
     return connection.execute(query).scalar_one_or_none()
 
 
 def change_balance(connection: Connection, account_id: str, delta: int) -> bool:
-    """Add `delta` unless the balance would fall below zero; whether it was done.
+    """Add `delta` unless the balance would fall below zero; return whether it was added.
 
-    Asking and changing are one statement, which locks the row: concurrent holds cannot both spend the last token.
+    Check and change are one statement, which locks the row: concurrent holds cannot both spend the last token.
     """
     enough = credit_balances.c.credits + delta >= 0
     mine = credit_balances.c.account_id == account_id
@@ -37,7 +37,7 @@ def append(
     job_id: str | None,
     created_at: datetime,
 ) -> None:
-    """Append one line to the ledger."""
+    """Append one entry to the ledger."""
     connection.execute(
         sa.insert(credit_entries).values(
             entry_id=new_id(),
@@ -53,7 +53,7 @@ def append(
 
 
 def read_ledger(connection: Connection) -> Ledger:
-    """Add up the whole ledger, which reads all of it; in one statement, for it grows meanwhile."""
+    """Sum up the whole ledger in one statement, since entries are added meanwhile."""
     entries = sa.select(
         credit_entries.c.kind,
         sa.func.sum(credit_entries.c.amount).label("amount"),
@@ -69,7 +69,7 @@ def read_ledger(connection: Connection) -> Ledger:
 
 
 def find_open_hold(connection: Connection, job_id: str) -> sa.Row[str, int] | None:
-    """`(account_id, amount)` of the job's hold, unless it is captured or released already."""
+    """Return `(account_id, amount)` of the job's hold, unless it is captured or released."""
     settlement = credit_entries.alias()
     settled = sa.exists().where(settlement.c.job_id == job_id, settlement.c.kind.in_(("capture", "release")))
     query = sa.select(credit_entries.c.account_id, credit_entries.c.amount).where(

@@ -1,4 +1,4 @@
-"""Credits: granted by the operator, held at submit, captured when done, released when not."""
+"""Credits: granted by the operator, held at submit, captured when done, released otherwise."""
 
 from typing import Any
 
@@ -12,20 +12,20 @@ from vbdesk.service.ports.job_events import JobSubscriber
 
 
 class CreditsService(JobSubscriber):
-    """Rules of the ledger. Every method works in the caller's transaction, so money moves exactly when the job does."""
+    """Rules of the ledger. Every method uses the caller's transaction, so credits change with the job."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     def balance(self, connection: Connection, account_id: str) -> int:
-        """Grants minus holds minus captures, in tokens. Raises NotFound when there is no such account."""
+        """Return the balance in tokens: grants minus holds plus releases. Raises NotFound."""
         credits = repository.balance(connection, account_id)
         if credits is None:
             raise NotFound("There is no account with this id.")
         return credits
 
     def grant(self, connection: Connection, account_id: str, amount: int) -> int:
-        """Add tokens; the new balance.
+        """Add tokens and return the new balance.
 
         Raises:
             NotFound: there is no such account.
@@ -39,21 +39,21 @@ class CreditsService(JobSubscriber):
         return self.balance(connection, account_id)
 
     def hold(self, connection: Connection, account_id: str, amount: int, job_id: str) -> None:
-        """Set tokens aside for a job. Raises InsufficientCredits when the balance does not cover them."""
+        """Reserve tokens for a job. Raises InsufficientCredits when the balance is too low."""
         if not repository.change_balance(connection, account_id, -amount):
             raise InsufficientCredits
         self._append(connection, account_id, "hold", amount, -amount, job_id)
 
     def capture(self, connection: Connection, job_id: str) -> bool:
-        """Keep what the job held, for good; False when it was settled before."""
+        """Charge the tokens that the job holds; return False when it was settled before."""
         return self._settle(connection, job_id, captured=True)
 
     def release(self, connection: Connection, job_id: str) -> bool:
-        """Give back what the job held; False when it was settled before."""
+        """Return the tokens that the job holds; return False when it was settled before."""
         return self._settle(connection, job_id, captured=False)
 
     def job_ended(self, connection: Connection, job: Row[Any], status: JobStatus) -> None:
-        """Capture what a finished job held; release what another held."""
+        """Capture the credits of a finished job; release those of any other ended job."""
         self._settle(connection, job.job_id, captured=status is JobStatus.DONE)
 
     def _settle(self, connection: Connection, job_id: str, *, captured: bool) -> bool:

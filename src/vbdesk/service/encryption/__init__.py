@@ -1,1 +1,1 @@
-"""Encryption at rest: recordings in files, and texts of the database from which a result can be read."""
+"""Encryption at rest of recordings and of database texts that contain results."""

@@ -1,7 +1,7 @@
-"""The data keys of a database: random keys that encrypt, and are themselves encrypted by the key-encryption key.
+"""Data keys of a database: random keys, encrypted by the key-encryption key.
 
-A data key stands in the database only as the key-encryption key encrypted it (AES-256-GCM). The newest one encrypts
-what comes now; those before it still decrypt. To change the key-encryption key is to encrypt these few rows anew.
+The database stores a data key only encrypted (AES-256-GCM). The newest data key encrypts new data; older ones still
+decrypt. A change of the key-encryption key only encrypts these few rows again.
 """
 
 import base64
@@ -30,16 +30,16 @@ NONCE_BYTES = 12
 TAG_BYTES = 16
 DATA_KEY_BYTES = 32
 WRAPPED_BYTES = KEY_ID_BYTES + NONCE_BYTES + DATA_KEY_BYTES + TAG_BYTES
-"""A file's own key as it stands in the file: id of the data key, nonce, encrypted key and tag."""
+"""Size of a file's own key in the file: id of the data key, nonce, encrypted key and tag."""
 
 FIRST_REVISION = "0010"
-"""The schema from which on the service decrypts; older code must not start beside it."""
+"""The schema revision that introduced decryption; older code must not start on encrypted data."""
 
 _TEXTS, _FILES, _KEYS = b"texts", b"keys of files", b"data key "
 
 
 class Damaged(Exception, sa.exc.DontWrapMixin):
-    """Something encrypted was altered, cut off, or encrypted by a key that the database does not have."""
+    """Encrypted data was altered, truncated, or encrypted with a key that the database does not have."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -50,9 +50,9 @@ class _DataKey:
 
 
 class DataKeys:
-    """Encrypts and decrypts with the data keys of one database. Safe to use from several threads.
+    """Encrypts and decrypts with the data keys of one database; thread-safe.
 
-    The first use asks for the key-encryption keys and reads the database. Every method may then raise KeyUnusable.
+    The first use calls `find_keys` and reads the database. So every method may raise KeyUnusable.
     """
 
     def __init__(self, database: Database, find_keys: Callable[[], EncryptionKeys]) -> None:
@@ -64,7 +64,7 @@ class DataKeys:
         self._newest: _DataKey | None = None
 
     def open(self) -> _DataKey:
-        """Read the data keys unless that was done; the newest. Raises KeyUnusable."""
+        """Read the data keys at the first call; return the newest. Raises KeyUnusable."""
         if self._newest is None:
             with self._lock:
                 if self._newest is None:
@@ -73,14 +73,14 @@ class DataKeys:
         return self._newest
 
     def encrypt_text(self, text: str, purpose: str) -> str:
-        """`text` encrypted for a column, which its `purpose` names."""
+        """Encrypt `text` for a column, which `purpose` names."""
         nonce = os.urandom(NONCE_BYTES)
         key = self.open()
         encrypted = key.texts.encrypt(nonce, text.encode(), purpose.encode())
         return PREFIX + base64.b64encode(key.key_id + nonce + encrypted).decode("ascii")
 
     def decrypt_text(self, stored: str, purpose: str) -> str:
-        """What `encrypt_text` made for the same purpose. Raises Damaged."""
+        """Decrypt the result of `encrypt_text` for the same purpose. Raises Damaged."""
         try:
             raw = base64.b64decode(stored[len(PREFIX) :], validate=True)
             key = self._find(raw[:KEY_ID_BYTES])
@@ -90,13 +90,13 @@ class DataKeys:
             raise Damaged("A stored text cannot be decrypted.") from None
 
     def wrap(self, file_key: bytes) -> bytes:
-        """A file's own key, encrypted: `WRAPPED_BYTES` bytes."""
+        """Encrypt a file's own key to `WRAPPED_BYTES` bytes."""
         nonce = os.urandom(NONCE_BYTES)
         key = self.open()
         return key.key_id + nonce + key.files.encrypt(nonce, file_key, None)
 
     def unwrap(self, wrapped: bytes) -> bytes:
-        """What `wrap` was given. Raises Damaged."""
+        """Decrypt the result of `wrap`. Raises Damaged."""
         try:
             key = self._find(wrapped[:KEY_ID_BYTES])
             return key.files.decrypt(wrapped[KEY_ID_BYTES:][:NONCE_BYTES], wrapped[KEY_ID_BYTES + NONCE_BYTES :], None)
@@ -107,7 +107,7 @@ class DataKeys:
         self.open()
         if key_id not in self._by_id:
             with self._lock:
-                self._newest = self._load()  # another process may have made one
+                self._newest = self._load()  # another process may have added one
         try:
             return self._by_id[key_id]
         except KeyError:
@@ -126,16 +126,18 @@ class DataKeys:
 
 
 def is_encrypted(database: Database) -> bool:
-    """Whether the database has data keys, so that a key-encryption key is needed."""
+    """Return whether the database has data keys and so needs a key-encryption key."""
     with database.reading() as connection:
         return connection.execute(sa.select(data_keys.c.key_id).limit(1)).first() is not None
 
 
 def open_data_keys(database: Database, keys: EncryptionKeys, now: Callable[[], datetime]) -> DataKeys | None:
-    """The data keys of `database`, made if there are none; None where nothing is encrypted and no key is given.
+    """Open the data keys of `database`; create the first one when a key is given.
+
+    Returns None where nothing is encrypted and no key is given.
 
     Raises:
-        KeyUnusable: the database is encrypted, and no key is given or none that fits.
+        KeyUnusable: the database is encrypted, and no key is given or none decrypts it.
     """
     if not is_encrypted(database):
         if not keys:
@@ -149,7 +151,7 @@ def open_data_keys(database: Database, keys: EncryptionKeys, now: Callable[[], d
 
 
 def rewrap(database: Database, keys: EncryptionKeys, now: datetime) -> int:
-    """Encrypt every data key with the first of `keys`, and add a new one for what comes now; how many there were.
+    """Encrypt every data key with the first of `keys` and add a new one; return how many there were.
 
     Raises:
         KeyUnusable: none of `keys` decrypts one of them; nothing was changed.
@@ -166,13 +168,13 @@ def rewrap(database: Database, keys: EncryptionKeys, now: datetime) -> int:
 
 
 def wrapped_by(database: Database) -> set[str]:
-    """Names of the key-encryption keys that the data keys need."""
+    """Return the names of the key-encryption keys that the data keys need."""
     with database.reading() as connection:
         return set(connection.execute(sa.select(data_keys.c.wrapped_by)).scalars())
 
 
 def _begin(database: Database, key: EncryptionKey, now: datetime) -> None:
-    """Make the first data key. Processes that start together make one: the row of the state is there once."""
+    """Create the first data key; the single state row makes concurrent processes create only one."""
     with database.writing() as connection:
         first = insert_into(connection, encryption_state).values(only_row=1, began_at=now)
         statement = first.on_conflict_do_nothing().returning(encryption_state.c.only_row)

@@ -1,10 +1,10 @@
-"""The format of an encrypted file: its own key, encrypted, and then its content in chunks.
+"""Format of an encrypted file: its own encrypted key, then the content in chunks.
 
     magic (8 bytes) | the file's key, encrypted by a data key (76 bytes) | chunk | chunk | ...
 
-Each chunk is AES-256-GCM of 64 KiB, the last of what is left; the nonce is the number of the chunk and whether it is
-the last, as in the STREAM construction (Hoang, Reyhanitabar, Rogaway and Vizar, 2015). So a file that was cut, extended
-or altered, or put together from others, is not read. The key of a file is used for that file alone.
+Each chunk is AES-256-GCM of 64 KiB; the last one may be shorter. The nonce is the chunk's number and whether it is the
+last, as in the STREAM construction (Hoang, Reyhanitabar, Rogaway and Vizar, 2015). So a truncated, extended, altered or
+reassembled file does not decrypt. The key of a file is used for that file alone.
 """
 
 import errno
@@ -26,14 +26,14 @@ _STORED_BYTES = CHUNK_BYTES + TAG_BYTES
 
 
 class DamagedFile(OSError):
-    """An encrypted file was altered or cut off, or its key is gone."""
+    """An encrypted file was altered or truncated, or its key was destroyed."""
 
     def __init__(self) -> None:
         super().__init__(errno.EIO, "The encrypted file is damaged")
 
 
 class EncryptingWriter(io.RawIOBase):
-    """Writes an encrypted file to an open binary file, which it closes. Without `finish` it is never readable."""
+    """Encrypts to an open binary file, which it closes; without `finish` the file is unreadable."""
 
     def __init__(self, file: BinaryIO, keys: Keys) -> None:
         secret = os.urandom(DATA_KEY_BYTES)
@@ -44,11 +44,11 @@ class EncryptingWriter(io.RawIOBase):
         _write_all(file, MAGIC + keys.wrap(secret))
 
     def writable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def write(self, data: "bytes | bytearray | memoryview") -> int:  # type: ignore[override]
-        """Take all of `data`; a chunk is written once it is known not to be the last."""
+        """Accept all of `data`; write a chunk once another one follows."""
         view = memoryview(data).cast("B")
         self._pending += view
         whole = (len(self._pending) - 1) // CHUNK_BYTES
@@ -77,10 +77,10 @@ class EncryptingWriter(io.RawIOBase):
 
 
 class DecryptingReader(io.RawIOBase):
-    """Reads an encrypted file from anywhere in it, one chunk at a time."""
+    """Decrypts an encrypted file with random access, one chunk at a time."""
 
     def __init__(self, file: BinaryIO, keys: Keys) -> None:
-        """Take over `file`, which is closed with this one.
+        """Open `file`, which this reader closes.
 
         Raises:
             DamagedFile: its key cannot be decrypted.
@@ -98,15 +98,15 @@ class DecryptingReader(io.RawIOBase):
         self._chunk, self._content = -1, b""
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """As of any file. Raises ValueError."""
+        """Set the position. Raises ValueError."""
         base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
         if base + offset < 0:
             raise ValueError("A position before the beginning of the file")
@@ -114,11 +114,11 @@ class DecryptingReader(io.RawIOBase):
         return self._at
 
     def tell(self) -> int:
-        """Bytes from the beginning."""
+        """Return the position in bytes."""
         return self._at
 
     def readinto(self, buffer: "bytearray | memoryview") -> int:  # type: ignore[override]
-        """Fill `buffer` from one chunk; how many bytes came, 0 at the end.
+        """Fill `buffer` from one chunk; return the number of bytes, 0 at the end.
 
         Raises:
             DamagedFile: the chunk was altered.
@@ -135,7 +135,7 @@ class DecryptingReader(io.RawIOBase):
         return len(part)
 
     def close(self) -> None:
-        """Close the file below, too."""
+        """Close the underlying file too."""
         self._file.close()
         super().close()
 
@@ -153,19 +153,19 @@ class DecryptingReader(io.RawIOBase):
 
 
 def content_size(stored_bytes: int) -> int:
-    """How many bytes an encrypted file of so many bytes holds."""
+    """Return the content size of an encrypted file of this size."""
     body = max(0, stored_bytes - HEADER_BYTES)
     return max(0, body - TAG_BYTES * -(-body // _STORED_BYTES))
 
 
 def is_encrypted_file(path: Path) -> bool:
-    """Whether the file is in this format. Raises OSError."""
+    """Return whether the file is in this format. Raises OSError."""
     with path.open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 
 
 def destroy_key(file: BinaryIO) -> None:
-    """Overwrite the key of an encrypted file that is open to read and write; of another file, nothing."""
+    """Overwrite the key of an open encrypted file; leave any other file unchanged."""
     file.seek(0)
     if file.read(len(MAGIC)) != MAGIC:
         return

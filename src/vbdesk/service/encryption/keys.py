@@ -1,8 +1,8 @@
-"""The key-encryption key: 32 random bytes that are kept apart from the data which they protect.
+"""Key-encryption key: 32 random bytes, kept apart from the data that they protect.
 
-It never stands in the data folder. It comes through standard input, from a file outside that folder, or from a
-command such as that of a vault. Several may be given, one a line in hexadecimal digits: the first encrypts, all of them
-decrypt.
+The key is never stored in the data folder. It comes from standard input, from a file outside that folder, or from a
+command such as that of a vault. Several keys may be given, one per line in hexadecimal digits: the first encrypts, all
+of them decrypt.
 """
 
 import hmac
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class KeyUnusable(Exception, sa.exc.DontWrapMixin):
-    """No key, a wrong one, or several places of keys; one sentence for the operator, without the key."""
+    """No key, a wrong one, or several sources of keys; one sentence for the operator, without the key."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,7 +45,7 @@ class EncryptionKey:
 
     @property
     def name(self) -> str:
-        """Tells keys apart and gives nothing away: it stands in the database beside what the key encrypted."""
+        """Public identifier of the key, stored with the data keys that it encrypted."""
         return hmac.digest(self.secret, _NAMING, "sha256").hex()[:12]
 
     def __repr__(self) -> str:
@@ -53,27 +53,27 @@ class EncryptionKey:
 
 
 EncryptionKeys = tuple[EncryptionKey, ...]
-"""The first encrypts, all decrypt; none means that nothing is encrypted."""
+"""The first encrypts, all decrypt; an empty tuple turns encryption off."""
 
 
 def new_key() -> EncryptionKey:
-    """A random key."""
+    """Create a random key."""
     return EncryptionKey(secrets.token_bytes(KEY_BYTES))
 
 
 def read_stdin(stream: TextIO) -> EncryptionKeys:
-    """The keys that come through a stream, to its end. Raises KeyUnusable."""
+    """Read the keys from a stream to its end. Raises KeyUnusable."""
     return _parsed(stream.read(_LONGEST + 1), "Standard input")
 
 
 def find_keys(settings: Settings, given: EncryptionKeys = ()) -> EncryptionKeys:
-    """The keys of a process: those `given` to it, or else those that the settings name; none without either.
+    """Return the keys in `given`, else those of the settings' file or command; may be empty.
 
     Raises:
-        KeyUnusable: the file or the command gives none, or there are several places.
+        KeyUnusable: the file or the command gives no key, or there are several sources.
     """
-    places = [bool(given), settings.key_file is not None, settings.key_command is not None]
-    if sum(places) > 1:
+    sources = [bool(given), settings.key_file is not None, settings.key_command is not None]
+    if sum(sources) > 1:
         raise KeyUnusable(f"Give the encryption key in one way only: by {KEY_WAYS}.")
     if given:
         return given
@@ -85,7 +85,7 @@ def find_keys(settings: Settings, given: EncryptionKeys = ()) -> EncryptionKeys:
 
 
 def create_key_file(path: Path) -> EncryptionKey:
-    """Make a key file with one new key. Raises FileExistsError, OSError."""
+    """Create a key file with one new key. Raises FileExistsError, OSError."""
     key = new_key()
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
@@ -96,14 +96,14 @@ def create_key_file(path: Path) -> EncryptionKey:
 
 
 def replace_key_file(path: Path, keys: EncryptionKeys) -> None:
-    """Put these keys in place of those in the file, whole or not at all. Raises OSError."""
+    """Replace the keys in the file atomically. Raises OSError."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")  # mode 0600
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             file.writelines(_line(key) for key in keys)
             file.flush()
             os.fsync(file.fileno())
-        if os.name != "nt" and os.geteuid() == 0:  # root rotates for the service's user, who must go on reading
+        if os.name != "nt" and os.geteuid() == 0:  # root rotates; the service's user must still be able to read
             before = path.stat()
             os.chown(temporary, before.st_uid, before.st_gid)
         Path(temporary).replace(path)
@@ -118,17 +118,18 @@ def _line(key: EncryptionKey) -> str:
 def _from_file(path: Path) -> EncryptionKeys:
     try:
         if os.name != "nt" and stat.S_IMODE(path.stat().st_mode) & 0o077 and not _is_credential(path):
-            log.warning("Others than its owner may read the encryption key file %s: chmod 600 it.", path)
+            log.warning("Users other than its owner may read the encryption key file %s. Run chmod 600 on it.", path)
         with path.open(encoding="utf-8", errors="replace") as file:
             return _parsed(file.read(_LONGEST + 1), f"The encryption key file {path}")
     except OSError as error:
         raise KeyUnusable(
-            f"The encryption key file {path} cannot be read: {error.strerror}. Put it there, or see who may read it."
+            f"The encryption key file {path} cannot be read: {error.strerror}. "
+            "Check that it exists and who may read it."
         ) from None
 
 
 def _is_credential(path: Path) -> bool:
-    """Whether systemd handed the file over: what looks like a group's rights there is an access list."""
+    """Return whether systemd provided the file: its group bits are an access list."""
     return os.environ.get("CREDENTIALS_DIRECTORY") == str(path.parent)
 
 
@@ -141,11 +142,11 @@ def _from_command(command: tuple[str, ...]) -> EncryptionKeys:
         raise KeyUnusable(f"The key_command {command[0]} cannot be run: {error.strerror}.") from None
     except subprocess.TimeoutExpired:
         raise KeyUnusable(
-            f"The key_command {command[0]} did not end within {COMMAND_LIMIT_S:g} s. See that its vault answers."
+            f"The key_command {command[0]} did not end within {COMMAND_LIMIT_S:g} s. Check that its vault responds."
         ) from None
-    if done.returncode:  # what it says may hold a secret
+    if done.returncode:  # its output may contain a secret
         raise KeyUnusable(
-            f"The key_command {command[0]} failed with status {done.returncode}. Run it by hand to see why."
+            f"The key_command {command[0]} failed with status {done.returncode}. Run it manually to see why."
         )
     return _parsed(done.stdout[: _LONGEST + 1].decode("utf-8", "replace"), f"The key_command {command[0]}")
 

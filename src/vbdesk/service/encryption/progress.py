@@ -1,4 +1,4 @@
-"""How far the encryption of existing data has come."""
+"""State of the encryption of existing data."""
 
 from datetime import datetime
 
@@ -9,13 +9,13 @@ from vbdesk.service.kernel.db.session import Database
 
 
 def completed_at(database: Database) -> datetime | None:
-    """When everything from before the key was encrypted; None as long as something is left."""
+    """Return when all existing data was encrypted; None while something is left."""
     with database.reading() as connection:
         found: datetime | None = connection.execute(sa.select(encryption_state.c.completed_at)).scalar_one_or_none()
     return found
 
 
 def look_again(database: Database) -> None:
-    """Have the next start look for what is not encrypted, after data came from elsewhere."""
+    """Make the next start look for plain data, after data was restored or copied."""
     with database.writing() as connection:
         connection.execute(sa.update(encryption_state).values(completed_at=None))

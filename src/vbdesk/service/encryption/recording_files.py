@@ -1,4 +1,4 @@
-"""Recordings in files of this computer: encrypted where the process has data keys, as they are where it has none."""
+"""Recordings in local files, encrypted where the process has data keys."""
 
 import io
 import os
@@ -23,29 +23,29 @@ _COPY_BYTES = 1024 * 1024
 
 
 class Recording(Protocol):
-    """The bytes of a recording, wherever and however they are kept. A `Path` of a plain file is one."""
+    """The bytes of a recording in any storage. A `Path` of a plain file is one."""
 
     def open(self, mode: Literal["rb"]) -> io.BufferedReader:
-        """Open to read, seekable. Raises OSError."""
+        """Open for reading; the result is seekable. Raises OSError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingFile:
-    """A recording in a file that is encrypted, or not; the content tells.
+    """A recording in an encrypted or plain file; the content shows which.
 
     Attributes:
-        path: the file as it lies on the disk.
+        path: the stored file, encrypted or plain.
     """
 
     path: Path
     _keys: Keys | None = None
 
     def open(self, mode: Literal["rb"] = "rb") -> io.BufferedReader:
-        """Open to read, decrypted.
+        """Open for reading, decrypted.
 
         Raises:
-            DamagedFile: it was altered, or its key is gone.
+            DamagedFile: it was altered, or its key was destroyed.
             KeyMissing: it is encrypted, and the process has no key.
             OSError: it cannot be read.
         """
@@ -64,13 +64,13 @@ class RecordingFile:
 
     @property
     def size(self) -> int:
-        """Bytes of the recording, not of its file. Raises OSError."""
+        """Bytes of the recording, before encryption. Raises OSError."""
         stored = self.path.stat().st_size
         return content_size(stored) if is_encrypted_file(self.path) else stored
 
 
 class RecordingFiles:
-    """Makes and reads the files of recordings in one folder."""
+    """Creates and reads files of recordings in one folder."""
 
     def __init__(self, folder: Path, keys: Keys | None = None) -> None:
         self.folder = folder
@@ -78,15 +78,15 @@ class RecordingFiles:
 
     @property
     def encrypts(self) -> bool:
-        """Whether what is written from now on is encrypted."""
+        """Whether new files are encrypted."""
         return self._keys is not None
 
     def at(self, path: Path) -> RecordingFile:
-        """The recording in this file."""
+        """Return the recording in this file."""
         return RecordingFile(path, self._keys)
 
     def create(self) -> tuple[Path, BinaryIO]:
-        """A new file, and what writes the recording to it unbuffered; end it with `finish_writing`, and by closing."""
+        """Create a file and an unbuffered writer; complete it with `finish_writing`."""
         descriptor, name = tempfile.mkstemp(dir=self.folder)
         try:
             return Path(name), self._writer(os.fdopen(descriptor, "wb", buffering=0))
@@ -96,7 +96,7 @@ class RecordingFiles:
 
     @contextmanager
     def writing(self) -> Iterator[tuple[Path, BinaryIO]]:
-        """The same for the length of a block, complete after it; removed if the block raises."""
+        """Create a file for a block: complete after it, removed if the block raises."""
         path, file = self.create()
         try:
             with file:
@@ -107,7 +107,7 @@ class RecordingFiles:
             raise
 
     def encrypted_copy(self, source: Path) -> Path | None:
-        """An encrypted copy of a plain file, in this folder; None if there is nothing to do. Raises OSError."""
+        """Copy a plain file encrypted into this folder; None if nothing is to do. Raises OSError."""
         if self._keys is None or is_encrypted_file(source):
             return None
         with source.open("rb") as plain, self.writing() as (path, file):
@@ -120,16 +120,16 @@ class RecordingFiles:
 
 
 def finish_writing(file: BinaryIO) -> None:
-    """Complete a file of `RecordingFiles.create`, and close it. Raises OSError."""
+    """Complete and close a file of `RecordingFiles.create`. Raises OSError."""
     if isinstance(file, EncryptingWriter):
         file.finish()
     file.close()
 
 
 def remove_for_good(path: Path) -> None:
-    """Remove a file, and destroy its key if this was its last name; one that is not there is fine."""
+    """Remove a file, and destroy its key if this was its last name; a missing file is no error."""
     with suppress(FileNotFoundError):
-        if os.name == "nt":  # there nobody removes an open file
+        if os.name == "nt":  # Windows cannot remove an open file
             with path.open("r+b") as file:
                 last = os.fstat(file.fileno()).st_nlink == 1
                 if last:
@@ -137,6 +137,6 @@ def remove_for_good(path: Path) -> None:
             path.unlink()
             return
         with path.open("r+b") as file:
-            path.unlink()  # first: from now on nobody gives the file another name
+            path.unlink()  # first: from now on nobody can give the file another name
             if os.fstat(file.fileno()).st_nlink == 0:
                 destroy_key(file)

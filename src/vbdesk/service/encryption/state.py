@@ -1,4 +1,4 @@
-"""What a process knows of encryption at rest, and says of it."""
+"""Encryption at rest of a process: its data keys and the state of existing data."""
 
 import threading
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from vbdesk.service.kernel.settings import Settings
 
 
 class EncryptionState(StrEnum):
-    """Whether what is stored is encrypted."""
+    """How far the stored data is encrypted."""
 
     OFF = "off"
     UNDER_WAY = "under_way"
@@ -23,7 +23,7 @@ class EncryptionState(StrEnum):
 
 
 class Encryption:
-    """The data keys of a process, and how far existing data is encrypted."""
+    """The data keys of a process, and the encryption state of existing data."""
 
     def __init__(self, database: Database, keys: DataKeys | None) -> None:
         self.keys = keys
@@ -34,9 +34,9 @@ class Encryption:
 
     @property
     def state(self) -> EncryptionState:
-        """Asks the database until everything is encrypted, which stays so. Raises SQLAlchemyError.
+        """Read the state; the database is asked until everything is encrypted. Raises SQLAlchemyError.
 
-        A process that clears `is_checked` looks at the store itself first: files may have come there from elsewhere.
+        A process clears `is_checked` while it checks the store itself, since plain files may have been copied there.
         """
         if self.keys is None:
             return EncryptionState.OFF
@@ -49,16 +49,16 @@ class Encryption:
 def open_encryption(
     settings: Settings, database: Database, given: EncryptionKeys, now: Callable[[], datetime]
 ) -> Encryption:
-    """The data keys of a service process; a key that is given for the first time begins the encryption.
+    """Open the data keys of a service process; the first given key starts the encryption.
 
     Args:
-        settings: may name a place of the key.
-        database: with the present tables; it encrypts and decrypts from now on.
-        given: keys that came with the command.
-        now: the time.
+        settings: may name the source of the key.
+        database: with the current tables; from now on it encrypts and decrypts.
+        given: keys from the command.
+        now: the clock.
 
     Raises:
-        KeyUnusable: the database is encrypted and no key fits, or the key cannot be had.
+        KeyUnusable: the database is encrypted and no key decrypts it, or the key cannot be read.
     """
     keys = open_data_keys(database, find_keys(settings, given), now)
     use_data_keys(database.engine, keys)
@@ -66,7 +66,7 @@ def open_encryption(
 
 
 def require_key(database: Database) -> None:
-    """See that what is written now can be encrypted, if the database is. Raises KeyUnusable."""
+    """Check that new data can be encrypted if the database is. Raises KeyUnusable."""
     keys = data_keys_of(database.engine)
     if isinstance(keys, DataKeys):
         keys.open()
@@ -75,13 +75,13 @@ def require_key(database: Database) -> None:
 
 
 def unlock(settings: Settings, database: Database, given: EncryptionKeys) -> None:
-    """Let an operator's command decrypt, if it has a key. Without one it does what needs none; it begins nothing.
+    """Let an operator's command decrypt if it has a key; never start the encryption.
 
-    The place that the settings name is asked once something is to be decrypted: a vault that is away stops nobody who
-    suspends an account.
+    The source that the settings name is only read when a value is to be decrypted. So an unreachable vault does not
+    prevent, for example, suspending an account.
 
     Raises:
-        KeyUnusable: the given key does not fit, or there are several places of keys.
+        KeyUnusable: the given key does not decrypt the data, or there are several sources of keys.
     """
     if not is_encrypted(database):
         return

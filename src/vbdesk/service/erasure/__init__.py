@@ -1,1 +1,1 @@
-"""Erasing what was kept of a person: the right of whoever was recorded."""
+"""Erasure of a person's data: jobs, recordings, groups and accounts."""

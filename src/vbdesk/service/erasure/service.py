@@ -1,4 +1,4 @@
-"""Rules of erasing: what goes, what stays, and in which order."""
+"""Rules of erasure: what is removed, what stays, and in which order."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -31,19 +31,19 @@ from vbdesk.service.uploads.service import upload_key
 
 AT_ONCE = 200
 LATE = timedelta(days=1)
-"""How long a request that was let in before may take to add something to a deleted account."""
+"""How long a request authenticated earlier may take to add something to a deleted account."""
 
 PUT_LASTS = timedelta(hours=1)
-"""How long a file may arrive after its address ended: the store looks at the address when the request begins."""
+"""How long an upload may take after its address expired: the store checks the address when the request begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """An audit line.
+    """An audit entry.
 
     Attributes:
         kind: `job`, `group` or `account`.
-        jobs: how many jobs are gone.
+        jobs: number of erased jobs.
     """
 
     erasure_id: str
@@ -55,7 +55,7 @@ class Erasure:
 
 @dataclass(frozen=True, slots=True)
 class AccountContent:
-    """How much there is of an account that its deletion would remove."""
+    """Numbers of rows that the deletion of an account would remove."""
 
     recordings: int
     jobs: int
@@ -67,12 +67,12 @@ class AccountContent:
 
 
 class Eraser:
-    """Erases jobs, groups and accounts in any state; also while a service runs on the same database.
+    """Erases jobs, groups and accounts in any state, also while a service runs on the database.
 
-    What an analysis that is under way finds out is thrown away: its job is gone. Held credits go back, captured ones
-    stay captured: the ledger keeps its amounts. Rows go first and files after the commit, also those in quarantine. A
-    file that cannot be removed now, because it is being read or the store is away, is remembered until it is gone. The
-    addresses of uploads are withdrawn, and remembered until they have ended.
+    The result of a running analysis is dropped, because its job is gone. Held credits are released, captured ones stay
+    captured, and the ledger keeps its amounts. Rows are deleted first, files after the commit, also those in
+    quarantine. A file that cannot be removed now, because it is in use or the store is unreachable, stays listed until
+    it is gone. The addresses of uploads are withdrawn, and stay listed until they expire.
     """
 
     def __init__(self, database: Database, storage: ObjectStore, histories: GroupHistories, clock: Clock) -> None:
@@ -83,7 +83,7 @@ class Eraser:
         self._clock = clock
 
     def erase_job(self, account_id: str, job_id: str) -> Erasure:
-        """Erase one job: audio, result, its place in histories, webhook deliveries. Raises NotFound."""
+        """Erase a job: audio, result, place in histories, webhook deliveries. Raises NotFound."""
 
         def erase(connection: Connection) -> tuple[Erasure, Sequence[AnyRow]]:
             groups.lock(connection, repository.list_concerned_groups(connection, [job_id]))
@@ -95,14 +95,14 @@ class Eraser:
         return self._without_files(*self._database.write(erase))
 
     def erase_group(self, account_id: str, group_id: str) -> Erasure:
-        """Erase a group and every job that is in it or was read against its history. Raises NotFound."""
+        """Erase a group and every job in it or read against its history. Raises NotFound."""
 
         def erase(connection: Connection) -> tuple[Erasure, Sequence[AnyRow]]:
             group = groups.find(connection, account_id, group_id)
             if group is not None:
                 jobs = [row.job_id for row in repository.list_group_jobs(connection, group.group_key)]
                 concerned = repository.list_concerned_groups(connection, jobs)
-                groups.lock(connection, {*concerned, group.group_key})  # all at once, so in one order
+                groups.lock(connection, {*concerned, group.group_key})  # all at once, in sorted order
                 group = groups.find(connection, account_id, group_id)  # still there?
             if group is None:
                 raise NotFound("The account has no group with this id.")
@@ -114,17 +114,17 @@ class Eraser:
         return self._without_files(*self._database.write(erase))
 
     def count_account(self, account_id: str) -> AccountContent:
-        """What a deletion of the account would remove. Raises NotFound."""
+        """Count what a deletion of the account would remove. Raises NotFound."""
         with self._database.reading() as connection:
             if accounts.read_state(connection, account_id) is None:
                 raise NotFound("There is no account with this id.")
             return AccountContent(**repository.count_account(connection, account_id))
 
     def erase_account(self, account_id: str) -> Erasure:
-        """Delete an account and all that belongs to it, except the amounts in the ledger.
+        """Delete an account and all its data, except the amounts in the ledger. Raises NotFound.
 
-        The first transaction lets nobody in any more. The rest goes in small steps, each whole: a call after a crash
-        goes on where that one ended. Raises NotFound.
+        The first transaction refuses further access. The rest is removed in small transactions: after a crash a second
+        call continues.
         """
         self._database.write(lambda connection: self._end_account(connection, account_id))
         removed = 0
@@ -141,7 +141,7 @@ class Eraser:
         return Erasure(**erasure._mapping)
 
     def finish_accounts(self) -> None:
-        """Go on with deletions that broke off, and remove what requests of before added to deleted accounts."""
+        """Continue interrupted deletions, and remove what earlier requests added to deleted accounts."""
         with self._database.reading() as connection:
             ended = repository.list_ended_accounts(connection, self._clock.now() - LATE)
         for account_id in ended:
@@ -192,12 +192,12 @@ class Eraser:
         return len(objects)
 
     def erase_sounds(self, account_id: str, job_ids: Sequence[str], upload_refs: Sequence[str] = ()) -> int:
-        """Erase the recordings of jobs that have ended, and uploads; how many jobs. They and their results stay.
+        """Erase recordings of ended jobs, and uploads; return the number of jobs, which stay.
 
-        It may be asked for again: what is gone is passed over.
+        The call may be repeated: missing recordings are skipped.
 
         Raises:
-            Conflict: a job has not ended, and needs its recording; nothing was erased.
+            Conflict: a job has not ended and needs its recording; nothing was erased.
         """
 
         def erase(connection: Connection) -> tuple[int, Sequence[str]]:
@@ -207,7 +207,7 @@ class Eraser:
             mine = repository.list_uploads(connection, account_id, upload_refs)
             uploads = {*mine, *(row.upload_ref for row in found if row.upload_ref)}
             keys = set(_objects_of(found))
-            # by their names, since the rows have forgotten the recordings after the first time
+            # by name, since the rows have no audio key after the first call
             keys.update(f"{AUDIO_FOLDER}/{row.job_id}" for row in found)
             jobs.forget_audio(connection, [row.job_id for row in found])
             removals.owe_removal(connection, keys - set(map(upload_key, uploads)), self._clock.now())
@@ -220,12 +220,12 @@ class Eraser:
         return count
 
     def remove_owed(self) -> None:
-        """Remove what erasures before this one left in the store, as far as the store lets it."""
+        """Remove what earlier erasures left in the store, unless the store is unreachable."""
         with suppress(StoreUnavailable):
             remove_erased_audio(SweptStore(self._database, self._storage, self._clock))
 
     def count_left(self) -> int:
-        """How many recordings and uploads of all erasures are still stored, since the store did not let them go."""
+        """Return how many recordings and uploads of all erasures are still stored."""
         with self._database.reading() as connection:
             owed = removals.list_owed(connection)
         return sum(self._storage.exists(key) and not is_withdrawn(self._storage, key) for key in owed)
@@ -243,7 +243,7 @@ class Eraser:
             groups.touch_history(connection, group_key)
             groups.touch(connection, group_key, now)
         repository.forget_in_snapshot(connection, account_id, concerned)
-        self._histories.settle(connection, concerned)  # analyses may have waited for one that is gone
+        self._histories.settle(connection, concerned)  # other jobs may have waited for a deleted one
         erasure = Erasure(new_id(), account_id, kind, len(job_ids), now)
         repository.insert(
             connection,
@@ -256,7 +256,7 @@ class Eraser:
         return erasure
 
     def _delete_jobs(self, connection: Connection, found: Sequence[AnyRow]) -> int:
-        """Remove jobs with the uploads they came by, give back what they held, and owe their objects; how many jobs."""
+        """Delete jobs and their uploads, release their credits, list their objects; return the number."""
         job_ids = [row.job_id for row in found]
         repository.hold_jobs(connection, job_ids)
         for job_id in job_ids:
@@ -267,7 +267,7 @@ class Eraser:
         return count
 
     def _delete_uploads(self, connection: Connection, upload_refs: Sequence[str]) -> None:
-        """Remove uploads and owe their objects for as long as something can be put to their addresses."""
+        """Delete uploads; list their objects for removal until their addresses expire."""
         now = self._clock.now()
         ends = repository.find_address_ends(connection, upload_refs)
         repository.delete_uploads(connection, upload_refs)
@@ -282,9 +282,9 @@ class Eraser:
         return erasure
 
     def _remove(self, objects: Sequence[str]) -> None:
-        """Remove objects now, as far as the store lets it; the database remembers the others.
+        """Remove objects as far as the store allows; the others stay listed for removal.
 
-        An upload whose address still holds is withdrawn, and remembered until the address has ended.
+        An upload with a valid address is withdrawn, and stays listed until the address expires.
         """
         removed: list[str] = []
         with self._database.reading() as connection:
@@ -294,7 +294,7 @@ class Eraser:
                 (withdraw if key in signed else delete_everywhere)(self._storage, key)
             except OSError:  # in use
                 continue
-            except StoreUnavailable:  # to ask for each of the others would take long
+            except StoreUnavailable:  # the other requests would fail slowly too
                 break
             removed.append(key)
         with self._database.writing() as connection:
@@ -302,11 +302,11 @@ class Eraser:
 
 
 def _objects_of(found: Sequence[AnyRow]) -> list[str]:
-    """Keys of the recordings of these jobs, and of the uploads that they came by."""
+    """Return the keys of the jobs' recordings and uploads."""
     keys = [row.audio_key for row in found if row.audio_key]
     return keys + [upload_key(row.upload_ref) for row in found if row.upload_ref]
 
 
 def list_erasures(connection: Connection) -> list[Erasure]:
-    """Every audit line, oldest first."""
+    """Return every audit entry, oldest first."""
     return [Erasure(**row._mapping) for row in repository.list_all(connection)]

@@ -4,8 +4,7 @@ import ipaddress
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
-from fastapi import Depends, Request, Security, params
-from fastapi.security import APIKeyHeader
+from fastapi import Depends, Request, params
 from sqlalchemy import Connection
 
 from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER, SECRET_KEY_HEADER
@@ -46,9 +45,14 @@ CurrentAccount = Annotated[Account, Depends(_given_account)]
 
 
 class Guard:
-    """Lets a request in before its body is read: 401, 503 of a full disk or queue, 429, then 404 for its path."""
+    """Lets a request in before its body is read: 401, 503 of a full disk or queue, 429, then 404 for its path.
+
+    Attributes:
+        headers: names of the headers with the credentials.
+    """
 
     def __init__(self, bucket: Bucket, credential: Credential, check: Check | None) -> None:
+        self.headers = ACCOUNT_HEADER, _CREDENTIAL_HEADERS[credential]
         self._bucket = bucket
         self._credential = credential
         self._check = check
@@ -91,11 +95,7 @@ def guard(
     FastAPI parses a body that a route declares before it runs dependencies. So a route reads its body itself, or by
     `json_body`, which comes after the guard.
     """
-    described = [  # for the API description alone
-        Security(APIKeyHeader(name=name, scheme_name=name, auto_error=False))
-        for name in (ACCOUNT_HEADER, _CREDENTIAL_HEADERS[credential])
-    ]
-    return [Depends(Guard(bucket, credential, check)), *described]
+    return [Depends(Guard(bucket, credential, check))]
 
 
 def authenticate(request: Request, context: Context, credential: Credential, account_id: str, token: str) -> Account:

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import product
 from typing import Any
 
 from fastapi.encoders import jsonable_encoder
@@ -18,6 +19,7 @@ from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER
 from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 from vbdesk.service.http.error_responses import default_message_of
+from vbdesk.service.http.guard import Guard
 from vbdesk.service.http.json_body import JsonBody
 from vbdesk.service.http.urlencoded import URLENCODED
 
@@ -44,7 +46,7 @@ _RETRY_AFTER = {
 
 def complete(description: Json, routes: Iterable[APIRoute]) -> Json:
     """Add to FastAPI's description of `routes`, in place, what it does not know."""
-    _add_json_bodies(description, routes)
+    _add_dependencies(description, routes)
     words, examples = _words(), _examples()
     description["info"]["description"] = words["introduction"].strip()
     description["tags"] = [{"name": each["name"], "description": each["says"]} for each in words["chapters"]]
@@ -62,19 +64,26 @@ def complete(description: Json, routes: Iterable[APIRoute]) -> Json:
     return description
 
 
-def _add_json_bodies(description: Json, routes: Iterable[APIRoute]) -> None:
-    """Describe the bodies that routes read by `json_body`."""
+def _add_dependencies(description: Json, routes: Iterable[APIRoute]) -> None:
+    """Describe the credentials that guards check, and the bodies that `json_body` reads."""
     models: dict[str, type[BaseModel]] = {}
+    schemes: Json = {}
     for route in routes:
-        for dependency in route.dependant.dependencies:
+        for method, dependency in product(route.methods or (), route.dependant.dependencies):
+            if isinstance(dependency.call, Guard):
+                headers = dependency.call.headers
+                schemes |= {name: {"type": "apiKey", "in": "header", "name": name} for name in headers}
+                operation = description["paths"][route.path_format][method.lower()]
+                operation["security"] = [{name: [] for name in headers}]
             if isinstance(dependency.call, JsonBody):
                 model = models[dependency.call.model.__name__] = dependency.call.model
                 schema = {"$ref": _SCHEMAS.format(model=model.__name__)}
-                for method in route.methods or ():
-                    operation = description["paths"][route.path_format][method.lower()]
-                    operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+                operation = description["paths"][route.path_format][method.lower()]
+                operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     _, definitions = models_json_schema([(model, "validation") for model in models.values()], ref_template=_SCHEMAS)
-    description["components"]["schemas"].update(jsonable_encoder(definitions["$defs"], exclude_none=True))
+    components = description["components"]
+    components["schemas"].update(jsonable_encoder(definitions["$defs"], exclude_none=True))
+    components["securitySchemes"] = schemes
 
 
 def _add_full_disk(responses: Json) -> None:
@@ -86,8 +95,6 @@ def _add_full_disk(responses: Json) -> None:
 def _complete_operation(operation: Json, path: str, example: Json, words: Json) -> None:
     operation["tags"] = [next(each["name"] for each in words["chapters"] if re.search(each["paths"], path))]
     operation["summary"] = operation["description"].split("\n")[0].split("; ")[0].rstrip(".")
-    # FastAPI lists the two credential headers as alternatives; both are needed.
-    operation["security"] = [{name: [] for needed in operation["security"] for name in needed}]
     for parameter in operation.get("parameters", []):
         parameter["description"] = words["parameters"][parameter["name"]]
     for media_type, content in operation.get("requestBody", {}).get("content", {}).items():

@@ -1,1 +1,1 @@
-"""What every other package rests on: settings, clock, errors, secrets, network address checks and the database."""
+"""Base layer: settings, clock, errors, secrets, address checks and the database."""

@@ -1,4 +1,4 @@
-"""Which addresses the service may be made to call: public ones, looked at by number, never by name alone."""
+"""Check of addresses that callers name: only public IP addresses are called."""
 
 import ipaddress
 from urllib.parse import urlsplit
@@ -9,8 +9,8 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 NO_HOST = "The address names no host. Give a URL such as https://host/path."
 
 GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
-"""All that is routed on the public internet. Outside it lie loopback, link-local and multicast addresses, and forms
-that embed an IPv4 address: `::/96`, `::ffff:0:0:0/96` and NAT64 (`64:ff9b::/96`, `64:ff9b:1::/48`)."""
+"""All addresses routed on the public internet. Loopback, link-local and multicast addresses are outside it. So are
+forms that embed an IPv4 address: `::/96`, `::ffff:0:0:0/96` and NAT64 (`64:ff9b::/96`, `64:ff9b:1::/48`)."""
 
 NEVER = tuple(
     ipaddress.ip_network(network)
@@ -27,28 +27,28 @@ NEVER = tuple(
         "3fff::/20",  # documentation
     )
 )
-"""Networks that Python counts as global on some versions, or that lead elsewhere."""
+"""Networks that some Python versions count as global, or that relay to other networks."""
 
 
 class AddressRefused(Exception):
-    """The service will not call this address; `str(error)` says why and what to do."""
+    """The service does not call this address; `str(error)` says why and what to do."""
 
 
 class AddressGuard:
-    """Decides on addresses; one for a process, since it bounds the lookups of names."""
+    """Checks addresses; one per process, because it limits concurrent name lookups."""
 
     def __init__(self, *, allow_private: bool, look_up: LookUp = ask_system) -> None:
-        """Set up.
+        """Create the guard.
 
         Args:
-            allow_private: the operator's word for tests and closed networks.
-            look_up: addresses of a name; raises OSError when there are none.
+            allow_private: accept private addresses too, for tests and closed networks.
+            look_up: returns the addresses of a name; raises OSError when there are none.
         """
         self._allow_private = allow_private
         self._resolver = Resolver(look_up)
 
     async def check_url(self, url: str, account_id: str) -> None:
-        """Accept a URL at set-up; a name that does not resolve yet, or not in time, may do so later.
+        """Accept a URL at set-up, also if its name does not resolve yet.
 
         Raises:
             AddressRefused: not http or https, malformed, or not public.
@@ -60,7 +60,7 @@ class AddressGuard:
             return
 
     async def resolve(self, host: str, port: int, account_id: str) -> list[str]:
-        """The addresses behind a name, every one of them allowed; the lookup counts for the account.
+        """Resolve a name to addresses that are all allowed; the lookup counts for the account.
 
         Raises:
             AddressRefused: at least one is not public.
@@ -70,7 +70,7 @@ class AddressGuard:
         return self._allowed(await self._resolver.resolve(host, port, account_id))
 
     def resolve_blocking(self, host: str, port: int, account_id: str) -> list[str]:
-        """The same, for a thread that may wait."""
+        """Resolve like `resolve`, but block the calling thread."""
         _require_name(host)
         return self._allowed(self._resolver.resolve_blocking(host, port, account_id))
 
@@ -81,7 +81,7 @@ class AddressGuard:
 
 
 def endpoint_of(url: str) -> tuple[str, int]:
-    """Host and port that a URL names. Raises AddressRefused: malformed, or neither http nor https."""
+    """Return host and port of a URL. Raises AddressRefused: malformed, or neither http nor https."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -95,7 +95,7 @@ def endpoint_of(url: str) -> tuple[str, int]:
 
 
 def is_public(number: str) -> bool:
-    """Whether an IP address belongs to the public internet."""
+    """Return whether an IP address belongs to the public internet."""
     address = ipaddress.ip_address(number.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
@@ -108,7 +108,7 @@ def is_public(number: str) -> bool:
 
 
 def _require_name(host: str) -> None:
-    """Refuse what cannot even be asked for, before it takes a place among the lookups."""
+    """Refuse a name that cannot be encoded, before it uses a lookup slot."""
     try:
         host.encode("idna")
     except UnicodeError:

@@ -1,14 +1,14 @@
-"""What time it is."""
+"""The source of the current time."""
 
 from datetime import UTC, datetime
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """The source of the present moment."""
+    """Source of the current time."""
 
     def now(self) -> datetime:
-        """The present as an aware datetime in UTC."""
+        """Return the current time as an aware datetime in UTC."""
         ...
 
 
@@ -16,5 +16,5 @@ class SystemClock:
     """The computer's clock."""
 
     def now(self) -> datetime:
-        """The present as an aware datetime in UTC."""
+        """Return the current time as an aware datetime in UTC."""
         return datetime.now(UTC)

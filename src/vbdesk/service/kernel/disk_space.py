@@ -1,4 +1,4 @@
-"""Disk space of this process: how much is free, how much is held back, and which errors say that none is left."""
+"""Disk space of this process: free bytes, the reserve, and errors of a full disk."""
 
 import errno
 import shutil
@@ -16,7 +16,7 @@ _FULL_POSTGRESQL = "53100"
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether the error says that a disk, here or under the database, takes no more."""
+    """Return whether the error means a full disk, on this computer or on the database server."""
     if isinstance(error, DBAPIError):
         name = getattr(error.orig, "sqlite_errorname", None) or ""
         return name.startswith(_FULL_SQLITE) or getattr(error.orig, "sqlstate", None) == _FULL_POSTGRESQL
@@ -30,12 +30,12 @@ def free_bytes(folder: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class DiskReserve:
-    """Space that new recordings may not use, so that jobs can end and the database goes on.
+    """Disk space that new recordings may not use, so that jobs can finish.
 
     Attributes:
         folders: one on each disk that this process writes to.
-        reserve_bytes: how much of each is held back; 0 holds back nothing.
-        measure: gives the free space of a folder.
+        reserve_bytes: space kept free on each disk; 0 turns the reserve off.
+        measure: returns the free space of a folder.
     """
 
     folders: Sequence[Path]
@@ -43,23 +43,23 @@ class DiskReserve:
     measure: Callable[[Path], int] = free_bytes
 
     def free_bytes(self) -> int | None:
-        """The free space of the disk that has least; None where it cannot be read."""
+        """Free space of the disk that has least; None where it cannot be read."""
         found = []
         for folder in self.folders:
             try:
                 found.append(self.measure(folder))
-            except OSError:  # a folder that is gone is the finding of another check
+            except OSError:  # another check reports a missing folder
                 continue
         return min(found, default=None)
 
     def is_reached(self, wanted_bytes: int = 0) -> bool:
-        """Whether less than the reserve is free, or would be with so many bytes more."""
+        """Return whether less than the reserve is free, or would be after `wanted_bytes` more."""
         if not self.reserve_bytes:
             return False
         free = self.free_bytes()
         return free is not None and free - wanted_bytes < self.reserve_bytes
 
     def require(self, wanted_bytes: int = 0) -> None:
-        """Let a recording in. Raises OutOfSpace when the reserve is reached."""
+        """Raise OutOfSpace when `wanted_bytes` more would use the reserve."""
         if self.is_reached(wanted_bytes):
             raise OutOfSpace

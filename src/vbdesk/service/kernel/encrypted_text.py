@@ -1,4 +1,4 @@
-"""A text column whose values are encrypted where the process has a key."""
+"""Text column that encrypts its values where the process has a key."""
 
 from typing import Protocol
 
@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 
 PREFIX = "enc1:"
-"""How an encrypted text begins. JSON, which all of these columns hold, never does."""
+"""Prefix of an encrypted text. All of these columns hold JSON, which never begins so."""
 
 _ATTRIBUTE = "vbdesk_data_keys"
 
@@ -15,55 +15,55 @@ NO_KEY = f"The data of this service is encrypted, and no key was given: give it 
 
 
 class Keys(Protocol):
-    """What encrypts and decrypts."""
+    """Encrypts and decrypts texts and file keys."""
 
     def encrypt_text(self, text: str, purpose: str) -> str:
         """Encrypt `text` for a column, which `purpose` names."""
         ...
 
     def decrypt_text(self, stored: str, purpose: str) -> str:
-        """Decrypt what `encrypt_text` made for the same purpose. Raises Damaged."""
+        """Decrypt the result of `encrypt_text` for the same purpose. Raises Damaged."""
         ...
 
     def wrap(self, file_key: bytes) -> bytes:
-        """Encrypt a file's own key: `WRAPPED_BYTES` bytes."""
+        """Encrypt a file's own key to `WRAPPED_BYTES` bytes."""
         ...
 
     def unwrap(self, wrapped: bytes) -> bytes:
-        """Decrypt what `wrap` made. Raises Damaged."""
+        """Decrypt the result of `wrap`. Raises Damaged."""
         ...
 
 
 class KeyMissing(Exception, sa.exc.DontWrapMixin):
-    """An encrypted value was read in a process without the key; one sentence for the operator."""
+    """An encrypted value was read without the key; the message is one sentence for the operator."""
 
 
 class EncryptedText(TypeDecorator[str]):
-    """Text that is encrypted with the data keys of its engine, if it has any; it cannot be compared or sorted."""
+    """Text encrypted with the data keys of its engine, if any; not comparable or sortable."""
 
     impl = sa.Text
     cache_ok = True
 
     def __init__(self, purpose: str) -> None:
-        """Make a column type.
+        """Create a column type.
 
         Args:
-            purpose: names table and column, so that no encrypted value of another column passes for one of this.
+            purpose: names table and column; an encrypted value copied from another column does not decrypt.
         """
         super().__init__()
         self.purpose = purpose
 
     def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
-        """Encrypt."""
+        """Encrypt a value to store."""
         keys = _keys_of(dialect)
         return value if value is None or keys is None else keys.encrypt_text(value, self.purpose)
 
     def process_result_value(self, value: str | None, dialect: sa.Dialect) -> str | None:
-        """Decrypt; what was stored before there was a key is as it is.
+        """Decrypt a stored value; return plain text from before the encryption unchanged.
 
         Raises:
-            KeyMissing: it is encrypted, and the process has no key.
-            Damaged: it was altered.
+            KeyMissing: the value is encrypted and the process has no key.
+            Damaged: the value was altered.
         """
         if value is None or not value.startswith(PREFIX):
             return value
@@ -74,12 +74,12 @@ class EncryptedText(TypeDecorator[str]):
 
 
 def use_data_keys(engine: sa.Engine, keys: Keys | None) -> None:
-    """Have the columns of `engine` encrypted with these keys."""
+    """Make the columns of `engine` encrypt and decrypt with these keys."""
     setattr(engine.dialect, _ATTRIBUTE, keys)
 
 
 def data_keys_of(engine: sa.Engine) -> Keys | None:
-    """The keys that `use_data_keys` gave the engine."""
+    """Return the keys that `use_data_keys` set."""
     return _keys_of(engine.dialect)
 
 

@@ -1,15 +1,15 @@
-"""Everything a request can be refused for.
+"""Reasons for which the service refuses a request.
 
 ServiceError
 ├── Unauthorized            401
 ├── InsufficientCredits     402
 ├── NotFound                404
 ├── Conflict                409
-├── RateLimited             429, says when to come back
+├── RateLimited             429, with `retry_after_s`
 │   ├── ServiceBusy         429
 │   ├── QuotaExceeded       429
 │   └── TooMuchRefused      429
-├── OutOfSpace              503, says when to come back
+├── OutOfSpace              503, with `retry_after_s`
 ├── InvalidRequest          400
 ├── InvalidUseCase          400
 ├── ValidationFailed        422, with `detail`
@@ -34,7 +34,7 @@ class ServiceError(Exception):
     code: ClassVar[ErrorCode]
     default_message: ClassVar[str]
     retry_after_s: int | None = None
-    """Whole seconds after which the same request may pass; None where time alone changes nothing."""
+    """Whole seconds after which the same request may succeed; None where waiting does not help."""
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(message or self.default_message)
@@ -42,7 +42,7 @@ class ServiceError(Exception):
 
 
 class Unauthorized(ServiceError):
-    """The account id or the credential is missing or wrong; which of them is not told."""
+    """The account id or the credential is missing or wrong; the answer does not say which."""
 
     code = ErrorCode.UNAUTHORIZED
     default_message = "The account id or the credential is missing or not valid. Check both headers."
@@ -56,7 +56,7 @@ class InsufficientCredits(ServiceError):
 
 
 class NotFound(ServiceError):
-    """There is no such thing, or it belongs to another account."""
+    """The resource does not exist, or it belongs to another account."""
 
     code = ErrorCode.NOT_FOUND
     default_message = "There is nothing with this name. Check the address."
@@ -70,7 +70,7 @@ class Conflict(ServiceError):
 
 
 class RateLimited(ServiceError):
-    """Too many requests; `retry_after_s` whole seconds until one more is allowed."""
+    """Too many requests; one more is allowed after `retry_after_s` whole seconds."""
 
     code = ErrorCode.RATE_LIMIT_EXCEEDED
     default_message = "Too many requests."
@@ -81,7 +81,7 @@ class RateLimited(ServiceError):
 
 
 class ServiceBusy(RateLimited):
-    """Too many recordings wait, and the account has more than its share of them."""
+    """The queue is long, and the account has more than its share of waiting jobs."""
 
     def __init__(self, retry_after_s: int) -> None:
         super().__init__(retry_after_s)
@@ -89,7 +89,7 @@ class ServiceBusy(RateLimited):
 
 
 class QuotaExceeded(RateLimited):
-    """The account's uploads that no job has taken yet fill its quota."""
+    """The account's uploads that no job has used yet fill its quota."""
 
     def __init__(self, quota_bytes: int, retry_after_s: int) -> None:
         super().__init__(retry_after_s)
@@ -100,7 +100,7 @@ class QuotaExceeded(RateLimited):
 
 
 class OutOfSpace(ServiceError):
-    """A disk of the service is full, or so nearly full that it takes no new recordings."""
+    """A disk of the service is full or nearly full; it accepts no new recordings."""
 
     code = ErrorCode.SERVICE_UNAVAILABLE
     default_message = (
@@ -111,7 +111,7 @@ class OutOfSpace(ServiceError):
 
 
 class TooMuchRefused(RateLimited):
-    """The account's recordings took long to look at and were refused, so that nobody paid for that time."""
+    """The account's refused recordings took much time to inspect, for which nobody pays."""
 
     def __init__(self, retry_after_s: int) -> None:
         super().__init__(retry_after_s)
@@ -129,17 +129,17 @@ class InvalidRequest(ServiceError):
 
 
 class InvalidUseCase(ServiceError):
-    """The earlier form's `use_case` is not one of the known."""
+    """The `use_case` of the v1 API is unknown."""
 
     code = ErrorCode.INVALID_USE_CASE
     default_message = "The use case is not known."
 
 
 class ValidationFailed(ServiceError):
-    """Fields that do not fit, each named in `detail`."""
+    """Fields are not valid; `detail` names each."""
 
     code = ErrorCode.VALIDATION_ERROR
-    default_message = "The request has fields that do not fit; `detail` names them."
+    default_message = "The request has fields that are not valid; `detail` names them."
 
     def __init__(self, detail: Sequence[ErrorDetail]) -> None:
         super().__init__()
@@ -147,7 +147,7 @@ class ValidationFailed(ServiceError):
 
 
 class AudioRejected(ServiceError):
-    """The recording itself cannot be taken."""
+    """The recording itself is not acceptable."""
 
 
 class AudioTooLarge(AudioRejected):
@@ -179,14 +179,14 @@ class AudioTooLong(AudioRejected):
 
 
 class AudioPoorQuality(AudioRejected):
-    """Nothing in it that could be analysed."""
+    """The recording holds nothing that can be analysed."""
 
     code = ErrorCode.AUDIO_POOR_QUALITY
     default_message = "The recording holds no sound that can be analysed. Check the microphone and record again."
 
 
 def audio_rejected(code: ErrorCode, message: str) -> AudioRejected:
-    """The refusal of a recording that this code stands for."""
+    """Return the `AudioRejected` error of this code."""
     return next(refusal for refusal in AudioRejected.__subclasses__() if refusal.code == code)(message)
 
 

@@ -1,4 +1,4 @@
-"""Notes of when something was used, written in the background: no request waits for them or fails because of them."""
+"""Background writer of last-used times: no request waits for it or fails because of it."""
 
 import logging
 import threading
@@ -20,7 +20,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class LastUsedWriter(Generic[Key]):
-    """Collects times by key and writes them in a thread of its own, which the first note starts."""
+    """Collects times by key and writes them in its own thread, which the first note starts."""
 
     def __init__(
         self,
@@ -29,13 +29,13 @@ class LastUsedWriter(Generic[Key]):
         of_what: str,
         retry_s: float = RETRY_S,
     ) -> None:
-        """Prepare.
+        """Create the writer.
 
         Args:
-            database: is written to.
+            database: the database to write to.
             write: writes the times of all keys in one transaction.
-            of_what: of what these are the uses, for the log.
-            retry_s: how long is waited after a write that failed.
+            of_what: what the keys are, for the log.
+            retry_s: pause after a failed write, in seconds.
         """
         self._database = database
         self._write_times = write
@@ -48,7 +48,7 @@ class LastUsedWriter(Generic[Key]):
         self._thread: threading.Thread | None = None
 
     def note(self, key: Key, used_at: datetime) -> None:
-        """Have the use written. Returns at once and never fails."""
+        """Queue the use for writing. Returns at once and never fails."""
         with self._lock:
             self._unwritten[key] = used_at
             if self._thread is None:
@@ -57,12 +57,12 @@ class LastUsedWriter(Generic[Key]):
         self._wake.set()
 
     def unwritten(self, key: Key) -> datetime | None:
-        """The noted use that the database may not have yet. Ask before the database, or it may be in neither."""
+        """Return a noted use that may not be in the database yet; call this before reading the database."""
         with self._lock:
             return self._unwritten.get(key)
 
     def close(self) -> None:
-        """Write what is left, if the database takes it within a moment."""
+        """Write the remaining notes, if the database accepts them within `CLOSE_S`."""
         self._stopping.set()
         self._wake.set()
         if self._thread is not None:
@@ -86,7 +86,7 @@ class LastUsedWriter(Generic[Key]):
             with self._database.writing() as connection:
                 self._write_times(connection, times)
         except SQLAlchemyError as error:
-            log.warning("Uses of %s cannot be noted (%s); it is tried again.", self._of_what, type(error).__name__)
+            log.warning("Uses of %s cannot be noted (%s); this is retried.", self._of_what, type(error).__name__)
             return False
         with self._lock:
             for key, used_at in times.items():

@@ -1,4 +1,4 @@
-"""Name resolution in threads of its own: a name server that does not answer stalls only the account that named it."""
+"""Name resolution in separate threads: a slow name server delays only the account using it."""
 
 import asyncio
 import ipaddress
@@ -14,20 +14,20 @@ TIMEOUT_S = 2.0
 
 AT_ONCE = 64
 AT_ONCE_OF_ONE_ACCOUNT = 2
-"""Lookups that run at the same time. A lookup cannot be cancelled: it keeps its place until the system ends it, which
-may be long after its caller has stopped waiting."""
+"""Maximum number of concurrent lookups. A lookup cannot be cancelled: it uses its slot until the system ends it, which
+may be long after its caller stopped waiting."""
 
 LookUp = Callable[[str, int], list[str]]
-"""Gives the addresses of a host and port; raises OSError when there are none."""
+"""Returns the addresses of a host and port; raises OSError when there are none."""
 
 
 def ask_system(host: str, port: int) -> list[str]:
-    """Ask the resolver of the operating system; it may take many seconds."""
+    """Ask the resolver of the operating system; this may take many seconds."""
     return [str(address[0]) for *_, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
 def numeric_address(host: str) -> str | None:
-    """The IP address that `host` spells out, also in the old IPv4 forms such as 127.1; None for a name."""
+    """Return the IP address that `host` spells, also in old forms such as 127.1; None for a name."""
     try:
         return str(ipaddress.ip_address(host))
     except ValueError:
@@ -47,9 +47,9 @@ class _Lookup:
 
 
 class Resolver:
-    """Resolves names with a time limit, and with few lookups at once for any one account.
+    """Resolves names with a timeout and few concurrent lookups per account.
 
-    The threads are daemons: a lookup that hangs does not hold up the end of the process.
+    The threads are daemons: a lookup that hangs does not delay the end of the process.
     """
 
     def __init__(self, look_up: LookUp = ask_system) -> None:
@@ -60,7 +60,7 @@ class Resolver:
         self._threads = 0
 
     async def resolve(self, host: str, port: int, account_id: str) -> list[str]:
-        """The addresses of `host`; holds no thread of the caller. Raises OSError: none, or not in time."""
+        """Return the addresses of `host` without blocking. Raises OSError: none, or not in time."""
         address = numeric_address(host)
         if address is not None:
             return [address]
@@ -71,7 +71,7 @@ class Resolver:
             raise _no_answer() from None
 
     def resolve_blocking(self, host: str, port: int, account_id: str) -> list[str]:
-        """The addresses of `host`, for callers with a thread of their own. Raises OSError: none, or not in time."""
+        """Return the addresses of `host`, blocking the thread. Raises OSError: none, or not in time."""
         address = numeric_address(host)
         if address is not None:
             return [address]
@@ -96,12 +96,12 @@ class Resolver:
         while (lookup := self._next(ended)) is not None:
             try:
                 lookup.addresses.set_result(self._look_up(lookup.host, lookup.port))
-            except Exception as error:  # its caller decides what to make of it
+            except Exception as error:  # the caller handles it
                 lookup.addresses.set_exception(error)
             ended = lookup
 
     def _next(self, ended: _Lookup | None) -> _Lookup | None:
-        """The next lookup, in the order of arrival, whose account has a free place; None ends the thread."""
+        """Return the oldest waiting lookup whose account has a free slot; None ends the thread."""
         chosen = None
         with self._lock:
             if ended is not None:

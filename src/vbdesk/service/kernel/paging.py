@@ -1,4 +1,4 @@
-"""Pages of a list: 0-based, never an error past the end."""
+"""Pages of a list, numbered from 0; a page past the end is empty, not an error."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 def _integer(value: object) -> object:
-    """Digits as they stand: the framework would also take `1.0` and `1_0`."""
+    """Accept digits only: the framework would also accept `1.0` and `1_0`."""
     if isinstance(value, str) and not _INTEGER.fullmatch(value):
         raise PydanticCustomError("int_parsing", "Give a page as an integer; the first is 0.")
     return value
@@ -42,5 +42,5 @@ class Page:
 
     @property
     def offset(self) -> int:
-        """Entries before this page; never beyond the list, however large the number."""
+        """Number of entries before this page, at most `total`."""
         return min(self.number * self.size, self.total)

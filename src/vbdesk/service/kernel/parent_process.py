@@ -1,4 +1,4 @@
-"""Ending with the process that started us."""
+"""Detection of the parent process's end."""
 
 import asyncio
 import os
@@ -8,10 +8,10 @@ _POLL_S = 1.0
 
 
 async def parent_gone(parent_pid: int) -> None:
-    """Return once the process is gone.
+    """Return once the process has ended.
 
-    On Linux its file descriptor tells at once. The kernel's death signal would be simpler, but it follows the thread
-    that started us, not the process.
+    On Linux its file descriptor reports the end at once. The kernel's death signal would be simpler, but it follows the
+    thread that started this process, not the parent process.
     """
     if sys.platform == "linux":
         try:
@@ -51,7 +51,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _is_alive_on_windows(pid: int) -> bool:
-    """Ask for the process's handle: sending it signal 0, as elsewhere, would interrupt it."""
+    """Open a handle of the process: on Windows signal 0 would interrupt it."""
     import ctypes
 
     synchronize, wait_timeout = 0x00100000, 0x102

@@ -1,8 +1,8 @@
-"""The service's own keys: made at first start, kept beside the database, never in it, and changed without a stop.
+"""The service's own keys: a file outside the database, created at the first start.
 
 The file holds one root key, `{"root_key": HEX}`, or several, `{"root_keys": [{"key": HEX, "seals_from": TIME}, ...]}`.
-All of them unseal. Of those whose time has come the youngest seals: so a key can be given to every machine before the
-first of them uses it.
+All of them decrypt. The newest key whose `seals_from` has passed encrypts. So an operator can copy a new key to every
+machine before the first of them uses it.
 """
 
 import hmac
@@ -27,7 +27,7 @@ from vbdesk.service.kernel.settings import Settings
 
 SECRETS_FILE = "secrets"
 WEBHOOK_SECRET = "webhook secret"  # noqa: S105  (a purpose, not a secret)
-"""The purpose for which the secrets of webhooks are sealed."""
+"""The purpose of encrypted webhook secrets."""
 _NONCE_BYTES = 12
 _ROOT_KEY_BYTES = 32
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
@@ -37,43 +37,43 @@ log = logging.getLogger(__name__)
 
 
 class SecretsDamaged(Exception):
-    """The key file cannot be read; one sentence for the operator."""
+    """The key file cannot be read; the message is one sentence for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class RootKey:
-    """A root key and the moment from which it seals."""
+    """A root key and the time from which it encrypts."""
 
     key: bytes
     seals_from: datetime = _EVER
 
     @property
     def name(self) -> str:
-        """Tells keys apart and gives nothing away, so that it may stand in reports."""
+        """Public identifier of the key, safe to show in reports."""
         return hmac.digest(self.key, _NAMING, "sha256").hex()[:12]
 
 
 RootKeys = tuple[RootKey, ...]
-"""Youngest first."""
+"""Newest first."""
 
 
 class SecretBox:
-    """Seals what the service must read again, and derives its signing keys.
+    """Encrypts secrets that the service must read again, and derives its signing keys.
 
-    Every key is derived from a root key for one purpose, so that a sealed text of one kind cannot pass for another.
+    Every key is derived from a root key for one purpose: a text encrypted for one purpose does not decrypt for another.
     """
 
     def __init__(self, root_keys: Callable[[], RootKeys], now: Callable[[], datetime]) -> None:
-        """Ask `root_keys` at every use: they may change."""
+        """Create the box; it calls `root_keys` at every use, since the keys may change."""
         self._root_keys = root_keys
         self._now = now
 
     def key_for(self, purpose: str) -> bytes:
-        """The 32-byte key that signs and seals for `purpose` now."""
+        """Return the 32-byte key that signs and encrypts for `purpose` now."""
         return self.keys_for(purpose)[0]
 
     def keys_for(self, purpose: str) -> tuple[bytes, ...]:
-        """Every key that holds for `purpose`, first the one that signs and seals now."""
+        """Return every valid key for `purpose`; the first one signs and encrypts now."""
         return tuple(hmac.digest(root.key, purpose.encode(), "sha256") for root in sealing_first(*self._both()))
 
     def seal(self, text: str, purpose: str) -> bytes:
@@ -82,10 +82,10 @@ class SecretBox:
         return nonce + AESGCM(self.key_for(purpose)).encrypt(nonce, text.encode(), None)
 
     def unseal(self, sealed: bytes, purpose: str) -> str:
-        """Decrypt what `seal` made for the same purpose, with whichever key.
+        """Decrypt the result of `seal` for the same purpose, with any of the keys.
 
         Raises:
-            ValueError: it was sealed with another key or for another purpose, or it was altered.
+            ValueError: it was encrypted with another key or for another purpose, or it was altered.
         """
         for key in self.keys_for(purpose):
             with suppress(InvalidTag):
@@ -93,7 +93,7 @@ class SecretBox:
         raise ValueError("A stored secret cannot be read with the keys of this service.")
 
     def is_sealed_now(self, sealed: bytes, purpose: str) -> bool:
-        """Whether it is the present key that sealed it."""
+        """Return whether the current key encrypted it."""
         try:
             _decrypt(self.key_for(purpose), sealed)
         except InvalidTag:
@@ -105,13 +105,13 @@ class SecretBox:
 
 
 def sealing_first(keys: RootKeys, now: datetime) -> RootKeys:
-    """The keys, the one that seals at `now` before the others."""
+    """Return the keys, beginning with the one that encrypts at `now`."""
     sealing = next((key for key in keys if key.seals_from <= now), keys[-1])
     return (sealing, *(key for key in keys if key is not sealing))
 
 
 class KeyFile:
-    """Root keys in a file for its owner alone; a changed file is noticed at the next use."""
+    """Root keys in a file that only its owner may read; each use detects a changed file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -119,7 +119,7 @@ class KeyFile:
         self._keys: RootKeys = ()
 
     def read(self) -> RootKeys:
-        """The keys as they are in the file now.
+        """Read the keys from the file.
 
         Raises:
             SecretsDamaged: the file is damaged or cannot be read.
@@ -128,16 +128,18 @@ class KeyFile:
             return _parsed(json.loads(self.path.read_text("utf-8")))
         except OSError as error:
             raise SecretsDamaged(
-                f"The key file {self.path} cannot be read: {error.strerror}. Put it there, or see who may read it."
+                f"The key file {self.path} cannot be read: {error.strerror}. Check that it exists and who may read it."
             ) from None
         except (ValueError, KeyError, TypeError) as error:
             raise SecretsDamaged(f"The key file {self.path} is damaged. Restore it from a backup.") from error
 
     def current(self) -> RootKeys:
-        """The keys, read anew when the file has changed; those known before while it cannot be read.
+        """Return the keys, read again when the file has changed.
+
+        While the file cannot be read, the keys read before stay in use.
 
         Raises:
-            SecretsDamaged: the file could not be read from the beginning.
+            SecretsDamaged: the file could not be read yet.
         """
         seen = self._state()
         if seen != self._seen or not self._keys:
@@ -146,30 +148,30 @@ class KeyFile:
             except SecretsDamaged as damage:
                 if not self._keys:
                     raise
-                log.error("%s The keys known before are used on.", damage)
+                log.error("%s The keys read before stay in use.", damage)
             self._seen = seen
         return self._keys
 
     def create(self) -> None:
-        """Make a file with one key, unless there is one; whoever is first wins."""
+        """Create a file with one key, unless there is one; of concurrent calls one wins."""
         if not self.path.exists():
             self._write({"root_key": secrets.token_hex(_ROOT_KEY_BYTES)}, first=True)
 
     def rotate(self, seals_from: datetime) -> RootKey:
-        """Add a key that seals from that moment on."""
+        """Add a key that encrypts from that time on."""
         added = RootKey(secrets.token_bytes(_ROOT_KEY_BYTES), seals_from)
         self.replace((added, *self.read()))
         return added
 
     def replace(self, keys: RootKeys) -> None:
-        """Put these keys in place of those in the file."""
+        """Replace the keys in the file."""
         listed = [{"key": key.key.hex(), "seals_from": format_timestamp(key.seals_from)} for key in keys]
         self._write({"root_keys": listed})
 
     def others_may_read(self) -> bool:
-        """Whether the file's mode lets more than its owner at it; never so on Windows, which has no modes.
+        """Return whether others than its owner may read the file; False on Windows, which has no modes.
 
-        Nor among the credentials that systemd hands to a service: what looks like a group there is an access list.
+        Also False for a systemd credential: its group bits are an access list.
         """
         if os.name == "nt" or os.environ.get("CREDENTIALS_DIRECTORY") == str(self.path.parent):
             return False
@@ -183,7 +185,7 @@ class KeyFile:
         return found.st_ino, found.st_mtime_ns, found.st_size
 
     def _write(self, content: dict[str, Any], *, first: bool = False) -> None:
-        """Write a complete file under another name, then put it into place; `first` never replaces one."""
+        """Write a complete temporary file, then rename it; `first` never replaces a file."""
         descriptor, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=".secrets-")  # mode 0600
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -194,7 +196,7 @@ class KeyFile:
                 with suppress(FileExistsError):
                     os.link(temporary, self.path)
                 return
-            if os.name != "nt" and os.geteuid() == 0:  # root rotates for the service's user, who must go on reading
+            if os.name != "nt" and os.geteuid() == 0:  # root rotates; the service's user must still be able to read
                 before = self.path.stat()
                 os.chown(temporary, before.st_uid, before.st_gid)
             Path(temporary).replace(self.path)
@@ -203,22 +205,22 @@ class KeyFile:
 
 
 def key_file_of(settings: Settings) -> KeyFile:
-    """The key file of these settings: their own place for it, or the data folder."""
+    """Return the key file of these settings; it is in the data folder by default."""
     return KeyFile(settings.secrets_file or settings.data_dir / SECRETS_FILE)
 
 
 def open_secrets(settings: Settings, is_needed: Callable[[], bool] = lambda: False) -> SecretBox:
-    """The keys of `settings`.
+    """Open the keys of `settings`.
 
-    In the data folder the first caller makes them. A file that several processes share is never made by the way: each
-    would make its own, and none could read what another sealed.
+    In the data folder the first caller creates them. A file shared by several processes is never created automatically:
+    each process would create its own and could not read what another encrypted.
 
     Args:
-        settings: where the file is.
-        is_needed: whether the database holds anything that only the keys of a missing file open; it is then not made.
+        settings: says where the file is.
+        is_needed: whether the database holds secrets encrypted with a missing file's keys; then no file is created.
 
     Raises:
-        SecretsDamaged: the file is damaged, or it is missing where it was named or is needed.
+        SecretsDamaged: the file is damaged, or it is missing where it is named or needed.
     """
     file = key_file_of(settings)
     if settings.secrets_file is None:
@@ -232,12 +234,12 @@ def open_secrets(settings: Settings, is_needed: Callable[[], bool] = lambda: Fal
         )
     file.current()
     if file.others_may_read():
-        log.warning("Others than its owner may read the key file %s: chmod 600 it.", file.path)
+        log.warning("Users other than its owner may read the key file %s. Run chmod 600 on it.", file.path)
     return SecretBox(file.current, lambda: datetime.now(UTC))
 
 
 def missing_but_needed(path: Path) -> str:
-    """The sentence about a key file that is missing while the database holds what its keys sealed."""
+    """Return the error text for a missing key file that the database's secrets need."""
     return (
         f"The key file {path} is missing, and the database holds webhook secrets that only its keys open. Restore it "
         "from a backup, or, if it is lost for good, make a new one with vbdesk admin secrets create --forget-webhooks."
@@ -245,7 +247,7 @@ def missing_but_needed(path: Path) -> str:
 
 
 def _parsed(content: Any) -> RootKeys:
-    """Raises ValueError, KeyError, TypeError."""
+    """Parse the file's content. Raises ValueError, KeyError, TypeError."""
     if "root_key" in content:
         return (RootKey(_root_key(content["root_key"])),)
     keys = [
@@ -264,8 +266,8 @@ def _root_key(text: str) -> bytes:
 
 
 def _decrypt(key: bytes, sealed: bytes) -> str:
-    """Raises InvalidTag."""
+    """Decrypt with one key. Raises InvalidTag."""
     try:
         return AESGCM(key).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], None).decode()
-    except ValueError:  # too short to be anything sealed
+    except ValueError:  # too short
         raise InvalidTag from None

@@ -1,4 +1,4 @@
-"""Settings of the service: flags before environment (`VBDESK_*`) before `DIR/vbdesk.toml`."""
+"""Settings of the service, by precedence: flags, environment (`VBDESK_*`), `DIR/vbdesk.toml`."""
 
 import re
 import tomllib
@@ -39,7 +39,7 @@ SETTINGS_FILE = "vbdesk.toml"
 MIB = 1024**2
 
 UPLOAD_QUOTA_MB = {Plan.STANDARD: 512, Plan.ENTERPRISE: 16_384}
-"""Room for 16 and for 512 of the largest recordings."""
+"""16 and 512 recordings of the maximum size."""
 
 _WEB_ORIGIN = re.compile(
     r"(?P<scheme>https?)://(?P<host>[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(:(?P<port>[1-9][0-9]{0,4}))?"
@@ -47,7 +47,7 @@ _WEB_ORIGIN = re.compile(
 
 
 class TokenCosts(BaseModel):
-    """Prices in tokens: one sign, and the flat surcharge for telling speakers apart."""
+    """Prices in tokens: one sign, and the flat surcharge for diarization."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -55,7 +55,7 @@ class TokenCosts(BaseModel):
     diarize: NonNegativeInt
 
     def of(self, sign_count: int, *, diarize: bool) -> int:
-        """Tokens for one recording analysed for `sign_count` signs."""
+        """Return the tokens for one recording analysed for `sign_count` signs."""
         return self.sign * sign_count + (self.diarize if diarize else 0)
 
 
@@ -72,48 +72,48 @@ def _shipped_quotas() -> dict[Plan, PositiveInt]:
 
 
 class Settings(BaseSettings):
-    """Everything an operator may choose.
+    """All settings of an operator.
 
     Attributes:
         data_dir: Folder of the database, the audio and the service's own keys.
         host: Address both ports listen on.
         port: Port of the API; 0 picks a free one.
-        trusted_proxies: Addresses or networks of proxies whose word on the caller's address and scheme counts; those of
-            this computer by default.
+        trusted_proxies: Addresses or networks of proxies whose forwarded headers (caller's address, scheme) are
+            trusted; those of this computer by default.
         cors_origins: Origins of web pages that may use the API and the embedded object store; none by default.
         storage_port: Port of the embedded object store; 0 picks a free one.
-        storage_url: Where audio lies: `s3://bucket/prefix` or `gs://bucket/prefix`; otherwise files under `data_dir`,
-            and this is the public origin of the embedded store when a proxy stands before it.
-        storage_endpoint: Address of an S3- or GCS-compatible store that is not its maker's own.
+        storage_url: Bucket of the audio, `s3://bucket/prefix` or `gs://bucket/prefix`. Any other URL is the public
+            origin of the embedded store behind a proxy; audio is then in files under `data_dir`.
+        storage_endpoint: Address of an S3- or GCS-compatible store that is not Amazon's or Google's own.
         storage_public_endpoint: Address at which callers reach that store, if it is another.
-        storage_region: Region of the bucket, where the store knows regions.
-        workers: Analyses run at once; 0 is the API alone.
+        storage_region: Region of the bucket, where the store has regions.
+        workers: Number of concurrent analyses; 0 runs the API alone.
         database_url: SQLAlchemy URL; empty means SQLite under `data_dir`.
         object_store: Kind of store, `local`, `s3` or `gcs`; follows from `storage_url`, and must not contradict it.
-        secrets_file: The service's own keys; `secrets` under `data_dir` by default. The same for every process of one
-            database.
+        secrets_file: File of the service's own keys; `secrets` under `data_dir` by default. Every process of one
+            database uses the same keys.
         key_file: Key-encryption keys, one a line, outside `data_dir`; recordings and results are then encrypted.
-        key_command: The command that prints them instead, such as that of a vault, as a list of its words.
-        ops_host: Address on which metrics and health are told.
-        ops_port: Its port; 0 picks a free one, None tells nobody.
-        drain_s: How long jobs under way may go on after the order to stop; None is 5 s for `serve`, the job time-out
-            for `worker`.
-        queue_limit: Waiting jobs beyond which accounts with more than their share are told to wait.
+        key_command: Command that prints these keys instead, such as that of a vault, as a list of its words.
+        ops_host: Address of the operations port (metrics and health).
+        ops_port: Operations port; 0 picks a free one, None opens none.
+        drain_s: Seconds that running jobs may take to finish after the order to stop; None is 5 s for `serve`, the job
+            timeout for `worker`.
+        queue_limit: Number of waiting jobs above which accounts with more than their share get 429.
         log_format: `text` for people, `json` for machines.
-        otlp_endpoint: Address of an OpenTelemetry collector that takes traces; None traces nothing.
+        otlp_endpoint: Address of an OpenTelemetry collector for traces; None turns tracing off.
         job_timeout_s: Running time after which a job is `timed-out`.
-        upload_valid_s: How long a minted upload address may be used.
+        upload_valid_s: Lifetime of an upload address, in seconds.
         page_size: Entries on one page of a list.
         allow_private_addresses: Lets webhooks and audio addresses point into private networks.
         rate_limits: Requests in 60 s, per plan and bucket.
         token_costs: Prices of analyses.
-        signs_dir: Folder of signs of the lab's own; `signs` under `data_dir` by default.
-        allow_pickled_signs: Lets such a sign be a pickle, which runs code as it is opened.
-        norms_file: Norms of the site's own, in place of those that ship; results name their version.
+        signs_dir: Folder of the laboratory's own signs; `signs` under `data_dir` by default.
+        allow_pickled_signs: Lets such a sign be a pickle, which runs code when it is loaded.
+        norms_file: The site's own norms instead of the shipped ones; results name their version.
         narrative_language: Language of the summaries, as a BCP 47 tag.
         audio_retention_days: Days that raw audio is kept; results stay.
-        disk_reserve_mb: Free disk space, in MiB, below which no new recordings are taken; 0 holds back nothing.
-        upload_quota_mb: MiB that an account's uploads may take until jobs take them, per plan.
+        disk_reserve_mb: Free disk space, in MiB, below which no new recordings are accepted; 0 turns the reserve off.
+        upload_quota_mb: MiB that an account's unused uploads may take, per plan.
     """
 
     model_config = SettingsConfigDict(env_prefix="VBDESK_", frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -163,7 +163,7 @@ class Settings(BaseSettings):
             raise ValueError("Give postgresql+psycopg://user:password@host/name")
         try:
             url = sa.make_url(given)
-        except (ValueError, sa.exc.ArgumentError):  # whose words may be a part of the password
+        except (ValueError, sa.exc.ArgumentError):  # its text may contain part of the password
             raise ValueError(
                 "Give postgresql+psycopg://user:password@host/name; a port is a number, and an @ in a password is "
                 "written %40"
@@ -207,7 +207,7 @@ class Settings(BaseSettings):
                 "storage_endpoint, storage_public_endpoint and storage_region belong to a bucket: give one"
             )
         if self.storage_region and kind != "s3":
-            raise ValueError("storage_region belongs to a store that speaks S3")
+            raise ValueError("storage_region applies only to an S3 store")
         return self
 
     @field_validator("key_command", mode="before")
@@ -231,7 +231,7 @@ class Settings(BaseSettings):
         if self.key_file is not None:
             place = self.key_file.resolve()
             if place.is_relative_to(self.data_dir.expanduser().resolve()):
-                raise ValueError("key_file lies in data_dir: keep the key apart from the data that it protects")
+                raise ValueError("key_file is in data_dir: keep the key apart from the data that it protects")
         return self
 
     @field_validator("narrative_language", mode="after")
@@ -262,13 +262,13 @@ class Settings(BaseSettings):
     @field_validator("rate_limits", mode="after")
     @classmethod
     def _fill_rate_limits(cls, given: dict[Plan, dict[Bucket, int]]) -> dict[Plan, dict[Bucket, int]]:
-        """A limit that the operator does not name keeps the interface's value."""
+        """Fill in the default of each limit that the operator does not set."""
         return {plan: {**buckets, **given.get(plan, {})} for plan, buckets in REQUESTS_PER_WINDOW.items()}
 
     @field_validator("upload_quota_mb", mode="after")
     @classmethod
     def _fill_quotas(cls, given: dict[Plan, int]) -> dict[Plan, int]:
-        """A plan that the operator does not name keeps its default. Raises ValueError."""
+        """Fill in the default of each plan that the operator does not set. Raises ValueError."""
         if any(quota * MIB < MAX_AUDIO_BYTES for quota in given.values()):
             raise ValueError("Give at least 32, the size of one recording")
         return {**UPLOAD_QUOTA_MB, **given}
@@ -287,7 +287,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Order the sources; the file is the one in the data folder that was asked for."""
+        """Order the sources; the settings file is the one in `data_dir`."""
         data_dir = init_settings().get("data_dir")
         if data_dir is None:
             return init_settings, env_settings
@@ -296,23 +296,23 @@ class Settings(BaseSettings):
 
     @property
     def storage_location(self) -> Location | None:
-        """The bucket in which audio lies; None where it lies in files under `data_dir`."""
+        """The bucket of the audio; None where audio is in files under `data_dir`."""
         if self.storage_url is None or not is_cloud(self.storage_url):
             return None
         return read_location(self.storage_url)
 
     @property
     def resolved_database_url(self) -> str:
-        """The database's URL, with the embedded one filled in."""
+        """The database's URL, or that of the embedded database."""
         return self.database_url or f"sqlite:///{self.database_file.as_posix()}"
 
     @property
     def database_file(self) -> Path:
-        """Where the embedded database lies, if that is the one."""
+        """Path of the embedded database."""
         return self.data_dir / "vbdesk.db"
 
     def quota_bytes(self, plan: Plan) -> int:
-        """What an account's uploads may take until jobs take them."""
+        """Bytes that an account's unused uploads may take."""
         return self.upload_quota_mb[plan] * MIB
 
     @property
@@ -323,25 +323,25 @@ class Settings(BaseSettings):
 
     @property
     def plugin_source(self) -> PluginSource:
-        """Where signs of the lab's own are looked for."""
+        """Where the laboratory's own signs are loaded from."""
         folder = self.data_dir / "signs" if self.signs_dir is None else self.signs_dir.expanduser().absolute()
         return PluginSource(folder, self.allow_pickled_signs)
 
 
 def _require_origin(given: str) -> None:
-    """Refuse what is no plain address of a server; one with a password in it would end up in signed addresses."""
+    """Refuse a value that is not a plain server address; a password in it would appear in signed addresses."""
     parts = urlsplit(given)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment or parts.username:
         raise ValueError("Give an address such as https://storage.example.org")
 
 
 def _web_origin(given: str) -> str:
-    """The origin as browsers send it. Any page may send `null`, and `*` would be every page: neither is an origin."""
+    """Normalize an origin as browsers send it; refuse `null`, which any page may send, and `*`."""
     found = _WEB_ORIGIN.fullmatch(given.lower())
     if found is None or int(found["port"] or 0) > 65535:
         raise ValueError(
-            "Give each origin as its page's scheme, host and port, such as https://app.example.org, without a path "
-            "and without *; a name with other letters than ASCII is written as xn--"
+            "Give each origin as scheme, host and port, such as https://app.example.org, without a path or *. "
+            "Write a host with non-ASCII letters as xn--"
         )
     own_port = {"http": "80", "https": "443"}[found["scheme"]]
     port = "" if found["port"] in (None, own_port) else f":{found['port']}"
@@ -349,35 +349,35 @@ def _web_origin(given: str) -> str:
 
 
 class SettingsInvalid(ValueError):
-    """A setting does not fit; one sentence that names it and does not show its value."""
+    """A setting is not valid; one sentence that names it and does not show its value."""
 
 
 def load_settings(data_dir: Path, **flags: Any) -> Settings:
-    """Settings for `data_dir`; a flag that is None was not given.
+    """Load the settings for `data_dir`; a flag that is None was not given.
 
     Raises:
-        SettingsInvalid: a value does not fit, or the file is not TOML.
+        SettingsInvalid: a value is not valid, or the file is not TOML.
     """
     given = {name: value for name, value in flags.items() if value is not None}
     try:
         return Settings(data_dir=data_dir.expanduser().absolute(), **given)
     except ValidationError as error:
         faults = "; ".join(": ".join([*_place_of(fault), _words_of(fault)]) for fault in error.errors())
-        raise SettingsInvalid(f"The settings do not fit: {faults}.") from None
+        raise SettingsInvalid(f"The settings are not valid: {faults}.") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsInvalid(f"{data_dir / SETTINGS_FILE} is not TOML: {error}.") from None
     except SettingsError as error:
         raise SettingsInvalid(
-            f"The settings do not fit: {error}. In the environment lists and tables are JSON, such as "
+            f"The settings are not valid: {error}. In the environment lists and tables are JSON, such as "
             """VBDESK_TRUSTED_PROXIES='["10.0.0.0/24"]'."""
         ) from None
 
 
 def _place_of(fault: ErrorDetails) -> list[str]:
-    """The setting's name; nothing where several contradict each other."""
+    """Return the setting's name; nothing when several settings contradict each other."""
     return [".".join(map(str, fault["loc"]))] if fault["loc"] else []
 
 
 def _words_of(fault: ErrorDetails) -> str:
-    """The fault in words; of our own refusals without pydantic's prefix."""
+    """Return the error text; for our own errors without pydantic's prefix."""
     return str(fault.get("ctx", {}).get("error", fault["msg"])).rstrip(".")

@@ -1,4 +1,4 @@
-"""Where audio lies, as the settings say it: a maker, a bucket and a prefix."""
+"""The bucket of the audio as the settings name it: provider, bucket and prefix."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in a store that is not our own."""
+    """A bucket in a cloud store, and a prefix in it."""
 
     kind: Literal["s3", "gcs"]
     bucket: str
@@ -20,12 +20,12 @@ class Location:
 
 
 def is_cloud(address: str) -> bool:
-    """Whether an address names a bucket."""
+    """Return whether an address names a bucket."""
     return urlsplit(address).scheme in CLOUD_SCHEMES
 
 
 def read_location(address: str) -> Location:
-    """The place that `s3://bucket/prefix` or `gs://bucket/prefix` names; the prefix may be left out.
+    """Parse `s3://bucket/prefix` or `gs://bucket/prefix`; the prefix is optional.
 
     Raises:
         ValueError: the address is not of that form.
@@ -38,10 +38,10 @@ def read_location(address: str) -> Location:
 
 
 def checked_key(key: str) -> str:
-    """The key itself, if it is plain segments joined by slashes.
+    """Return the key if it consists of plain segments joined by slashes.
 
     Raises:
-        ValueError: it is not; such a key could point outside the store.
+        ValueError: it does not; such a key could point outside the store.
     """
     if not _OBJECT_KEY.fullmatch(key):
         raise ValueError("An object key is made of letters, digits, dots, dashes and underscores.")

@@ -1,4 +1,4 @@
-"""Bytes that accounts are sending to this process in forms, each account within its quota."""
+"""Bytes that accounts are sending to this process in forms, limited by their quota."""
 
 import threading
 from collections import Counter
@@ -9,11 +9,11 @@ from vbdesk.service.kernel.errors import QuotaExceeded
 from vbdesk.service.storage.spool import TakeBytes
 
 RETRY_AFTER_S = 10
-"""Forms that are under way end within seconds, as a rule."""
+"""Forms in progress usually end within seconds."""
 
 
 class BytesInFlight:
-    """Counts the bytes of half-received forms; one per process, as their files are on its own disk."""
+    """Counts the bytes of partly received forms, per process: their files are on its own disk."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -21,7 +21,7 @@ class BytesInFlight:
 
     @contextmanager
     def counting(self, account_id: str, quota_bytes: int) -> Iterator[TakeBytes]:
-        """Count what one request takes, until the end of the block; what it yields raises QuotaExceeded."""
+        """Yield a counter for one request's bytes, reset after the block; it raises QuotaExceeded."""
         taken = 0
 
         def take(count: int) -> None:

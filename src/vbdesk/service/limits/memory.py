@@ -1,4 +1,4 @@
-"""Exact sliding windows in the memory of the one process that serves a folder."""
+"""Exact sliding windows in memory, for a process that serves a folder alone."""
 
 import math
 from collections import defaultdict, deque
@@ -9,7 +9,7 @@ from vbdesk.contract.limits import RATE_WINDOW_S
 
 
 class MemoryRateWindows:
-    """Counts requests per owner and bucket; a restart begins anew, which is worth a minute."""
+    """Counts requests per owner and bucket; a restart resets the counts, which last a minute anyway."""
 
     def __init__(self, window_s: float = RATE_WINDOW_S) -> None:
         self._window_s = window_s
@@ -32,12 +32,12 @@ class MemoryRateWindows:
             return 0
 
     def counted(self, owner: str, bucket: str, now: datetime) -> int:
-        """Requests of `owner` in the window that ends at `now`."""
+        """Return the requests of `owner` in the window that ends at `now`."""
         with self._lock:
             return sum(moment > now.timestamp() - self._window_s for moment in self._moments.get((owner, bucket), ()))
 
     def remove_past(self, now: datetime) -> None:
-        """Remove counters that count nothing any more, lest strangers' addresses pile up."""
+        """Remove expired counters, which would otherwise accumulate per address."""
         before = now.timestamp() - self._window_s
         with self._lock:
             past = [key for key, moments in self._moments.items() if not moments or moments[-1] <= before]
@@ -45,4 +45,4 @@ class MemoryRateWindows:
                 del self._moments[key]
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no resource is held open."""

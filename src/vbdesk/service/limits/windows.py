@@ -1,4 +1,4 @@
-"""Exact sliding windows that processes share: every counted request is a row, counted by a function of the server."""
+"""Exact sliding windows shared by processes, counted by a PostgreSQL function."""
 
 import math
 from datetime import datetime
@@ -14,10 +14,9 @@ from vbdesk.service.limits.memory import MemoryRateWindows
 
 _LOCK_NUMBER = 0x7662_7261_7465  # "vbrate"; advisory locks have numbers for names
 
-# Unlogged: a crash of the server empties them, which is worth a minute, and no request waits for the disk.
-# The function locks its counter first, so that the moments of one counter ascend with their numbers. With `at_most`
-# requests allowed, one more is within the limit exactly when the `at_most`-th before it has left the window: one row is
-# looked at, however many are allowed.
+# Unlogged: a crash of the server resets the counts of one minute, and no request waits for the disk. The function locks
+# its counter first, so that the moments of one counter ascend with their numbers. Another request is within the limit
+# exactly when the `at_most`-th request before it has left the window. So the function reads one row for any limit.
 _MAKE = (
     """
     CREATE UNLOGGED TABLE IF NOT EXISTS request_counters (
@@ -85,21 +84,21 @@ class RateWindows(Protocol):
     def hit(self, owner: str, bucket: str, limit: int, now: datetime) -> int:
         """Count one request of `owner` at `now`.
 
-        Returns 0 when it is within `limit`; otherwise the whole seconds, rounded up, until the oldest counted request
-        leaves the window. A refused request is not counted.
+        Returns 0 when it is within `limit`; otherwise the seconds, rounded up, until the oldest counted request leaves
+        the window. A refused request is not counted.
         """
         ...
 
     def counted(self, owner: str, bucket: str, now: datetime) -> int:
-        """Requests of `owner` in the window that ends at `now`."""
+        """Return the requests of `owner` in the window that ends at `now`."""
         ...
 
     def remove_past(self, now: datetime) -> None:
-        """Remove counters that count nothing any more, lest strangers' addresses pile up."""
+        """Remove expired counters, which would otherwise accumulate per address."""
         ...
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close connections."""
         ...
 
 
@@ -107,12 +106,12 @@ class SharedRateWindows:
     """Counts requests per owner and bucket in PostgreSQL, across threads, processes and machines."""
 
     def __init__(self, database: Database, window_s: float = RATE_WINDOW_S, *, servers_clock: bool = False) -> None:
-        """Count in `database`, which is closed with this.
+        """Count in `database`, which `close` closes.
 
         Args:
             database: of a PostgreSQL server.
             window_s: length of the window.
-            servers_clock: take the server's time for `now`, since the clocks of several machines differ.
+            servers_clock: use the server's time instead of `now`, since the clocks of machines differ.
         """
         self._database = database
         self._one_by_one = database.engine.execution_options(isolation_level="AUTOCOMMIT")
@@ -121,7 +120,7 @@ class SharedRateWindows:
         self._own = MemoryRateWindows(window_s)
 
     def create_tables(self) -> None:
-        """Make the tables and the function; processes that start together take turns."""
+        """Create the tables and the function; concurrent processes take turns."""
         with self._database.writing() as connection:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK_NUMBER)))
             for statement in _MAKE:
@@ -130,8 +129,8 @@ class SharedRateWindows:
     def hit(self, owner: str, bucket: str, limit: int, now: datetime) -> int:
         """Count one request of `owner` at `now`; see `RateWindows.hit`.
 
-        On a full disk of the server nothing can be counted there, but much can still be read: this process then counts
-        what it answers itself.
+        When the server's disk is full it cannot count, but reads still work: this process then counts its own requests
+        in memory.
         """
         try:
             wait_s = self._count((owner, bucket, limit, self._window_s, self._moment(now)))
@@ -145,7 +144,7 @@ class SharedRateWindows:
         return None if self._servers_clock else now.timestamp()
 
     def _count(self, request: tuple[object, ...]) -> float:
-        """Ask by the driver itself: every request does, and the layers above it take longer than the question."""
+        """Call the driver directly: every request does this, and SQLAlchemy would take longer than the query."""
         pooled = self._database.engine.raw_connection()
         try:
             connection: psycopg.Connection[tuple[float]] = pooled.driver_connection  # type: ignore[assignment]
@@ -160,14 +159,14 @@ class SharedRateWindows:
         return row[0] if row else 0.0
 
     def counted(self, owner: str, bucket: str, now: datetime) -> int:
-        """Requests of `owner` in the window that ends at `now`."""
+        """Return the requests of `owner` in the window that ends at `now`."""
         asked = {"owner": owner, "bucket": bucket, "after": now.timestamp() - self._window_s}
         with self._one_by_one.connect() as connection:
             count: int = connection.execute(_COUNTED, asked).scalar_one()
         return count
 
     def remove_past(self, now: datetime) -> None:
-        """Remove counters that count nothing any more, lest strangers' addresses pile up."""
+        """Remove expired counters, which would otherwise accumulate per address."""
         self._own.remove_past(now)
         with self._one_by_one.connect() as connection:
             connection.execute(_REMOVE_PAST, {"moment": self._moment(now), "window_s": self._window_s})

@@ -1,1 +1,1 @@
-"""Maintenance of stored data: orphans, retention, store identity, copies, encryption of existing data, resealing."""
+"""Maintenance: orphans, retention, store identity, copies, encryption of existing data."""

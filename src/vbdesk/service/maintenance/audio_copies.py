@@ -1,4 +1,4 @@
-"""Copies of all recordings in a folder, whatever store they lie in: for backups, and to move from store to store."""
+"""Copies of all recordings in a folder, for backups and moves between stores."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ _UNFINISHED = ".part"
 
 @dataclass(frozen=True, slots=True)
 class CopyCount:
-    """How many files were copied, how many were there already, how many copies of what is no more were removed."""
+    """Numbers of copied files, files that existed already, and removed outdated copies."""
 
     copied: int
     present: int
@@ -28,18 +28,16 @@ class CopyCount:
 
 
 def save_audio(store: ObjectStore, folder: Path, *, prune: bool, encrypted: bool = False) -> CopyCount:
-    """Bring the copies in `folder` up to the store; with `prune` also take away what the store has no more.
+    """Update the copies in `folder`; with `prune` remove those of deleted recordings.
 
-    An encrypted file is copied as it is: the copy is read with the same database and key. With `encrypted` copies from
-    before the encryption are replaced.
-
-    The store still has what is in its quarantine: a copy made before stays.
+    An encrypted file is copied encrypted: the copy is read with the same database and key. With `encrypted`, plain
+    copies from before the encryption are replaced. Pruning keeps copies of objects in quarantine.
     """
     return _save(store, FOLDERS, folder, prune=prune, encrypted=encrypted)
 
 
 def save_quarantine(store: ObjectStore, folder: Path, *, encrypted: bool = False) -> CopyCount:
-    """Copy what is in quarantine into `folder`."""
+    """Copy the quarantine into `folder`."""
     return _save(store, (QUARANTINE_FOLDER,), folder, prune=False, encrypted=encrypted)
 
 
@@ -53,7 +51,7 @@ def _save(store: ObjectStore, names: Iterable[str], folder: Path, *, prune: bool
             if target.exists() and not (encrypted and not is_encrypted_file(target)):
                 present += 1
                 continue
-            with suppress(ObjectMissing):  # it was erased meanwhile
+            with suppress(ObjectMissing):  # erased meanwhile
                 with store.local_copy(key) as source:
                     _copy_whole(source.path, target)
                 copied += 1
@@ -64,7 +62,7 @@ def _save(store: ObjectStore, names: Iterable[str], folder: Path, *, prune: bool
 
 
 def restore_audio(store: ObjectStore, folder: Path) -> CopyCount:
-    """Put every copy into the store that lacks it; nothing there is changed."""
+    """Copy every file into the store that the store lacks; existing objects stay unchanged."""
     copied = present = 0
     for path in _files(folder):
         key = checked_key(path.relative_to(folder).as_posix())
@@ -87,7 +85,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _plain_copy(path: Path, folder: Path) -> Path:
-    """A copy as the file is, encrypted or not, for its owner alone."""
+    """Copy a file unchanged, encrypted or plain, for its owner only."""
     descriptor, incoming = tempfile.mkstemp(dir=folder)
     os.close(descriptor)
     shutil.copyfile(path, incoming)

@@ -1,4 +1,4 @@
-"""Encrypts what was stored before a key was given: in the background, in small steps, and again from anywhere."""
+"""Encryption of data from before the key: in the background, in small steps, repeatable."""
 
 import logging
 import threading
@@ -30,39 +30,40 @@ _COLUMNS: tuple[tuple[tuple[sa.Column[Any], ...], sa.Column[str]], ...] = (
     ((group_states.c.group_key, group_states.c.kind), group_states.c.body),
     ((cohort_snapshots.c.account_id, cohort_snapshots.c.taken_at), cohort_snapshots.c.body),
 )
-"""Every encrypted column, with the key of its table."""
+"""Every encrypted column, with its table's key."""
 
 log = logging.getLogger(__name__)
 
 
 class Interrupted(Exception):
-    """The process ends; the rest is done by the next."""
+    """The process ends; the next process continues."""
 
 
 def encrypt_existing_data(
     database: Database, store: ObjectStore, folders: Sequence[str], now: datetime, ending: threading.Event
 ) -> bool:
-    """Encrypt all objects of `folders` and all rows, and rewrite the database; whether nothing is left.
+    """Encrypt all objects of `folders` and all rows; return whether nothing plain is left.
 
-    Only a pass that finds nothing more ends it: a recording may get a second name while its first is encrypted. A
-    database that was found complete before has no plain row, but files may have been put into the store from elsewhere.
+    Passes repeat until one finds nothing: a recording may get a second name while the first one is encrypted. A
+    database that was complete before has no plain rows, but plain files may have been copied into the store. At the end
+    the database is rewritten, which removes old content from its free pages.
 
     Raises:
         Interrupted: `ending` was set.
-        OSError, SQLAlchemyError, StoreUnavailable: something cannot be read or written now.
+        OSError, SQLAlchemyError, StoreUnavailable: a file or row cannot be read or written now.
     """
     changed = 0
     folders = () if store.checks_addresses_itself else folders
     while found := sum(_encrypt_objects(store, folder, ending) for folder in folders):
         changed += found
     if changed:
-        look_again(database)  # until all is seen to again
+        look_again(database)  # until a later pass completes
     was_complete = completed_at(database) is not None
     columns = () if was_complete else _COLUMNS
     while found := sum(_encrypt_column(database, key, column, ending) for key, column in columns):
         changed += found
     if changed:
-        log.info("%d stored recordings and texts from before the key are now encrypted.", changed)
+        log.info("%d older recordings and texts are now encrypted.", changed)
     if not _remove_plain_leftovers(store.incoming):
         return False
     if was_complete:
@@ -71,12 +72,12 @@ def encrypt_existing_data(
     with database.writing() as connection:
         connection.execute(sa.update(encryption_state).values(completed_at=now))
     database.scrub()
-    log.info("Everything that this service stores is encrypted.")
+    log.info("All stored data is encrypted.")
     return True
 
 
 def count_plain_texts(database: Database) -> int:
-    """How many texts in the database are not encrypted."""
+    """Count the plain texts in encrypted columns."""
     with database.reading() as connection:
         return sum(
             connection.execute(sa.select(sa.func.count()).where(_is_plain_text(column))).scalar_one()
@@ -91,7 +92,7 @@ def _encrypt_objects(store: ObjectStore, folder: str, ending: threading.Event) -
 def _encrypt_column(
     database: Database, key: tuple[sa.Column[Any], ...], column: sa.Column[str], ending: threading.Event
 ) -> int:
-    """Encrypt the plain values of one column; one that changes meanwhile was written by a process with the key."""
+    """Encrypt the plain values of one column; skip values that a process with the key changes meanwhile."""
     stored = sa.type_coerce(column, sa.Text)
     query = sa.select(*key, stored.label("text")).where(_is_plain_text(column))
     count = 0
@@ -121,7 +122,7 @@ def _until(ending: threading.Event, items: Iterator[Any]) -> Iterator[Any]:
 
 
 def count_plain_objects(store: ObjectStore, folders: Sequence[str]) -> int:
-    """How many recordings in files of the store are not encrypted; those in a bucket are its maker's affair."""
+    """Count the plain recordings in files; the provider encrypts those in a bucket."""
     if store.checks_addresses_itself:
         return 0
     count = 0
@@ -132,9 +133,9 @@ def count_plain_objects(store: ObjectStore, folders: Sequence[str]) -> int:
 
 
 def _remove_plain_leftovers(folder: Path) -> bool:
-    """Remove what a process without the key left half-received as it was killed; whether nothing plain is left.
+    """Remove partly received plain files of killed processes; return whether none is left.
 
-    No process with the key writes plain files there. What is some seconds old only may be of one that just ended.
+    Processes with the key write no plain files. A file a few seconds old may belong to a process that just ended.
     """
     left = False
     for path in folder.iterdir():

@@ -1,7 +1,7 @@
-"""Orphans: objects of the store that belong to no job and no upload. They are quarantined first, and removed later.
+"""Orphans: objects of no job or upload. They are quarantined first, removed later.
 
-A wrong or older database makes recordings look like orphans. So one sweep moves few of them, or none at all, and a
-moved object comes back as soon as the database knows it again.
+With a wrong or outdated database recordings look like orphans. So one sweep moves few of them, or none. A moved object
+is restored as soon as the database contains its job or upload.
 """
 
 import logging
@@ -27,18 +27,18 @@ from vbdesk.service.uploads.service import UPLOADS_FOLDER
 
 AT_ONCE = 200
 SAFE_AGE = timedelta(hours=1)
-"""An object younger than this may belong to a submit that has not committed yet."""
+"""A younger object may belong to a submit that has not committed yet."""
 
 FEW = 20
 LARGEST_SHARE = 0.05
 MOST = 1000
 KEPT = timedelta(days=14)
 KEPT_DAYS = 14
-A_DAY = timedelta(hours=20)  # sweeps come once a day, but not to the minute
+A_DAY = timedelta(hours=20)  # sweeps run once a day, but not to the minute
 
 FOLDERS = (AUDIO_FOLDER, UPLOADS_FOLDER)
 EVERY_FOLDER = (*FOLDERS, QUARANTINE_FOLDER)
-"""Each folder's objects are named by the id of what they belong to."""
+"""Objects of each folder are named by the id of their job or upload."""
 
 _Lookup = Callable[[Connection, Collection[str]], set[str]]
 _MENTIONED: dict[str, _Lookup] = {AUDIO_FOLDER: jobs.existing, UPLOADS_FOLDER: uploads.existing}
@@ -48,27 +48,27 @@ log = logging.getLogger(__name__)
 
 
 class StoreContext(Protocol):
-    """What a sweep needs of the service's context."""
+    """The part of the service's context that a sweep needs."""
 
     @property
     def database(self) -> Database:
-        """Says what belongs to something."""
+        """The database of jobs and uploads."""
         ...
 
     @property
     def storage(self) -> ObjectStore:
-        """Is swept."""
+        """The store to sweep."""
         ...
 
     @property
     def clock(self) -> Clock:
-        """Says how old things are."""
+        """The clock for ages."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SweptStore:
-    """The same without a service, for the operator's commands."""
+    """A `StoreContext` without a service, for the operator's commands."""
 
     database: Database
     storage: ObjectStore
@@ -77,11 +77,11 @@ class SweptStore:
 
 @dataclass(frozen=True, slots=True)
 class OrphanSearch:
-    """What a search through the whole store found.
+    """Result of a search through the whole store.
 
     Attributes:
-        objects: recordings and uploads in the store.
-        orphans: keys of those that belong to nothing and are older than an hour.
+        objects: number of recordings and uploads in the store.
+        orphans: keys of orphans older than an hour.
     """
 
     objects: int
@@ -89,14 +89,14 @@ class OrphanSearch:
 
     @property
     def too_many(self) -> bool:
-        """Whether so many orphans are more probably a wrong database than what kills left behind."""
+        """Whether the number suggests a wrong database rather than leftovers of crashes."""
         count = len(self.orphans)
         return count > MOST or (count > FEW and count > LARGEST_SHARE * self.objects)
 
 
 @dataclass(frozen=True, slots=True)
 class OrphanSweep:
-    """What one sweep did: objects quarantined, put back, removed, and orphans left because there are too many."""
+    """Result of a sweep: objects quarantined, restored, removed, and orphans left in place."""
 
     quarantined: int = 0
     put_back: int = 0
@@ -109,10 +109,10 @@ class Quarantined:
     """An object in quarantine.
 
     Attributes:
-        key: where it lay before.
-        since: when a sweep first saw it in quarantine; None before that.
-        days_seen: on how many days sweeps saw it there.
-        known: whether a job or an upload of the database has it, so that the next sweep puts it back.
+        key: its key from before the quarantine.
+        since: when a sweep first found it in quarantine; None before that.
+        days_seen: number of days on which sweeps found it there.
+        known: whether it belongs to a job or an upload, so that the next sweep restores it.
     """
 
     key: str
@@ -126,9 +126,9 @@ def _never() -> bool:
 
 
 def sweep_orphans(context: StoreContext, is_stopping: Callable[[], bool] = _never) -> OrphanSweep:
-    """Tend the quarantine, then quarantine the orphans of the store; of too many, none.
+    """Update the quarantine, then quarantine orphans, unless there are too many.
 
-    To look at a large store takes minutes; a process that stops leaves it all to the next sweep.
+    Listing a large store takes minutes; a stopping process leaves the search to the next sweep.
     """
     put_back = put_back_known(context)
     removed = _remove_past(context)
@@ -147,7 +147,7 @@ def sweep_orphans(context: StoreContext, is_stopping: Callable[[], bool] = _neve
 
 
 def search_orphans(context: StoreContext, is_stopping: Callable[[], bool] = _never) -> OrphanSearch | None:
-    """List the whole store and look every object up; None when the process stops meanwhile."""
+    """List the whole store and look up every object; None when the process stops meanwhile."""
     before = context.clock.now() - SAFE_AGE
     count, orphans = 0, list[str]()
     for folder in FOLDERS:
@@ -159,13 +159,13 @@ def search_orphans(context: StoreContext, is_stopping: Callable[[], bool] = _nev
             old = [key for key in some if _is_older(key, before)]
             with context.database.reading() as connection:
                 owned = find_owned(connection, old)
-                owned |= _find_erased(connection, old)  # last: an erasure ends after its job is gone
+                owned |= _find_erased(connection, old)  # last: an erasure ends after its job is deleted
             orphans += [key for key in old if key not in owned]
     return OrphanSearch(count, orphans)
 
 
 def quarantine(context: StoreContext, keys: Sequence[str]) -> int:
-    """Move orphans into quarantine; how many. One that turns out to belong to something stays where it is."""
+    """Move orphans into quarantine and return how many; skip those that have an owner now."""
     moved = 0
     for start in range(0, len(keys), AT_ONCE):
         copied = [key for key in keys[start : start + AT_ONCE] if copy_whole(context.storage, key, quarantine_key(key))]
@@ -181,7 +181,7 @@ def quarantine(context: StoreContext, keys: Sequence[str]) -> int:
 
 
 def list_quarantine(context: StoreContext) -> list[Quarantined]:
-    """Every object in quarantine, by key: as the store lists them, aged as the database has noted."""
+    """Return every object in quarantine, by key, with the ages that the database stores."""
     notes = _read_notes(context)
     found: list[Quarantined] = []
     for keys in _in_quarantine(context):
@@ -194,7 +194,7 @@ def list_quarantine(context: StoreContext) -> list[Quarantined]:
 
 
 def put_back_known(context: StoreContext) -> int:
-    """Put back what jobs or uploads of the database have; how many objects."""
+    """Restore objects that belong to a job or an upload; return how many."""
     count = 0
     for keys in _in_quarantine(context):
         with context.database.reading() as connection:
@@ -204,7 +204,7 @@ def put_back_known(context: StoreContext) -> int:
 
 
 def put_back(context: StoreContext, keys: Sequence[str]) -> int:
-    """Move objects from the quarantine to where they lay; how many were moved."""
+    """Move objects from the quarantine back; return how many."""
     moved = [key for key in keys if copy_whole(context.storage, quarantine_key(key), key)]
     for key in moved:
         context.storage.delete(quarantine_key(key))
@@ -212,12 +212,12 @@ def put_back(context: StoreContext, keys: Sequence[str]) -> int:
 
 
 def find_owned(connection: Connection, keys: Collection[str]) -> set[str]:
-    """Which of these objects a job or an upload has. A job whose recording was kept long enough has it no more."""
+    """Return the objects that belong to a job or upload; not those past a job's retention."""
     return _look_up(_OWNED, connection, keys)
 
 
 def find_mentioned(connection: Connection, keys: Collection[str]) -> set[str]:
-    """Which of these objects are named after a job or an upload of the database, or after one that it erased."""
+    """Return the objects named after a job or an upload of the database, also after erased ones."""
     return _look_up(_MENTIONED, connection, keys) | _find_erased(connection, keys)
 
 
@@ -235,7 +235,7 @@ def _find_erased(connection: Connection, keys: Collection[str]) -> set[str]:
 
 
 def _remove_past(context: StoreContext) -> int:
-    """Remove what was in quarantine for 14 days, by the clock and by the number of days on which it was seen."""
+    """Remove objects after 14 days in quarantine, both by the clock and by days seen."""
     now, removed = context.clock.now(), 0
     notes, present = _read_notes(context), set[str]()
     for keys in _in_quarantine(context):
@@ -263,7 +263,7 @@ def _is_past(note: _Note, now: datetime) -> bool:
 
 
 def _is_from_future(note: _Note, now: datetime) -> bool:
-    """Whether the clock was wrong when the object was noted, or is wrong now: its age begins again."""
+    """Return whether the clock was wrong then or is wrong now; the age then restarts."""
     return now < note[1] - A_DAY
 
 
@@ -273,7 +273,7 @@ def _read_notes(context: StoreContext) -> dict[str, _Note]:
 
 
 def _note(connection: Connection, keys: Collection[str], now: datetime) -> None:
-    """Let the age of these objects begin now."""
+    """Restart the age of these objects."""
     _forget(connection, keys)
     if keys:
         rows = [{"object_key": key, "noted_at": now, "seen_at": now, "days_seen": 0} for key in keys]
@@ -294,14 +294,14 @@ def _forget(connection: Connection, keys: Sequence[str] | Collection[str]) -> No
 
 
 def _in_quarantine(context: StoreContext) -> Iterator[list[str]]:
-    """Original keys of everything in quarantine, some at a time."""
+    """Yield the original keys of all quarantined objects in batches."""
     keys = map(original_key, context.storage.keys(QUARANTINE_FOLDER))
     while some := list(islice(keys, AT_ONCE)):
         yield some
 
 
 def _is_older(key: str, before: datetime) -> bool:
-    """Objects that are not named as the service names them are left alone."""
+    """Return whether the object is older; False for names that are not the service's."""
     try:
         return id_timestamp(key.rpartition("/")[2]) < before
     except ValueError:

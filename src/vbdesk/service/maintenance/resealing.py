@@ -1,4 +1,4 @@
-"""Sealing anew what an older key sealed, so that the older key can go."""
+"""Re-encryption of secrets with the current key, so that an older key can be removed."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ _SEALED: tuple[tuple[sa.Column[str], sa.Column[Any]], ...] = (
     (jobs.c.job_id, jobs.c.webhook_secret),
     (webhook_deliveries.c.delivery_id, webhook_deliveries.c.secret),
 )
-"""Where sealed texts stand: key of the row, column. Deliveries come after jobs, whose secrets they copy."""
+"""Encrypted secrets: key of the row, column. Deliveries follow jobs, whose secrets they copy."""
 
 
 _NO_WEBHOOK: dict[str, None] = {"webhook_url": None, "webhook_secret": None}
-_KEY_LOST = "The key that sealed the webhook's secret is lost."
+_KEY_LOST = "The key that encrypted the webhook's secret is lost."
 
 
 @dataclass(frozen=True, slots=True)
 class SealCount:
-    """How many texts the present key sealed, how many an older one, and how many none that is known."""
+    """Numbers of secrets encrypted with the current key, an older key, or an unknown one."""
 
     present: int = 0
     older: int = 0
@@ -40,40 +40,43 @@ class SealCount:
 
 
 def any_sealed(database: Database) -> bool:
-    """Whether the database holds any sealed text. One that has no tables yet holds none."""
+    """Return whether the database contains any encrypted secret; False without tables."""
     with database.reading() as connection:
         tables = sa.inspect(connection)
         return any(
-            connection.execute(sa.select(key).where(_is_sealed(column)).limit(1)).first() is not None
+            connection.execute(sa.select(key).where(_has_secret(column)).limit(1)).first() is not None
             for key, column in _SEALED
             if tables.has_table(key.table.name)
         )
 
 
 def forget_sealed(database: Database, now: datetime) -> int:
-    """Forget every sealed text, since its key is lost: all webhooks end, and what they owed; how many texts."""
+    """Delete every encrypted secret, since its key is lost, with all webhooks; return how many.
+
+    Pending deliveries are given up.
+    """
     mine = webhook_deliveries.c.state == PENDING
     with database.writing() as connection:
         count = sum(
-            connection.execute(sa.select(sa.func.count()).where(_is_sealed(column))).scalar_one()
+            connection.execute(sa.select(sa.func.count()).where(_has_secret(column))).scalar_one()
             for _, column in _SEALED
         )
         connection.execute(
             sa.update(webhook_deliveries).where(mine).values(state=GIVEN_UP, due_at=now, last_error=_KEY_LOST)
         )
         connection.execute(sa.update(webhook_deliveries).values(secret=b""))
-        connection.execute(sa.update(jobs).where(_is_sealed(jobs.c.webhook_secret)).values(_NO_WEBHOOK))
+        connection.execute(sa.update(jobs).where(_has_secret(jobs.c.webhook_secret)).values(_NO_WEBHOOK))
         connection.execute(sa.delete(account_webhooks))
     return int(count)
 
 
-def _is_sealed(column: sa.Column[Any]) -> sa.ColumnElement[bool]:
-    """Whether a column holds a sealed text; one that was forgotten is empty."""
+def _has_secret(column: sa.Column[Any]) -> sa.ColumnElement[bool]:
+    """Select rows with a secret; a deleted one is empty."""
     return column.is_not(None) & (sa.func.length(column) > 0)
 
 
 def count_seals(database: Database, box: SecretBox) -> SealCount:
-    """Try every sealed text."""
+    """Count the secrets by the key that decrypts them."""
     total = SealCount()
     for _, rows in _pages(database):
         total += _judged(box, [row.sealed for row in rows])
@@ -81,7 +84,7 @@ def count_seals(database: Database, box: SecretBox) -> SealCount:
 
 
 def reseal(database: Database, box: SecretBox) -> SealCount:
-    """Seal with the present key what an older one sealed; the count is that of before. It may be repeated."""
+    """Encrypt older secrets with the current key; return the counts from before. Repeatable."""
     total = SealCount()
     for (key, column), rows in _pages(database):
         total += _judged(box, [row.sealed for row in rows])
@@ -118,11 +121,11 @@ def _is_readable(box: SecretBox, sealed: bytes) -> bool:
 
 
 def _pages(database: Database) -> Iterator[tuple[tuple[sa.Column[str], sa.Column[Any]], Sequence[sa.Row[Any]]]]:
-    """Every sealed text with its row's `id`, some hundred at a time, in short transactions."""
+    """Yield every secret with its row's `id`, in batches and short transactions."""
     for key, column in _SEALED:
         last = ""
         while True:
-            query = sa.select(key.label("id"), column.label("sealed")).where(key > last, _is_sealed(column))
+            query = sa.select(key.label("id"), column.label("sealed")).where(key > last, _has_secret(column))
             with database.reading() as connection:
                 rows = connection.execute(query.order_by(key).limit(AT_ONCE)).all()
             if not rows:

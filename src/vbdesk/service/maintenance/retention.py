@@ -1,4 +1,4 @@
-"""How long audio is kept: as the operator chose, and not after its job was erased."""
+"""Retention of audio: the configured number of days, and removal after erasures."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -20,7 +20,10 @@ def _never() -> bool:
 
 
 def remove_old_audio(context: Context, is_stopping: Callable[[], bool] = _never) -> int:
-    """Remove audio that was kept long enough, unless the process stops first; how many recordings. Results stay."""
+    """Remove audio past its retention, unless the process stops; return how many recordings.
+
+    Results stay.
+    """
     before = context.clock.now() - timedelta(days=context.settings.audio_retention_days)
     removed = 0
     while True:
@@ -36,13 +39,13 @@ def remove_old_audio(context: Context, is_stopping: Callable[[], bool] = _never)
 
 
 def remove_erased_audio(context: StoreContext) -> int:
-    """Remove what erasures left in the store because it was away or in use; how many objects.
+    """Remove objects that erasures could not remove; return how many.
 
-    An object that is still in use is left to the next round. An upload whose address may still hold is withdrawn, and
-    remembered until it has ended.
+    An object in use is left for the next call. An upload with a valid address is withdrawn, and stays listed until the
+    address expires.
 
     Raises:
-        StoreUnavailable: the store is still away.
+        StoreUnavailable: the store is still unreachable.
     """
     with context.database.reading() as connection:
         owed = connection.execute(sa.select(erased_objects.c.object_key, erased_objects.c.erased_at)).all()

@@ -1,4 +1,4 @@
-"""The id that a database and its object store share, so that no process removes recordings of another database."""
+"""Shared id of a database and its store; prevents removal of another database's recordings."""
 
 import logging
 import os
@@ -24,7 +24,7 @@ STORE_ID_KEY = "store-id"
 LOOKS, LOOK_AGAIN_S = 4, 1.0
 FIRST_START_LOOKS = 30
 SAMPLE = 100
-"""Objects of each folder that are looked up where a store has no id."""
+"""Number of objects per folder to look up when a store has no id."""
 
 _WAYS_OUT = (
     "Restore the part that is wrong from a backup, or, if the two do belong together, run vbdesk admin database "
@@ -44,9 +44,9 @@ class Sample:
     """Some objects of a store, looked up in a database.
 
     Attributes:
-        objects: how many were looked up.
-        known: how many of them belong to a job or an upload of the database.
-        audio_expected: whether any job of the database says that its recording is kept.
+        objects: number of objects looked up.
+        known: number of those that belong to a job or an upload of the database.
+        audio_expected: whether any job of the database has a stored recording.
     """
 
     objects: int
@@ -55,7 +55,7 @@ class Sample:
 
     @property
     def doubt(self) -> str | None:
-        """Why the store is probably not the database's, as the second half of a sentence; None if it may be."""
+        """Why the store is probably another database's, as half a sentence; None if it may match."""
         if not self.objects:
             return "the store is empty, but jobs of the database have recordings" if self.audio_expected else None
         if 2 * self.known < self.objects:
@@ -65,7 +65,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """The new common id, and what was looked at before it was written."""
+    """The new shared id, and the sample taken before."""
 
     store_id: str
     objects_looked_at: int
@@ -73,10 +73,10 @@ class Adoption:
 
 
 def find_mismatch(database: Database, store: ObjectStore) -> str | None:
-    """The sentence that says why the two do not belong together; None if they do, or may. Changes nothing.
+    """Return why database and store do not match; None if they do, or may. Changes nothing.
 
     Raises:
-        StoreUnavailable: the store does not answer.
+        StoreUnavailable: the store does not respond.
     """
     ours, theirs = _id_in(database), _read_id(store)
     if theirs is None:
@@ -89,17 +89,17 @@ def find_mismatch(database: Database, store: ObjectStore) -> str | None:
 
 
 def is_paired(database: Database, store: ObjectStore) -> bool:
-    """Whether both hold the same id. Raises StoreUnavailable."""
+    """Return whether both have the same id. Raises StoreUnavailable."""
     ours = _id_in(database)
     return ours is not None and ours == _read_id(store)
 
 
 def require_match(database: Database, store: ObjectStore) -> None:
-    """See that the two belong together. A new store, and one of a release without ids, gets the database's id.
+    """Check that database and store match; give a store without an id the database's id.
 
     Raises:
-        StoreMismatch: they do not.
-        StoreUnavailable: the store does not answer.
+        StoreMismatch: they do not match.
+        StoreUnavailable: the store does not respond.
     """
     if is_paired(database, store):
         return
@@ -113,17 +113,17 @@ def require_match(database: Database, store: ObjectStore) -> None:
 
 
 def require_no_other(database: Database, store: ObjectStore) -> None:
-    """See that the store does not hold the id of another database; it may be empty. Raises StoreMismatch."""
+    """Check that the store has no other database's id; it may have none. Raises StoreMismatch."""
     ours, theirs = _id_in(database), _read_id(store)
     if theirs is not None and ours != theirs:
         raise StoreMismatch(f"{_TOGETHER}: their ids differ. {_WAYS_OUT}")
 
 
 def may_remove(context: Context) -> bool:
-    """Whether objects may be removed from the context's store; if not, that is logged and shown as a metric.
+    """Return whether objects may be removed from the store; log a mismatch and set the metric.
 
     Raises:
-        StoreUnavailable: the store does not answer.
+        StoreUnavailable: the store does not respond.
     """
     try:
         require_match(context.database, context.storage)
@@ -136,10 +136,10 @@ def may_remove(context: Context) -> bool:
 
 
 def require_match_at_start(database: Database, store: ObjectStore) -> None:
-    """The same at the start of a process, which a store that is away does not prevent. Raises StoreMismatch.
+    """Check like `require_match` at a start; ignore an unreachable store. Raises StoreMismatch.
 
-    Processes of a new installation start together: one of them gives both their id while the others look. So a mismatch
-    is looked at again for some seconds before it counts.
+    Processes of a new installation start together: one of them writes the shared id while others check. So a mismatch
+    only counts after some seconds of retries.
     """
     try:
         for _ in range(LOOKS - 1):
@@ -155,10 +155,10 @@ def require_match_at_start(database: Database, store: ObjectStore) -> None:
 
 
 def require_shared_folder(database: Database, store: ObjectStore) -> None:
-    """See that the folder of the recordings is the one of the API, which alone gives an empty one the database's id.
+    """Check that this process and the API use the same folder of recordings.
 
-    An empty folder of a worker would otherwise get the id too: the worker then finds no recording, and fails every job.
-    Where the API has never run it may be starting at this moment, and is waited for.
+    Only the API gives an empty folder the database's id. A worker with a folder of its own would find no recording and
+    fail every job. Where the API has never run it may be starting now, so the check waits for it.
 
     Raises:
         StoreMismatch: it is another folder.
@@ -167,7 +167,7 @@ def require_shared_folder(database: Database, store: ObjectStore) -> None:
         for look in range(FIRST_START_LOOKS):
             if is_paired(database, store):
                 return
-            if take_sample(database, store).known:  # of a release without ids, or restored
+            if take_sample(database, store).known:  # from a release without ids, or restored
                 require_match_at_start(database, store)
                 return
             if look >= LOOKS and _id_in(database) is not None:
@@ -180,12 +180,12 @@ def require_shared_folder(database: Database, store: ObjectStore) -> None:
 
 
 def adopt_store(database: Database, store: ObjectStore, *, force: bool) -> Adoption:
-    """Give both a new common id. Any other database that used the store, also a copy of this one, loses it.
+    """Give both a new shared id; any other database, also a copy of this one, loses the store.
 
     Raises:
-        StoreMismatch: the store looks like another's, and `force` is not set; nothing was changed. Or a process with
-            another database interfered.
-        StoreUnavailable: the store does not answer; run it again.
+        StoreMismatch: the store looks like another database's, and `force` is not set; nothing was changed. Or a
+            process with another database interfered.
+        StoreUnavailable: the store does not respond; run it again.
     """
     sample = take_sample(database, store)
     if sample.doubt is not None and not force:
@@ -204,7 +204,7 @@ def adopt_store(database: Database, store: ObjectStore, *, force: bool) -> Adopt
 
 
 def take_sample(database: Database, store: ObjectStore) -> Sample:
-    """Look some objects of the store up in the database. Objects with other names than the service's do not count."""
+    """Look up some objects of the store in the database; ignore names that are not the service's."""
     objects = [key for folder in FOLDERS for key in islice(filter(_is_ours, store.keys(folder)), SAMPLE)]
     with database.reading() as connection:
         known = find_mentioned(connection, objects)
@@ -226,7 +226,10 @@ def _id_in(database: Database) -> str | None:
 
 
 def _make_id(database: Database, *, replace: bool = False) -> str:
-    """The id in the database. Make one if there is none, or if `replace`; processes that start together make one."""
+    """Return the id in the database; create it if there is none, or if `replace`.
+
+    Of concurrent processes one creates it.
+    """
     with database.writing() as connection:
         if replace:
             connection.execute(sa.delete(store_identity))
@@ -247,7 +250,7 @@ def _read_id(store: ObjectStore) -> str | None:
 
 
 def _write_id(store: ObjectStore, store_id: str) -> None:
-    """Write the id where the store has none; its file is for its owner alone, as every one of the folder."""
+    """Write the id to a store that has none, readable only by its owner."""
     try:
         descriptor, name = tempfile.mkstemp(dir=store.incoming)
         try:

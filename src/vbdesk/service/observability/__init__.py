@@ -1,1 +1,1 @@
-"""Logs, metrics and traces. They never name an account, a group or a person."""
+"""Logs, metrics and traces, without names of accounts, groups or people."""

@@ -1,4 +1,4 @@
-"""Questions to the outside world whose answer must come in time, whatever happens out there."""
+"""Cached answers of slow external checks, with a time limit for callers."""
 
 import asyncio
 import threading
@@ -13,17 +13,17 @@ T = TypeVar("T")
 
 
 class CachedProbe(Generic[T]):
-    """An answer that is at most a few seconds old.
+    """Answer of a blocking check, at most a few seconds old.
 
-    Asked by one thread at a time, which nobody has to wait for: a connection into nothing can hold it for minutes.
+    One thread at a time runs the check and no caller depends on it: an unreachable host can block it for minutes.
     """
 
     def __init__(self, ask: Callable[[], T], *, good_for_s: float, limit_s: float) -> None:
-        """Ask nothing yet.
+        """Create the probe; the first `get` runs the check.
 
         Args:
-            ask: may block, and raise.
-            good_for_s: age up to which an answer, or an exception, is given again.
+            ask: the check; may block and may raise.
+            good_for_s: age up to which an answer, or an exception, is reused.
             limit_s: how long a caller waits.
         """
         self._ask = ask
@@ -34,7 +34,7 @@ class CachedProbe(Generic[T]):
         self._asked_at = 0.0
 
     async def get(self) -> T:
-        """The answer.
+        """Return the answer.
 
         Raises:
             TimeoutError: it did not come within the limit.
@@ -42,7 +42,7 @@ class CachedProbe(Generic[T]):
         """
         answer = self._current()
         ends_at = time.monotonic() + self._limit_s
-        while not answer.done():  # looked at rather than awaited: the answer may come when this loop is long closed
+        while not answer.done():  # polled, not awaited: the answer may come after this loop is closed
             if time.monotonic() >= ends_at:
                 raise TimeoutError
             await asyncio.sleep(LOOK_EVERY_S)
@@ -55,7 +55,7 @@ class CachedProbe(Generic[T]):
                 return answer
             answer = self._answer = Future()
             self._asked_at = time.monotonic()
-        # Nobody waits for a daemon when the process ends; the threads of an executor would hold it up.
+        # A daemon thread: the threads of an executor would delay the end of the process.
         threading.Thread(target=self._find, args=(answer,), name="vbdesk-observe", daemon=True).start()
         return answer
 

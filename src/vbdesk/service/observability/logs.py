@@ -1,7 +1,7 @@
-"""The service's log: lines for people, or one JSON object a line for machines.
+"""The service's log: text lines for people, or one JSON object per line for machines.
 
-Neither tells a message of an exception nor a value out of its frames: `Key (account_id, group_id)=(..., anna) already
-exists` is such a message. An exception is its kind, a code where it has one, and the places it came through.
+Neither format contains exception messages or values of local variables: `Key (account_id, group_id)=(..., anna) already
+exists` is such a message. An exception is logged as its type, its error code if any, and its frames.
 """
 
 import json
@@ -33,7 +33,7 @@ _TALKATIVE = (
     "python_multipart",
     "httpx",
 )
-"""Libraries that show rows, bodies or headers below a warning; they do not, whatever level others are set to."""
+"""Libraries that log rows, bodies or headers below WARNING; they are kept at WARNING at any log level."""
 
 _fields: ContextVar[Mapping[str, str]] = ContextVar("vbdesk_log_fields", default=MappingProxyType({}))
 
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def log_fields(**fields: str) -> Iterator[None]:
-    """Give every line written in the block these fields, such as `job_id`: ids of ours, nothing personal."""
+    """Add fields such as `job_id` to every line logged in the block: only ids of ours, nothing personal."""
     token = _fields.set({**_fields.get(), **fields})
     try:
         yield
@@ -51,22 +51,22 @@ def log_fields(**fields: str) -> Iterator[None]:
 
 
 class TextFormatter(logging.Formatter):
-    """Lines for people: time in UTC, level, logger, sentence; of an exception its kind and places."""
+    """Lines for people: UTC time, level, logger, message; of an exception its type and frames."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
-        told = [_time_of(record), record.levelname, f"{record.name}: {record.getMessage()}"]
+        """Format one line."""
+        parts = [_time_of(record), record.levelname, f"{record.name}: {record.getMessage()}"]
         if record.exc_info and record.exc_info[1] is not None:
             error = exception_facts(record.exc_info[1])
-            told.append(f"[{' from '.join(error['kinds'])}] {' > '.join(error['frames'])}")
-        return redact(" ".join(told))
+            parts.append(f"[{' from '.join(error['kinds'])}] {' > '.join(error['frames'])}")
+        return redact(" ".join(parts))
 
 
 class JsonFormatter(logging.Formatter):
     """One JSON object a line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Format one line."""
         entry: dict[str, object] = {
             "time": _time_of(record),
             "level": record.levelname,
@@ -83,17 +83,17 @@ class JsonFormatter(logging.Formatter):
 
 
 def exception_facts(error: BaseException) -> dict[str, list[str]]:
-    """Kinds of an exception and of its causes, and the places that it came through, innermost last."""
+    """Return the types of an exception and its causes, and its frames, innermost last."""
     kinds: list[str] = []
     cause: BaseException | None = error
     while cause is not None and len(kinds) < MOST_FRAMES:
         kinds.append(_kind_of(cause))
         cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
-    return {"kinds": kinds, "frames": _places(error.__traceback__)}
+    return {"kinds": kinds, "frames": _frames(error.__traceback__)}
 
 
 def configure_logs(log_format: Literal["text", "json"], stream: TextIO | None = None) -> None:
-    """Send the log of this process to `stream`, standard error by default: ours from INFO, libraries' from WARNING."""
+    """Log to `stream`, standard error by default: our loggers from INFO, libraries from WARNING."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
@@ -108,12 +108,14 @@ def configure_logs(log_format: Literal["text", "json"], stream: TextIO | None = 
 def _log_last_words(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     if issubclass(kind, KeyboardInterrupt):
         return
-    log.critical("The process ends by a fault.", exc_info=(kind, error, trace))
+    log.critical("The process ends by an unexpected error.", exc_info=(kind, error, trace))
 
 
 def _log_thread_end(ended: threading.ExceptHookArgs) -> None:
     if ended.exc_value is not None:
-        log.error("A thread ended by a fault.", exc_info=(ended.exc_type, ended.exc_value, ended.exc_traceback))
+        log.error(
+            "A thread ended by an unexpected error.", exc_info=(ended.exc_type, ended.exc_value, ended.exc_traceback)
+        )
 
 
 def _time_of(record: logging.LogRecord) -> str:
@@ -121,18 +123,18 @@ def _time_of(record: logging.LogRecord) -> str:
 
 
 def _kind_of(error: BaseException) -> str:
-    """The kind, with the code by which a database or a system says what is wrong."""
+    """Return the exception's type with its database or system error code."""
     code = getattr(error, "sqlstate", None) or getattr(error, "errno", None)
     name = type(error).__qualname__
     return name if code is None else f"{name} {code}"
 
 
-def _places(trace: TracebackType | None) -> list[str]:
+def _frames(trace: TracebackType | None) -> list[str]:
     frames = traceback.extract_tb(trace, limit=-MOST_FRAMES)
     return [f"{_short(frame.filename)}:{frame.lineno} {frame.name}" for frame in frames]
 
 
 def _short(filename: str) -> str:
-    """The file below its package, whose folder is this computer's affair."""
+    """Return the last three parts of the path; the folders above differ between computers."""
     parts = Path(filename).parts
     return "/".join(parts[-3:])

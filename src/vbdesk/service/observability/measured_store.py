@@ -1,4 +1,4 @@
-"""An object store whose every operation is timed, and whose refusals are counted."""
+"""Object store wrapper that times operations and counts errors."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,11 +10,11 @@ from vbdesk.service.observability.metrics import Metrics
 from vbdesk.service.storage.incoming import ABANDONED_AFTER_S
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore
 
-_ANSWERS = (ObjectExists, ObjectMissing)  # said by a store that works
+_ANSWERS = (ObjectExists, ObjectMissing)  # answers of a working store
 
 
 class MeasuredStore:
-    """Wraps a store. Listing keys is not timed: who lists works on each of them meanwhile."""
+    """Wraps a store. Listing keys is not timed, because the caller works on each key meanwhile."""
 
     def __init__(self, store: ObjectStore, metrics: Metrics) -> None:
         self._store = store
@@ -56,7 +56,7 @@ class MeasuredStore:
 
     @contextmanager
     def local_copy(self, key: str) -> Iterator[RecordingFile]:
-        """See ObjectStore. Timed until the copy is there."""
+        """See ObjectStore. Timed until the copy exists."""
         with ExitStack() as stack:
             with self._metrics.store_operation("local_copy", _ANSWERS):
                 copy = stack.enter_context(self._store.local_copy(key))
@@ -78,7 +78,7 @@ class MeasuredStore:
             self._store.delete(key)
 
     def encrypt_existing(self, key: str) -> bool:
-        """See ObjectStore. Not timed: it copies in the background."""
+        """See ObjectStore. Not timed: it copies files in the background."""
         return self._store.encrypt_existing(key)
 
     def keys(self, folder: str) -> Iterator[str]:
@@ -91,5 +91,5 @@ class MeasuredStore:
             self._store.check()
 
     def close(self) -> None:
-        """Not counted."""
+        """See ObjectStore. Not timed."""
         self._store.close()

@@ -1,4 +1,4 @@
-"""The service's metrics: one registry a process, no labels that could name an account, a group or a person."""
+"""The service's metrics: one registry per process, no labels that name accounts or people."""
 
 import platform
 from collections.abc import Iterable, Iterator
@@ -28,16 +28,16 @@ WAIT_BUCKETS_S = (0.1, 0.5, 1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 900.0, 360
 ACCEPTED = "accepted"
 LEDGER_KINDS = ("grant", "hold", "capture", "release")
 
-# a second series for every first one, which nobody reads
+# Nobody reads the `_created` series, which would double their number.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 class Metrics:
-    """Every instrument of one process. The names are described in docs/observability.md.
+    """All metrics of one process; docs/observability.md describes their names.
 
     Attributes:
-        registry: what the operations port tells.
-        ledger: what the ledger added up to when this process last looked; None where another process looks.
+        registry: the registry that the operations port serves.
+        ledger: sums of the ledger when this process last read it; None where another process reads it.
     """
 
     def __init__(self) -> None:
@@ -48,11 +48,11 @@ class Metrics:
         self._count_requests()
         self._count_jobs()
         self._count_what_surrounds_them()
-        build = self._gauge("vbdesk_build_info", "Version that runs; always 1.", ["version", "python"])
+        build = self._gauge("vbdesk_build_info", "The running version; always 1.", ["version", "python"])
         build.labels(version("vbdesk"), platform.python_version()).set(1)
 
     def note(self, event: events.Event) -> None:
-        """Count what a committed transaction tells."""
+        """Count an event of a committed transaction."""
         match event:
             case events.JobAccepted():
                 self.jobs_accepted.inc()
@@ -87,10 +87,10 @@ class Metrics:
         self.rate_limited = self._counter("vbdesk_rate_limited_total", "Requests over a rate limit.", ["bucket"])
         self.uploads_minted = self._counter("vbdesk_uploads_minted_total", "Upload addresses handed out.")
         self.inspections = self._counter(
-            "vbdesk_inspections_total", "Recordings looked at before they are accepted.", ["outcome"]
+            "vbdesk_inspections_total", "Recordings inspected before they are accepted.", ["outcome"]
         )
         self.inspection_seconds = self._histogram(
-            "vbdesk_inspection_seconds", "Time to look at a recording, waiting included.", STAGE_BUCKETS_S
+            "vbdesk_inspection_seconds", "Time to inspect a recording, waiting included.", STAGE_BUCKETS_S
         )
         _begin_at_zero(self.refusals, ErrorCode)
         _begin_at_zero(self.rate_limited, [*Bucket, "unauthorized"])
@@ -123,35 +123,35 @@ class Metrics:
             "vbdesk_store_operation_seconds", "Time of operations on the object store.", STAGE_BUCKETS_S, ["operation"]
         )
         self.store_errors = self._counter(
-            "vbdesk_store_errors_total", "Operations that the object store refused.", ["operation"]
+            "vbdesk_store_errors_total", "Failed operations of the object store.", ["operation"]
         )
         self.store_mismatch = self._gauge(
-            "vbdesk_store_mismatch", "1 when the object store last proved to belong to another database."
+            "vbdesk_store_mismatch", "1 when the last check found the object store of another database."
         )
         self.orphans_quarantined = self._counter(
             "vbdesk_orphans_quarantined_total", "Objects quarantined because they belong to no job or upload."
         )
         self.orphans_left = self._gauge(
-            "vbdesk_orphans_left", "Orphans that the last sweep did not touch because there are too many."
+            "vbdesk_orphans_left", "Orphans that the last sweep did not move because there are too many."
         )
-        self.sweep_held = self._gauge("vbdesk_sweep_held", "Whether this process sees to what one must do for all.")
+        self.sweep_held = self._gauge("vbdesk_sweep_held", "1 while this process holds the sweep lease.")
         _begin_at_zero(self.webhook_attempts, ["sent", "pending", "given_up"])
         _begin_at_zero(self.credits_moved, ["hold", "capture", "release"])
         _begin_at_zero(self.store_errors, ["adopt", "link", "open", "local_copy", "exists", "size", "delete", "check"])
 
-    def _counter(self, name: str, told: str, labels: list[str] | None = None) -> Counter:
-        return Counter(name, told, labels or (), registry=self.registry)
+    def _counter(self, name: str, described: str, labels: list[str] | None = None) -> Counter:
+        return Counter(name, described, labels or (), registry=self.registry)
 
-    def _gauge(self, name: str, told: str, labels: list[str] | None = None) -> Gauge:
-        return Gauge(name, told, labels or (), registry=self.registry)
+    def _gauge(self, name: str, described: str, labels: list[str] | None = None) -> Gauge:
+        return Gauge(name, described, labels or (), registry=self.registry)
 
     def _histogram(
-        self, name: str, told: str, buckets: tuple[float, ...], labels: list[str] | None = None
+        self, name: str, described: str, buckets: tuple[float, ...], labels: list[str] | None = None
     ) -> Histogram:
-        return Histogram(name, told, labels or (), buckets=buckets, registry=self.registry)
+        return Histogram(name, described, labels or (), buckets=buckets, registry=self.registry)
 
 
 def _begin_at_zero(counter: Counter, values: Iterable[str]) -> None:
-    """Tell 0 from the start, so that the first event is seen as a rise."""
+    """Start counters at 0, so that the first event is seen as an increase."""
     for value in values:
         counter.labels(str(value))

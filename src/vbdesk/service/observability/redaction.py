@@ -1,7 +1,7 @@
-"""Taking out of log lines what must not be there: secrets, signed addresses, names in paths, e-mail addresses.
+"""Redaction of log lines: secrets, signed addresses, names in paths, e-mail addresses.
 
-The service's own lines name jobs by id and hold none of this. Those of libraries may: an object store's client shows
-the address that it calls, a database driver the password in it. What looks like any of these is taken out.
+The service's own lines name jobs by id and contain none of these. Lines of libraries may: an object store's client logs
+the address that it calls, a database driver the password in it. Anything that looks like one of these is replaced.
 """
 
 import re
@@ -15,9 +15,9 @@ _TELLING_NAMES = (
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"-----BEGIN [A-Z ]+-----.*?(?:-----END [A-Z ]+-----|\Z)", re.DOTALL), REDACTED),
     (re.compile(r"(?i)\b(bearer|basic|aws4-hmac-sha256|goog4-rsa-sha256)\s+[^\s,'\"][^'\"\n]*"), rf"\1 {REDACTED}"),
-    # who calls is named in some addresses before the host: postgresql://user:password@host
+    # user and password before the host: postgresql://user:password@host
     (re.compile(r"\b([a-z][a-z0-9+.-]*://)[^\s/@'\"<>]*@"), rf"\1{REDACTED}@"),
-    # whatever stands behind the question mark of an address may sign it
+    # the query of an address may contain a signature
     (re.compile(r"(?i)((?:https?|s3|gs)://[^\s?'\"<>]*|\s/[^\s?'\"<>]*)\?[^\s'\"<>]+"), rf"\1?{REDACTED}"),
     (
         re.compile(
@@ -39,11 +39,11 @@ _MAY_NEED = re.compile(
     r"(?i)[@?]|://|vb[ks]_|group|akia|asia|ya29|eyj|begin|bearer|basic|hmac|rsa|pass|secret|token|signat|credential|key"
     r"|authoriz|cookie|session|sig|x-"
 )
-"""Cheap to look for: most lines have none of it."""
+"""A cheap first check: most lines match nothing."""
 
 
 def redact(text: str) -> str:
-    """The text without what looks like a secret or a person's name."""
+    """Replace everything that looks like a secret or a person's name."""
     if not _MAY_NEED.search(text):
         return text
     for pattern, instead in _RULES:

@@ -1,4 +1,4 @@
-"""Counting and timing requests by the patterns of their routes: a path itself may name a person."""
+"""Request counts and times by route pattern, since a path may name a person."""
 
 import time
 from typing import Any
@@ -10,21 +10,21 @@ from vbdesk.service.observability.metrics import Metrics
 
 UNKNOWN = "unknown"
 REFUSED = "vbdesk.refused"
-"""Where a request's scope holds the error code of its refusal."""
+"""Key of the request's scope with the error code of its refusal."""
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class MeasureRequests:
-    """Wraps an application."""
+    """Wraps an application to count and time its requests."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
         self._metrics = metrics
-        self._instruments: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}  # finding them costs the most
+        self._instruments: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}  # a look-up is expensive
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; one that ends without an answer counts as a fault of ours."""
+        """Handle one request; one without a response counts as status 500."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -60,6 +60,6 @@ class MeasureRequests:
 
 
 def route_of(scope: Scope) -> str:
-    """The pattern of the route that took the request; one word for all that none took."""
+    """Return the pattern of the matched route, or one word for all unmatched requests."""
     route: Any = scope.get("route")
     return getattr(route, "path", UNKNOWN)

@@ -1,7 +1,7 @@
-"""Traces: where spans go, how a job carries its trace from the submit to the run, and what they never tell.
+"""Traces: where spans are sent, how a job keeps its trace, and what spans leave out.
 
-Without a collector a tracer does nothing. Spans name routes, stages, states and ids of jobs: no path, no group, no
-account, no message of an error.
+Without a collector a tracer does nothing. Spans contain routes, stages, states and job ids, but no paths, groups,
+accounts or error messages.
 """
 
 import logging
@@ -31,15 +31,15 @@ _PROPAGATOR = TraceContextTextMapPropagator()
 
 
 class TracingMissing(Exception):
-    """Traces are asked for, but what sends them is not installed; one sentence for the operator."""
+    """Tracing is configured, but its libraries are not installed; one sentence for the operator."""
 
 
 class Tracing:
-    """The spans of this process on their way to a collector: sent in the background, dropped when it is away.
+    """Sends this process's spans to a collector in the background; drops them when it is unreachable.
 
     Attributes:
         tracer: begins spans; does nothing by default.
-        on: whether spans go anywhere.
+        on: whether spans are sent.
     """
 
     def __init__(self, tracer: Tracer | None = None, stop: Callable[[], None] | None = None) -> None:
@@ -48,7 +48,7 @@ class Tracing:
         self._stop = stop
 
     def close(self) -> None:
-        """Send what is left, within a bound; the rest is dropped."""
+        """Send remaining spans within `STOP_WAIT_S`; drop the rest."""
         if self._stop is not None:
             last = threading.Thread(target=self._stop, name="vbdesk-last-spans", daemon=True)
             last.start()
@@ -56,7 +56,7 @@ class Tracing:
 
 
 def open_tracing(settings: Settings) -> Tracing:
-    """Traces to `otlp_endpoint`, or to where the standard `OTEL_*` environment says; to nowhere without either.
+    """Trace to `otlp_endpoint` or to the address in `OTEL_*`; without either, trace nothing.
 
     Raises:
         TracingMissing: the extra `telemetry` is not installed.
@@ -72,7 +72,7 @@ def open_tracing(settings: Settings) -> Tracing:
         raise TracingMissing(
             "Traces need more libraries. Install vbdesk[telemetry] or leave out otlp_endpoint."
         ) from None
-    # Of a collector that is away one word a batch would be too many; dropped spans are no fault of the service.
+    # An unreachable collector would log one line per batch; dropped spans are not an error of the service.
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
     endpoint = settings.otlp_endpoint and f"{settings.otlp_endpoint.rstrip('/')}/v1/traces"
     resource = Resource.create(
@@ -93,15 +93,15 @@ def traced(
     attributes: Mapping[str, str | int | float | bool] | None = None,
     start_ns: int | None = None,
 ) -> Iterator[Span]:
-    """A span around the block. Of an exception it tells the kind alone: messages may show values.
+    """Run the block in a span. It records only the type of an exception: messages may contain values.
 
     Args:
-        tracer: where it goes.
-        name: what is done.
-        parent: context that it continues; None is the span around it.
+        tracer: creates the span.
+        name: the operation.
+        parent: context that the span continues; None is the current span.
         kind: its part in the trace.
         attributes: nothing personal.
-        start_ns: when it began, in nanoseconds since 1970, if that was not now.
+        start_ns: start time in nanoseconds since 1970; None is now.
     """
     span = tracer.start_as_current_span(
         name,
@@ -121,27 +121,28 @@ def traced(
 
 
 def trace_parent() -> str | None:
-    """The W3C trace context of the present span, to be kept with a job; None when nothing is traced."""
+    """Return the W3C trace context of the current span, to store with a job; None without a trace."""
     carrier: dict[str, str] = {}
     _PROPAGATOR.inject(carrier)
     return carrier.get(_HEADER)
 
 
 def continued(parent: str | None) -> TraceContext:
-    """The context of a trace that began elsewhere; a new one for None."""
+    """Return the context of a trace that began elsewhere; a new one for None."""
     return _PROPAGATOR.extract({_HEADER: parent} if parent else {}, TraceContext())
 
 
 def trace_id() -> str | None:
-    """The id of the present trace, as people look for it; None when nothing is traced."""
+    """Return the id of the current trace in its usual form; None without a trace."""
     context = trace.get_current_span().get_span_context()
     return trace.format_trace_id(context.trace_id) if context.is_valid else None
 
 
 class TraceRequests:
-    """Wraps an application: each request begins a trace of its own. What callers say of theirs is not trusted.
+    """Wraps an application: each request begins a trace. Trace headers of callers are not trusted.
 
-    Polls of a job begin none: they are many and all alike, a span costs a third of one, and metrics tell their time.
+    Polls of a job are not traced: they are many and alike, and a span would cost a third of one. Metrics measure their
+    time.
     """
 
     def __init__(self, app: ASGIApp, tracer: Tracer) -> None:
@@ -149,7 +150,7 @@ class TraceRequests:
         self._tracer = tracer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         if scope["type"] != "http" or (scope["method"] == "GET" and _POLLED.fullmatch(scope["path"])):
             await self._app(scope, receive, send)
             return

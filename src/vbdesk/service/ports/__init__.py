@@ -1,1 +1,1 @@
-"""The context of a running process, and the protocols of its parts."""
+"""The context of a running process, and protocols of its parts."""

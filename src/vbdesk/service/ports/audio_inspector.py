@@ -1,6 +1,6 @@
-"""The look at a recording before it is accepted: format, duration, and whether there is any sound.
+"""Inspection of a recording before acceptance: format, duration, and silence.
 
-Meant for a process of its own, whose memory is small: nothing of the service is imported here while it runs.
+It runs in a separate process with little memory, which imports nothing else of the service.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AudioFacts:
-    """What a job tells about its recording; duration by counted samples, content type by content."""
+    """Facts about a recording: type from its content, duration from decoded samples."""
 
     content_type: str
     size_bytes: int
@@ -25,28 +25,28 @@ class AudioFacts:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a recording is not taken."""
+    """Why a recording is refused."""
 
     code: ErrorCode
     message: str
 
 
 class AudioInspector(Protocol):
-    """Looks at recordings."""
+    """Inspects recordings."""
 
     async def inspect(self, recording: "Recording", sender: str) -> AudioFacts:
-        """Decode the recording as the analysis will; recordings of one sender wait for each other before anyone's.
+        """Decode the recording like the analysis does; senders share the inspection time fairly.
 
         Raises:
             AudioRejected: it cannot be analysed.
-            TooMuchRefused: the sender's recordings took long and were refused.
-            ProcessingFailed: it could not be looked at.
+            TooMuchRefused: the sender's refused recordings took much time.
+            ProcessingFailed: it could not be inspected.
         """
         ...
 
 
 def load_decoders() -> None:
-    """Import what decoding needs, once in every process that looks."""
+    """Import the decoders, once per inspecting process."""
     import vbdesk.voice.decode  # noqa: F401
 
 

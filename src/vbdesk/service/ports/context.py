@@ -1,4 +1,4 @@
-"""Everything the running service leans on, gathered once and handed to the app."""
+"""All dependencies of the running service, created once and passed to the app."""
 
 import threading
 from collections.abc import Mapping
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 
 class JobQueue(Protocol):
-    """Where an accepted job goes to be run."""
+    """Queue of accepted jobs."""
 
     def enqueue(self, connection: Connection, job_id: str, queue_tag: int) -> None:
-        """Enqueue the job in the caller's transaction: it is queued exactly when the caller commits.
+        """Enqueue the job in the caller's transaction: it is queued if the caller commits.
 
-        Of waiting jobs the one with the lowest `queue_tag` is run next.
+        The waiting job with the lowest `queue_tag` runs next.
         """
         ...
 
@@ -44,29 +44,29 @@ class Admission(Protocol):
     """Keeps the queue of jobs within its limit."""
 
     def check(self, connection: Connection, account_id: str) -> None:
-        """Let a submit of this account pass. Raises ServiceBusy."""
+        """Check whether the account may submit a job now. Raises ServiceBusy."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The outside world of the service, each part behind its own type.
+    """The dependencies of the service.
 
     Attributes:
-        addresses: where callers put recordings, without passing through the API.
+        addresses: upload addresses, which bypass the API.
         accounts: checks credentials.
-        job_events: what follows from the changes of jobs.
-        plugin_signs: time scale of each sign of the lab's own that is offered, by name.
-        parameters: of the longitudinal method, these signs included.
-        admission: turns submits away while too much waits.
-        guard: decides on addresses that callers name, and bounds the lookups of their names.
-        disk: how much disk space is left, and how much is held back.
-        key_uses: notes in the background when keys are used.
-        session_uses: finds sessions of the console, and notes in the background when they are used.
+        job_events: subscribers of job changes.
+        plugin_signs: time scale of each plugin sign, by name.
+        parameters: of the longitudinal method, plugin signs included.
+        admission: refuses submits while too many jobs wait.
+        guard: checks addresses that callers name, and limits concurrent name lookups.
+        disk: free disk space, and the reserve.
+        key_uses: records the last use of keys in the background.
+        session_uses: finds console sessions and records their last use in the background.
         in_flight: bytes that accounts are sending to this process.
-        metrics: what this process counts.
-        tracing: where its spans go; nowhere by default.
-        draining: set as soon as this process was told to stop.
+        metrics: metrics of this process.
+        tracing: where spans are sent; nowhere by default.
+        draining: set as soon as this process gets the order to stop.
     """
 
     settings: Settings

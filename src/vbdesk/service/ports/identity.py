@@ -1,4 +1,4 @@
-"""Who sends a request, and the ports that find it out."""
+"""Identity of a caller, and the ports that determine it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from vbdesk.contract.limits import Plan
 
 
 class Credential(StrEnum):
-    """What a route is opened with."""
+    """The kind of credential that a route requires."""
 
     API_KEY = "api_key"
     SECRET_KEY = "secret_key"  # noqa: S105  (a kind, not a secret)
@@ -19,7 +19,7 @@ class Credential(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The account that sends a request; `key_last_used_at` is that of its API key, if it sent one."""
+    """The caller's account; `key_last_used_at` is None for the secret key or at a first use."""
 
     account_id: str
     plan: Plan
@@ -28,7 +28,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A valid console session; `noted` is false when its use should be written down."""
+    """A valid console session; `noted` is False when its use should be recorded."""
 
     account: Account
     noted: bool
@@ -38,7 +38,7 @@ class Authenticator(Protocol):
     """Checks credentials."""
 
     def authenticate(self, connection: Connection, kind: Credential, account_id: str, token: str) -> Account:
-        """Return the account that `token` opens. Raises Unauthorized."""
+        """Return the account of the credential `token`. Raises Unauthorized."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Events in the life of a job, published within the transaction that changes the job."""
+"""Events of a job, published within the transaction that changes the job."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from vbdesk.contract.jobs import JobStatus
 
 
 class JobSubscriber:
-    """Base of what follows from a job's events; a subscriber overrides the methods that it needs.
+    """Base class of subscribers to job events; they override the methods that they need.
 
-    Every method runs in the publisher's transaction: what it raises undoes the change of the job too.
+    Every method runs in the publisher's transaction: an exception also rolls back the change of the job.
     """
 
     def job_ending(self, connection: Connection, job: Row[Any]) -> None:
@@ -20,11 +20,11 @@ class JobSubscriber:
         """React to a finished analysis that waits for its turn in a group's history."""
 
     def job_ended(self, connection: Connection, job: Row[Any], status: JobStatus) -> None:
-        """React to the end of a job; `job` is the row as it was before."""
+        """React to the end of a job; `job` is its row from before."""
 
 
 class JobEvents(JobSubscriber):
-    """Passes every event to the subscribers, in the order in which they subscribed."""
+    """Passes every event to the subscribers, in order of subscription."""
 
     def __init__(self, *subscribers: JobSubscriber) -> None:
         self._subscribers = list(subscribers)

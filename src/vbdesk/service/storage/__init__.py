@@ -1,1 +1,1 @@
-"""Object storage: a port, the embedded store, and its signed-address origin."""
+"""Object storage: the port, the embedded store, cloud buckets, and signed addresses."""

@@ -1,4 +1,4 @@
-"""Upload addresses: where a caller may PUT one file, once, without passing through the API."""
+"""Upload addresses: a caller may PUT one file there once, without the API."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ from vbdesk.service.storage.signing import UploadSigner
 
 @dataclass(frozen=True, slots=True)
 class LengthRange:
-    """Sizes in bytes that an address takes, both inclusive."""
+    """Accepted file sizes in bytes, both bounds inclusive."""
 
     least: int
     most: int
@@ -21,7 +21,7 @@ class LengthRange:
 
     @property
     def exact(self) -> int | None:
-        """The one size that is taken, if it is one."""
+        """The accepted size, if there is only one."""
         return self.most if self.least == self.most else None
 
 
@@ -30,7 +30,7 @@ ANY_AUDIO = LengthRange(1, MAX_AUDIO_BYTES)
 
 @dataclass(frozen=True, slots=True)
 class UploadAddress:
-    """A signed PUT address, the headers that must come with the file, and when it ends."""
+    """A signed PUT address, the headers that the request must have, and its end."""
 
     url: str
     required_headers: dict[str, str]
@@ -38,22 +38,22 @@ class UploadAddress:
 
 
 class UploadAddresses(Protocol):
-    """Mints addresses of the store in which audio lies."""
+    """Creates upload addresses of the store."""
 
     def mint(self, key: str, content_type: str, length: LengthRange, now: datetime, valid_s: float) -> UploadAddress:
-        """The address at which `key` may be PUT once, as `content_type`, for `valid_s` seconds.
+        """Create an address to PUT `key` once, as `content_type`, within `valid_s` seconds.
 
         Raises:
-            StoreUnavailable: the store's credentials cannot be had at the moment.
+            StoreUnavailable: the store's credentials are not available now.
         """
         ...
 
 
 class EmbeddedAddresses:
-    """Addresses of the service's own store, below its `origin`.
+    """Addresses of the embedded store, below its `origin`.
 
     Attributes:
-        signer: signs them, and checks them where they are used.
+        signer: signs addresses, and checks them on use.
     """
 
     def __init__(self, signer: UploadSigner, origin: str) -> None:
@@ -68,5 +68,5 @@ class EmbeddedAddresses:
 
 
 def signed_end(date: str, expires_s: str) -> datetime:
-    """When an address ends by its own query: the makers' form of a date, and seconds from it."""
+    """Return the end of an address from its query: the provider's date format and seconds."""
     return datetime.strptime(date, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC) + timedelta(seconds=int(expires_s))

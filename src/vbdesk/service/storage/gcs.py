@@ -1,4 +1,4 @@
-"""Audio in Google Cloud Storage. Credentials come from the places where Google's library looks for them."""
+"""Audio in Google Cloud Storage; Google's library finds the credentials."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,16 +23,16 @@ from vbdesk.service.storage.store import ObjectMissing, StoreUnavailable, StoreU
 
 _MARK = "vbdesk-write"
 _CONNECTIONS = 32
-_PAUSE_S = 1.0  # between tries, on average; the library counts them by time
+_PAUSE_S = 1.0  # between tries, on average; the library limits retries by time
 _SCOPES = ["https://www.googleapis.com/auth/devstorage.read_write"]
-_PROJECT = "unused"  # buckets are named without one; the library asks for it all the same
+_PROJECT = "unused"  # bucket calls need no project, but the library requires one
 
 
 def make_client(endpoint: str | None) -> Client:
-    """A client of the store at `endpoint`, or of Google's own.
+    """Create a client of the store at `endpoint`, or of Google's own.
 
     Raises:
-        StoreUnusable: there are no credentials here.
+        StoreUnusable: no credentials were found.
     """
     try:
         credentials, _ = google.auth.default(scopes=_SCOPES)
@@ -50,24 +50,24 @@ def make_client(endpoint: str | None) -> Client:
 
 
 def _read_refusal(response: requests.Response, **_how: Any) -> None:
-    """WORKAROUND: the library drops the answers to refused downloads unread, and their connections with them."""
+    """WORKAROUND: the library leaves the body of refused downloads unread, which drops the connection."""
     if not response.ok:
         _ = response.content
 
 
 class GcsBucket:
-    """A bucket, by the calls of Google Cloud Storage."""
+    """A bucket in Google Cloud Storage."""
 
-    def __init__(self, client: Client, bucket: str, patience: StoreTimeouts) -> None:
+    def __init__(self, client: Client, bucket: str, timeouts: StoreTimeouts) -> None:
         self._client = client
         self._bucket = client.bucket(bucket)
         retry = None
-        if patience.attempts > 1:
-            retry = DEFAULT_RETRY.with_delay(0.2, 2.0, 2.0).with_timeout(patience.attempts * _PAUSE_S)
-        self._how: dict[str, Any] = {"timeout": (patience.connect_s, patience.read_s), "retry": retry}
+        if timeouts.attempts > 1:
+            retry = DEFAULT_RETRY.with_delay(0.2, 2.0, 2.0).with_timeout(timeouts.attempts * _PAUSE_S)
+        self._how: dict[str, Any] = {"timeout": (timeouts.connect_s, timeouts.read_s), "retry": retry}
 
     def put(self, key: str, file: BinaryIO, mark: str) -> bool:
-        """Only where no generation of the object is."""
+        """Upload on condition that no generation of the object exists."""
         blob = self._marked(key, mark)
         with self._asking(key):
             try:
@@ -77,7 +77,7 @@ class GcsBucket:
         return True
 
     def copy(self, source_key: str, key: str, mark: str) -> bool:
-        """In as many steps as the store wants; inside one bucket it is one."""
+        """Copy in as many calls as the store asks for; inside one bucket it is one."""
         source, blob = self._bucket.blob(source_key), self._marked(key, mark)
         token = None
         with self._asking(source_key):
@@ -90,21 +90,21 @@ class GcsBucket:
                 return False
 
     def mark(self, key: str) -> str | None:
-        """Kept in the object's metadata."""
+        """Read the mark from the object's metadata."""
         mark: str | None = (self._described(key).metadata or {}).get(_MARK)
         return mark
 
     def fetch(self, key: str, file: BinaryIO) -> None:
-        """The library begins again where a stream broke off, and compares checksums."""
+        """Download; the library resumes broken streams and compares checksums."""
         with self._asking(key):
             self._bucket.blob(key).download_to_file(file, **self._how)
 
     def size(self, key: str) -> int:
-        """As the object's description says."""
+        """Read the size from the object's description."""
         return int(self._described(key).size)
 
     def delete(self, key: str) -> None:
-        """What is not there is fine."""
+        """Delete; a missing object is no error."""
         try:
             with self._asking(key):
                 self._bucket.blob(key).delete(**self._how)
@@ -112,7 +112,7 @@ class GcsBucket:
             pass
 
     def keys(self, start: str) -> Iterator[str]:
-        """A thousand keys a request."""
+        """List a thousand keys per request."""
         found = iter(self._client.list_blobs(self._bucket, prefix=start, fields=_LISTED, **self._how))
         while True:
             with self._asking_bucket():
@@ -122,7 +122,7 @@ class GcsBucket:
             yield blob.name
 
     def close(self) -> None:
-        """Closing a client twice is fine."""
+        """Close the client; closing it twice is no error."""
         self._client.close()
 
     def _marked(self, key: str, mark: str) -> Blob:
@@ -138,7 +138,7 @@ class GcsBucket:
 
     @contextmanager
     def _asking(self, key: str) -> Iterator[None]:
-        """Tell what the store says of an object from a store that does not work."""
+        """Distinguish a missing object from a store that does not work."""
         with self._asking_bucket():
             try:
                 yield
@@ -181,7 +181,7 @@ class GcsAddresses:
         self._endpoint = endpoint
 
     def mint(self, key: str, content_type: str, length: LengthRange, now: datetime, valid_s: float) -> UploadAddress:
-        """Sign with the service account; the maker's signer reads the clock of the computer."""
+        """Sign with the service account; Google's signer uses the computer's clock, not `now`."""
         headers = {"X-Goog-Content-Length-Range": str(length), "X-Goog-If-Generation-Match": "0"}
         try:
             url = self._bucket.blob(self._prefix + key).generate_signed_url(

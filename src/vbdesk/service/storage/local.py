@@ -1,4 +1,4 @@
-"""The object store in a folder."""
+"""Object store in a folder."""
 
 import os
 import tempfile
@@ -21,33 +21,33 @@ _INCOMING = ".incoming"
 
 
 class LocalObjectStore:
-    """Objects as files below one folder; write-once by hard link, which creates a name or fails, atomically."""
+    """Objects as files below one folder; a hard link makes each write-once and atomic."""
 
     def __init__(self, root: Path, keys: Keys | None = None) -> None:
         self._root = root
         self.files = RecordingFiles(root / _INCOMING, keys)
-        self._turn = threading.Lock()  # threads queue up; they would poll the lock of the file
+        self._turn = threading.Lock()  # threads wait for this lock, since they would poll the file lock
         self._replacing = FileLock(root.with_suffix(".lock"), mode=FILE_MODE)
         make_private(self.incoming)
 
     @property
     def incoming(self) -> Path:
-        """A folder on the same file system, for files on their way in."""
+        """Local folder on the same file system, for incoming files."""
         return self.files.folder
 
     @property
     def checks_addresses_itself(self) -> bool:
-        """Addresses lead to the origin of this service (`origin`)."""
+        """False: addresses point to the embedded store of this service."""
         return False
 
     def adopt(self, key: str, path: Path) -> None:
-        """Move the finished file in; after a return it survives a power cut."""
+        """Move the finished file in; it survives a power cut once this returns."""
         _sync_file(path)
         self._name(path, key)
         path.unlink()
 
     def link(self, source_key: str, key: str) -> None:
-        """Give the same file a second name."""
+        """Hard-link the file under a second name."""
         self._name(self._existing(source_key), key)
 
     def open(self, key: str) -> BinaryIO:
@@ -56,11 +56,11 @@ class LocalObjectStore:
 
     @contextmanager
     def local_copy(self, key: str) -> Iterator[RecordingFile]:
-        """The file itself: it is local already."""
+        """Yield the file itself, which is local already."""
         yield self.files.at(self._existing(key))
 
     def exists(self, key: str) -> bool:
-        """Whether there is such a file."""
+        """Return whether the file exists."""
         return self._path(key).is_file()
 
     def size(self, key: str) -> int:
@@ -73,7 +73,7 @@ class LocalObjectStore:
             remove_for_good(self._path(key))
 
     def encrypt_existing(self, key: str) -> bool:
-        """Put an encrypted copy in the place of a plain file; one that is removed meanwhile stays removed."""
+        """Replace a plain file by an encrypted copy; a file removed meanwhile stays removed."""
         path = self._path(key)
         try:
             copy = self.files.encrypted_copy(path)
@@ -92,13 +92,13 @@ class LocalObjectStore:
         return True
 
     def keys(self, folder: str) -> Iterator[str]:
-        """Keys below `folder`."""
+        """List keys below `folder`."""
         for path in sorted(self._path(folder).rglob("*")):
             if path.is_file():
                 yield path.relative_to(self._root).as_posix()
 
     def clear_incoming(self, older_than_s: float = ABANDONED_AFTER_S) -> None:
-        """Remove what killed processes left half-written."""
+        """Remove half-written files of killed processes."""
         clear_abandoned(self.incoming, older_than_s)
 
     def check(self) -> None:
@@ -107,10 +107,10 @@ class LocalObjectStore:
             with tempfile.TemporaryFile(dir=self.incoming) as file:
                 file.write(b"probe")
         except OSError as error:
-            raise StoreUnavailable(f"The folder of the recordings takes no files: {error.strerror}.") from None
+            raise StoreUnavailable(f"The folder of the recordings cannot be written: {error.strerror}.") from None
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no resource is held open."""
 
     def _path(self, key: str) -> Path:
         return self._root / checked_key(key)
@@ -137,7 +137,7 @@ def _sync_file(path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name itself durable; Windows cannot open folders and needs no such step."""
+    """Make the new name durable; Windows cannot open folders and does not need this."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)

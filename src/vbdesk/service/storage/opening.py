@@ -1,4 +1,4 @@
-"""The store and the upload addresses that the settings name. A maker's library is loaded only where it is used."""
+"""Opens the store and upload addresses of the settings; loads a cloud library only if used."""
 
 from collections.abc import Callable
 
@@ -16,10 +16,10 @@ _INCOMING = "incoming"
 
 
 def open_store(settings: Settings, keys: Keys | None = None) -> ObjectStore:
-    """Where audio lies; with `keys` its files on this computer are encrypted.
+    """Open the object store; `keys` encrypt its files on this computer.
 
     Raises:
-        StoreUnusable: a library or the credentials for it are missing.
+        StoreUnusable: a library or its credentials are missing.
     """
     location = settings.storage_location
     if location is None:
@@ -28,10 +28,10 @@ def open_store(settings: Settings, keys: Keys | None = None) -> ObjectStore:
 
 
 def open_addresses(settings: Settings, keys: Callable[[], tuple[bytes, ...]], origin: str) -> UploadAddresses:
-    """Addresses for callers: of the embedded store at `origin`, signed with our own keys, or of the maker's.
+    """Open upload addresses: of the embedded store at `origin`, or of the bucket.
 
     Raises:
-        StoreUnusable: a library or the credentials for it are missing, or they cannot sign.
+        StoreUnusable: a library or its credentials are missing, or the credentials cannot sign.
     """
     location = settings.storage_location
     if location is None:
@@ -48,8 +48,8 @@ def _open_remote(settings: Settings, location: Location, keys: Keys | None) -> R
             raise _without_library("S3") from None
 
         bucket, probing = (
-            s3.S3Bucket(s3.make_client(settings.storage_region, settings.storage_endpoint, patience), location.bucket)
-            for patience in (USUAL_TIMEOUTS, PROBING_TIMEOUTS)
+            s3.S3Bucket(s3.make_client(settings.storage_region, settings.storage_endpoint, timeouts), location.bucket)
+            for timeouts in (USUAL_TIMEOUTS, PROBING_TIMEOUTS)
         )
         return RemoteObjectStore(bucket, probing, location.prefix, incoming, keys)
     try:
@@ -58,10 +58,10 @@ def _open_remote(settings: Settings, location: Location, keys: Keys | None) -> R
         raise _without_library("Google Cloud Storage") from None
 
     client = gcs.make_client(settings.storage_endpoint)
-    patient, impatient = (
-        gcs.GcsBucket(client, location.bucket, patience) for patience in (USUAL_TIMEOUTS, PROBING_TIMEOUTS)
+    gcs_bucket, gcs_probing = (
+        gcs.GcsBucket(client, location.bucket, timeouts) for timeouts in (USUAL_TIMEOUTS, PROBING_TIMEOUTS)
     )
-    return RemoteObjectStore(patient, impatient, location.prefix, incoming, keys)
+    return RemoteObjectStore(gcs_bucket, gcs_probing, location.prefix, incoming, keys)
 
 
 def _open_remote_addresses(settings: Settings, location: Location) -> UploadAddresses:
@@ -77,4 +77,4 @@ def _open_remote_addresses(settings: Settings, location: Location) -> UploadAddr
 
 
 def _without_library(maker: str) -> StoreUnusable:
-    return StoreUnusable(f"Audio in {maker} needs the maker's library: install vbdesk[cloud].")
+    return StoreUnusable(f"Audio in {maker} needs the provider's library: install vbdesk[cloud].")

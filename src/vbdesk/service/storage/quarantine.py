@@ -1,4 +1,4 @@
-"""The quarantine of an object store: a folder for objects that belong to nothing, from which they can come back."""
+"""Quarantine of an object store: a folder for orphaned objects, which can be restored."""
 
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore
 
@@ -6,20 +6,20 @@ QUARANTINE_FOLDER = "quarantine"
 
 
 def quarantine_key(key: str) -> str:
-    """Where the object `key` lies while it is in quarantine."""
+    """Return the key of an object while it is in quarantine."""
     return f"{QUARANTINE_FOLDER}/{key}"
 
 
 def original_key(key: str) -> str:
-    """Where an object of the quarantine came from."""
+    """Return the key from before the quarantine."""
     return key.removeprefix(f"{QUARANTINE_FOLDER}/")
 
 
 def copy_whole(store: ObjectStore, source_key: str, key: str) -> bool:
-    """Make sure that `key` holds what `source_key` holds, so that the source may be removed.
+    """Copy `source_key` to `key` so that the source may be removed; return whether `key` holds it.
 
-    False when the source is gone, or when another object lies under `key`. Buckets cannot rename: a move is this copy
-    and then a removal, and a process that is killed between the two repeats both.
+    False when the source is missing, or when `key` holds another object. Buckets cannot rename: a move is this copy and
+    then a removal. After a crash between the two, both are repeated.
     """
     try:
         store.link(source_key, key)
@@ -34,6 +34,6 @@ def copy_whole(store: ObjectStore, source_key: str, key: str) -> bool:
 
 
 def delete_everywhere(store: ObjectStore, key: str) -> None:
-    """Remove the object, also from the quarantine: for retention and erasure, which wait for nothing."""
+    """Remove the object, also from the quarantine: retention and erasure do not wait."""
     store.delete(key)
     store.delete(quarantine_key(key))

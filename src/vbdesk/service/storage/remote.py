@@ -1,4 +1,4 @@
-"""The object store over a bucket elsewhere: what every maker's store needs, whatever its calls are named."""
+"""Object store over a cloud bucket, independent of the provider."""
 
 import tempfile
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ from vbdesk.service.storage.incoming import ABANDONED_AFTER_S, clear_abandoned
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, StoreFull, StoreUnavailable
 
 PROBES_FOLDER = "probes"
-_PROBE = b"Written to see whether the store takes, keeps and gives back files."
+_PROBE = b"Written to check that the store writes, keeps and reads files."
 
 
 @dataclass(frozen=True, slots=True)
 class StoreTimeouts:
-    """How long a request to the store may take: seconds to connect, seconds without a byte, tries in all."""
+    """Timeouts of a store request: seconds to connect, seconds without a byte, number of tries."""
 
     connect_s: float
     read_s: float
@@ -35,22 +35,22 @@ PROBING_TIMEOUTS = StoreTimeouts(2, 2, 2)
 
 
 class Bucket(Protocol):
-    """One maker's bucket, by full key. Whatever else goes wrong in it raises StoreUnavailable.
+    """One provider's bucket, by full key. Every other failure raises StoreUnavailable.
 
-    Writes carry a mark of their own, kept with the object: an answer may be lost on the way, the call is then made
-    again, and the refusal of the second is told from a stranger's object by the mark.
+    Each write stores a unique mark with the object. When a response is lost and the write is repeated, the store
+    refuses the second attempt. The mark then shows whether the existing object is our own.
     """
 
     def put(self, key: str, file: BinaryIO, mark: str) -> bool:
-        """Write the file where nothing lies yet; whether nothing did."""
+        """Write the file unless the key exists; return whether it was written."""
         ...
 
     def copy(self, source_key: str, key: str, mark: str) -> bool:
-        """Copy inside the store where nothing lies yet; whether nothing did. Raises ObjectMissing."""
+        """Copy an object unless the key exists; return whether it was copied. Raises ObjectMissing."""
         ...
 
     def mark(self, key: str) -> str | None:
-        """The mark of the write that made the object. Raises ObjectMissing."""
+        """Return the mark of the write that created the object. Raises ObjectMissing."""
         ...
 
     def fetch(self, key: str, file: BinaryIO) -> None:
@@ -58,44 +58,44 @@ class Bucket(Protocol):
         ...
 
     def size(self, key: str) -> int:
-        """Size in bytes. Raises ObjectMissing."""
+        """Return the size in bytes. Raises ObjectMissing."""
         ...
 
     def delete(self, key: str) -> None:
-        """Remove the object; one that is not there is fine."""
+        """Remove the object; a missing one is no error."""
         ...
 
     def keys(self, start: str) -> Iterator[str]:
-        """Every key that begins with `start`, in pages behind the scenes."""
+        """List every key that begins with `start`, page by page."""
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         ...
 
 
 @contextmanager
 def _needing_room() -> Iterator[None]:
-    """A full disk here says nothing of the object: it may be had later, or by another machine."""
+    """Convert OSError to StoreUnavailable: a full local disk says nothing about the object."""
     try:
         yield
     except OSError as error:
         kind = StoreFull if is_disk_full(error) else StoreUnavailable
-        raise kind(f"The folder for files on their way takes none: {error.strerror}.") from None
+        raise kind(f"The folder for files in transit cannot be written: {error.strerror}.") from None
 
 
 class RemoteObjectStore:
-    """Objects in a bucket, all below one prefix; files pass through the local folder `incoming` on their way."""
+    """Objects in a bucket below one prefix; files pass through the local folder `incoming`."""
 
     def __init__(self, bucket: Bucket, probing: Bucket, prefix: str, incoming: Path, keys: Keys | None = None) -> None:
-        """Open the store.
+        """Create the store.
 
         Args:
-            bucket: Patient with a store that stumbles.
-            probing: The same bucket, impatient, for `check`.
-            prefix: Before every key; may be empty.
-            incoming: The local folder.
-            keys: Encrypt the files of that folder. Objects in the bucket are encrypted by its maker.
+            bucket: with the usual timeouts.
+            probing: the same bucket with short timeouts, for `check`.
+            prefix: precedes every key; may be empty.
+            incoming: the local folder.
+            keys: encrypt the files in that folder. The provider encrypts objects in the bucket.
         """
         self._bucket = bucket
         self._probing = probing
@@ -105,20 +105,20 @@ class RemoteObjectStore:
 
     @property
     def incoming(self) -> Path:
-        """A folder for files on their way."""
+        """Local folder for files in transit."""
         return self.files.folder
 
     @property
     def checks_addresses_itself(self) -> bool:
-        """Callers put files into the bucket."""
+        """True: callers upload to the bucket itself."""
         return True
 
     def clear_incoming(self, older_than_s: float = ABANDONED_AFTER_S) -> None:
-        """Remove what killed processes left behind."""
+        """Remove files that killed processes left."""
         clear_abandoned(self.incoming, older_than_s)
 
     def adopt(self, key: str, path: Path) -> None:
-        """Send the file to the bucket and remove it here."""
+        """Upload the file to the bucket and remove it here."""
         mark, full = uuid4().hex, self._full(key)
         with self.files.at(path).open("rb") as file:
             if not self._bucket.put(full, file, mark) and not self._is_of(full, mark):
@@ -126,21 +126,21 @@ class RemoteObjectStore:
         path.unlink()
 
     def link(self, source_key: str, key: str) -> None:
-        """Have the bucket copy the object."""
+        """Copy the object inside the bucket."""
         mark, full = uuid4().hex, self._full(key)
-        if self.exists(key):  # asked before, for stores that look at conditions of writes but not of copies
+        if self.exists(key):  # checked first, since some stores ignore conditions on copies
             raise ObjectExists(key)
         if not self._bucket.copy(self._full(source_key), full, mark) and not self._is_of(full, mark):
             raise ObjectExists(key)
 
     def open(self, key: str) -> BinaryIO:
-        """A copy whose name is gone already; closing it ends it."""
+        """Download to an unlinked file; closing it removes the copy."""
         with self.local_copy(key) as copy:
             return copy.open("rb")
 
     @contextmanager
     def local_copy(self, key: str) -> Iterator[RecordingFile]:
-        """A private copy, removed after the block."""
+        """Download a private copy, removed after the block."""
         full = self._full(key)
         with _needing_room(), self.files.writing() as (path, file):
             self._bucket.fetch(full, file)
@@ -150,7 +150,7 @@ class RemoteObjectStore:
             path.unlink(missing_ok=True)
 
     def exists(self, key: str) -> bool:
-        """Whether the bucket has it."""
+        """Return whether the bucket has the object."""
         with suppress(ObjectMissing):
             self._bucket.size(self._full(key))
             return True
@@ -165,16 +165,16 @@ class RemoteObjectStore:
         self._bucket.delete(self._full(key))
 
     def encrypt_existing(self, key: str) -> bool:
-        """Objects in the bucket are its maker's affair."""
+        """Do nothing: the provider encrypts objects in the bucket."""
         return False
 
     def keys(self, folder: str) -> Iterator[str]:
-        """Keys below `folder`."""
+        """List keys below `folder`."""
         for full in self._bucket.keys(f"{self._full(folder)}/"):
             yield full.removeprefix(self._prefix)
 
     def check(self) -> None:
-        """Write a probe, see that it cannot be overwritten, read it and remove it; with little patience."""
+        """Write a probe, try to overwrite it, read it and remove it; timeouts are short."""
         with _needing_room(), tempfile.TemporaryFile(dir=self.incoming) as file:
             file.write(_PROBE)
         key = self._full(f"{PROBES_FOLDER}/{uuid4().hex}")
@@ -184,13 +184,13 @@ class RemoteObjectStore:
             overwritten = self._probing.put(key, BytesIO(_PROBE), uuid4().hex)
             self._probing.fetch(key, seen)
         except ObjectMissing:
-            raise StoreUnavailable("The store does not have what it was just given.") from None
+            raise StoreUnavailable("The store does not have the object that was just written.") from None
         finally:
             self._probing.delete(key)
         if overwritten:
-            raise StoreUnavailable("The store lets files be overwritten: it must know conditional writes.")
+            raise StoreUnavailable("The store overwrites existing files. Use one that supports conditional writes.")
         if seen.getvalue() != _PROBE:
-            raise StoreUnavailable("The store gives back other bytes than it was given.")
+            raise StoreUnavailable("The store returns other bytes than were written.")
 
     def close(self) -> None:
         """Close the bucket's connections."""
@@ -198,7 +198,7 @@ class RemoteObjectStore:
         self._probing.close()
 
     def _is_of(self, full: str, mark: str) -> bool:
-        """Whether the object under the full key was made by the write of this mark."""
+        """Return whether the write with this mark created the object."""
         try:
             return self._bucket.mark(full) == mark
         except ObjectMissing:

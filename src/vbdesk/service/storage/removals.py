@@ -11,25 +11,25 @@ from vbdesk.service.kernel.db.upsert import insert_into
 
 
 def owe_removal(connection: Connection, object_keys: Collection[str], erased_at: datetime) -> None:
-    """Remember objects that must go, until they are gone."""
+    """Store objects to be removed, until they are gone."""
     for key in object_keys:
         insert = insert_into(connection, erased_objects).values(object_key=key, erased_at=erased_at)
         connection.execute(insert.on_conflict_do_nothing())
 
 
 def list_owed(connection: Connection) -> list[str]:
-    """Every object that erasures still have to remove, or to keep from being put again."""
+    """Return all objects that erasures still have to remove, or to keep from being uploaded again."""
     return list(connection.execute(sa.select(erased_objects.c.object_key)).scalars())
 
 
 def list_owed_later(connection: Connection, object_keys: Collection[str], now: datetime) -> set[str]:
-    """Which of these objects are owed beyond this moment, since something may still be put to their addresses."""
+    """Return those of these objects that are owed after `now`: an upload may still arrive there."""
     later = erased_objects.c.object_key.in_(object_keys) & (erased_objects.c.erased_at > now)
     return set(connection.execute(sa.select(erased_objects.c.object_key).where(later)).scalars())
 
 
 def forget_removed(connection: Connection, object_keys: Collection[str], now: datetime) -> None:
-    """Forget objects that are gone, except where a file may still be put to an address that was signed before."""
+    """Delete the entries of removed objects, except where an address is still open."""
     still_open = erased_objects.c.erased_at > now
     connection.execute(sa.delete(erased_objects).where(erased_objects.c.object_key.in_(object_keys), ~still_open))
     connection.execute(sa.delete(quarantined_objects).where(quarantined_objects.c.object_key.in_(object_keys)))

@@ -1,4 +1,4 @@
-"""Audio in a store that speaks S3. Credentials come from the places where boto3 looks for them."""
+"""Audio in an S3-compatible store; boto3 finds the credentials."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -16,30 +16,30 @@ from vbdesk.service.storage.addresses import LengthRange, UploadAddress, signed_
 from vbdesk.service.storage.remote import StoreTimeouts
 from vbdesk.service.storage.store import ObjectMissing, StoreFull, StoreUnavailable, StoreUnusable
 
-_WITHOUT_CREDENTIALS = "Audio in S3 needs credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give a role."
-_WITHOUT_REGION = "A bucket of Amazon S3 lies in a region, which is part of every signature. Set storage_region."
+_WITHOUT_CREDENTIALS = "Audio in S3 needs credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a role."
+_WITHOUT_REGION = "A bucket of Amazon S3 needs its region for signatures. Set storage_region."
 _CONNECTIONS = 32
-_STREAMS = 3  # how often a download that breaks off is begun
+_STREAMS = 3  # number of attempts at a download
 _CHUNK_BYTES = 256 * 1024
 _MARK = "vbdesk-write"
 _LENGTH_RANGE = "content-length-range"
 _FULL = frozenset({"XMinioStorageFull", "QuotaExceeded", "InsufficientStorage"})  # of MinIO, Ceph, OpenStack
 
 
-def make_client(region: str | None, endpoint: str | None, patience: StoreTimeouts) -> Any:
-    """A client of the store at `endpoint`, or of the maker's own.
+def make_client(region: str | None, endpoint: str | None, timeouts: StoreTimeouts) -> Any:
+    """Create a client of the store at `endpoint`, or of Amazon S3.
 
     Raises:
-        StoreUnusable: it cannot be made of these settings, or there are no credentials here.
+        StoreUnusable: the settings are not valid, or no credentials were found.
     """
     config = Config(
         signature_version="s3v4",
         s3={"addressing_style": "path" if endpoint else "virtual"},
-        connect_timeout=patience.connect_s,
-        read_timeout=patience.read_s,
-        retries={"mode": "standard", "total_max_attempts": patience.attempts},
+        connect_timeout=timeouts.connect_s,
+        read_timeout=timeouts.read_s,
+        retries={"mode": "standard", "total_max_attempts": timeouts.attempts},
         max_pool_connections=_CONNECTIONS,
-        request_checksum_calculation="when_required",  # stores of other makers do not know the newer checksums
+        request_checksum_calculation="when_required",  # other S3-compatible stores do not support the newer checksums
         response_checksum_validation="when_required",
     )
     try:
@@ -58,28 +58,28 @@ def make_client(region: str | None, endpoint: str | None, patience: StoreTimeout
 
 
 class _ConditionUnknown(StoreUnavailable):
-    """The store says that it cannot make a write depend on anything."""
+    """The store does not support conditional writes."""
 
 
 @cache
 def _descriptions() -> Loader:
-    """The library's descriptions of S3, which take longer to read than a client to make."""
+    """Load the library's description of S3 once; this takes longer than creating a client."""
     return create_loader()
 
 
 class S3Bucket:
-    """A bucket, by the calls of S3."""
+    """A bucket of an S3-compatible store."""
 
     def __init__(self, client: Any, bucket: str) -> None:
         self._client = client
         self._bucket = bucket
 
     def put(self, key: str, file: BinaryIO, mark: str) -> bool:
-        """One request: recordings are far below the size that takes several."""
+        """Upload in one request: recordings are far below the size of multipart uploads."""
         return self._write(self._client.put_object, key, mark, Body=file)
 
     def copy(self, source_key: str, key: str, mark: str) -> bool:
-        """One request, for the same reason. Not every store that knows conditions of writes knows them of copies."""
+        """Copy in one request; some stores support conditions on writes but not on copies."""
         what = {"CopySource": {"Bucket": self._bucket, "Key": source_key}, "MetadataDirective": "REPLACE"}
         try:
             return self._write(self._client.copy_object, key, mark, **what)
@@ -89,12 +89,12 @@ class S3Bucket:
             return True
 
     def mark(self, key: str) -> str | None:
-        """Kept in the object's metadata."""
+        """Read the mark from the object's metadata."""
         mark: str | None = self._head(key)["Metadata"].get(_MARK)
         return mark
 
     def fetch(self, key: str, file: BinaryIO) -> None:
-        """A stream that breaks off is begun again."""
+        """Download; restart a broken stream."""
         for left in reversed(range(_STREAMS)):
             with self._asking():
                 body = self._client.get_object(Bucket=self._bucket, Key=key)["Body"]
@@ -111,16 +111,16 @@ class S3Bucket:
                     return
 
     def size(self, key: str) -> int:
-        """As the object's head says."""
+        """Read the size with a HEAD request."""
         return int(self._head(key)["ContentLength"])
 
     def delete(self, key: str) -> None:
-        """The store does not mind what is not there."""
+        """Delete; a missing object is no error."""
         with self._asking():
             self._client.delete_object(Bucket=self._bucket, Key=key)
 
     def keys(self, start: str) -> Iterator[str]:
-        """A thousand keys a request."""
+        """List a thousand keys per request."""
         pages = iter(self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=start))
         while True:
             with self._asking():
@@ -130,7 +130,7 @@ class S3Bucket:
             yield from (item["Key"] for item in page.get("Contents", ()))
 
     def close(self) -> None:
-        """The client is this bucket's own."""
+        """Close the client."""
         self._client.close()
 
     def _write(self, call: Callable[..., Any], key: str, mark: str, **what: Any) -> bool:
@@ -141,7 +141,7 @@ class S3Bucket:
                 if _code_of(error) in {"PreconditionFailed", "412"}:
                     return False
                 if _code_of(error) in {"NotImplemented", "501"}:
-                    raise _ConditionUnknown("The object store does not know conditional writes.") from None
+                    raise _ConditionUnknown("The object store does not support conditional writes.") from None
                 raise
         return True
 
@@ -150,14 +150,14 @@ class S3Bucket:
             try:
                 return self._client.head_object(Bucket=self._bucket, Key=key)
             except ClientError as error:
-                if _code_of(error) == "404":  # a head has no body to say whether the object or the bucket is missing
+                if _code_of(error) == "404":  # without a body that says whether object or bucket is missing
                     self._client.head_bucket(Bucket=self._bucket)
                     raise ObjectMissing(key) from None
                 raise
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Tell what the store says of an object from a store that does not work."""
+        """Distinguish a missing object from a store that does not work."""
         try:
             yield
         except ClientError as error:
@@ -172,8 +172,8 @@ class S3Bucket:
 class S3Addresses:
     """Signed addresses of a bucket, at the endpoint that callers reach.
 
-    S3 has no length range for a PUT. It travels as a signed entry of the object's metadata, which tells the caller;
-    where the caller said the size, a signed `Content-Length` has the store itself hold it.
+    S3 has no length range for a PUT. The address carries it as signed metadata, which informs the caller. Where the
+    caller declared the size, the store enforces a signed `Content-Length`.
     """
 
     def __init__(self, client: Any, bucket: str, prefix: str) -> None:
@@ -182,7 +182,7 @@ class S3Addresses:
         self._prefix = f"{prefix}/" if prefix else ""
 
     def mint(self, key: str, content_type: str, length: LengthRange, now: datetime, valid_s: float) -> UploadAddress:
-        """Sign with the credentials of this moment; the maker's signer reads the clock of the computer."""
+        """Sign with the current credentials; the library uses the computer's clock, not `now`."""
         what: dict[str, Any] = {
             "Bucket": self._bucket,
             "Key": self._prefix + key,

@@ -1,7 +1,7 @@
-"""Signed PUT addresses: who mints one grants one upload, to whoever holds it, until it expires.
+"""Signed PUT addresses: one upload for the holder, until the address expires.
 
-The scheme is the V4 signature of the large object stores: a canonical request (method, path, query, the signed headers)
-is hashed into a string to sign, and that is signed with a key derived from the secret, the date and the scope.
+The scheme follows the V4 signatures of S3 and GCS. The method, path, query and signed headers form a canonical request,
+whose hash is part of the string to sign. The signing key is derived from the secret, the date and the scope.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ _DATE_FORM = "%Y%m%dT%H%M%S.%fZ"
 
 
 class AddressRefused(Exception):
-    """The request does not match a signed address; `code` as the large object stores name it."""
+    """The request does not match a signed address; `code` is the S3 or GCS error code."""
 
     def __init__(self, status: int, code: str, message: str, **details: str) -> None:
         super().__init__(message)
@@ -27,7 +27,7 @@ class AddressRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PutRequest:
-    """What of a PUT is signed: raw path and query as received, header names in lower case."""
+    """The signed parts of a PUT: raw path and query as received, header names in lower case."""
 
     raw_path: str
     raw_query: str
@@ -35,14 +35,14 @@ class PutRequest:
 
 
 class UploadSigner:
-    """Mints and checks signed PUT addresses."""
+    """Creates and checks signed PUT addresses."""
 
     def __init__(self, keys: Callable[[], Sequence[bytes]]) -> None:
-        """Sign with the first of `keys`, which are asked for at every use; what any of them signed holds."""
+        """Read `keys` at every use: the first signs, all verify."""
         self._keys = keys
 
     def sign(self, origin: str, key: str, headers: Mapping[str, str], now: datetime, valid_s: float) -> str:
-        """The address below `origin` at which `key` may be PUT with exactly `headers`, for `valid_s` seconds."""
+        """Return an address below `origin` to PUT `key` with exactly `headers` within `valid_s` seconds."""
         signed = {name.lower(): value for name, value in headers.items()} | {"host": urlsplit(origin).netloc}
         date = now.astimezone(UTC).strftime(_DATE_FORM)
         query = {
@@ -57,17 +57,17 @@ class UploadSigner:
         return f"{origin}{path}?{_canonical_query(query)}&{_PREFIX}-Signature={signature}"
 
     def check(self, request: PutRequest, now: datetime) -> None:
-        """Let a request pass that one of our addresses allows.
+        """Check that a signed address allows the request.
 
         Raises:
-            AddressRefused: it is not signed, lacks a signed header, was altered, or came too late; in this order.
+            AddressRefused: it is not signed, lacks a signed header, was altered, or has expired; checked in this order.
         """
         query = dict(parse_qsl(request.raw_query, keep_blank_values=True))
         if query.get(f"{_PREFIX}-Algorithm") != ALGORITHM:
-            raise AddressRefused(403, "AccessDenied", "The address carries no signature.")
+            raise AddressRefused(403, "AccessDenied", "The address has no signature.")
         names = query.get(f"{_PREFIX}-SignedHeaders", "").split(";")
         for name in names:
-            if not name.isascii() or name not in request.headers:  # headers cannot even be asked for other names
+            if not name.isascii() or name not in request.headers:  # other names cannot be looked up in headers
                 raise AddressRefused(
                     400,
                     "MalformedSecurityHeader",
@@ -82,7 +82,7 @@ class UploadSigner:
             raise AddressRefused(
                 403, "SignatureDoesNotMatch", "The signature does not match: send the address and headers unaltered."
             )
-        # Signed by us from here on, hence well-formed.
+        # Signed by us, hence well-formed.
         minted_at = datetime.strptime(query[f"{_PREFIX}-Date"], _DATE_FORM).replace(tzinfo=UTC)
         if now > minted_at + timedelta(seconds=float(query[f"{_PREFIX}-Expires"])):
             raise AddressRefused(400, "ExpiredToken", "The address has expired. Ask for a new one.")

@@ -1,4 +1,4 @@
-"""A stream of bytes into a temporary file, without blocking the event loop and with a hard stop."""
+"""Streams bytes into a temporary file without blocking the event loop, up to a limit."""
 
 from collections.abc import Callable
 from typing import BinaryIO
@@ -11,22 +11,22 @@ _FLUSH_BYTES = 1024 * 1024
 
 
 TakeBytes = Callable[[int], None]
-"""Asked before so many bytes are written. Raises the refusal when there is no room for them."""
+"""Called with the number of bytes before they are written; raises when there is no room."""
 
 
 class StreamTooLong(Exception):
-    """More bytes came than allowed."""
+    """The stream is longer than the limit."""
 
 
 def take_all(_count: int) -> None:
-    """Refuse nothing."""
+    """Accept any number of bytes."""
 
 
 class Spool:
-    """Collects a stream in a file; memory stays at about one MiB however long the stream.
+    """Collects a stream in a file; memory use stays at about 1 MiB for any length.
 
     Attributes:
-        path: The temporary file, encrypted where recordings are; whoever calls `discard` or moves it away ends it.
+        path: The temporary file, encrypted like recordings; the caller moves it or calls `discard`.
         size: Bytes so far.
     """
 
@@ -40,11 +40,11 @@ class Spool:
 
     @property
     def recording(self) -> RecordingFile:
-        """What was collected, once it is finished."""
+        """The collected recording, after `finish`."""
         return self._files.at(self.path)
 
     async def write(self, data: bytes) -> None:
-        """Append `data`. Raises StreamTooLong when it goes past the limit, and what `take` raises."""
+        """Append `data`. Raises StreamTooLong beyond the limit, and the errors of `take`."""
         self.size += len(data)
         if self.size > self._limit:
             raise StreamTooLong
@@ -58,7 +58,7 @@ class Spool:
         await run_in_threadpool(finish_writing, self._file)
 
     def discard(self) -> None:
-        """Close and remove the file; one that was moved away is fine."""
+        """Close and remove the file; a moved file is no error."""
         self._file.close()
         self.path.unlink(missing_ok=True)
 

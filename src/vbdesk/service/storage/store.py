@@ -1,4 +1,4 @@
-"""The port of an object store: bytes under keys."""
+"""Port of an object store: bytes under keys."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -10,43 +10,46 @@ from vbdesk.service.storage.incoming import ABANDONED_AFTER_S
 
 
 class ObjectExists(Exception):
-    """An object lies under this key already; objects are written once."""
+    """An object with this key exists; objects are written once."""
 
 
 class ObjectMissing(Exception):
-    """No object lies under this key."""
+    """There is no object with this key."""
 
 
 class StoreUnavailable(Exception):
-    """The store is away or refuses: nothing is known of the object. Try again later; one sentence, without secrets."""
+    """The store is unreachable or refuses, so the object's state is unknown. Retry later.
+
+    The message is one sentence without secrets.
+    """
 
 
 class StoreFull(StoreUnavailable):
-    """No disk space is left in the store, or on the way to it."""
+    """The disk of the store, or of the local folder for files in transit, is full."""
 
 
 class StoreUnusable(Exception):
-    """The store of these settings cannot be used from here; one sentence for the operator."""
+    """The configured store cannot be used; one sentence for the operator."""
 
 
 class StoreMismatch(StoreUnusable):
-    """The store belongs to another database, or may do so; one sentence for the operator, and the ways out."""
+    """The store belongs, or may belong, to another database; the message lists the remedies."""
 
 
 class ObjectStore(Protocol):
-    """Keeps objects whole: an object is there with all its bytes, or not at all.
+    """Stores complete objects: an object has all its bytes or does not exist.
 
-    Where the store is elsewhere, every method may raise StoreUnavailable; a write that raised it may have been made.
+    With a remote store every method may raise StoreUnavailable; the failed write may still have happened.
     """
 
     @property
     def incoming(self) -> Path:
-        """A local folder for files on their way in; `adopt` moves them from here without copying."""
+        """Local folder for incoming files; `adopt` moves them from there without copying."""
         ...
 
     @property
     def checks_addresses_itself(self) -> bool:
-        """Whether signed addresses lead to the store itself, as those of buckets do, and not to this service."""
+        """Whether signed addresses point to the store itself, as with buckets, not to this service."""
         ...
 
     @property
@@ -55,15 +58,15 @@ class ObjectStore(Protocol):
         ...
 
     def clear_incoming(self, older_than_s: float = ABANDONED_AFTER_S) -> None:
-        """Remove from that folder what killed processes left half-written, unless it is younger."""
+        """Remove half-written files of killed processes from that folder, unless they are younger."""
         ...
 
     def adopt(self, key: str, path: Path) -> None:
-        """Move the finished local file `path` in as `key`, encrypted or not as it is. Raises ObjectExists."""
+        """Move the finished local file `path` in as `key`, encrypted or plain. Raises ObjectExists."""
         ...
 
     def link(self, source_key: str, key: str) -> None:
-        """Keep the bytes of `source_key` under a second key as well. Raises ObjectMissing, ObjectExists."""
+        """Store the bytes of `source_key` under a second key. Raises ObjectMissing, ObjectExists."""
         ...
 
     def open(self, key: str) -> BinaryIO:
@@ -71,33 +74,33 @@ class ObjectStore(Protocol):
         ...
 
     def local_copy(self, key: str) -> AbstractContextManager[RecordingFile]:
-        """A local file with the object, good inside the block; do not write to it. Raises ObjectMissing."""
+        """Provide the object as a read-only local file inside the block. Raises ObjectMissing."""
         ...
 
     def exists(self, key: str) -> bool:
-        """Whether an object lies under `key`."""
+        """Return whether `key` exists."""
         ...
 
     def size(self, key: str) -> int:
-        """Size in bytes, as they were given. Raises ObjectMissing."""
+        """Return the size in bytes, before encryption. Raises ObjectMissing."""
         ...
 
     def delete(self, key: str) -> None:
-        """Remove the object; one that is not there is fine."""
+        """Remove the object; a missing one is no error."""
         ...
 
     def encrypt_existing(self, key: str) -> bool:
-        """Encrypt an object from before there were keys, where files of this store are; whether it was one."""
+        """Encrypt a plain object if this store encrypts its files; return whether it was plain."""
         ...
 
     def keys(self, folder: str) -> Iterator[str]:
-        """Keys that begin with `folder/`."""
+        """List keys that begin with `folder/`."""
         ...
 
     def check(self) -> None:
-        """See, within seconds, whether the store takes, keeps and gives back files. Raises StoreUnavailable."""
+        """Check within seconds that the store writes, keeps and reads files. Raises StoreUnavailable."""
         ...
 
     def close(self) -> None:
-        """Let go of connections; the store is not used afterwards."""
+        """Close connections; the store must not be used afterwards."""
         ...

@@ -1,8 +1,8 @@
-"""Taking back an upload address that is signed already, so that nobody brings an erased recording back.
+"""Withdrawal of a signed upload address, so that no upload restores an erased recording.
 
-The embedded store asks the database before it takes a file. A bucket checks signatures itself, and its addresses cannot
-be recalled. But each is signed to write only where nothing lies yet. So an empty object lies at the key until the
-address has ended, and the bucket itself refuses, also a file that is on its way.
+The embedded store asks the database before it accepts a file. A bucket checks signatures itself, and its addresses
+cannot be revoked. But each is signed to write only a missing object. So an empty object occupies the key until the
+address expires, and the bucket refuses the upload, also one in progress.
 """
 
 import os
@@ -16,10 +16,10 @@ _TRIES = 5
 
 
 def withdraw(store: ObjectStore, key: str) -> None:
-    """Remove the object, also from the quarantine, and let nobody write it again.
+    """Remove the object, also from the quarantine, and prevent a new upload.
 
     Raises:
-        StoreUnavailable: the store is away, or somebody writes the object again and again; try again later.
+        StoreUnavailable: the store is unreachable, or uploads arrive repeatedly; retry later.
     """
     delete_everywhere(store, key)
     if not store.checks_addresses_itself:
@@ -27,12 +27,12 @@ def withdraw(store: ObjectStore, key: str) -> None:
     for _ in range(_TRIES):
         if _put_empty(store, key) or is_withdrawn(store, key):
             return
-        store.delete(key)  # a file that was on its way came first
-    raise StoreUnavailable("An upload that is to be erased is written again and again.")
+        store.delete(key)  # an upload in progress came first
+    raise StoreUnavailable("An upload to be erased is written repeatedly. Try again later.")
 
 
 def is_withdrawn(store: ObjectStore, key: str) -> bool:
-    """Whether nothing is left of the object, and nobody can write it again. Raises StoreUnavailable."""
+    """Return whether the object is removed and cannot be uploaded again. Raises StoreUnavailable."""
     if not store.checks_addresses_itself:
         return not store.exists(key)
     try:

@@ -1,1 +1,1 @@
-"""Audio uploads by signed address."""
+"""Audio uploads by signed addresses."""

@@ -1,4 +1,4 @@
-"""SQL of upload references."""
+"""SQL of uploads."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ def insert(
     usable_until: datetime,
     held_bytes: int = 0,
 ) -> None:
-    """Store a minted reference."""
+    """Store a new upload."""
     connection.execute(
         sa.insert(uploads).values(
             upload_ref=upload_ref,
@@ -36,7 +36,7 @@ def insert(
 
 
 def find_content_type(connection: Connection, account_id: str, upload_ref: str, now: datetime) -> str | None:
-    """Declared content type of the account's upload while it may be used."""
+    """Return the declared content type of the account's upload while it is usable."""
     query = sa.select(uploads.c.content_type).where(
         uploads.c.upload_ref == upload_ref, uploads.c.account_id == account_id, uploads.c.usable_until >= now
     )
@@ -44,7 +44,7 @@ def find_content_type(connection: Connection, account_id: str, upload_ref: str, 
 
 
 def is_open(connection: Connection, upload_ref: str) -> bool:
-    """Whether there is such an upload, of an account that is let in."""
+    """Return whether the upload exists and its account is active."""
     query = (
         sa.select(uploads.c.upload_ref)
         .join_from(uploads, accounts)
@@ -54,7 +54,7 @@ def is_open(connection: Connection, upload_ref: str) -> bool:
 
 
 def counts(connection: Connection, upload_ref: str) -> bool:
-    """Whether the upload counts against its account's quota."""
+    """Return whether the upload counts against its account's quota."""
     query = sa.select(uploads.c.upload_ref).where(uploads.c.upload_ref == upload_ref, uploads.c.held_bytes > 0)
     return connection.execute(query).first() is not None
 
@@ -67,7 +67,7 @@ def _held(account_id: str, now: datetime) -> sa.ColumnElement[bool]:
 
 
 def sum_held(connection: Connection, account_id: str, now: datetime) -> int:
-    """Bytes of the account's uploads that no job has taken; open addresses count what they may take."""
+    """Return the bytes of the account's unused uploads; an open address counts its maximum."""
     query = sa.select(sa.func.coalesce(sa.func.sum(uploads.c.held_bytes), 0)).where(_held(account_id, now))
     return int(connection.execute(query).scalar_one())
 
@@ -75,7 +75,7 @@ def sum_held(connection: Connection, account_id: str, now: datetime) -> int:
 def list_unsettled(
     connection: Connection, account_id: str, now: datetime, limit: int, *, only_expired: bool
 ) -> Sequence[Row[str, datetime]]:
-    """`upload_ref` and `expires_at` of counted uploads of which nobody knows whether their file came, oldest first."""
+    """Return `upload_ref` and `expires_at` of counted uploads without a known size, oldest first."""
     query = sa.select(uploads.c.upload_ref, uploads.c.expires_at).where(_held(account_id, now), ~uploads.c.settled)
     if only_expired:
         query = query.where(uploads.c.expires_at < now)
@@ -83,14 +83,14 @@ def list_unsettled(
 
 
 def settle(connection: Connection, sizes: Mapping[str, int]) -> None:
-    """Let uploads count what they hold for good."""
+    """Store the final sizes of uploads."""
     for upload_ref, size in sizes.items():
         mine = uploads.c.upload_ref == upload_ref
         connection.execute(sa.update(uploads).where(mine).values(held_bytes=size, settled=True))
 
 
 def find_next_release(connection: Connection, account_id: str, now: datetime) -> datetime | None:
-    """When the first of the counted uploads stops counting."""
+    """Return when the next counted upload stops counting."""
     ends_at = sa.case((uploads.c.settled, uploads.c.usable_until), else_=uploads.c.expires_at)
     query = sa.select(sa.func.min(ends_at)).where(_held(account_id, now))
     found: datetime | None = connection.execute(query).scalar_one()
@@ -98,17 +98,17 @@ def find_next_release(connection: Connection, account_id: str, now: datetime) ->
 
 
 def existing(connection: Connection, upload_refs: Collection[str]) -> set[str]:
-    """Which of these references are remembered."""
+    """Return the subset of these references that are stored."""
     query = sa.select(uploads.c.upload_ref).where(uploads.c.upload_ref.in_(upload_refs))
     return set(connection.execute(query).scalars())
 
 
 def list_past(connection: Connection, now: datetime, limit: int) -> list[str]:
-    """Some of the references that may no longer be used."""
+    """Return at most `limit` references that are no longer usable."""
     query = sa.select(uploads.c.upload_ref).where(uploads.c.usable_until < now).limit(limit)
     return list(connection.execute(query).scalars())
 
 
 def delete(connection: Connection, upload_refs: list[str]) -> None:
-    """Forget the references."""
+    """Delete the uploads."""
     connection.execute(sa.delete(uploads).where(uploads.c.upload_ref.in_(upload_refs)))

@@ -1,4 +1,4 @@
-"""Minting of upload addresses over HTTP."""
+"""HTTP route to create upload addresses."""
 
 from typing import Annotated
 

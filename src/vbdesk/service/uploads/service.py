@@ -1,4 +1,4 @@
-"""Uploads: minted, put to the store by signed address, then analysed any number of times for a day."""
+"""Uploads: sent to the store by signed address, then usable for any number of jobs for a day."""
 
 import math
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from vbdesk.service.storage.store import ObjectMissing, ObjectStore
 from vbdesk.service.uploads import repository
 
 USABLE = timedelta(hours=24)
-"""How long an upload may be analysed, counted from the end of its address's validity."""
+"""How long an upload is usable, counted from the end of its address."""
 
 UPLOADS_FOLDER = "uploads"
 AT_ONCE = 200
@@ -41,7 +41,7 @@ class StoredAudio:
 
 
 class UploadService:
-    """Rules of uploads. The store may be far away: no connection to the database is held while it is asked."""
+    """Rules of uploads; no database connection is held while the store is called."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class UploadService:
         valid_s: float,
         quotas: Mapping[Plan, int] | None = None,
     ) -> None:
-        """Prepare; `quotas` are bytes by plan, and a plan without one has none."""
+        """Create the service; `quotas` are bytes by plan, and other plans have no quota."""
         self._quotas = quotas or {}
         self._database = database
         self._store = store
@@ -62,18 +62,18 @@ class UploadService:
 
     @classmethod
     def of(cls, context: Context) -> "UploadService":
-        """The rules of a running service's uploads."""
+        """Create the upload service of a running service."""
         settings = context.settings
         quotas = {plan: settings.quota_bytes(plan) for plan in settings.upload_quota_mb}
         return cls(context.database, context.storage, context.addresses, context.clock, settings.upload_valid_s, quotas)
 
     def mint(self, account: Account, body: UploadRequest) -> UploadGrant:
-        """Grant one upload. The file's name is not kept: it may name a person.
+        """Create an upload address. The file's name is not kept: it may name a person.
 
         Raises:
-            AudioTooLarge: the caller announces more than may be taken.
-            QuotaExceeded: the account's uploads that no job has taken leave no room for it.
-            Unauthorized: the account has ended meanwhile.
+            AudioTooLarge: the declared size is above the limit.
+            QuotaExceeded: the account's unused uploads leave no room for it.
+            Unauthorized: the account was suspended or deleted meanwhile.
         """
         length = ANY_AUDIO
         if body.size_bytes is not None:
@@ -123,9 +123,9 @@ class UploadService:
         raise QuotaExceeded(quota, max(1, math.ceil(wait_s)))
 
     def _settle(self, account: Account, now: datetime, limit: int, *, only_expired: bool = False) -> None:
-        """Look in the store for files of reserved addresses: each then counts its size, or nothing.
+        """Look up reserved uploads in the store: each then counts its actual size, or nothing.
 
-        An address that is still open keeps its reservation until its file is there.
+        An open address without a file keeps its reservation.
         """
         with self._database.reading() as connection:
             unsettled = repository.list_unsettled(connection, account.account_id, now, limit, only_expired=only_expired)
@@ -139,7 +139,7 @@ class UploadService:
                 repository.settle(connection, sizes)
 
     def _find_size(self, key: str) -> int | None:
-        """Size of the file; None where there is none. One that is too large is removed."""
+        """Return the file's size, None where there is none; remove a file above the limit."""
         try:
             size = self._store.size(key)
         except ObjectMissing:
@@ -150,13 +150,13 @@ class UploadService:
         return size
 
     def resolve(self, account: Account, upload_ref: str) -> StoredAudio:
-        """The uploaded file behind a reference.
+        """Return the uploaded file of a reference.
 
         Raises:
-            InvalidRequest: unknown, another account's, never written, or too old.
-            AudioTooLarge: larger than the address allowed, on a store that cannot hold it; the file is removed.
+            InvalidRequest: unknown, of another account, never uploaded, or expired.
+            AudioTooLarge: larger than allowed, on a store that cannot enforce the size; the file is removed.
         """
-        if "\0" in upload_ref:  # PostgreSQL cannot even be asked for it
+        if "\0" in upload_ref:  # PostgreSQL refuses NUL characters
             raise InvalidRequest(INVALID_UPLOAD_REF)
         with self._database.reading() as connection:
             content_type = repository.find_content_type(connection, account.account_id, upload_ref, self._clock.now())
@@ -173,7 +173,7 @@ class UploadService:
         return StoredAudio(key, content_type, size)
 
     def remove_past(self) -> int:
-        """Delete uploads that may no longer be used, file first; how many."""
+        """Delete expired uploads, each file before its row; return how many."""
         removed = 0
         while True:
             with self._database.reading() as connection:
@@ -189,5 +189,5 @@ class UploadService:
 
 
 def upload_key(upload_ref: str) -> str:
-    """Where the file lies in the object store."""
+    """Return the object key of an upload."""
     return f"{UPLOADS_FOLDER}/{upload_ref}"

@@ -1,4 +1,4 @@
-"""Which upload addresses still hold: those of uploads that the database knows, of accounts that are let in."""
+"""Validity of upload addresses of the embedded store: known uploads of active accounts."""
 
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.uploads import repository
@@ -6,13 +6,13 @@ from vbdesk.service.uploads.service import UPLOADS_FOLDER
 
 
 class StoredUploads:
-    """Looks addresses of the embedded store up in the database."""
+    """Looks up addresses of the embedded store in the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def admits(self, key: str) -> bool:
-        """Whether a file may be put there; keys outside the uploads are the service's own."""
+        """Return whether a file may be stored; keys outside the uploads belong to the service."""
         upload_ref = _ref_of(key)
         if upload_ref is None:
             return True
@@ -20,7 +20,7 @@ class StoredUploads:
             return repository.is_open(connection, upload_ref)
 
     def note_stored(self, key: str, size: int) -> bool:
-        """Whether the file may stay. One that came after its reservation ended counts again from now on."""
+        """Return whether the file may stay; count it again if its reservation has ended."""
         upload_ref = _ref_of(key)
         if upload_ref is None:
             return True

@@ -1,1 +1,1 @@
-"""Capacity of the service by simulation: resources per load, and the part that breaks first."""
+"""Simulated capacity of the service: resources, and what breaks first."""

@@ -1,4 +1,4 @@
-"""Forecast the resources for a number of recordings a day, and which part breaks first."""
+"""Forecast resources by recordings a day, and which part breaks first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -152,7 +152,7 @@ class BatchPrediction:
 
 
 def predict_real_batch(costs: Costs) -> BatchPrediction:
-    """Predict the batch of several workers from the run times of one worker; all jobs arrive at once."""
+    """Predict a batch on several workers from the run times of one."""
     real = costs.worker.real_run
     service_s = np.array(real.one_worker_run_s)
     waited_s = queue_waits(np.zeros_like(service_s), service_s, real.workers)

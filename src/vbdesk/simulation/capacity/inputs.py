@@ -1,4 +1,4 @@
-"""What the simulation reckons with: measured costs (capacity.json) and assumed load (capacity.toml)."""
+"""Inputs: measured costs (capacity.json) and assumptions (capacity.toml)."""
 
 import json
 from typing import Annotated
@@ -16,14 +16,14 @@ class _Data(BaseModel):
 
 
 class AnalysisCost(_Data):
-    """Processor time of one analysis: `fixed_cpu_s` plus `cpu_s_per_minute` of recording."""
+    """Processor time of one analysis: fixed, and per minute of recording."""
 
     fixed_cpu_s: NonNegativeFloat
     cpu_s_per_minute: PositiveFloat
 
 
 class DatabaseCost(_Data):
-    """Bytes of a finished job in PostgreSQL, with its ledger, membership and webhook rows."""
+    """Bytes in PostgreSQL per finished job, with ledger, membership, webhook."""
 
     row_bytes_per_job: PositiveFloat
     index_bytes_per_job: PositiveFloat
@@ -44,7 +44,7 @@ class RealRun(_Data):
 
 
 class WorkerCost(_Data):
-    """Cost of a job besides its analysis; `idle_commits_per_s` is for an API process and two workers."""
+    """Cost per job besides analysis; idle commits: API process and two workers."""
 
     worker_cpu_s_per_job: NonNegativeFloat
     writes_per_job: NonNegativeFloat
@@ -68,7 +68,7 @@ class Costs(_Data):
 
 
 class ArrivalPattern(_Data):
-    """Arrival of recordings: `hours` are weights; laptops upload `burst_share` of them in bursts."""
+    """Arrivals: weights of `hours`, and `burst_share` in bursts from laptops."""
 
     hours: tuple[NonNegativeFloat, ...] = Field(min_length=24, max_length=24)
     burst_share: Share

@@ -17,12 +17,12 @@ LOADS = (1e6, 1e7, 1e9)
 
 
 def markdown(assumptions: Assumptions, costs: Costs, seed: int) -> str:
-    """Measured costs, resources per load, which part breaks first, and the check against a real run."""
-    all_requirements = [requirements(per_day, assumptions, costs, seed) for per_day in LOADS]
+    """Costs, resources per load, breaking points, check against a real run."""
+    loads = [requirements(per_day, assumptions, costs, seed) for per_day in LOADS]
     parts = (
         _costs_table(costs),
-        _requirements_table(all_requirements),
-        _loads_table(all_requirements, assumptions),
+        _requirements_table(loads),
+        _loads_table(loads, assumptions),
         _breaking_points_table(breaking_points(assumptions, costs, seed)),
         _prediction_table(predict_real_batch(costs), costs),
     )
@@ -62,34 +62,30 @@ def _costs_table(costs: Costs) -> str:
     return f"## Measured costs\n\nBy `{costs.measured['command']}` ({where}).\n\n{_table(('cost', 'measured'), rows)}"
 
 
-def _requirements_table(all_requirements: Sequence[Requirements]) -> str:
+def _requirements_table(loads: Sequence[Requirements]) -> str:
     rows = [
-        ("submits in the busiest minute", *(f"{n.peak_per_s:,.0f}/s" for n in all_requirements)),
-        ("requests in the busiest minute", *(f"{n.requests_per_s:,.0f}/s" for n in all_requirements)),
-        ("analysis slots (cores)", *(f"{n.slots:,}" for n in all_requirements)),
-        ("worker machines of 8 cores", *(f"{n.workers:,}" for n in all_requirements)),
-        ("API processes", *(f"{n.api_processes:,}" for n in all_requirements)),
+        ("submits in the busiest minute", *(f"{n.peak_per_s:,.0f}/s" for n in loads)),
+        ("requests in the busiest minute", *(f"{n.requests_per_s:,.0f}/s" for n in loads)),
+        ("analysis slots (cores)", *(f"{n.slots:,}" for n in loads)),
+        ("worker machines of 8 cores", *(f"{n.workers:,}" for n in loads)),
+        ("API processes", *(f"{n.api_processes:,}" for n in loads)),
         (
             "wait for the start: 50, 95, 99 %",
-            *("{:.0f}, {:.0f}, {:.0f} s".format(*n.wait_percentiles_s) for n in all_requirements),
+            *("{:.0f}, {:.0f}, {:.0f} s".format(*n.wait_percentiles_s) for n in loads),
         ),
-        ("recordings a day", *(f"{n.recording_minutes / 60:,.0f} h" for n in all_requirements)),
-        ("store, recordings of 30 days", *(f"{n.stored_tb:,.1f} TB" for n in all_requirements)),
-        ("network, recordings in and out", *(f"{n.traffic_mb_per_s:,.0f} MB/s" for n in all_requirements)),
+        ("recordings a day", *(f"{n.recording_minutes / 60:,.0f} h" for n in loads)),
+        ("store, recordings of 30 days", *(f"{n.stored_tb:,.1f} TB" for n in loads)),
+        ("network, recordings in and out", *(f"{n.traffic_mb_per_s:,.0f} MB/s" for n in loads)),
     ]
-    return f"## Required resources\n\n{_table(('', *map(_load_heading, all_requirements)), rows)}"
+    return f"## Required resources\n\n{_table(('', *map(_load_heading, loads)), rows)}"
 
 
-def _loads_table(all_requirements: Sequence[Requirements], assumptions: Assumptions) -> str:
+def _loads_table(loads: Sequence[Requirements], assumptions: Assumptions) -> str:
     rows = [
-        (
-            part.name,
-            f"{part.limit:,.0f} {part.unit}",
-            *(_bold_beyond(n.demand[name], part.limit) for n in all_requirements),
-        )
+        (part.name, f"{part.limit:,.0f} {part.unit}", *(_bold_beyond(n.demand[name], part.limit) for n in loads))
         for name, part in assumptions.parts.items()
     ]
-    table = _table(("part", "limit", *map(_load_heading, all_requirements)), rows)
+    table = _table(("part", "limit", *map(_load_heading, loads)), rows)
     return f"## Load on each part\n\nBold: beyond the limit.\n\n{table}"
 
 

@@ -14,7 +14,7 @@ from vbdesk.longitudinal.parameters import Parameters, SignClass
 from vbdesk.longitudinal.scale import Array, score_of, started_logit
 from vbdesk.longitudinal.timepoints import Timepoints
 from vbdesk.longitudinal.trend import Direction, slopes
-from vbdesk.simulation.longitudinal.simulated_subjects import Subjects
+from vbdesk.simulation.longitudinal.simulated_subjects import SimulatedSubjects
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class RollingReads:
     anomaly: NDArray[np.bool_]
 
 
-def filter_subjects(subjects: Subjects, sign_class: SignClass, parameters: Parameters) -> FilteredSubjects:
+def filter_subjects(subjects: SimulatedSubjects, sign_class: SignClass, parameters: Parameters) -> FilteredSubjects:
     """Filter every subject from the first recording to the last."""
     offset = parameters.scale.offset
     rows = []
@@ -78,7 +78,7 @@ def filter_subjects(subjects: Subjects, sign_class: SignClass, parameters: Param
     return FilteredSubjects(latest, latest_band, baseline, baseline_band, normal_range, deviation, z, anomaly, trends)
 
 
-def filter_rolling(subjects: Subjects, sign_class: SignClass, parameters: Parameters) -> RollingReads:
+def filter_rolling(subjects: SimulatedSubjects, sign_class: SignClass, parameters: Parameters) -> RollingReads:
     """Filter the window of every recording of every subject, as a service does."""
     offset = parameters.scale.offset
     baseline = np.empty_like(subjects.days)

@@ -1,11 +1,11 @@
-"""Performance figures on simulated subjects: false alarms, power, delay, coverage and errors."""
+"""Figures: false alarms, power, delay, coverage and errors."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk.longitudinal.scale import Array, score_of, started_logit
 from vbdesk.simulation.longitudinal.filtered_subjects import FilteredSubjects, RollingReads
-from vbdesk.simulation.longitudinal.simulated_subjects import CHANGE_DAY, Subjects, score_of_logit
+from vbdesk.simulation.longitudinal.simulated_subjects import CHANGE_DAY, SimulatedSubjects, score_of_logit
 
 Figures = dict[str, float]
 Flags = NDArray[np.bool_]
@@ -16,46 +16,46 @@ POINTS = 100.0  # errors are in score points
 FEW = slice(1, 5)  # histories of two to five recordings
 
 
-def false_alarms(subjects: Subjects, filtered_subjects: FilteredSubjects) -> Figures:
+def false_alarms(subjects: SimulatedSubjects, results: FilteredSubjects) -> Figures:
     """False-alarm episodes per subject-year after the first 60 days."""
-    return {"episodes_per_year": _episodes_per_year(subjects, filtered_subjects.anomaly)}
+    return {"episodes_per_year": _episodes_per_year(subjects, results.anomaly)}
 
 
-def stable_figures(subjects: Subjects, filtered_subjects: FilteredSubjects, offset: float) -> Figures:
+def stable_figures(subjects: SimulatedSubjects, results: FilteredSubjects, offset: float) -> Figures:
     """All figures of subjects who do not change."""
-    days, anomaly, norm = subjects.days, filtered_subjects.anomaly, subjects.norm[:, None]
+    days, anomaly, norm = subjects.days, results.anomaly, subjects.norm[:, None]
     settled = days >= SETTLED_DAY
     noisiest = np.argsort(subjects.own_sd)[-len(days) // 4 :]
     began = _onsets(anomaly)
-    within_latest = _within(subjects.level, filtered_subjects.latest_band)
-    within_baseline = _within(np.broadcast_to(norm, days.shape), filtered_subjects.baseline_band)
-    foretold = _within(subjects.readings[:, 1:], filtered_subjects.normal_range[:, :, :-1])
+    within_latest = _within(subjects.level, results.latest_band)
+    within_baseline = _within(np.broadcast_to(norm, days.shape), results.baseline_band)
+    foretold = _within(subjects.readings[:, 1:], results.normal_range[:, :, :-1])
     figures = {
         "alarm_share": float(anomaly[settled].mean()),
         "episodes_per_year": _episodes_per_year(subjects, anomaly),
         "episodes_per_year_all": float(began.sum() / ((days[:, -1] - days[:, 2]).sum() / DAYS_A_YEAR)),
         "episodes_per_year_noisiest": _episodes_per_year(subjects, anomaly, noisiest),
-        "rmse_latest": _rmse((filtered_subjects.latest - subjects.level)[settled]),
+        "rmse_latest": _rmse((results.latest - subjects.level)[settled]),
         "rmse_reading": _rmse((subjects.readings - subjects.level)[settled]),
-        "rmse_baseline": _rmse((filtered_subjects.baseline - norm)[settled]),
-        "rmse_baseline_n2_5": _rmse((filtered_subjects.baseline - norm)[:, FEW]),
+        "rmse_baseline": _rmse((results.baseline - norm)[settled]),
+        "rmse_baseline_n2_5": _rmse((results.baseline - norm)[:, FEW]),
         "rmse_mean_n2_5": _rmse((_running_mean(subjects.readings, offset) - norm)[:, FEW]),
         "cover_latest": float(within_latest.mean()),
         "cover_baseline": float(within_baseline.mean()),
         "cover_normal_range": float(foretold.mean()),
-        "sd_z": float(filtered_subjects.z[:, 2:].std()),
-        "share_z_above_2": float(np.mean(np.abs(filtered_subjects.z[:, 2:]) > 2.0)),
+        "sd_z": float(results.z[:, 2:].std()),
+        "share_z_above_2": float(np.mean(np.abs(results.z[:, 2:]) > 2.0)),
     }
     figures |= {f"alarm_share_n{n}": float(anomaly[:, n - 1].mean()) for n in (3, 4, 5, 6)}
     figures |= {f"cover_baseline_n{n}": float(within_baseline[:, n - 1].mean()) for n in (2, 3, 5)}
     figures["latest_over_reading"] = figures["rmse_latest"] / figures["rmse_reading"]
     figures["baseline_over_mean_n2_5"] = figures["rmse_baseline_n2_5"] / figures["rmse_mean_n2_5"]
-    return figures | trend_figures(filtered_subjects)
+    return figures | trend_figures(results)
 
 
-def change_figures(subjects: Subjects, filtered_subjects: FilteredSubjects) -> Figures:
+def change_figures(subjects: SimulatedSubjects, results: FilteredSubjects) -> Figures:
     """Power and delay of detecting a lasting upward change."""
-    found = filtered_subjects.anomaly & (filtered_subjects.deviation > 0.0) & (subjects.days >= CHANGE_DAY)
+    found = results.anomaly & (results.deviation > 0.0) & (subjects.days >= CHANGE_DAY)
     delays = np.where(found, subjects.days, np.inf).min(axis=1) - CHANGE_DAY
     seen = np.isfinite(delays)
     late = subjects.days >= CHANGE_DAY + 14.0
@@ -63,30 +63,30 @@ def change_figures(subjects: Subjects, filtered_subjects: FilteredSubjects) -> F
         "power_120d": float(seen.mean()),
         "power_30d": float(np.mean(delays <= 30.0)),
         "delay_days": float(np.median(delays[seen])) if seen.any() else float("nan"),
-        "rmse_latest": _rmse((filtered_subjects.latest - subjects.level)[late]),
-    } | trend_figures(filtered_subjects)
+        "rmse_latest": _rmse((results.latest - subjects.level)[late]),
+    } | trend_figures(results)
 
 
-def single_day_figures(subjects: Subjects, filtered_subjects: FilteredSubjects) -> Figures:
-    """Effect of one outlier, or one true excursion, on that day and in the five weeks after."""
-    everyone, hit = np.arange(len(subjects.days)), subjects.changed
-    that_day = subjects.days[everyone, hit][:, None]
+def single_day_figures(subjects: SimulatedSubjects, results: FilteredSubjects) -> Figures:
+    """Effect of an outlier or excursion on that day and the next five weeks."""
+    rows, hit = np.arange(len(subjects.days)), subjects.changed
+    that_day = subjects.days[rows, hit][:, None]
     after = (subjects.days > that_day) & (subjects.days <= that_day + 35.0)
-    later = filtered_subjects.anomaly & after & (filtered_subjects.deviation > 0.0)
+    later = results.anomaly & after & (results.deviation > 0.0)
     return {
-        "alarm_that_day": float(filtered_subjects.anomaly[everyone, hit].mean()),
+        "alarm_that_day": float(results.anomaly[rows, hit].mean()),
         "alarm_within_35d": float(later.any(axis=1).mean()),
-        "baseline_bias": float((filtered_subjects.baseline - subjects.norm[:, None])[after].mean()) * POINTS,
+        "baseline_bias": float((results.baseline - subjects.norm[:, None])[after].mean()) * POINTS,
     }
 
 
-def trend_figures(filtered_subjects: FilteredSubjects) -> Figures:
+def trend_figures(results: FilteredSubjects) -> Figures:
     """Share of each trend label at the end."""
-    trends = np.array(filtered_subjects.trends)
+    trends = np.array(results.trends)
     return {f"trend_{direction}": float(np.mean(trends == direction)) for direction in ("rising", "falling")}
 
 
-def rolling_figures(stable: Subjects, rolling: RollingReads, last_day: float) -> Figures:
+def rolling_figures(stable: SimulatedSubjects, rolling: RollingReads, last_day: float) -> Figures:
     """False alarms when every recording is read from its own window."""
     onsets = _onsets(rolling.anomaly)
     late = stable.days >= last_day / 2.0
@@ -99,8 +99,8 @@ def rolling_figures(stable: Subjects, rolling: RollingReads, last_day: float) ->
     }
 
 
-def absorption_figures(stepped: Subjects, rolling: RollingReads, offset: float) -> Figures:
-    """Share of a 1-SD step that the baseline absorbed, and share still alarmed, by days since."""
+def absorption_figures(stepped: SimulatedSubjects, rolling: RollingReads, offset: float) -> Figures:
+    """Absorbed share of a 1-SD step, and share still alarmed, by days since."""
     norm = started_logit(stepped.norm, offset)
     full = started_logit(score_of_logit(stepped.norm_logit + stepped.own_sd), offset) - norm
     moved = (started_logit(rolling.baseline, offset) - norm[:, None]) / full[:, None]
@@ -119,7 +119,9 @@ def _onsets(anomaly: Flags) -> Flags:
     return began
 
 
-def _episodes_per_year(subjects: Subjects, anomaly: Flags, rows: NDArray[np.intp] | slice = slice(None)) -> float:
+def _episodes_per_year(
+    subjects: SimulatedSubjects, anomaly: Flags, rows: NDArray[np.intp] | slice = slice(None)
+) -> float:
     days = subjects.days[rows]
     began = _onsets(anomaly[rows]) & (days >= SETTLED_DAY)
     return float(began.sum() / ((days[:, -1] - SETTLED_DAY).sum() / DAYS_A_YEAR))

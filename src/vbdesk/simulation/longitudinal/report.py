@@ -1,4 +1,4 @@
-"""Tables of the simulation next to the published figures, and which acceptance bars hold."""
+"""Tables of simulated and published figures, and acceptance bars."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Results = Mapping[Setting, Figures]
 
 
 class Bar(BaseModel):
-    """Acceptance bar: bounds of a figure of one scenario, for these classes and schedules."""
+    """Acceptance bar: bounds of a figure in one scenario."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -21,7 +21,7 @@ from vbdesk.simulation.longitudinal.simulated_subjects import (
     SCHEDULES,
     Scenario,
     Schedule,
-    Subjects,
+    SimulatedSubjects,
     simulate_subjects,
 )
 
@@ -61,7 +61,7 @@ WEEKLY_ONLY = tuple(SCENARIOS)[11:]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One cell of the tables: class of signs, schedule and scenario. Its `repr` seeds the draw."""
+    """Class of signs, schedule and scenario; its `repr` seeds the draw."""
 
     sign_class: str
     schedule: Schedule
@@ -90,8 +90,8 @@ class Simulation:
         if setting.scenario != "stable":
             count = round(count * SHARE_OF_STABLE)
         drawn = self._draw(setting, SCENARIOS[setting.scenario], count)
-        filtered_subjects = filter_subjects(drawn, self.parameters.classes[setting.sign_class], self.parameters)
-        return self._measure(setting.scenario)(drawn, filtered_subjects)
+        results = filter_subjects(drawn, self.parameters.classes[setting.sign_class], self.parameters)
+        return self._measure(setting.scenario)(drawn, results)
 
     def _rolling(self, setting: Setting) -> Figures:
         sign_class = self.parameters.classes[setting.sign_class]
@@ -105,16 +105,14 @@ class Simulation:
             ),
         }
 
-    def _measure(self, scenario: str) -> Callable[[Subjects, FilteredSubjects], Figures]:
+    def _measure(self, scenario: str) -> Callable[[SimulatedSubjects, FilteredSubjects], Figures]:
         if scenario == "stable":
-            return lambda drawn, filtered_subjects: stable_figures(
-                drawn, filtered_subjects, self.parameters.scale.offset
-            )
+            return lambda drawn, results: stable_figures(drawn, results, self.parameters.scale.offset)
         if scenario.startswith(("step", "drift")):
             return change_figures
         return single_day_figures if scenario in ("outlier_5", "excursion_4") else false_alarms
 
-    def _draw(self, setting: Setting, scenario: Scenario, count: int, last_day: float = DAYS) -> Subjects:
+    def _draw(self, setting: Setting, scenario: Scenario, count: int, last_day: float = DAYS) -> SimulatedSubjects:
         generator = np.random.default_rng([self.seed, *f"{setting}".encode()])
         sign_class = self.parameters.classes[setting.sign_class]
         return simulate_subjects(

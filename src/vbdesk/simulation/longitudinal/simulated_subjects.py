@@ -22,7 +22,7 @@ POOR_FACTOR = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What happens to the subjects. Changes are in their own SDs of one reading, from day 150.
+    """What happens from day 150, in the subjects' own SDs of one reading.
 
     Attributes:
         step: lasting change.
@@ -62,7 +62,7 @@ class Scenario:
 
 
 @dataclass(frozen=True, slots=True)
-class Subjects:
+class SimulatedSubjects:
     """B subjects with n recordings each; scores 0..1 on their own logit scale.
 
     Attributes:
@@ -99,7 +99,7 @@ def simulate_subjects(
     count: int,
     scenario: Scenario,
     last_day: float = DAYS,
-) -> Subjects:
+) -> SimulatedSubjects:
     """Draw `count` subjects who record on `schedule` until `last_day`."""
     days = recording_days(generator, schedule, count, last_day)
     n = days.shape[1]
@@ -111,11 +111,11 @@ def simulate_subjects(
     norm = centre + between_sd * (generator.normal(size=count) + scenario.norm_offset)
 
     memory = scenario.memory_factor * sign_class.state_days * 2.0 ** generator.uniform(-1, 1, count)
-    within = generator.normal(size=(count, n)) if scenario.white_state else _forgetful(generator, days, memory)
+    within = generator.normal(size=(count, n)) if scenario.white_state else _ornstein_uhlenbeck(generator, days, memory)
     within = state_sd * within
     if scenario.wander:
         shift_sd = LOGIT_OVER_STARTED * np.sqrt(sign_class.shift_variance) * own
-        slow = _forgetful(generator, days, np.full(count, sign_class.shift_days))
+        slow = _ornstein_uhlenbeck(generator, days, np.full(count, sign_class.shift_days))
         within = within + scenario.wander * shift_sd * slow
 
     factors = np.exp(generator.normal(0, QUALITY_LOG_SD, (count, n)))
@@ -135,18 +135,18 @@ def simulate_subjects(
             2 * np.pi * (days / scenario.season_days + generator.random((count, 1)))
         )
     changed = np.argmax(after, axis=1)
-    everyone = np.arange(count)
-    change[everyone, changed] += scenario.excursion
+    rows = np.arange(count)
+    change[rows, changed] += scenario.excursion
     level = norm[:, None] + within + own_sd * change
     seen = level + reading_sd * np.sqrt(true_factors) * errors
-    seen[everyone, changed] += scenario.outlier * own_sd[:, 0]
-    return Subjects(
+    seen[rows, changed] += scenario.outlier * own_sd[:, 0]
+    return SimulatedSubjects(
         days, score_of_logit(seen), factors, score_of_logit(level), score_of_logit(norm), own_sd[:, 0], norm, changed
     )
 
 
 def recording_days(generator: np.random.Generator, schedule: Schedule, count: int, last_day: float) -> Array:
-    """Recording days of `count` subjects, shape (count, n): four of five days, or jittered weekly or monthly."""
+    """Recording days, shape (count, n): 4 of 5 days, jittered weekly or monthly."""
     if schedule == "daily":
         n = int(last_day * 0.8)
         kept = np.sort(np.argsort(generator.random((count, int(last_day))), axis=1)[:, :n], axis=1)
@@ -156,7 +156,7 @@ def recording_days(generator: np.random.Generator, schedule: Schedule, count: in
     return np.asarray(gap * (np.arange(n) + 0.5) + generator.uniform(-jitter, jitter, (count, n)))
 
 
-def _forgetful(generator: np.random.Generator, days: Array, memory_days: Array) -> Array:
+def _ornstein_uhlenbeck(generator: np.random.Generator, days: Array, memory_days: Array) -> Array:
     """Ornstein-Uhlenbeck processes of variance 1, one per row of `days`."""
     values = generator.normal(size=days.shape)
     for k in range(1, days.shape[1]):

@@ -1,4 +1,4 @@
-"""Tables, engines, transactions and migrations. Importing it registers every table."""
+"""Tables, engines, transactions and migrations; importing it registers every table."""
 
 from vbdesk.service.kernel.db import (
     accounts,

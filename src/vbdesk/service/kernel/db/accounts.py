@@ -5,7 +5,7 @@ import sqlalchemy as sa
 from vbdesk.service.kernel.db.metadata import ID_LENGTH, UtcDateTime, account_reference, metadata
 
 ACTIVE, SUSPENDED, DELETING, DELETED = "active", "suspended", "deleting", "deleted"
-"""States of an account. Only an active one is let in; `deleting` goes to `deleted` and nowhere else."""
+"""States of an account. Only an active account has access; `deleting` changes to `deleted` and to no other state."""
 
 accounts = sa.Table(
     "accounts",
@@ -18,8 +18,8 @@ accounts = sa.Table(
     sa.Column("state", sa.String(10), nullable=False, server_default=ACTIVE),
     sa.Column("ended_at", UtcDateTime),
 )
-"""A deleted account stays as a row without a name and keys: the ledger names it. `ended_at` is when its deletion began.
-"""
+"""A deleted account keeps its row, without name and keys, because the ledger refers to it. `ended_at` is the time when
+its deletion began."""
 
 api_keys = sa.Table(
     "api_keys",
@@ -33,4 +33,4 @@ api_keys = sa.Table(
     sa.Column("last_used_at", UtcDateTime),
     sa.Index("ix_api_keys_account_id", "account_id"),
 )
-"""`last_used_at` is right to the hour: noting every request would be a write for each."""
+"""`last_used_at` is accurate to the hour; an exact time would need a write per request."""

@@ -1,4 +1,4 @@
-"""A copy of the embedded database in one file, which only its owner reads from the first byte on."""
+"""Backup of the embedded database to one file that only its owner may read."""
 
 import os
 import shutil
@@ -13,18 +13,18 @@ from vbdesk.service.kernel.db.session import Database
 
 
 class BackupFailed(Exception):
-    """The copy could not be made; one sentence for the operator."""
+    """The backup could not be made; the message is one sentence for the operator."""
 
 
 def back_up(database: Database, data_dir: Path, target: Path) -> int:
-    """Copy the embedded database to `target`, also while a service uses it; the size in bytes.
+    """Copy the embedded database to `target`, also while a service uses it; return its size in bytes.
 
-    SQLite opens files by their names, and in the target's folder somebody may put a link at such a name. So SQLite
-    writes in the private data folder, to a file that has no name any more. The bytes go on to a new file beside the
-    target, which then takes its place: a link there is replaced, and never followed.
+    SQLite opens files by name, and an attacker could put a link at such a name in the target's folder. So SQLite writes
+    to an unlinked file in the private data folder. The bytes then go to a new file next to the target, which replaces
+    the target: a link there is replaced and never followed.
 
     Raises:
-        BackupFailed: it is no embedded database, or there is no room or no right to write.
+        BackupFailed: the database is not embedded, the disk is full, or a permission is missing.
     """
     if database.engine.dialect.name != "sqlite":
         raise BackupFailed("The database is on a server. Copy it with the server's own tools, such as pg_dump.")
@@ -44,9 +44,9 @@ def back_up(database: Database, data_dir: Path, target: Path) -> int:
 
 def _copy_database(database: Database, name: str) -> None:
     with closing(sqlite3.connect(name)) as copy, closing(database.engine.raw_connection()) as pooled:
-        copy.execute("PRAGMA journal_mode = OFF")  # a copy that breaks off is thrown away
-        with suppress(PermissionError):  # Windows removes no file that is open
-            Path(name).unlink()  # a process that is killed leaves nothing behind
+        copy.execute("PRAGMA journal_mode = OFF")  # an interrupted copy is discarded
+        with suppress(PermissionError):  # Windows cannot remove an open file
+            Path(name).unlink()  # a killed process leaves no file behind
         source: sqlite3.Connection = pooled.driver_connection  # type: ignore[assignment]
         source.backup(copy)
 

@@ -12,4 +12,4 @@ console_sessions = sa.Table(
     sa.Column("created_at", UtcDateTime, nullable=False),
     sa.Column("last_seen_at", UtcDateTime, nullable=False),
 )
-"""Who is signed in to the console. The token itself is with the browser alone."""
+"""Sign-in sessions of the console. Only the browser has the token itself."""

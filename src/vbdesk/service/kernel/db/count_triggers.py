@@ -1,6 +1,6 @@
-"""Counts that the database keeps by itself, by triggers: jobs of an account by day, and jobs of a group.
+"""Database triggers that count jobs: per account and day, and per group.
 
-Whichever process inserts, of whatever version: it need not know. To change one of them is a migration of its own.
+Triggers count the rows that any process of any release inserts. To change a trigger, write a migration.
 """
 
 from typing import Any
@@ -68,13 +68,13 @@ _ON_POSTGRESQL = (
 
 
 def triggers(dialect: str) -> tuple[str, ...]:
-    """The statements that make them."""
+    """Return the statements that create the triggers."""
     return _ON_SQLITE if dialect == "sqlite" else _ON_POSTGRESQL
 
 
 @event.listens_for(metadata, "after_create")
 def _make_triggers(_metadata: sa.MetaData, connection: sa.Connection, **made: Any) -> None:
-    """Where tables are made without migrations."""
+    """Create the triggers where tables are created without migrations."""
     if {"jobs", "job_days", "groups", "memberships"} <= {table.name for table in made["tables"]}:
         for statement in triggers(connection.dialect.name):
             connection.exec_driver_sql(statement)

@@ -1,4 +1,4 @@
-"""Tables of the credit ledger and the balances it adds up to."""
+"""Tables of the credit ledger and of its balances."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +28,8 @@ credit_entries = sa.Table(
     sa.CheckConstraint("kind IN ('grant', 'hold', 'capture', 'release')", name="known_kind"),
     sa.Index("ix_credit_entries_account_id_created_at", "account_id", "created_at"),
 )
-"""Append-only. `amount` is what an entry is about, `delta` what it does to the balance, which is their sum."""
+"""Append-only. `amount` is the number of tokens of an entry, `delta` its effect on the balance, which is the sum of
+deltas."""
 
 _held = sa.text("kind = 'hold'")
 _settled = sa.text("kind IN ('capture', 'release')")
@@ -44,11 +45,11 @@ sa.Index(
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What the ledger adds up to.
+    """Sums of the ledger.
 
     Attributes:
         moved: tokens by kind of entry.
-        mismatch: all balances together less the sum of what changed them; anything but 0 is a fault.
+        mismatch: sum of all balances minus sum of all deltas; any value but 0 is an error.
     """
 
     moved: Mapping[str, int]

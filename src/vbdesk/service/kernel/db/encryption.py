@@ -1,4 +1,4 @@
-"""Tables of encryption at rest: the data keys, and how far existing data is encrypted."""
+"""Tables of encryption at rest: data keys, and the encryption state of existing data."""
 
 import sqlalchemy as sa
 
@@ -22,4 +22,4 @@ encryption_state = sa.Table(
     sa.Column("completed_at", UtcDateTime),
     sa.CheckConstraint("only_row = 1", name="one_row"),
 )
-"""One row once a key was given; `completed_at` is when everything from before was encrypted, too."""
+"""One row once a key was given; `completed_at` is when all older data was encrypted too."""

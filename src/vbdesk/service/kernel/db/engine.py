@@ -1,4 +1,4 @@
-"""SQLAlchemy engines: SQLite set up for durability and concurrency, PostgreSQL as it comes."""
+"""SQLAlchemy engines; SQLite is configured for durability and concurrency."""
 
 from typing import Any, Literal
 
@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 
 READ_ONLY = "vbdesk_read_only"
-"""Execution option of a connection that will not write; its transaction takes no write lock on SQLite."""
+"""Execution option of a connection that only reads; its transaction takes no write lock on SQLite."""
 
 BUSY_TIMEOUT_S = 30
 
@@ -18,15 +18,15 @@ SERVER_PATIENCE = {
     "keepalives_count": 3,
     "tcp_user_timeout": 15_000,  # ms
 }
-"""In seconds: how soon a server that a network has swallowed is given up; by itself TCP waits many minutes."""
+"""Timeouts in seconds for a server that stopped answering; with TCP's defaults they are many minutes."""
 
 
 def create_engine(url: str, *, synchronous: Literal["FULL", "OFF"] = "FULL") -> sa.Engine:
-    """An engine for `url`.
+    """Create an engine for `url`.
 
-    On SQLite: write-ahead log, foreign keys, deleted content overwritten, a long busy time-out, and `BEGIN IMMEDIATE`
-    for writers, so that a transaction which reads first and writes later can never fail half-way. `synchronous` is FULL
-    for what must survive a power cut, OFF for what may be lost with it.
+    SQLite gets a write-ahead log, foreign keys, overwriting of deleted content, and a long busy timeout. Writers use
+    `BEGIN IMMEDIATE`, so that a transaction which reads first and writes later cannot fail half-way. `synchronous` is
+    FULL for data that must survive a power cut, OFF for data that may be lost with it.
     """
     if sa.make_url(url).get_backend_name() != "sqlite":
         return _server_engine(url)
@@ -40,7 +40,7 @@ def create_engine(url: str, *, synchronous: Literal["FULL", "OFF"] = "FULL") -> 
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None  # transactions are begun below, not by the driver
+        connection.isolation_level = None  # the `begin` listener starts transactions, not the driver
         for pragma in ("journal_mode=WAL", f"synchronous={synchronous}", "foreign_keys=ON", "secure_delete=ON"):
             connection.execute(f"PRAGMA {pragma}")
 
@@ -57,10 +57,10 @@ def _server_engine(url: str) -> sa.Engine:
 
     @event.listens_for(engine, "checkout")
     def _require_open(connection: Any, _record: Any, _proxy: Any) -> None:
-        """Look into the socket: to ask the server whether it is there would cost every request a round trip."""
+        """Check the socket for a closed connection; asking the server would cost a round trip per request."""
         try:
-            connection.pgconn.consume_input()  # its last words, if it ended,
-            connection.pgconn.consume_input()  # and the end
+            connection.pgconn.consume_input()  # the server's last message, if it ended
+            connection.pgconn.consume_input()  # then the end of the stream
         except psycopg.Error:
             raise sa.exc.InvalidatePoolError from None
 

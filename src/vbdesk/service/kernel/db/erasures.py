@@ -14,4 +14,4 @@ erasures = sa.Table(
     sa.Column("erased_at", UtcDateTime, nullable=False),
     sa.CheckConstraint("kind IN ('job', 'group', 'account')", name="known_kind"),
 )
-"""That something was erased, when, and how many jobs; not what: names of groups may name people."""
+"""Audit of erasures: kind, time and number of jobs. Group names are not kept, because they may name people."""

@@ -1,4 +1,4 @@
-"""Events of a transaction: published once it is committed, and not at all when it is rolled back."""
+"""Events of a transaction: published after its commit, dropped on rollback."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ _EVENTS = "vbdesk_events"
 
 @dataclass(frozen=True, slots=True)
 class CreditsMoved:
-    """A line of the ledger."""
+    """A new ledger entry."""
 
     kind: str
     amount: int
@@ -17,24 +17,24 @@ class CreditsMoved:
 
 @dataclass(frozen=True, slots=True)
 class JobAccepted:
-    """A submit that was answered 200."""
+    """A submit was accepted (200)."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobEnded:
-    """A job that reached its terminal state."""
+    """A job reached its terminal state."""
 
     status: str
 
 
 @dataclass(frozen=True, slots=True)
 class UploadMinted:
-    """An upload address that was handed out."""
+    """An upload address was created."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryTried:
-    """One attempt at a webhook delivery: sent, to be tried again, or given up."""
+    """An attempt at a webhook delivery: sent, to be retried, or given up."""
 
     outcome: str
 
@@ -43,12 +43,12 @@ Event = CreditsMoved | JobAccepted | JobEnded | UploadMinted | DeliveryTried
 
 
 def publish(connection: Connection, event: Event) -> None:
-    """Publish `event` if and when the transaction is committed."""
+    """Publish `event` when the transaction commits."""
     connection.info.setdefault(_EVENTS, []).append(event)
 
 
 def begin(connection: Connection) -> list[Event]:
-    """The list of what the transaction that begins now will publish."""
+    """Return the list that collects the events of the transaction that begins now."""
     events: list[Event] = []
-    connection.info[_EVENTS] = events  # in place of what a transaction left that was rolled back
+    connection.info[_EVENTS] = events  # drop the events of a rolled-back transaction
     return events

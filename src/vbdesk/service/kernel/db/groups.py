@@ -1,4 +1,4 @@
-"""Tables of groups, of their members, and of what was computed from them."""
+"""Tables of groups, their members, and results computed from them."""
 
 import sqlalchemy as sa
 
@@ -22,10 +22,10 @@ groups = sa.Table(
     sa.UniqueConstraint("account_id", "group_id"),
     sa.Index("ix_groups_account_id_created_at", "account_id", "created_at"),
 )
-"""`group_key` is ours and never used again; `group_id` is the caller's and may be, after a deletion.
+"""`group_key` is internal and never reused; `group_id` is the caller's and may be reused after a deletion.
 
-`revision` counts every change of what the group's computations rest on; whenever it moves, a trigger counts the group's
-jobs anew, and notes when the earliest and the latest were recorded.
+`revision` counts every change of the data that the group's computations use. When it changes, a trigger counts the
+group's jobs again and stores the earliest and the latest recording time.
 """
 
 memberships = sa.Table(
@@ -49,7 +49,7 @@ group_states = sa.Table(
     sa.Column("computed_at", UtcDateTime, nullable=False),
     sa.Column("body", EncryptedText("group_states.body"), nullable=False),
 )
-"""Cached trajectories and aggregates, as JSON, with the group's revision that they were computed from."""
+"""Cached trajectories and aggregates, as JSON, with the group's revision they were computed from."""
 
 cohort_snapshots = sa.Table(
     "cohort_snapshots",
@@ -58,4 +58,4 @@ cohort_snapshots = sa.Table(
     sa.Column("taken_at", UtcDateTime, nullable=False),
     sa.Column("body", EncryptedText("cohort_snapshots.body"), nullable=False),
 )
-"""At most one a day and account: each group's current level by sign, as JSON."""
+"""At most one per day and account: each group's current level by sign, as JSON."""

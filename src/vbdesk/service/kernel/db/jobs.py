@@ -1,4 +1,4 @@
-"""Tables of jobs, of idempotency keys, and of the processes that run jobs."""
+"""Tables of jobs, idempotency keys, and processes that run jobs."""
 
 import sqlalchemy as sa
 
@@ -51,14 +51,14 @@ jobs = sa.Table(
         postgresql_where=sa.text("audio_key IS NOT NULL"),
     ),
 )
-"""One row a job; the truth about its state.
+"""One row per job, the source of truth of its state.
 
-`history_key` names the group whose history a longitudinal job is read against; null otherwise. `executor_id` and
-`run_deadline` are set while a child analyses it. `analysis` is the finished reading of a longitudinal job that waits
-for its turn. `queue_tag` is its place in the fair order of waiting jobs, lowest first. `trace_parent` is the W3C trace
-context of the submit, where traces are taken. `started_at` is its latest start. `reading` is the little of the result
-that a group's history needs. `result` is the result as it goes out, JSON. `audio_key` is null once the audio was
-removed. `upload_ref` is the upload that the audio came by, if it did.
+`history_key` is the group whose history a longitudinal job is read against; null for other jobs. `executor_id` and
+`run_deadline` are set while a child analyses the job. `analysis` is the finished analysis of a longitudinal job that
+waits for its turn. `queue_tag` is its place in the fair order of waiting jobs, lowest first. `trace_parent` is the W3C
+trace context of the submit; null without tracing. `started_at` is its latest start. `reading` is the part of the result
+that a group's history needs. `result` is the result as it is sent, JSON. `audio_key` is null once the audio was
+removed. `upload_ref` is the upload of the audio, if there was one.
 """
 
 job_days = sa.Table(
@@ -68,7 +68,7 @@ job_days = sa.Table(
     sa.Column("day", sa.Date, primary_key=True),
     sa.Column("jobs", sa.Integer, nullable=False),
 )
-"""How many jobs of the account were created on each day (UTC); triggers keep it. Lists would have to count them."""
+"""Number of the account's jobs created on each day (UTC), maintained by triggers so that lists need not count."""
 
 idempotency_keys = sa.Table(
     "idempotency_keys",
@@ -82,10 +82,11 @@ idempotency_keys = sa.Table(
     sa.Column("recording_digest", sa.String(64)),
     sa.Index("ix_idempotency_keys_created_at", "created_at"),
 )
-"""Which job the first submit with a key made.
+"""The job that the first submit with a key created.
 
-`request` is the digest of what was asked of which route, `recorded_at` the capture time if one was supplied,
-`recording_digest` that of the audio bytes, or of the address where v1 names one; NULL in rows of older releases.
+`request` is the digest of the route and its parameters, `recorded_at` the capture time if one was supplied.
+`recording_digest` is the digest of the audio bytes, or of the audio address that a v1 request names; NULL in rows of
+older releases.
 """
 
 executors = sa.Table(
@@ -98,7 +99,7 @@ executors = sa.Table(
     sa.Column("slots", sa.Integer),
     sa.Column("draining", sa.Boolean, nullable=False, server_default=sa.false()),
 )
-"""Heartbeats: an executor not seen for a while is dead, and its jobs are run elsewhere."""
+"""Heartbeats: an executor without a recent heartbeat is dead, and its jobs run elsewhere."""
 
 leases = sa.Table(
     "leases",
@@ -107,4 +108,4 @@ leases = sa.Table(
     sa.Column("holder", sa.String(80), nullable=False),
     sa.Column("expires_at", UtcDateTime, nullable=False),
 )
-"""Tasks that one process at a time does for all; a lease that has expired may be taken by another."""
+"""Tasks that one process at a time does for all; another process may take an expired lease."""

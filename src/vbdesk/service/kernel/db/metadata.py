@@ -1,4 +1,4 @@
-"""The one table registry, the names of constraints, and time stored as UTC."""
+"""The table registry, the names of constraints, and the column type of UTC times."""
 
 from datetime import UTC, datetime
 
@@ -19,13 +19,13 @@ ID_LENGTH = 36  # a UUID in its usual form
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """An aware datetime in UTC on both sides; SQLite would hand back naive ones."""
+    """Aware datetime in UTC, stored and returned; plain SQLite returns naive ones."""
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
-        """Refuse naive times: they would silently mean local time.
+        """Convert to UTC; refuse naive times, which would silently mean local time.
 
         Raises:
             ValueError: `value` has no time zone.
@@ -37,12 +37,12 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
-        """Give the time its zone back."""
+        """Restore the time zone."""
         if value is None:
             return None
         return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
 
 
 def account_reference() -> sa.Column[str]:
-    """The column by which every resource belongs to one account."""
+    """Return the column that links a row to its account."""
     return sa.Column("account_id", sa.String(ID_LENGTH), sa.ForeignKey("accounts.account_id"), nullable=False)

@@ -1,4 +1,4 @@
-"""Bringing a database to the present tables, at every start, also while other processes use it."""
+"""Migration of a database to the current tables, at every start, also while others use it."""
 
 import logging
 import time
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 REVISION = "0010"
-"""The newest of the migrations. Revisions are numbers of four digits, so that they can be compared."""
+"""The newest migration. Revisions are four-digit numbers, so that they can be compared."""
 
 LOCK_TIMEOUT_S = 2.0
-"""How long a step may wait for a table. As long every request for that table waits behind it."""
+"""How long a migration waits for a table lock. Every request for that table waits behind it."""
 
 TRIES = 20
-PAUSE_S = 1.0  # between two tries, in which requests go on
+PAUSE_S = 1.0  # pause between two tries, in which requests continue
 
 _LOCK_FILE = "migrate.lock"
 _LOCK_NUMBER = 0x7662_6465_736B  # "vbdesk"; advisory locks have numbers for names
 _TURN_EVERY_S = 0.2
-_BUSY = frozenset({"55P03", DEADLOCK})  # PostgreSQL's name for a lock that was not had in time, or never could be
+_BUSY = frozenset({"55P03", DEADLOCK})  # SQLSTATE of PostgreSQL: lock timeout, deadlock
 _VERSION = sa.table("alembic_version", sa.column("version_num"))
 
 log = logging.getLogger(__name__)
 
 
 class MigrationFailed(Exception):
-    """The database cannot be brought to the present tables: it is too new, not ours, or too busy. One sentence."""
+    """The schema cannot be migrated: it is too new, unknown, or too busy. The message is one sentence."""
 
 
 class SchemaState(StrEnum):
-    """How a database stands to this code."""
+    """State of a database's schema, compared with this code."""
 
     EMPTY = "empty"
     BEHIND = "behind"
@@ -54,13 +54,13 @@ class SchemaState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SchemaStatus:
-    """What the database says of its schema.
+    """The schema of a database.
 
     Attributes:
-        state: How it stands to this code; `ahead` is a newer schema that this code may still use.
-        revision: The schema's; None where there are no tables yet.
-        code_revision: The newest that this code knows.
-        oldest_revision: The oldest code that this schema serves; None before schemas said so.
+        state: Comparison with this code; `ahead` is a newer schema that this code may still use.
+        revision: The schema's revision; None where there are no tables yet.
+        code_revision: The newest revision that this code knows.
+        oldest_revision: The oldest code revision that may use this schema; None in schemas that do not store it.
     """
 
     state: SchemaState
@@ -70,7 +70,7 @@ class SchemaStatus:
 
 
 def status(connection: Connection) -> SchemaStatus:
-    """Look at the schema without changing it."""
+    """Read the schema's state without changing it."""
     tables = sa.inspect(connection)
     if not tables.has_table(_VERSION.name):
         return SchemaStatus(SchemaState.EMPTY, None, REVISION, None)
@@ -90,13 +90,13 @@ def _state(revision: str | None, oldest: str | None) -> SchemaState:
 
 
 def upgrade(database: Database, data_dir: Path) -> None:
-    """Apply the migrations that are missing; processes of one folder or server take turns.
+    """Apply missing migrations; concurrent processes take turns.
 
-    A newer schema that still serves this code is left as it is. On PostgreSQL each migration is a transaction of its
-    own that gives up rather than hold up others who use its tables, and is tried again.
+    A newer schema that this code may still use stays as it is. On PostgreSQL each migration is a separate transaction
+    with a lock timeout: it gives up, so that other users of its tables do not wait, and is retried.
 
     Raises:
-        MigrationFailed: they cannot be applied.
+        MigrationFailed: the migrations cannot be applied.
     """
     if database.engine.dialect.name == "sqlite":
         with FileLock(data_dir / _LOCK_FILE, mode=FILE_MODE), database.writing() as connection:
@@ -110,16 +110,16 @@ def upgrade(database: Database, data_dir: Path) -> None:
         except sa.exc.OperationalError as error:
             if getattr(error.orig, "sqlstate", None) not in _BUSY:
                 raise
-            log.info("The database is busy; its tables are brought up to date in a moment.")
+            log.info("The database is busy; the migration is retried shortly.")
         time.sleep(PAUSE_S)
     raise MigrationFailed(
-        "A long transaction holds tables that must be brought up to date. Nothing was held up; end it, or start again "
-        "when it is over."
+        "A long transaction holds tables that must be migrated. Other users were not blocked. End it, or start again "
+        "after it."
     )
 
 
 def configuration() -> "Config":
-    """Alembic's configuration: where the migrations lie."""
+    """Return Alembic's configuration with the folder of the migrations."""
     from alembic.config import Config
 
     config = Config()
@@ -128,7 +128,7 @@ def configuration() -> "Config":
 
 
 def _take_turn_and_migrate(database: Database) -> None:
-    """On a server: look first, then take the lock, look again, migrate."""
+    """Check on a server without the lock; if behind, take the lock, check again, migrate."""
     with database.engine.connect() as connection:
         behind = _is_behind(connection)
         connection.rollback()
@@ -144,10 +144,10 @@ def _take_turn_and_migrate(database: Database) -> None:
 
 @contextmanager
 def _turn(connection: Connection) -> Iterator[None]:
-    """Hold the lock of all who migrate this database.
+    """Hold the migration lock of this database.
 
-    It is asked for again and again, between transactions: one that waited inside a transaction would hold up an index
-    that is made beside it, and that index the lock.
+    The lock is polled between transactions. Waiting for it inside a transaction would block `CREATE INDEX CONCURRENTLY`
+    of the process that holds it: a deadlock.
     """
     number = sa.literal(_LOCK_NUMBER, sa.BigInteger)
     while not connection.execute(sa.select(sa.func.pg_try_advisory_lock(number))).scalar_one():
@@ -157,23 +157,23 @@ def _turn(connection: Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        # The session's lock and setting must not go back to the pool; closing the connection to the server ends both.
+        # The session's lock and setting must not go back to the pool; closing the connection ends both.
         connection.invalidate()
 
 
 def _is_behind(connection: Connection) -> bool:
-    """Whether migrations are missing. Raises MigrationFailed."""
+    """Return whether migrations are missing. Raises MigrationFailed."""
     found = status(connection)
     if found.state is SchemaState.TOO_NEW:
         raise MigrationFailed(
-            f"The database has schema {found.revision}, which serves no vbdesk as old as this one ({REVISION}). "
+            f"The database has schema {found.revision}, which needs a newer vbdesk than this one ({REVISION}). "
             "Start a newer vbdesk, or restore a backup."
         )
     return found.state in (SchemaState.EMPTY, SchemaState.BEHIND)
 
 
 def _migrate(connection: Connection) -> None:
-    # Imported here, for it takes as long and as much memory as the rest of an operator's command.
+    # A late import: Alembic needs as much time and memory as the rest of an operator's command.
     from alembic import command
     from alembic.util import CommandError
 

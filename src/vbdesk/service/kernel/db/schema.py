@@ -1,4 +1,4 @@
-"""Table that says how old the code may be that still serves this schema."""
+"""Table of the oldest code revision that may use this schema."""
 
 import sqlalchemy as sa
 
@@ -9,8 +9,8 @@ schema_floor = sa.Table(
     metadata,
     sa.Column("oldest_revision", sa.String(32), primary_key=True),
 )
-"""One row: the revision below which code must not start here.
+"""One row: code older than this revision must not start on this schema.
 
-A migration that takes away or changes what older code leans on raises it; one that only adds leaves it. So processes of
-the release before can start, and start again, beside those of the new one.
+A migration raises it when it removes or changes something that older code uses; a migration that only adds leaves it.
+So processes of the previous release can start and restart while those of the new release run.
 """

@@ -1,4 +1,4 @@
-"""Tables of the object store: which one belongs to this database, what is quarantined there, what must still go."""
+"""Tables of the object store: its identity, quarantined objects, objects to remove."""
 
 import sqlalchemy as sa
 
@@ -13,7 +13,7 @@ store_identity = sa.Table(
     sa.Column("store_id", sa.String(ID_LENGTH), nullable=False),
     sa.CheckConstraint("only_row = 1", name="one_row"),
 )
-"""One row: the random id that the object store of this database holds too."""
+"""One row: the random id that the database and its object store share."""
 
 quarantined_objects = sa.Table(
     "quarantined_objects",
@@ -23,10 +23,10 @@ quarantined_objects = sa.Table(
     sa.Column("seen_at", UtcDateTime, nullable=False),
     sa.Column("days_seen", sa.Integer, nullable=False),
 )
-"""How long each object has been in quarantine; the listing of the store says which objects are there.
+"""How long each object has been in quarantine; the store's listing says which objects are there.
 
-`object_key` is the key from before the quarantine. `days_seen` counts the sweeps that saw it, a day apart: a clock that
-jumps makes nothing older.
+`object_key` is the key from before the quarantine. `days_seen` counts the sweeps that found it, a day apart, so that a
+jump of the clock does not make it older.
 """
 
 erased_objects = sa.Table(
@@ -35,8 +35,8 @@ erased_objects = sa.Table(
     sa.Column("object_key", sa.String(KEY_LENGTH), primary_key=True),
     sa.Column("erased_at", UtcDateTime, nullable=False),
 )
-"""Objects of erased jobs that the store still has to remove; a row goes when its object is gone.
+"""Objects of erased jobs that the store still has to remove; the row is deleted after its object.
 
-`erased_at` lies in the future for an upload whose address is still open: a file may yet be put there, and is removed
-again.
+`erased_at` is in the future for an upload whose address is still valid: a file may still arrive there, and is then
+removed again.
 """

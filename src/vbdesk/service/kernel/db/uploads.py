@@ -1,4 +1,4 @@
-"""Table of minted upload references."""
+"""Table of uploads."""
 
 import sqlalchemy as sa
 
@@ -23,7 +23,6 @@ uploads = sa.Table(
         postgresql_where=sa.text("held_bytes > 0"),
     ),
 )
-"""`held_bytes` counts against the account's quota: at first the most that the address takes, and 0 once a job has taken
-the file. It is `settled` when it is 0 for good or the size of the file in the store. NULL in rows of older releases,
-which count nothing.
-"""
+"""`held_bytes` counts against the account's quota: first the maximum that the address accepts, 0 once a job has used
+the file. `settled` is true when `held_bytes` is final: 0, or the size of the file in the store. NULL in rows of older
+releases, which count nothing."""

@@ -1,4 +1,4 @@
-"""Tables of account webhooks and of deliveries."""
+"""Tables of account webhooks and deliveries."""
 
 import sqlalchemy as sa
 
@@ -12,7 +12,7 @@ account_webhooks = sa.Table(
     sa.Column("secret", sa.LargeBinary, nullable=False),
     sa.Column("updated_at", UtcDateTime, nullable=False),
 )
-"""Where an account hears of its jobs; `secret` is sealed."""
+"""Webhook of an account, called when its jobs end; `secret` is encrypted."""
 
 webhook_deliveries = sa.Table(
     "webhook_deliveries",
@@ -34,7 +34,7 @@ webhook_deliveries = sa.Table(
     sa.Index("ix_webhook_deliveries_state_due_at", "state", "due_at"),
     sa.Index("ix_webhook_deliveries_account_id", "account_id", "delivery_id"),
 )
-"""One delivery a finished job, with its outcomes. The body is not kept: a finished job never changes.
+"""One delivery per finished job, with its outcome. The body is not kept: a finished job never changes.
 
-`due_at` is when it is tried next, or, once it is sent or given up, when that was.
+`due_at` is the time of the next attempt or, once sent or given up, of the last one.
 """

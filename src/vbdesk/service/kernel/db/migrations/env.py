@@ -1,4 +1,4 @@
-"""Alembic's entry: migrates the connection it is handed, and sees our tables only."""
+"""Alembic's entry point: migrates the given connection and ignores tables of others."""
 
 from alembic import context
 
@@ -11,7 +11,7 @@ context.configure(
     include_object=is_ours,
     render_as_batch=True,
     compare_type=True,
-    transaction_per_migration=True,  # where the connection comes without one
+    transaction_per_migration=True,  # where the connection has no transaction
 )
 with context.begin_transaction():
     context.run_migrations()

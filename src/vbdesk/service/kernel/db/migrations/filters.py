@@ -1,4 +1,4 @@
-"""Which tables are ours."""
+"""Filter that limits Alembic to our tables."""
 
 from typing import Any
 
@@ -6,5 +6,5 @@ from vbdesk.service.kernel.db import metadata
 
 
 def is_ours(_object: Any, name: str | None, kind: str, reflected: bool, _compare_to: Any) -> bool:
-    """The job engine keeps tables in the same database; they are not ours to compare or drop."""
+    """Exclude the job engine's tables, which are in the same database."""
     return not (kind == "table" and reflected and name not in metadata.tables)

@@ -1,15 +1,15 @@
-"""Steps of migrations that a busy database bears."""
+"""Migration steps that do not block a busy database."""
 
 import sqlalchemy as sa
 from alembic import op
 
 
 def create_index(name: str, table: str, columns: list[str], *, where: str | None = None) -> None:
-    """Make an index; on PostgreSQL while others write to the table.
+    """Create an index; on PostgreSQL while others write to the table.
 
-    It must be alone in its migration: that cannot be rolled back. It waits for running transactions and holds up
-    nobody, so it may wait as long as it takes. What an attempt that broke off left behind is made anew. With `where` it
-    holds only the rows of which that is true.
+    It must be alone in its migration, because it cannot be rolled back. It waits for running transactions without a
+    time limit and blocks nobody. An invalid index of an interrupted attempt is replaced. `where` is the condition of a
+    partial index.
     """
     condition = None if where is None else sa.text(where)
     if op.get_bind().dialect.name != "postgresql":

@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make every table."""
+    """Create every table."""
     op.create_table(
         "accounts",
         sa.Column("account_id", sa.String(length=36), nullable=False),

@@ -1,6 +1,6 @@
-"""What several machines need to know of one another: order of waiting jobs, traces, and who runs them.
+"""Columns for several machines: order of waiting jobs, traces, and executors.
 
-Only adds, and what it adds may be empty: processes of the revision before work on beside it.
+Only adds nullable columns: processes of the previous release keep running.
 """
 
 import sqlalchemy as sa

@@ -1,6 +1,6 @@
-"""How old the code may be that still serves this schema, told by the schema itself.
+"""The table of the oldest code revision that may use this schema.
 
-Only adds. Code before this revision does not ask: it runs on beside the new tables, but does not start on them.
+Only adds a table. Code of an older release does not read it: it keeps running, but does not start on this schema.
 """
 
 import sqlalchemy as sa
@@ -13,7 +13,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the table with its one row."""
+    """Create the table with its one row."""
     floor = op.create_table(
         "schema_floor",
         sa.Column("oldest_revision", sa.String(length=32), nullable=False),

@@ -1,6 +1,6 @@
-"""The index by which waiting jobs are found in their fair order.
+"""The index of waiting jobs in their fair order.
 
-Alone, for it is made while others write to the table, and such a step cannot be undone with what stands beside it.
+Alone in its migration: it is created while others write to the table, and such a step cannot be rolled back.
 """
 
 from vbdesk.service.kernel.db.migrations.steps import create_index
@@ -12,5 +12,5 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the index."""
+    """Create the index."""
     create_index("ix_jobs_status_queue_tag", "jobs", ["status", "queue_tag"])

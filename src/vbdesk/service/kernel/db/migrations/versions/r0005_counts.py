@@ -1,7 +1,7 @@
-"""Counts that lists need, kept by triggers: jobs of an account by day, jobs of a group and the bounds of their times.
+"""Job counts for lists, maintained by triggers: per account and day, and per group.
 
-Only adds, and code before this revision keeps the counts too, without knowing. On PostgreSQL submits wait while the
-jobs that are there already are counted, about a second for a million.
+Groups also get their earliest and latest recording time. Only adds: the triggers count the inserts of older processes
+too. On PostgreSQL submits wait while existing jobs are counted, about 1 s per million.
 """
 
 import sqlalchemy as sa
@@ -18,7 +18,7 @@ _DAY = {"sqlite": "substr({}.created_at, 1, 10)", "postgresql": "({}.created_at 
 
 
 def upgrade() -> None:
-    """Add the columns, the table and the triggers, and count what is there."""
+    """Add the columns, the table and the triggers, and count existing rows."""
     for name in ("job_count", "done_job_count"):
         op.add_column("groups", sa.Column(name, sa.Integer(), server_default=sa.text("0"), nullable=False))
     for name in ("earliest_recorded_at", "latest_recorded_at"):

@@ -1,6 +1,6 @@
-"""Indexes by which groups are listed and old audio is found.
+"""Indexes to list groups and to find old audio.
 
-Alone, for they are made while others write to the tables.
+Alone in their migration: they are created while others write to the tables.
 """
 
 from vbdesk.service.kernel.db.migrations.steps import create_index
@@ -12,6 +12,6 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the indexes."""
+    """Create the indexes."""
     create_index("ix_groups_account_id_created_at", "groups", ["account_id", "created_at"])
     create_index("ix_jobs_kept_audio", "jobs", ["created_at"], where="audio_key IS NOT NULL")

@@ -1,6 +1,6 @@
 """The digest of the recording that an idempotency key was used for.
 
-Only adds a column that may be empty: rows of older releases match as before, and older processes run on beside it.
+Only adds a nullable column: rows of older releases match as before, and older processes keep running.
 """
 
 import sqlalchemy as sa

@@ -1,6 +1,6 @@
-"""The identity of the object store, its quarantine, and objects of erased jobs that are not removed yet.
+"""Tables of the store's identity, its quarantine, and objects of erased jobs.
 
-Only adds tables: older processes run on beside them.
+Only adds tables: older processes keep running.
 """
 
 import sqlalchemy as sa
@@ -13,7 +13,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     op.create_table(
         "store_identity",
         sa.Column("only_row", sa.Integer(), autoincrement=False, nullable=False),

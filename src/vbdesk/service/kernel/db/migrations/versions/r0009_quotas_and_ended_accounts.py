@@ -1,7 +1,7 @@
-"""What uploads count against quotas, accounts that are suspended or deleted, and the record of deleted accounts.
+"""Upload quotas, suspended and deleted accounts, and erasures of accounts.
 
-Only adds columns with defaults, and one more kind of erasure: older processes run on beside them. They do not know of
-suspended accounts, so a suspension counts once all processes are of this release.
+Only adds columns with defaults and one more kind of erasure: older processes keep running. They ignore suspensions, so
+a suspension is only effective once all processes are of this release.
 """
 
 import sqlalchemy as sa
@@ -22,7 +22,7 @@ def upgrade() -> None:
     op.add_column("accounts", sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("uploads", sa.Column("held_bytes", sa.BigInteger(), nullable=True))
     op.add_column("uploads", sa.Column("settled", sa.Boolean(), server_default=sa.false(), nullable=False))
-    held = sa.text("held_bytes > 0")  # no row yet, so that the index is made at once
+    held = sa.text("held_bytes > 0")  # matches no row yet, so that the index is created at once
     op.create_index("ix_uploads_held", "uploads", ["account_id"], sqlite_where=held, postgresql_where=held)
     if op.get_bind().dialect.name == "postgresql":
         op.drop_constraint(op.f(_CHECK), "erasures", type_="check")
@@ -32,7 +32,7 @@ def upgrade() -> None:
 
 
 def _copy_erasures() -> None:
-    """SQLite cannot change a check of a table: copy the rows to a new table."""
+    """Copy the rows to a new table, because SQLite cannot change a table's check."""
     op.rename_table("erasures", "erasures_before")
     op.create_table(
         "erasures",

@@ -1,6 +1,6 @@
-"""The data keys of encryption at rest, and how far existing data is encrypted.
+"""Tables of data keys and of the encryption state of existing data.
 
-Only adds tables: older processes run on beside them as long as nobody gives a key.
+Only adds tables: older processes keep running until a key is given.
 """
 
 import sqlalchemy as sa
@@ -13,7 +13,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     op.create_table(
         "data_keys",
         sa.Column("key_id", sa.String(length=16), nullable=False),

@@ -1,17 +1,17 @@
-"""The foot of a list whose rows can be chosen: how many are, and what can be done with them."""
+"""The bar below a list with selectable rows: how many are selected, and the actions for them."""
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from vbdesk.desk.ui.buttons import Button, ButtonSize, Kind
-from vbdesk.desk.ui.text import Elided
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize
+from vbdesk.desk.ui.text import ElidedText
 from vbdesk.desk.ui.theme import Role
 
 
-class ChoiceBar(QWidget):
-    """A sentence at the left, buttons at the right; only those that apply are shown.
+class ActionBar(QWidget):
+    """A sentence at the left and buttons at the right; only buttons that apply are shown.
 
     Signals:
         acted: (str) key of the button that was pressed.
@@ -19,24 +19,24 @@ class ChoiceBar(QWidget):
 
     acted = Signal(str)
 
-    def __init__(self, deeds: Sequence[tuple[str, str, str]]) -> None:
-        """`deeds` are (key, words, icon), in the order in which they stand."""
+    def __init__(self, actions: Sequence[tuple[str, str, str]]) -> None:
+        """Make a button for each of `actions`: (key, text, icon)."""
         super().__init__()
-        self._words = Elided("", Role.LABEL, "text2")
+        self._words = ElidedText("", Role.LABEL, "text2")
         row = QHBoxLayout(self)
         row.setContentsMargins(20, 8, 12, 8)
         row.setSpacing(8)
         row.addWidget(self._words, 1)
         self._buttons: dict[str, Button] = {}
-        for key, words, icon in deeds:
-            button = Button(words, Kind.QUIET, icon=icon, size=ButtonSize.ROW)
-            button.setProperty("deed", key)
+        for key, words, icon in actions:
+            button = Button(words, ButtonKind.QUIET, icon=icon, size=ButtonSize.ROW)
+            button.setProperty("action", key)
             button.clicked.connect(self._on_clicked)
             self._buttons[key] = button
             row.addWidget(button)
 
-    def show_deeds(self, words: str, shown: dict[str, str]) -> None:
-        """Say `words`, and show the buttons named in `shown`, each with its accessible name."""
+    def show_actions(self, words: str, shown: dict[str, str]) -> None:
+        """Show the sentence `words` and the buttons named in `shown`, with their accessible names."""
         self._words.setText(words)
         for key, button in self._buttons.items():
             button.setVisible(key in shown)
@@ -47,11 +47,11 @@ class ChoiceBar(QWidget):
         return self._buttons[key]
 
     def words(self) -> str:
-        """What stands at the left."""
+        """The sentence at the left."""
         return self._words.text()
 
     @Slot()
     def _on_clicked(self) -> None:
         sender = self.sender()
         if isinstance(sender, Button):
-            self.acted.emit(str(sender.property("deed")))
+            self.acted.emit(str(sender.property("action")))

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from known_recordings import NOON, recording
 
-from vbdesk.desk.outbox.sorting import Arranged
+from vbdesk.desk.outbox.sorting import SortedOutbox
 from vbdesk.outbox.library.items import Changes
 from vbdesk.outbox.library.states import OutboxState
 
@@ -20,7 +20,7 @@ def made(number, state=OutboxState.WAITING, *, updated=NOON):
 @pytest.mark.parametrize("seed", range(5))
 def test_changes_one_by_one_end_where_all_at_once_end(seed):
     dice = random.Random(seed)
-    arranged, items = Arranged(), {}
+    arranged, items = SortedOutbox(), {}
     for version in range(1, 60):
         changed = [
             made(dice.randrange(30), dice.choice(list(OutboxState)), updated=NOON + timedelta(seconds=version))
@@ -33,7 +33,7 @@ def test_changes_one_by_one_end_where_all_at_once_end(seed):
         for take_id in removed:
             del items[take_id]
         arranged = arranged.after(Changes(version, changed, removed))
-        anew = Arranged().after(Changes(version, list(items.values()), []))
+        anew = SortedOutbox().after(Changes(version, list(items.values()), []))
         assert arranged.order == anew.order
         assert arranged.items == anew.items
         assert arranged.figures(NOON) == anew.figures(NOON)
@@ -41,13 +41,13 @@ def test_changes_one_by_one_end_where_all_at_once_end(seed):
 
 def test_the_line_stands_in_the_order_in_which_it_is_sent():
     late, early = made(1), made(9)
-    arranged = Arranged().after(Changes(1, [late, early, made(5, OutboxState.UPLOADING)], []))
+    arranged = SortedOutbox().after(Changes(1, [late, early, made(5, OutboxState.UPLOADING)], []))
     assert arranged.of_states({OutboxState.WAITING}) == ["take-009", "take-001"]
     assert [arranged.place_in_line(item) for item in (early, late)] == [1, 2]
 
 
 def test_progress_moves_nothing():
-    before = Arranged().after(Changes(1, [made(1, OutboxState.UPLOADING), made(2)], []))
+    before = SortedOutbox().after(Changes(1, [made(1, OutboxState.UPLOADING), made(2)], []))
     moving = replace(before.items["take-001"], bytes_sent=5, bytes_total=9)
     after = before.after(Changes(1, [moving], []))
     assert after.order is before.order
@@ -56,5 +56,5 @@ def test_progress_moves_nothing():
 
 def test_what_was_done_yesterday_is_not_done_today():
     yesterday = made(1, OutboxState.DONE, updated=NOON - timedelta(days=1))
-    arranged = Arranged().after(Changes(1, [yesterday, made(2, OutboxState.DONE)], []))
+    arranged = SortedOutbox().after(Changes(1, [yesterday, made(2, OutboxState.DONE)], []))
     assert arranged.figures(NOON).done_today == 1

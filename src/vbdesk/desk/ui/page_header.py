@@ -1,4 +1,4 @@
-"""The head of a page: words at the left and controls at the right; the controls go below where there is no room."""
+"""Page header: text at the left, controls at the right or, in narrow windows, below."""
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QResizeEvent
@@ -9,11 +9,11 @@ from vbdesk.desk.ui.theme import app_theme
 _GAP = 12
 
 
-class PageHead(QWidget):
+class PageHeader(QWidget):
     """Two parts, side by side or one below the other."""
 
     def __init__(self, words: QLayout, *controls: QWidget, words_width: int = 300) -> None:
-        """`words_width` is what the words need at 100 % text before the controls move below them."""
+        """Make the header; below `words_width` (at 100 % text) for the text, the controls move below."""
         self._theme = app_theme()
         super().__init__()
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)

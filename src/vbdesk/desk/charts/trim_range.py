@@ -1,10 +1,10 @@
-"""A part of a recording."""
+"""The trimmed part of a recording."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TrimRange:
     """A part of a recording, in seconds from its start."""
 
     start: float
@@ -12,5 +12,5 @@ class Span:
 
     @property
     def seconds(self) -> float:
-        """How long it is."""
+        """Duration."""
         return self.end - self.start

@@ -217,7 +217,7 @@ def test_the_question_goes_when_others_are_chosen(shelf, open_outbox, workspace)
     page.bar.button("delete").click()
     choose(page, other)
     assert not page.notice.isVisible()
-    page.view_model.deeds.act_on_notice()
+    page.view_model.actions.act_on_notice()
     assert state_of(workspace, done) is S.DONE
 
 
