@@ -242,7 +242,7 @@ def closes_while_it_hangs(rig: Rig) -> dict[str, object]:
 
 
 def noticed(rig: Rig) -> dict[str, object]:
-    """What a list of microphones that nobody records from tells of a change."""
+    """Changes that a list of unused microphones reports."""
     state: list[DeviceChoice] = [DeviceChoice().listed(rig.lister.devices())]
 
     def listed(devices: list[Device]) -> None:

@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).parents[1]))  # cut_words, by name
 
 
 def quick_check(audio) -> TakeCheck:
-    """Judges the length alone, at once."""
+    """A fast check of the length only."""
     long_enough = audio.duration_s >= 15
     verdict = CheckRating.PASS if long_enough else CheckRating.FAIL
     row = CheckRow("Length", verdict, audio.duration_s, "s", 15.0, None, "at least 15 s", f"{audio.duration_s:.0f} s.")

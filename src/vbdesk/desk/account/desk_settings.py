@@ -26,7 +26,7 @@ class Appearance(Protocol):
     """Colours and text size of the application."""
 
     def set_scheme(self, scheme: Scheme) -> None:
-        """Light, dark, or as the system has it."""
+        """Choose light, dark or the system's colours."""
 
     def set_text_size(self, scale: float | None) -> None:
         """A factor, or None for the system's."""
@@ -75,12 +75,12 @@ class DeskChoices(QObject):
         self._lane.run(lambda context: self._store.load(), self._on_read, self._on_failed, name="preferences")
 
     def choose_scheme(self, scheme: Scheme) -> None:
-        """Light, dark, or as the system has it."""
+        """Choose light, dark or the system's colours."""
         self._appearance.set_scheme(scheme)
         self._keep(scheme=scheme)
 
     def choose_text_size(self, percent: int | None) -> None:
-        """A text size in percent, or None for the system's."""
+        """Choose a text size in percent, or None for the system's."""
         self._appearance.set_text_size(None if percent is None else percent / 100)
         self._keep(text_size=percent)
 

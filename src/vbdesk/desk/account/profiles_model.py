@@ -13,7 +13,7 @@ from vbdesk.outbox.profiles.vault import Vault
 
 @dataclass(frozen=True, slots=True)
 class ProfileLine:
-    """One profile as it is listed."""
+    """One profile in the list."""
 
     profile_id: str
     name: str
@@ -51,7 +51,7 @@ class ProfilesViewModel(QObject):
         self._tasks.start(self._read, self._on_read, self._on_failed, name="profiles")
 
     def switch(self, profile_id: str) -> None:
-        """Use another profile."""
+        """Switch to another profile."""
         self._navigator.open("profile", profile_id)
 
     def add(self) -> None:

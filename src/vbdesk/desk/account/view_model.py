@@ -53,15 +53,15 @@ class AccountViewModel(QObject):
 
     Attributes:
         profiles: the profiles of this computer.
-        rules: what is set for its recordings.
-        webhook: where its finished jobs are reported.
-        choices: what is chosen for the desk.
-        passphrase: changes the passphrase of this computer; None where no passphrase opens the profile's keys.
+        rules: for its recordings.
+        webhook: receiver of finished jobs.
+        choices: preferences of the desk.
+        passphrase: changes the passphrase of this computer; None if none opens the profile's keys.
 
     Signals:
         status_changed: (SyncStatus) the way to the service.
-        priced: (PriceList) what credits buy.
-        tested: (Tested) whether the service answered.
+        priced: (PriceList) the prices.
+        tested: (Tested) outcome of a connection test.
         key_saved: the new key is in the vault.
         failed: (str) why an action failed.
     """
@@ -106,17 +106,17 @@ class AccountViewModel(QObject):
 
     @property
     def status(self) -> SyncStatus:
-        """The way to the service."""
+        """The connection to the service."""
         return self._sync.status
 
     def use(self) -> tuple[Use, ...]:
-        """The plan's three counters as they stand now."""
+        """The plan's three counters."""
         budget, now = self._connection.budget, self._clock.monotonic()
         order = (Bucket.ANALYZE, Bucket.POLLING, Bucket.GENERAL)
         return tuple(Use(bucket, budget.used(bucket, now), budget.limit(bucket)) for bucket in order)
 
     def read(self) -> None:
-        """Read the profiles again, and what else the page shows."""
+        """Read profiles and prices again."""
         self.profiles.read()
         self._tasks.start(self._read_prices, self._on_prices, self._on_failed, name="prices")
         self.choices.read()
@@ -131,7 +131,7 @@ class AccountViewModel(QObject):
         self._tasks.start(self._ask, self._on_answer, self._on_no_answer, name="connection-test")
 
     def save_key(self, key: str) -> None:
-        """Put another API key in the vault, and let the line go on."""
+        """Store another API key, and resume the queue."""
         profile, vault, library = self.profile, self._vault, self._library
 
         def work(context: TaskContext) -> None:

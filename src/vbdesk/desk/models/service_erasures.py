@@ -15,7 +15,7 @@ class ServiceErasures(QObject):
 
     Signals:
         confirmed: (PendingErasure) the service has erased it.
-        failed: (str) why something could not be erased now; it is tried again.
+        failed: (str) why an erasure failed; it is retried.
     """
 
     confirmed = Signal(object)

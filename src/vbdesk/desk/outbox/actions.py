@@ -162,7 +162,7 @@ class OutboxActions(QObject):
         self._library, self._erasures, self._tasks = library, erasures, tasks
         self._step = self._other_step = ActionStep.CLOSE
         self._asked_about: tuple[str, ...] = ()
-        self._unconfirmed: dict[str, ErasureScope] = {}  # removed in this page; the service has not confirmed yet
+        self._unconfirmed: dict[str, ErasureScope] = {}  # removed on this page, not confirmed by the service yet
         self._confirmed: dict[str, ErasureScope] = {}
         if erasures is not None:
             erasures.confirmed.connect(self._on_confirmed)
@@ -369,7 +369,7 @@ class OutboxActions(QObject):
 
     @Slot(object)
     def _on_confirmed(self, erased: PendingErasure) -> None:
-        """Once nothing is open any more: only now nobody can open the sound."""
+        """Report the erasure after the last confirmation."""
         what = self._unconfirmed.pop(erased.take_id, None)
         if what is None:
             return

@@ -46,7 +46,7 @@ _HOLDS = {
 _TRY_AGAIN = ("Try again", BannerAction.TRY_NOW)
 _TRY_NOW = ("Try now", BannerAction.TRY_NOW)
 _REACHES = {
-    ConnectivityState.OFFLINE: ("", BannerAction.NONE),  # goes on by itself, and nothing here brings a network
+    ConnectivityState.OFFLINE: ("", BannerAction.NONE),  # continues automatically; the user cannot help
     ConnectivityState.PORTAL: ("Open login page", BannerAction.LOG_IN),
 }
 

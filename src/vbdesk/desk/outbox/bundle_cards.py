@@ -25,7 +25,7 @@ class BundleCard(QWidget):
     """Base of both cards: title, sentence, fields, progress and two buttons.
 
     Signals:
-        left: it is closed.
+        left: the card was closed.
     """
 
     left = Signal()

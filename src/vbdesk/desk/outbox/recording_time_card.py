@@ -20,7 +20,7 @@ class TimeCard(QWidget):
     """A choice between the known times of a recording, or another time.
 
     Signals:
-        left: it is closed.
+        left: the card was closed.
     """
 
     left = Signal()

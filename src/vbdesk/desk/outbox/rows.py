@@ -25,7 +25,7 @@ HEADINGS = ("Subject", "State", "What is happening", "Estimate", "")
 
 
 class Show(StrEnum):
-    """Which recordings are listed."""
+    """The filter of the list."""
 
     ALL = "all"
     ON_THEIR_WAY = "on_their_way"

@@ -78,7 +78,7 @@ class Review:
 
     @property
     def sentence(self) -> str:
-        """The verdict in one sentence."""
+        """The check result as a sentence."""
         failing, watching = self._rows(CheckRating.FAIL), self._rows(CheckRating.WATCH)
         if failing:
             return failing[0].sentence
@@ -91,7 +91,7 @@ class Review:
 
     @property
     def reason(self) -> str:
-        """Why it will likely be inconclusive; empty when it will not."""
+        """Why it will probably be inconclusive; empty if it will not."""
         failing = self._rows(CheckRating.FAIL)
         if not failing:
             return ""

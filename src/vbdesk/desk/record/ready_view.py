@@ -179,7 +179,7 @@ class StageCard(Card):
 
 
 def _level_words(levels: InputLevels) -> tuple[str, str]:
-    """The level in words, and their colour token."""
+    """The level as text, and its colour token."""
     if levels.held_peak_dbfs < -90.0:
         return "No sound", "text3"
     peak = f"Peak {round(levels.held_peak_dbfs)} dBFS".replace("-", "−")

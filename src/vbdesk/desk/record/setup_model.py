@@ -183,7 +183,7 @@ class RecordSetupViewModel(QObject):
         self.form_changed.emit(self.form)
 
     def choose_target(self, target: RecordingTarget) -> None:
-        """Choose what is asked of the service."""
+        """Choose the analysis."""
         self._set_form(replace(self.form, target=target))
 
     def set_tags(self, tags: tuple[str, ...]) -> None:

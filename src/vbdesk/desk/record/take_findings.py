@@ -44,7 +44,7 @@ class TakeFindings(QObject):
         super().__init__(parent)
         self._library, self._tasks = library, tasks
         self._guard = SpeakerComparison(library)
-        self._guarding = Lane(tasks, self)  # the guard compares one take at a time
+        self._guarding = Lane(tasks, self)  # the voice comparison handles one take at a time
         self._source: CheckSource | None = None
         self._audio: TakeAudio | None = None
         self._wanted = False

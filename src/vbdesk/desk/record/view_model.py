@@ -437,7 +437,7 @@ class RecordViewModel(QObject):
 
 
 def _ailment(health: RecordingHealth) -> str:
-    """What is wrong with the sound of a take, in words; empty when nothing is."""
+    """What is wrong with the sound of a take; empty if nothing is."""
     if health.silent_s >= _SILENT_S:
         return silence_advice()
     if health.missing_s > 0 or health.overflows:

@@ -78,7 +78,7 @@ def profile_below(profile: Profile) -> str:
 
 
 def encrypted_words(profile: Profile, encryption: LocalEncryption | None) -> tuple[str, str]:
-    """How recordings are kept on this computer, by the desk alone or by its own service too; words and icon.
+    """How recordings are encrypted by the desk and the local service; text and icon.
 
     The desk encrypts from the first block on. Its service may still have unencrypted data of an earlier release; the
     text claims encryption only when the service reports that none is left.

@@ -252,7 +252,7 @@ class SubjectViewModel(QObject):
 
     @Slot(object)
     def _on_status(self, status: SyncStatus) -> None:
-        """The service is back."""
+        """Read again when the service is reachable."""
         if status.connected and self._failed and self.group_id:
             self._failed = False
             self.reload()
