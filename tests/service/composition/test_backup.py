@@ -15,11 +15,11 @@ import sqlalchemy as sa
 from typer.testing import CliRunner
 
 from vbdesk.cli.admin import app
+from vbdesk.clock import SystemClock
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.health.doctor import run_checks
 from vbdesk.service.health.findings import Health
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.backup import back_up
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.migrate import upgrade

@@ -13,13 +13,13 @@ import sqlalchemy as sa
 from typer.testing import CliRunner, Result
 
 from vbdesk.cli.admin import app
+from vbdesk.clock import SystemClock
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.console.forms import TOKEN_FIELD, FormRefused, check_token, form_token
 from vbdesk.service.health.doctor import run_checks
 from vbdesk.service.health.findings import Finding, Health
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import Database, open_database
 from vbdesk.service.kernel.db.webhooks import account_webhooks

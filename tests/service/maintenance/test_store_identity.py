@@ -21,6 +21,7 @@ import sqlalchemy as sa
 from typer.testing import CliRunner
 
 from vbdesk.cli.admin import app as admin
+from vbdesk.clock import SystemClock
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
@@ -29,7 +30,6 @@ from vbdesk.service.composition.process import StartRefused, opened
 from vbdesk.service.engine.sweeper import Sweeper
 from vbdesk.service.health.doctor import run_checks
 from vbdesk.service.health.findings import Health
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import Database, open_database

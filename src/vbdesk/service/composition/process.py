@@ -20,6 +20,7 @@ from filelock import FileLock, Timeout
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import ASGIApp
 
+from vbdesk.clock import SystemClock
 from vbdesk.privacy import FILE_MODE, make_private, restrict_to_owner
 from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.composition.servers import bind, origin_of, run_servers
@@ -27,7 +28,6 @@ from vbdesk.service.encryption.keys import EncryptionKeys, KeyUnusable
 from vbdesk.service.engine.dbos_engine import DbosQueue
 from vbdesk.service.engine.plugin_signs import offered_signs
 from vbdesk.service.engine.supervisor import RuntimeSupervisor
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.migrate import MigrationFailed, upgrade
 from vbdesk.service.kernel.db.session import Database, open_database
 from vbdesk.service.kernel.disk_space import is_disk_full

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from vbdesk.clock import SystemClock
 from vbdesk.service.encryption.keys import EncryptionKeys
 from vbdesk.service.health.audio_reconciliation import reconcile_audio
 from vbdesk.service.health.database_checks import look_at_database
@@ -28,7 +29,6 @@ from vbdesk.service.health.storage_checks import (
     look_at_signed_addresses,
     look_at_store,
 )
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.migrate import SchemaState, status
 from vbdesk.service.kernel.db.session import Database, open_database
 from vbdesk.service.kernel.secret_box import SecretsDamaged, key_file_of, open_secrets

@@ -15,11 +15,11 @@ from opentelemetry.trace import Span, SpanKind
 from sqlalchemy import Connection, Row
 from sqlalchemy.exc import SQLAlchemyError
 
+from vbdesk.clock import Clock
 from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER, webhook_signature
 from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.view import job_json
 from vbdesk.service.kernel.address_guard import AddressRefused
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.events import DeliveryTried, publish
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, SecretBox
