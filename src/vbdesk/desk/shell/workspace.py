@@ -180,7 +180,7 @@ class Workspace(QObject):
         return self._courier.forecast()
 
     def try_again(self) -> None:
-        """Let a line on hold go on: a person has mended what held it, or wants to be asked for the keyring again."""
+        """Resume a queue on hold, and ask the keyring again."""
         self.outside.vault(self.profile.secrets).allow_prompt()
         self._courier.resume()
 
