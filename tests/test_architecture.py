@@ -351,7 +351,6 @@ KNOWN_REPEATED_CLASSES = {
     "AddressRefused", "Bucket", "Cancelled", "Clock", "Conflict", "InsufficientCredits", "InvalidRequest", "NewAccount",
     "NotFound", "Page", "RateLimited", "Recording", "Refusal", "Target", "Unauthorized",
 }  # fmt: skip
-)
 
 
 def test_no_two_public_classes_have_the_same_name():
