@@ -22,7 +22,8 @@ from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.charts.chart_picture import save_picture
 from vbdesk.desk.charts.trajectory_data import chart_of
-from vbdesk.desk.ui.theme import Scheme, Theme, app_theme
+from vbdesk.desk.ui.theme import Theme, app_theme
+from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.longitudinal import HistoryEntry, SignReading, trajectory
 from vbdesk.report.shipped_signs import shipped_signs
 

@@ -22,13 +22,13 @@ sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 from own_postgresql import OwnPostgresql
 from served import VbdeskProcess
 
+from vbdesk.clock import SystemClock
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.engine.analysis import AnalysisRequest, analyse_file
 from vbdesk.service.jobs.history_record import parse_result, record_of
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.credits import credit_entries
 from vbdesk.service.kernel.db.groups import cohort_snapshots, groups, memberships
 from vbdesk.service.kernel.db.jobs import jobs

@@ -17,13 +17,13 @@ sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
 from sample_results import result_json
 
+from vbdesk.clock import SystemClock
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.composition.app import create_app
 from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.jobs import repository
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.kernel.settings import load_settings

@@ -35,7 +35,8 @@ from vbdesk.desk.outbox.page import OutboxPage
 from vbdesk.desk.ports import Outside
 from vbdesk.desk.shell.app import Desk
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
-from vbdesk.desk.ui.theme import Scheme, Theme
+from vbdesk.desk.ui.theme import Theme
+from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import LockedLibrary

@@ -36,7 +36,8 @@ from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.desk.ui.theme import Scheme, Theme
+from vbdesk.desk.ui.theme import Theme
+from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.outbox.library.items import TakeMetadata, write_result
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import LockedLibrary

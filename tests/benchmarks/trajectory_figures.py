@@ -38,7 +38,8 @@ from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.subject.trajectory_text import subject_of
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.desk.ui.theme import Scheme, Theme
+from vbdesk.desk.ui.theme import Theme
+from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.trajectory import trajectory
 from vbdesk.outbox.library.library import Library

@@ -30,11 +30,11 @@ from dead_receivers import DeadReceiver
 from served import Served
 from service_benchmark import PLENTY
 
+from vbdesk.clock import SystemClock
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.composition.open_context import close_context, open_context
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import open_database

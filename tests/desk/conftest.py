@@ -1,4 +1,4 @@
-"""What every test of the desk gets: a theme, and a check that nothing is left running."""
+"""Fixtures of all desk tests: theme, guard of the GUI thread, checks for leaks."""
 
 import errno
 import sys
@@ -28,7 +28,8 @@ from vbdesk.desk.shell.shipped_files import load_shipped_files
 from vbdesk.desk.shell.workspace import Workspace, open_budget, open_library
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.desk.ui.theme import Scheme, Theme
+from vbdesk.desk.ui.theme import Theme
+from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
 from vbdesk.outbox.sync.network import ManualNetwork
@@ -38,11 +39,11 @@ sys.path.append(str(Path(__file__).parent))
 from gui_guard import GuiGuard
 
 GUARD = GuiGuard()
-HANGS_S = 60.0  # for what takes a fraction of a second on a quiet machine: it only ends a test that hangs
+HANGS_S = 60.0  # only ends a test that hangs; takes a fraction of a second on a quiet machine
 
 
 def pytest_collection_modifyitems(items):
-    """The screen that is not there says so on every window."""
+    """Ignore the offscreen plugin's warning about size hints."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.qt_log_ignore("does not support propagateSizeHints"))
@@ -69,7 +70,7 @@ def failing_if_blocked():
 
 @pytest.fixture
 def gui_guard():
-    """The guard, which is armed, and the context manager that fails a test."""
+    """The armed guard, and the context manager that fails a test."""
     return GUARD, failing_if_blocked
 
 
@@ -113,7 +114,7 @@ def speech(speech_file: Path) -> np.ndarray:
 
 
 class MicrophoneTwin(FileMicrophone):
-    """Hears speech when it is told to; another program may hold it."""
+    """A microphone that hears speech on request; another program may hold it."""
 
     taken = False
 
@@ -158,7 +159,7 @@ class ServiceTwin:
 
 @dataclass
 class Network:
-    """A network in which a service knows one key; can be cut."""
+    """A network with a service that knows one key; can be cut."""
 
     api_key: str = "right-key"
     up: bool = True
@@ -190,13 +191,13 @@ def local_service() -> ServiceTwin:
 
 @pytest.fixture
 def system_network() -> ManualNetwork:
-    """What the operating system tells of the network."""
+    """The operating system's network state."""
     return ManualNetwork()
 
 
 @pytest.fixture
 def outside(tmp_path, microphone, network, local_service, system_network) -> Outside:
-    """The world, all twins."""
+    """The ports, all in-memory."""
     return Outside(
         data_dir=tmp_path / "data",
         config_dir=tmp_path / "config",
@@ -215,7 +216,7 @@ def outside(tmp_path, microphone, network, local_service, system_network) -> Out
 
 @pytest.fixture
 def tasks(qtbot):
-    """The owner of all tasks; everything is asked to stop at the end."""
+    """The owner of all tasks; everything is stopped at the end."""
     owner = TaskOwner()
     yield owner
     with qtbot.waitSignal(owner.all_ended):
@@ -230,7 +231,7 @@ def profile() -> Profile:
 
 @pytest.fixture
 def workspace(outside, profile, tasks, qtbot):
-    """An open profile with an empty library; its courier does not run."""
+    """An open profile with an empty library; its sync worker does not run."""
     outside.keyring.set(profile.api_key_name, "right-key")
     library = open_library(profile, outside)
     opened = Workspace(profile, library, open_budget(profile, library), tasks, outside, Navigator())
@@ -242,7 +243,7 @@ def workspace(outside, profile, tasks, qtbot):
 
 @pytest.fixture
 def open_desk(qtbot):
-    """Open the whole window; closed as a person would, and deleted, at the end."""
+    """Open the whole window; closed and deleted at the end."""
     opened = []
 
     def make(outside, **options):

@@ -1,11 +1,11 @@
-"""How much Python code a piece of work runs, counted and not timed: the same on every machine."""
+"""Counts of Python calls: a measure of work that is the same on every machine."""
 
 import sys
 from collections.abc import Callable
 
 
 def calls_of(work: Callable[[], object]) -> int:
-    """How many functions `work` calls, those in C included."""
+    """Number of functions that `work` calls, including C functions."""
     count = 0
 
     def on_event(frame: object, event: str, argument: object) -> None:

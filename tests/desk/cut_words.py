@@ -1,4 +1,4 @@
-"""Words in a window that do not fit where they stand."""
+"""Texts in a window that are cut off."""
 
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
@@ -7,7 +7,7 @@ from vbdesk.desk.ui.text import ElidedText, Text
 
 
 def cut_words(window: QWidget) -> list[str]:
-    """A line for every text that can be seen and is cut off, with the room that it has."""
+    """A line for every visible text that is cut off, with its available width."""
     return [
         f"{part.text()!r} has {part.width()} of {part.sizeHint().width()} px"
         for part in window.findChildren(QWidget)
@@ -24,7 +24,7 @@ def _is_cut(part: Text | Button, window: QWidget) -> bool:
 
 
 def _sticks_out_below(part: QWidget, window: QWidget) -> bool:
-    """Whether what holds it ends above its last line, and cannot be scrolled."""
+    """Whether its last line is below the end of its container, which does not scroll."""
     around = part.parentWidget()
     while around is not None and not isinstance(around.parentWidget(), QAbstractScrollArea):
         if part.mapTo(around, part.rect().bottomRight()).y() >= around.height():

@@ -1,11 +1,11 @@
-"""A guard of the GUI thread: it reports every call there that may block, whatever it costs on this machine.
+"""A guard that reports every call on the GUI thread that may block.
 
 `GuiGuard` listens to Python's audit events (files, folders, sockets, processes), to every statement of an SQLite
 connection, and to what has no audit event: `os.stat`, waiting for another thread, `time.sleep`, HTTP requests, the
 keyring and the sound devices. What Qt itself reads, in C++, is not seen.
 
 A call counts when a method of a QObject of `vbdesk.desk` is on the stack of the thread that made the guard: a test may
-call what blocks itself. The guard collects and does not raise, because an `except` in the desk would hide that.
+make blocking calls itself. The guard collects and does not raise, since an `except` in the desk would hide that.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""What screen readers are told stays sound while the window changes under them."""
+"""Accessibility data stays valid while the window changes."""
 
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QWidget
@@ -20,7 +20,7 @@ def test_a_reader_may_ask_for_the_scroll_bar_of_a_page_that_has_just_been_left(q
     counted = told.childCount()
     assert area.verticalScrollBar().isVisible()
     area.hide()
-    assert told.childCount() == counted  # fewer, and the next line would bring the program down
+    assert told.childCount() == counted  # fewer, so the next line could crash
     assert told.child(counted - 1).object() is not None
     assert told.child(counted) is None
 

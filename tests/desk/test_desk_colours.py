@@ -8,8 +8,8 @@ from PySide6.QtGui import QColor
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk.ui.heat_map import glyph_colour
-from vbdesk.desk.ui.theme import Scheme, Theme, app_theme, contrast, mixed
-from vbdesk.desk.ui.tokens import DARK, DARK_LEVELS, LIGHT, LIGHT_LEVELS
+from vbdesk.desk.ui.theme import Theme, app_theme, contrast, mixed
+from vbdesk.desk.ui.tokens import DARK, DARK_LEVELS, LIGHT, LIGHT_LEVELS, Scheme
 
 # Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE
 # Transactions on Visualization and Computer Graphics 15(6), 2009, table 1, severity 1.0; for linear RGB.

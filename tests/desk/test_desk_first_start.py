@@ -1,4 +1,4 @@
-"""The first start: two doors, and no key in a file."""
+"""The first start: two choices, and no key in a file."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Whatever a service, a bundle or a spoilt library says, putting it into words never fails: a page would stay blank."""
+"""Texts never fail for any value of a service, bundle or damaged library."""
 
 import math
 import os

@@ -31,7 +31,7 @@ class Page(QObject):
 
 @pytest.fixture
 def page():
-    """A QObject whose code stands in the desk."""
+    """A QObject whose code is in the desk."""
     names = {"QObject": QObject, "__name__": "example"}
     exec(compile(SOURCE, f"{DESK}pages/example.py", "exec"), names)
     return names["Page"]()
@@ -39,7 +39,7 @@ def page():
 
 @pytest.fixture
 def found(gui_guard):
-    """What the guard has collected so far; the guard goes on."""
+    """The guard's findings so far; the guard continues."""
     guard, _ = gui_guard
 
     def calls():

@@ -1,4 +1,4 @@
-"""The system's word on the network, as the courier asks for it."""
+"""The operating system's network state, as the sync worker reads it."""
 
 import pytest
 from PySide6.QtNetwork import QNetworkInformation
@@ -10,7 +10,7 @@ Feature, Reach = QNetworkInformation.Feature, QNetworkInformation.Reachability
 
 
 class Told:
-    """What a back end of the system tells."""
+    """The values of a system back end."""
 
     def __init__(self, reach, *features, metered=False, portal=False):
         self._reach, self._features, self._metered, self._portal = reach, features, metered, portal

@@ -29,7 +29,7 @@ def network(network):
 
 
 def say(workspace, *, connected: bool) -> None:
-    """What the courier says of the way to the service."""
+    """The sync worker's status of the connection."""
     workspace.sync.status = replace(SyncStatus(None, "", None, None), connected=connected)
     workspace.sync.status_changed.emit(workspace.sync.status)
 

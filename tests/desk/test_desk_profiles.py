@@ -1,4 +1,4 @@
-"""Profiles in the window: switching while an upload is under way, and keyrings that do not give a key at once."""
+"""Profiles in the window: switching during an upload, and slow keyrings."""
 
 import threading
 from dataclasses import replace
@@ -19,7 +19,7 @@ from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked
 
 
 class HoldingStorage(httpx.BaseTransport):
-    """A service that grants uploads and takes the first piece of each; the rest of the bytes when it is let go."""
+    """A service that accepts the first part of an upload, and the rest when released."""
 
     def __init__(self):
         self.under_way, self.go_on = threading.Event(), threading.Event()
@@ -82,7 +82,7 @@ def test_switching_in_the_middle_of_an_upload_keeps_it_and_sends_nothing_twice(q
     item = desk.workspace.library.get(take_id)
     assert item.state in (OutboxState.WAITING, OutboxState.UPLOADING)
     assert not item.asked
-    qtbot.waitUntil(storage.under_way.is_set)  # it goes on by itself
+    qtbot.waitUntil(storage.under_way.is_set)  # it continues automatically
     assert storage.jobs == 0
     storage.go_on.set()
 
@@ -163,7 +163,7 @@ def test_closing_while_the_microphone_is_being_opened_leaves_nothing_running(qtb
     qtbot.waitUntil(microphone.opening.is_set)
     with qtbot.waitSignal(desk.ended):
         desk.window.close()
-        qtbot.wait(50)  # until the end of everything has been asked for
+        qtbot.wait(50)  # until the end of everything was requested
         microphone.go_on.set()
     qtbot.waitUntil(lambda: "monitor" not in [thread.name for thread in threading.enumerate()])
 

@@ -1,4 +1,4 @@
-"""The key of this computer in the window: offered for recovery once, asked for, lost and brought back."""
+"""The key of this computer in the window: recovery offer, unlocking, loss and recovery."""
 
 import json
 from dataclasses import replace

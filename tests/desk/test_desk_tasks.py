@@ -1,4 +1,4 @@
-"""Work off the window's thread: results arrive on it, and closing never hangs."""
+"""Background work: results arrive on the GUI thread, and closing never hangs."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ from vbdesk.desk.tasks import Cancelled, Failure, Lane, LongLived, Remedy, TaskO
 
 
 class Receiver(QObject):
-    """Notes what arrives, and in which thread."""
+    """Records received values and their thread."""
 
     def __init__(self):
         super().__init__()
@@ -73,7 +73,7 @@ def test_progress_arrives_at_most_ten_times_a_second_and_the_last_always(qtbot, 
     tasks.start(work, receiver.done, progressed=receiver.progressed)
     qtbot.waitUntil(lambda: bool(receiver.results))
     assert receiver.steps[-1].done == 100
-    assert len(receiver.steps) <= 10 * (time.monotonic() - begun) + 2  # the first and the last are told at once
+    assert len(receiver.steps) <= 10 * (time.monotonic() - begun) + 2  # the first and the last are reported immediately
 
 
 def test_a_cancelled_task_says_nothing(qtbot, tasks, receiver):

@@ -1,4 +1,4 @@
-"""The look: contrast is that of the standard, tokens live in one place, icons and fonts are there."""
+"""The theme: contrast follows the standard, tokens are in one module, icons and fonts exist."""
 
 import re
 from pathlib import Path
@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
 
 import vbdesk.desk
 from vbdesk.desk.ui.icons import pixmap
-from vbdesk.desk.ui.theme import Role, Scheme, Theme, app_theme, contrast
-from vbdesk.desk.ui.tokens import DARK, SPACING, TYPE_SCALE, WITHIN_A_CONTROL
+from vbdesk.desk.ui.theme import Role, Theme, app_theme, contrast
+from vbdesk.desk.ui.tokens import DARK, SPACING, TYPE_SCALE, WITHIN_A_CONTROL, Scheme
 from vbdesk.resource_files import resource
 
 

@@ -1,4 +1,4 @@
-"""The whole window with a world of twins: first start, pages, profiles, closing."""
+"""The whole window with in-memory ports: first start, pages, profiles, closing."""
 
 import pytest
 

@@ -183,7 +183,7 @@ def subjects(desk: Desktop) -> None:
 
 
 def cohort(desk: Desktop) -> None:
-    """Look at everybody, read the rest, choose a tag, read one group, and go to whom to look at first."""
+    """View all subjects, read the rest, choose a tag, read one group, open the first subject to review."""
     desk.go("Cohort")
     desk.wait("label", f"{READ_BEFORE} subjects, ")
     desk.look("cohort")

@@ -1,4 +1,4 @@
-"""Drive a program of the headless desktop as a person with a screen reader would; works inside a session only."""
+"""Drive a program of the headless desktop by accessibility; works inside a session only."""
 
 import os
 import resource
@@ -11,7 +11,7 @@ from pathlib import Path
 
 RIG = Path(__file__).parent / "rig"
 PROGRAM = "vbdesk"
-HANGS_S = 120.0  # for what takes a second on a quiet machine: it only ends a test that hangs
+HANGS_S = 120.0  # only ends a test that hangs; takes a second on a quiet machine
 START_UP_S = 3.0
 
 
@@ -41,7 +41,7 @@ class Desktop:
         self.start_program([sys.executable, "-X", "faulthandler", str(watcher), *options])
 
     def count_stalls(self, report: Path) -> None:
-        """From here on stalls count, where they are measured: the start-up is over."""
+        """Start counting stalls, after the start-up."""
         if "STALLS" in os.environ:
             time.sleep(START_UP_S)
             report.with_name(f"{report.name}.begin").touch()
@@ -72,7 +72,7 @@ class Desktop:
         self._at(role, name, "press")
 
     def go(self, page: str) -> None:
-        """Go to a page by the rail."""
+        """Go to a page by the sidebar."""
         self.press("push button", page)
 
     def write(self, role: str, name: str, text: str) -> None:
@@ -86,20 +86,20 @@ class Desktop:
         subprocess.run(["xdotool", "mousemove", x, y, "click", "1"], check=True)
 
     def hit(self, *keys: str) -> None:
-        """Press keys wherever the keyboard is."""
+        """Press keys in the focused widget."""
         subprocess.run(["xdotool", "key", "--delay", "60", *keys], check=True)
 
     def type(self, text: str) -> None:
-        """Type wherever the keyboard is."""
+        """Type into the focused widget."""
         subprocess.run(["xdotool", "type", "--delay", "30", "--", text], check=True)
 
     def hear(self) -> subprocess.Popen[str]:
-        """Begin to listen for announcements, until it is terminated; they are its output, a line each."""
+        """Start a listener for announcements; it prints one a line until terminated."""
         command = [str(RIG / "a11y"), "heard", PROGRAM, "3600"]
         return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
     def keys(self, role: str, name: str, *keys: str) -> None:
-        """Give it the keyboard and press keys, named as xdotool names them."""
+        """Focus it and press keys, in xdotool's notation."""
         self._at(role, name, "focus")
         subprocess.run(["xdotool", "key", "--delay", "60", *keys], check=True)
 
@@ -130,7 +130,7 @@ class Desktop:
         return subprocess.Popen([str(RIG / "mic-feed"), "--loop", str(recording)])
 
     def _at(self, role: str, name: str, verb: str) -> str:
-        """Do it at once; only where that fails wait for the thing first, since to find it costs as much as the deed."""
+        """Try immediately, and wait for the widget only after a failure: finding it is expensive."""
         try:
             return self._a11y(verb, PROGRAM, role, name)
         except AssertionError:

@@ -63,7 +63,7 @@ def desk(folder: Path) -> dict[str, object]:
     try:
         control("dismiss")
         window.wait("label", "The keyring is locked.")
-        time.sleep(2.5)  # it has looked again by itself
+        time.sleep(2.5)  # it retried automatically
         found: dict[str, object] = {"dialogs": dialogs()}
         window.press("push button", "Try again")
         control("answer")

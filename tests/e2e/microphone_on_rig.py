@@ -216,7 +216,7 @@ def muted(rig: Rig) -> dict[str, object]:
 
 
 def opens_while_it_hangs(rig: Rig) -> dict[str, object]:
-    """Once PortAudio is up: what a person meets who presses Record while the sound server hangs, and afterwards."""
+    """Press Record while the sound server hangs after PortAudio has started."""
     device = rig.device("Studio Mic")
     rig.recorder.start(device)
     rig.recorder.stop()
@@ -242,7 +242,7 @@ def closes_while_it_hangs(rig: Rig) -> dict[str, object]:
 
 
 def noticed(rig: Rig) -> dict[str, object]:
-    """What a list of microphones that nobody records from tells of a change."""
+    """Changes that a list of unused microphones reports."""
     state: list[DeviceChoice] = [DeviceChoice().listed(rig.lister.devices())]
 
     def listed(devices: list[Device]) -> None:

@@ -24,7 +24,7 @@ from vbdesk.contract.limits import Plan
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.ports import Outside
-from vbdesk.desk.ui.theme import Scheme
+from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.states import OutboxState

@@ -327,8 +327,8 @@ class _Game:
         self.laptop = Laptop(folder, self.network, self.credentials, schedule.plan)
         self.recorded_at = MONDAY
         self.numbers = itertools.count()
-        self.expected_jobs: Counter[str] = Counter()  # by take: one, and one more for each try after a bad end
-        self.unproven: Counter[str] = Counter()  # by take: jobs that nothing proved, so that a person sent it again
+        self.expected_jobs: Counter[str] = Counter()  # by take: one, plus one for each retry after a failed job
+        self.unproven: Counter[str] = Counter()  # by take: unproven jobs that a person resolved by sending again
         self.arranged, self.arranged_in = SortedOutbox(), 0
         self.began = clock.moment
 

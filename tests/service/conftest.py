@@ -158,7 +158,7 @@ class RunningService:
         while self._clients:
             self._clients.pop().close()
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         """Forget time and counted requests; accounts keep tests apart otherwise."""
         self.close_clients()
         self.clock.reset()
@@ -253,9 +253,9 @@ def serve_app() -> Iterator[Callable[..., str]]:
     """Serves any ASGI app: `serve_app(app)` gives its address."""
     with ExitStack() as stops:
 
-        def start(app: Any, patience: ClientTimeouts = ClientTimeouts(), **options: Any) -> str:
+        def start(app: Any, timeouts: ClientTimeouts = ClientTimeouts(), **options: Any) -> str:
             bound = bind("127.0.0.1", 0)
-            stops.callback(_serve((app, bound), patience=patience, **options))
+            stops.callback(_serve((app, bound), timeouts=timeouts, **options))
             return origin_of(bound)
 
         yield start
@@ -272,7 +272,7 @@ def module_service(tmp_path_factory: pytest.TempPathFactory, make_database: Make
 @pytest.fixture
 def service(module_service: RunningService) -> RunningService:
     """A service shared by the tests of a module; what breaks it takes `start_service`."""
-    module_service.begin_anew()
+    module_service.reset()
     return module_service
 
 

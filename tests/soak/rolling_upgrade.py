@@ -34,7 +34,7 @@ from served import Served, VbdeskProcess, operate  # noqa: E402
 
 from vbdesk.contract.ids import new_id  # noqa: E402
 from vbdesk.service.accounts import credentials  # noqa: E402
-from vbdesk.service.health.doctor import examine  # noqa: E402
+from vbdesk.service.health.doctor import run_checks  # noqa: E402
 from vbdesk.service.health.findings import Health  # noqa: E402
 
 RECORDING = (ROOT / "tests" / "data" / "speech_kathleen_20s.flac").read_bytes()
@@ -184,7 +184,7 @@ def rehearse(folder: Path, commit: str, seconds: float) -> dict[str, Any]:
         time.sleep(seconds)
         load.stop()
         settled = settle(database, len(load.accepted))
-        findings = examine(folder / "new" / "api" / "data")
+        findings = run_checks(folder / "new" / "api" / "data")
     return {
         "from_revision": before,
         "to_revision": status["revision"],

@@ -263,9 +263,9 @@ class _Service:
 
 @contextmanager
 def _opened(data_dir: Path, *, new: bool = False) -> Iterator[_Service]:
+    from vbdesk.clock import SystemClock
     from vbdesk.service.accounts.service import AccountService
     from vbdesk.service.credits.service import CreditsService
-    from vbdesk.service.kernel.clock import SystemClock
 
     clock = SystemClock()
     with opened_database(data_dir, new=new) as (_, database), database.writing() as connection:
@@ -274,8 +274,8 @@ def _opened(data_dir: Path, *, new: bool = False) -> Iterator[_Service]:
 
 @contextmanager
 def _eraser(data_dir: Path) -> Iterator["Eraser"]:
+    from vbdesk.clock import SystemClock
     from vbdesk.service.composition.eraser import open_eraser
-    from vbdesk.service.kernel.clock import SystemClock
 
     with opened_database(data_dir) as (settings, database):
         yield open_eraser(settings, database, SystemClock())

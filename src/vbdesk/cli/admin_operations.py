@@ -187,8 +187,8 @@ def put_back(
 
 def queue(data_dir: DataDir, as_json: AsJson = False) -> None:
     """Show how many jobs wait, for how long, and how many are running."""
+    from vbdesk.clock import SystemClock
     from vbdesk.service.engine.queue_state import read_queue_state
-    from vbdesk.service.kernel.clock import SystemClock
 
     with opened_database(data_dir) as (_, opened), opened.reading() as connection:
         state = read_queue_state(connection, SystemClock().now())
@@ -219,7 +219,7 @@ def reconcile(
 @contextmanager
 def _matching_store(data_dir: Path) -> Iterator["SweptStore"]:
     """The object store and its database, after checking that they belong together."""
-    from vbdesk.service.kernel.clock import SystemClock
+    from vbdesk.clock import SystemClock
     from vbdesk.service.maintenance.orphans import SweptStore
     from vbdesk.service.maintenance.store_identity import require_match
 

@@ -239,7 +239,8 @@ def _draw(read: "TrajectoryRead") -> None:
 
     from vbdesk.desk.charts.chart_picture import save_picture
     from vbdesk.desk.charts.trajectory_data import chart_of
-    from vbdesk.desk.ui.theme import Scheme, Theme
+    from vbdesk.desk.ui.theme import Theme
+    from vbdesk.desk.ui.tokens import Scheme
     from vbdesk.report.shipped_signs import shipped_signs
 
     QApplication.instance() or QApplication(sys.argv[:1])

@@ -24,7 +24,7 @@ def desk(
         fail("There is no display here. Start the desk in a graphical session.")
     from vbdesk.desk.ports import Outside
     from vbdesk.desk.shell.app import run
-    from vbdesk.desk.ui.theme import Scheme
+    from vbdesk.desk.ui.tokens import Scheme
     from vbdesk.outbox.diagnostics.log_file import keep_log
 
     scheme = Scheme.LIGHT if light else Scheme.DARK if dark else Scheme.SYSTEM

@@ -16,10 +16,10 @@ NEEDS_MENDING = 1
 
 def check_service(data_dir: Path, address: str | None, *, quick: bool, as_json: bool, keys: "EncryptionKeys") -> None:
     """Print the findings; exits with 1 if something needs fixing."""
-    from vbdesk.service.health.doctor import examine
+    from vbdesk.service.health.doctor import run_checks
     from vbdesk.service.health.findings import Health
 
-    findings = examine(data_dir, address, whole=not quick, keys=keys)
+    findings = run_checks(data_dir, address, whole=not quick, keys=keys)
     mend = sum(finding.health is Health.MEND for finding in findings)
     if as_json:
         print_json({"to_mend": mend, "findings": [asdict(finding) for finding in findings]})

@@ -37,7 +37,7 @@ def shipped(sheet: "SignFactSheet") -> "Iterable[str]":
     yield from _flagged(sheet)
     yield from _confounders(sheet.confounders)
     if sheet.not_told_apart_from:
-        yield from ("", "Signs that move with it in healthy readers, not told apart by this version (correlation):")
+        yield from ("", "Signs that move with it in healthy readers, not separated by this version (correlation):")
         yield from (f"  {other} {r:+.2f}" for other, r in sheet.not_told_apart_from.items())
     yield from ("", "Sources:")
     for source in sheet.sources:

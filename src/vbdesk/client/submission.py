@@ -280,7 +280,7 @@ class _Sender:
             found = self._found(asked, entry)
             if isinstance(found, ProvenJob):
                 return self._journal.write(replace(entry, asked=False, job_id=found.job_id))
-        if found is not None or self._may_be_outside_group(asked, source, entry):
+        if found is not None or self._may_have_left_group(asked, source, entry):
             return self._journal.write(replace(entry, unproven=True, refusal=_UNPROVEN))
         return self._journal.write(replace(entry, asked=False))
 
@@ -292,7 +292,7 @@ class _Sender:
             return None
         return find_own_job(asked, jobs, self._journal.is_known_job, entry.asked_service_at)
 
-    def _may_be_outside_group(self, asked: _Asked, source: AudioSource, entry: SubmissionEntry) -> bool:
+    def _may_have_left_group(self, asked: _Asked, source: AudioSource, entry: SubmissionEntry) -> bool:
         """Whether the account has a similar job: its group may have been deleted."""
         asked_at = entry.asked_service_at
         if asked_at is None:

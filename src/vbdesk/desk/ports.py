@@ -97,7 +97,7 @@ class Connect(Protocol):
     """Makes a client."""
 
     def __call__(self, base_url: str, credentials: Credentials, budget: RequestBudget | None = None) -> Client:
-        """A client that never repeats a request by itself; with a budget it waits for room in that."""
+        """Make a client without automatic retries; with a budget it waits for room in it."""
 
 
 def _client(base_url: str, credentials: Credentials, budget: RequestBudget | None = None) -> Client:

@@ -1,4 +1,4 @@
-"""What the operating system tells of the network, kept where any thread may look."""
+"""The operating system's network state, readable from any thread."""
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtNetwork import QNetworkInformation
@@ -10,10 +10,10 @@ _Reach = QNetworkInformation.Reachability
 
 
 class SystemNetwork(QObject):
-    """The network as the operating system sees it. Make it on the window's thread; ask it from any.
+    """The operating system's network state. Make it on the GUI thread; read it from any.
 
     Signals:
-        changed: something about the network is another than before.
+        changed: the network's state changed.
     """
 
     changed = Signal()
@@ -31,7 +31,7 @@ class SystemNetwork(QObject):
         self._read()
 
     def state(self) -> NetworkState:
-        """As it is now. Cheap; never blocks."""
+        """The current state. Cheap; never blocks."""
         return self._state
 
     @Slot()
@@ -44,7 +44,7 @@ class SystemNetwork(QObject):
 
 
 def state_of(told: QNetworkInformation) -> NetworkState:
-    """What is known, and None for what the system's back end cannot tell."""
+    """Convert the back end's state; None for unknown values."""
     return NetworkState(
         reachable=_reachable(told.reachability()) if told.supports(_Feature.Reachability) else None,
         behind_portal=told.supports(_Feature.CaptivePortal) and told.isBehindCaptivePortal(),
@@ -53,5 +53,5 @@ def state_of(told: QNetworkInformation) -> NetworkState:
 
 
 def _reachable(reach: _Reach) -> bool | None:
-    """A service may stand in the local network: only a computer without any network reaches nothing."""
+    """Whether any network is reachable: a service may be in the local network."""
     return None if reach is _Reach.Unknown else reach is not _Reach.Disconnected

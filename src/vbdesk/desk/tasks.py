@@ -1,7 +1,7 @@
-"""Work off the window's thread: short tasks with one owner, and the one long-lived thread of the outbox.
+"""Background work: short tasks with one owner, and the long-lived thread of the outbox.
 
-The only place in the desk where threads are made. They are daemons: a call that never returns (a keyring that waits for
-an answer nobody gives) cannot keep the program from ending.
+The only module of the desk that makes threads. They are daemons: a call that never returns, such as a keyring that
+waits for a password, cannot keep the program from exiting.
 """
 
 import threading
@@ -41,9 +41,9 @@ class Failure:
     """Why a task failed.
 
     Attributes:
-        sentence: for the person: what happened, what was kept, what to do.
-        remedy: whether trying again, or a person, can help.
-        error: what was raised.
+        sentence: what happened, what was kept, what to do.
+        remedy: whether a retry or the user can help.
+        error: the exception.
     """
 
     sentence: str
@@ -52,7 +52,7 @@ class Failure:
 
     @classmethod
     def of(cls, error: Exception) -> "Failure":
-        """Put an error in words; those of our own rooms speak for themselves."""
+        """Describe an error; errors of our own packages have their own sentences."""
         if type(error).__module__.startswith("vbdesk."):
             kind = getattr(error, "kind", None)
             remedy = Remedy(kind.value) if isinstance(kind, ErrorKind) else Remedy.NEEDS_ATTENTION
@@ -68,14 +68,14 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a task is; `total` 0 when unknown."""
+    """Progress of a task; `total` is 0 if unknown."""
 
     done: int
     total: int
 
 
 class TaskContext:
-    """What a task sees of the world: whether to stop, and where to say how far it is. Lives in the worker."""
+    """A task's view of its runner: cancellation and progress. Used in the worker."""
 
     def __init__(self, task: "Task") -> None:
         self._task = task
@@ -87,16 +87,16 @@ class TaskContext:
         return self._task.stop_asked.is_set()
 
     def check(self) -> None:
-        """Leave the task if it was asked to stop.
+        """Raise if the task has to stop.
 
         Raises:
-            Cancelled: it was.
+            Cancelled: it has to stop.
         """
         if self.cancelled:
             raise Cancelled
 
     def progress(self, done: int, total: int = 0) -> None:
-        """Say how far the task is; at most ten times a second arrive, and the last one always."""
+        """Report progress; at most ten reports a second arrive, and always the last."""
         now = time.monotonic()
         if now - self._said_at >= PROGRESS_INTERVAL_S or done == total:
             self._said_at = now
@@ -104,12 +104,12 @@ class TaskContext:
 
 
 class Task(QObject):
-    """One piece of work. Lives on the window's thread; its signals arrive there.
+    """One piece of work. Lives on the GUI thread; its signals arrive there.
 
     Signals:
         done: (object) what the work returned.
-        failed: (Failure) it raised.
-        progressed: (Progress) how far it is.
+        failed: (Failure) the work raised.
+        progressed: (Progress).
         finished: after done, failed or a cancellation.
     """
 
@@ -131,7 +131,7 @@ class Task(QObject):
         self._thread.start()
 
     def cancel(self) -> None:
-        """Ask the work to stop; it does so at its next look."""
+        """Ask the work to stop; it stops at its next check."""
         self.stop_asked.set()
 
     def alive(self) -> bool:
@@ -139,11 +139,11 @@ class Task(QObject):
         return self._thread.is_alive()
 
     def join(self) -> None:
-        """Wait out the last moment of the thread: it must not emit through an object that is gone."""
+        """Wait for the end of the thread: it must not emit through a deleted object."""
         self._thread.join()
 
     def detach(self) -> None:
-        """Let nothing of the work reach the window any more."""
+        """Disconnect the work from its receivers."""
         self.stop_asked.set()
         with self._gate:
             self._detached = True
@@ -171,7 +171,7 @@ class TaskOwner(QObject):
     """Owner of all tasks of the desk.
 
     Signals:
-        all_ended: after `close`, once nothing runs any more or patience is over.
+        all_ended: after `close`, when nothing runs or the timeout is over.
     """
 
     all_ended = Signal()
@@ -195,9 +195,9 @@ class TaskOwner(QObject):
         finished: Callable[[], None] | None = None,
         name: str = "task",
     ) -> Task:
-        """Run `work` in a thread of its own; what becomes of it is handed to slots on the window's thread.
+        """Run `work` in its own thread; the outcome is passed to slots on the GUI thread.
 
-        Receivers are connected before the work begins, so that none misses a quick one.
+        Receivers are connected before the work starts.
 
         Raises:
             TypeError: a receiver is not a method of a QObject; it would run in the worker.
@@ -226,7 +226,7 @@ class TaskOwner(QObject):
         return any(task.alive() for task in self._tasks)
 
     def close(self, *others: "Stoppable", patience_s: float = CLOSING_PATIENCE_S) -> None:
-        """Ask every task and every other long-lived thing to stop; `all_ended` follows within `patience_s`."""
+        """Ask all tasks and long-lived parts to stop; `all_ended` follows within `patience_s`."""
         self._closing = True
         self._waiting = list(others)
         for task in self._tasks:
@@ -256,19 +256,19 @@ class TaskOwner(QObject):
 
 
 class Stoppable(Protocol):
-    """Something long-lived that closing has to wait for."""
+    """A long-lived part that closing has to wait for."""
 
     def ask_to_stop(self) -> None:
-        """Ask it to end; does not wait."""
+        """Ask it to stop; does not wait."""
 
     def alive(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether it still runs."""
 
 
 class LongLived:
-    """A thread that lives as long as a profile is open: it runs the outbox's courier, and nothing else does.
+    """The thread of an open profile that runs the outbox's sync worker.
 
-    `run` is given the event that asks it to stop; `wake` makes it look up from a wait.
+    `run` gets the stop event; `wake` ends a wait.
     """
 
     def __init__(self, run: Callable[[threading.Event], None], wake: Callable[[], None], name: str) -> None:
@@ -281,7 +281,7 @@ class LongLived:
         self._thread.start()
 
     def ask_to_stop(self) -> None:
-        """Ask it to end; does not wait."""
+        """Ask it to stop; does not wait."""
         self._stop.set()
         self._wake()
 
@@ -291,7 +291,7 @@ class LongLived:
 
 
 class Lane(QObject):
-    """Runs tasks one after the other, in the order asked for: for a thing that must not be touched twice at once."""
+    """Runs tasks one after the other, for a resource that allows one user at a time."""
 
     def __init__(self, tasks: TaskOwner, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -311,7 +311,7 @@ class Lane(QObject):
         failed: Callable[[Failure], None] | None = None,
         name: str = "lane",
     ) -> None:
-        """Run `work` after everything that was asked for before; see `TaskOwner.start`."""
+        """Run `work` after all earlier work; see `TaskOwner.start`."""
         self._waiting.append(lambda: self._tasks.start(work, done, failed, finished=self._start_next, name=name))
         if not self._busy:
             self._start_next()

@@ -1,4 +1,4 @@
-"""A service that knows a few subjects, and recordings in every state."""
+"""Fixtures: a service that knows a few subjects, and recordings in every state."""
 
 import gc
 import json
@@ -46,7 +46,7 @@ def answer_file(name: str) -> dict:
 
 @dataclass
 class KnowingService:
-    """What the service answers; can be cut off."""
+    """The service's answers; can be cut off."""
 
     api_key: str = "right-key"
     up: bool = True
@@ -101,14 +101,14 @@ class KnowingService:
 
 @pytest.fixture(autouse=True)
 def collected_on_the_right_thread():
-    """What one test leaves behind in cycles must not be destroyed in a worker of the next."""
+    """Collect garbage after each test, so that no worker of the next test destroys Qt objects."""
     yield
     gc.collect()
 
 
 @pytest.fixture
 def network() -> KnowingService:
-    """In place of the network of the other tests."""
+    """Replaces the network of the other tests."""
     return KnowingService()
 
 
@@ -172,7 +172,7 @@ def shelf(workspace) -> Shelf:
 
 @pytest.fixture
 def asked(workspace) -> list[tuple[str, object]]:
-    """Pages that were asked for."""
+    """Pages that were requested."""
     pages: list[tuple[str, object]] = []
     workspace.navigator.asked.connect(lambda key, argument: pages.append((key, argument)))
     return pages
@@ -210,7 +210,7 @@ def account(workspace, outside, profile, qtbot) -> AccountPage:
     page = build_account_page(workspace)
     qtbot.addWidget(page)
     page.show()
-    with qtbot.waitSignal(page.view_model.profiles_changed):
+    with qtbot.waitSignal(page.view_model.profiles.changed):
         page.opened(None)
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     return page

@@ -9,7 +9,7 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 def recording(take_id: str, state: OutboxState = OutboxState.WAITING, **fields: object) -> RecordingItem:
-    """A recording of twenty-one seconds, made and changed at noon; `fields` say what is otherwise."""
+    """A recording of 21 seconds, made and changed at noon; `fields` override values."""
     usual = {
         "group_id": "ward4-0172",
         "recorded_at": NOON,

@@ -22,7 +22,7 @@ def test_the_page_comes_in_pieces_and_shows_its_cards_once_all_are_there(workspa
     qtbot.addWidget(page)
     page.show()
     page.opened(None)
-    page.setFocus()  # as the window does where a page has nothing yet that takes the keyboard
+    page.setFocus()  # as the window does if a page has no focusable widget yet
     at_once = []
     while not page.built:
         before = len(page.findChildren(Card))
@@ -67,7 +67,7 @@ def test_switching_and_adding_are_asked_of_the_desk(account, asked):
 def test_removing_a_profile_asks_once_and_deletes_its_key(account, outside, qtbot):
     button(account, "Remove This computer").click()
     assert "its recordings stay" in account.banner.words()
-    with qtbot.waitSignal(account.view_model.profiles_changed):
+    with qtbot.waitSignal(account.view_model.profiles.changed):
         account.banner.button.click()
     assert [entry.profile_id for entry in ProfileStore(outside.config_dir).all()] == ["p1"]
     assert outside.keyring.get("profile/p2/api-key") is None

@@ -1,4 +1,4 @@
-"""What is chosen for the desk itself: it holds at once and is kept."""
+"""Preferences of the desk are applied immediately and saved."""
 
 import json
 import threading
@@ -9,7 +9,8 @@ from PySide6.QtGui import QKeySequence
 
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.shell.view_models import record_setup_view_model
-from vbdesk.desk.ui.theme import Scheme, app_theme
+from vbdesk.desk.ui.theme import app_theme
+from vbdesk.desk.ui.tokens import Scheme
 
 
 def kept(outside) -> Preferences:

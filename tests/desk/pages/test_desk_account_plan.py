@@ -18,7 +18,7 @@ SECRET = "a-secret-of-the-ward"
 
 @pytest.fixture
 def trials():
-    """What was sent to receivers; each answers 200, or what stands here for its address."""
+    """Events sent to receivers; each answers 200 or the status given for its address."""
     return {"sent": [], "answers": {}}
 
 

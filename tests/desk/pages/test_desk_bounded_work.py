@@ -1,4 +1,4 @@
-"""What one change costs the window, counted and not timed: rows, statements and paints, however long the list is."""
+"""The cost of one change, counted in rows, statements and paints, for any length of list."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,7 +12,7 @@ from vbdesk.outbox.library.states import OutboxState
 
 @pytest.fixture
 def settled(workspace, qtbot):
-    """Wait until nothing runs any more, and everything is painted."""
+    """Wait until nothing runs and everything is painted."""
 
     def wait():
         qtbot.waitUntil(lambda: not workspace.tasks.busy and not workspace._gather.isActive())
@@ -25,7 +25,7 @@ def settled(workspace, qtbot):
 
 
 class Paints(QObject):
-    """Notes the part that each painting of a widget, or of what is in it, is about."""
+    """Records the area of each paint of a widget and its children."""
 
     def __init__(self, widget):
         super().__init__()

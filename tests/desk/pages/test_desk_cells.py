@@ -1,4 +1,4 @@
-"""The table of cells: rows come, go and move without losing the place."""
+"""The table of cells: rows change without losing selection and scroll position."""
 
 from dataclasses import dataclass
 
@@ -64,7 +64,7 @@ def test_a_screen_reader_hears_the_column_and_the_words(table):
 
 
 class CountingTable(CellTable):
-    """Counts what the view asks for."""
+    """Counts the reads of the view."""
 
     asked = 0
 
@@ -100,7 +100,7 @@ def test_content_is_exchanged_in_its_place_and_told_in_runs(table):
 
 @pytest.fixture
 def choosing(table, qtbot):
-    """A view in which rows are ticked."""
+    """A view with checked rows."""
     view = CellView("Lines", table, (140, 100), stretch=1, choosable=True)
     qtbot.addWidget(view)
     view.resize(500, 400)

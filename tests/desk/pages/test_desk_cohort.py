@@ -1,4 +1,4 @@
-"""The Cohort page: everybody at once, and one group as a cohort."""
+"""The Cohort page: all subjects, and one group as a cohort."""
 
 import copy
 import csv
@@ -169,7 +169,7 @@ def open_page(workspace, qtbot):
 
 @pytest.fixture
 def listed(workspace, network, trajectory_answer):
-    """Subjects that the service has, named in the list of subjects that is kept here."""
+    """Subjects of the service, in the cached list."""
 
     def make(*group_ids):
         for group_id in group_ids:

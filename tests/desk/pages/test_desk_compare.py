@@ -21,7 +21,7 @@ from vbdesk.outbox.library.states import OutboxState
 
 
 def changed(job, signal=None, feature=None, **result):
-    """The job with its first signal, its third feature (speech rate) or parts of its result otherwise."""
+    """The job with another first signal, third feature (speech rate) or other parts of its result."""
     whole = job.result
     if signal is not None:
         first = whole.signals[0].model_copy(update=signal)

@@ -1,4 +1,4 @@
-"""Pages say that they load until their first read has ended; only then, that there is nothing."""
+"""Pages show that they load until their first read has ended; empty states come later."""
 
 import sqlite3
 import threading
@@ -13,7 +13,7 @@ from vbdesk.outbox.library.states import OutboxState
 
 @pytest.fixture
 def gate(monkeypatch):
-    """Hold up every call of a method until the gate is opened; gives how to do so."""
+    """Block every call of a method until the returned gate is opened."""
     opened = threading.Event()
 
     def hold_up(target, name):

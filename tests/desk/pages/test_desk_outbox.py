@@ -173,7 +173,7 @@ def test_in_a_narrow_window_the_estimate_goes_first(shelf, open_outbox, qtbot):
     assert page.list.columnWidth(2) >= 150
     assert not page.list.isColumnHidden(4)
     page.resize(540, 600)
-    qtbot.waitUntil(lambda: page.list.isColumnHidden(4))  # its deeds stand at the foot
+    qtbot.waitUntil(lambda: page.list.isColumnHidden(4))  # its actions are in the bar below
 
 
 def test_a_full_disk_is_told_by_the_banner_and_the_rows_wait_for_it(shelf, open_outbox, workspace, qtbot):

@@ -1,4 +1,4 @@
-"""What a person does at the Outbox beyond a row's own button: several at once, deleting, pausing, bundles."""
+"""Actions of the Outbox besides a row's button: several recordings, deleting, pausing, bundles."""
 
 import re
 from dataclasses import replace
@@ -84,7 +84,7 @@ def test_a_deletion_can_be_undone_and_the_line_is_as_it_was(shelf, open_outbox, 
 
 @pytest.fixture
 def ask(shelf, open_outbox, workspace, qtbot):
-    """A recording that is asked about, its page with the card open, and the item as it was."""
+    """A recording with an open time question, the page, and the item before."""
 
     def make(state=S.NEEDS_ATTENTION, suggested=timedelta(hours=-3), before=lambda library, item: None, **columns):
         take_id = shelf.put("ward4-0172", state, fix=Fix.SET_CLOCK, reason="The clock was wrong. Decide.", **columns)
@@ -316,7 +316,7 @@ def test_a_key_that_is_none_is_explained_and_nothing_is_handed_over(shelf, open_
 
 
 def put_unproven(shelf, workspace, group_id="ward4-0172"):
-    """A recording that the service may have, and no job there is proved to be its own."""
+    """A recording that the service may have, without a proven job."""
     take_id = shelf.put(group_id, S.WAITING)
     store = workspace.library.store
     with store.changing():

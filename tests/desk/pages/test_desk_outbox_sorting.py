@@ -1,4 +1,4 @@
-"""The order of the Outbox list: brought up to date by changes, it is what sorting everything anew would give."""
+"""The order of the Outbox list: updating by changes equals sorting everything again."""
 
 import random
 from dataclasses import replace
@@ -13,7 +13,7 @@ from vbdesk.outbox.library.states import OutboxState
 
 
 def made(number, state=OutboxState.WAITING, *, updated=NOON):
-    """The higher the number, the earlier it was recorded."""
+    """A higher number means an earlier recording."""
     return recording(f"take-{number:03d}", state, recorded_at=NOON - timedelta(minutes=number), updated_at=updated)
 
 

@@ -1,4 +1,4 @@
-"""Every row and banner of the Outbox against what the library knows: words, estimate and button never contradict it."""
+"""Rows and banner of the Outbox never contradict the library."""
 
 import re
 from datetime import timedelta
@@ -95,7 +95,7 @@ statuses = st.one_of(
 
 @st.composite
 def recordings(draw):
-    """Up to eight recordings as a library may hold them: fields stand only where the courier or a person puts them."""
+    """Up to eight valid recordings of a library."""
     items = []
     for number in range(draw(st.integers(1, 8))):
         state = draw(st.sampled_from(list(S)))
@@ -165,7 +165,7 @@ def test_no_button_offers_what_the_library_would_refuse(around):
         choice = selection_of([item], around)
         assert not (choice.cancel or choice.delete) or not item.asked
         assert not choice.delete or item.state not in (S.UPLOADING, S.SUBMITTED, S.RUNNING, S.HANDED_OVER)
-        assert set(choice.calmly) <= set(choice.delete)
+        assert set(choice.undoable) <= set(choice.delete)
 
 
 @settings(max_examples=400, deadline=None)

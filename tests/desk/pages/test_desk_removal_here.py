@@ -1,4 +1,4 @@
-"""Removing a recording whose service is this computer: what is asked, what the service does, and when it is said."""
+"""Removing a recording of the local service: questions, erasure and confirmation."""
 
 import threading
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ DESTROYED = "nobody can open the sound again"
 
 @dataclass
 class Eraser:
-    """The service's side of an erasure: what it was asked for; it can be held up, or fail."""
+    """The service's side of an erasure; can be delayed, or fail."""
 
     asked: list = field(default_factory=list)
     fails: bool = False
@@ -50,7 +50,7 @@ def outside(outside, eraser):
 
 @pytest.fixture
 def workspace(workspace, outside, monkeypatch):
-    """As the one of the other tests, with the key of the service."""
+    """The workspace of the other tests, with the key of the service."""
     assert isinstance(workspace, Workspace)
     monkeypatch.setattr(workspace, "_service_key", SERVICE_KEY)
     return workspace
@@ -133,7 +133,7 @@ def test_a_service_that_cannot_erase_now_is_said_and_asked_again(opened, workspa
 
 def test_what_a_crash_left_is_erased_when_the_profile_opens_again(opened, workspace, eraser, qtbot):
     page, take_id = opened()
-    workspace.library.discard(take_id)  # and the desk ends before the service is told
+    workspace.library.discard(take_id)  # and the desk ends before it calls the service
     assert eraser.asked == []
     workspace.erasures.run()
     qtbot.waitUntil(lambda: workspace.library.erasures.due() == [])

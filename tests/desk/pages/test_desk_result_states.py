@@ -1,4 +1,4 @@
-"""The Result page where a result is not the usual one: none yet, none at all, the first, several voices, no sound."""
+"""The Result page in unusual states: no result, the first one, several voices, no sound."""
 
 import threading
 from pathlib import Path
@@ -52,7 +52,7 @@ def words_of(widget) -> str:
 
 
 def varied(job, each=None, **result):
-    """The job with every signal and parts of its result otherwise."""
+    """The job with other signals and other parts of its result."""
     if each is not None:
         result["signals"] = [signal.model_copy(update=each) for signal in job.result.signals]
     return job.model_copy(update={"result": job.result.model_copy(update=result)})
@@ -217,7 +217,7 @@ def test_a_result_that_comes_is_shown_without_asking_the_service(
 
 @pytest.fixture
 def slow(network):
-    """A service that answers when it is let."""
+    """A service that answers when released."""
     let = threading.Event()
     quick = network.answer
 

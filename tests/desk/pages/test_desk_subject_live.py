@@ -1,4 +1,4 @@
-"""The Subject page as time goes on: what was kept at once, what is slow, what arrives; and files that leave it."""
+"""The Subject page over time: cached data, slow reads, arriving results, exports."""
 
 import copy
 import json
@@ -25,7 +25,7 @@ SUBJECT = "reader-01"
 
 
 class SlowService:
-    """Answers of the knowing service, and its jobs by group; may keep people waiting."""
+    """Answers of the knowing service, and its jobs by group; can be slow."""
 
     def __init__(self, knowing):
         self.knowing, self.gate = knowing, threading.Event()
@@ -94,13 +94,13 @@ def shown(page, workspace, qtbot):
 
 
 def keep(workspace, answer, group_id=SUBJECT):
-    """As the courier keeps what it read after a result."""
+    """Store a read as the sync worker does after a result."""
     with workspace.library.store.changing():
         workspace.library.store.keep_trajectory(group_id, json.dumps(answer).encode())
 
 
 def shorter(answer: dict, by: int) -> dict:
-    """The same subject some recordings earlier."""
+    """The same subject with fewer recordings."""
     answer = copy.deepcopy(answer)
     answer["data_points"] = answer["data_points"][:-by]
     for sign in answer["signs"]:

@@ -42,7 +42,7 @@ def read_of(days_ago: Iterable[float], signs: Iterable[str] = PULSE) -> Trajecto
 
 
 def _mixed() -> TrajectoryRead:
-    """Every other recording asked for stress alone."""
+    """Every other recording requested stress only."""
     entries = [
         recording(number, 70 - 7 * number, dict.fromkeys(("stress",) if number % 2 else PULSE, 0.3))
         for number in range(10)

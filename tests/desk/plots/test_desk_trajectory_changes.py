@@ -1,4 +1,4 @@
-"""A read with everything in it: band, interval, a trend, a lasting change and a single day far out."""
+"""A read with band, interval, trend, lasting change and a single outlier."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def plots(view, chart):
 
 
 def pixel(plot, t, score):
-    """Where a moment and a score lie in the widget."""
+    """Pixel of a moment and a score in the widget."""
     frame = plot.frame()
     return QPoint(round(frame.x_at(t)), round(frame.y_at(score)))
 
@@ -59,7 +59,7 @@ def test_band_and_interval_are_painted_where_the_read_puts_them(plots, chart):
     for sign in chart.signs:
         course, plot = sign.course, plots[sign.name]
         middle = len(course.t) // 3
-        between = (course.t[middle] + course.t[middle + 1]) / 2  # no reading stands there
+        between = (course.t[middle] + course.t[middle + 1]) / 2  # no reading is there
         own_only = (course.interval_high[middle] + course.own_high[middle]) / 2
         within = (course.estimate[middle] + course.interval_high[middle]) / 2
         band, interval = colour_at(plot, between, own_only), colour_at(plot, between, within)

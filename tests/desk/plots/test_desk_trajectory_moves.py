@@ -1,4 +1,4 @@
-"""Moving about in the charts: keys, pointer and wheel, and what a screen reader is told meanwhile."""
+"""Navigation in the charts by keys, pointer and wheel, and its announcements."""
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt

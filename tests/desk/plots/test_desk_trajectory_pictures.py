@@ -1,4 +1,4 @@
-"""What the charts look like for every kind of read: which colours stand where, whatever the font."""
+"""Colours of the charts for every kind of read, for any font."""
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -11,7 +11,8 @@ from vbdesk.desk.charts.trajectory_data import DAY_S, NoteMarker
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
 from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Scheme, Theme, app_theme
+from vbdesk.desk.ui.theme import Theme, app_theme
+from vbdesk.desk.ui.tokens import Scheme
 
 KINDS = ("first", "two", "gaps", "anomalies", "1,001", "mixed", "inconclusive")
 
@@ -38,7 +39,7 @@ def near(first: QColor, second: QColor, away: int = 12) -> bool:
 
 
 def has(plot, token: str, left: float, right: float) -> bool:
-    """Whether a colour token stands between two moments."""
+    """Whether a colour token appears between two moments."""
     image, frame, colour = plot.grab().toImage(), plot.frame(), app_theme().colour(token)
     columns = range(max(0, round(frame.x_at(left))), min(image.width(), round(frame.x_at(right)) + 1))
     return any(near(image.pixelColor(x, y), colour) for x in columns for y in range(image.height()))

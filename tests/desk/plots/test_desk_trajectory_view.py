@@ -11,7 +11,8 @@ from vbdesk.desk.charts.chart_picture import save_picture
 from vbdesk.desk.charts.sign_plot import SignPlot
 from vbdesk.desk.charts.trajectory_data import DAY_S, chart_of
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
-from vbdesk.desk.ui.theme import Scheme, app_theme
+from vbdesk.desk.ui.theme import app_theme
+from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.report.shipped_signs import shipped_signs
 
 READ = TrajectoryRead.model_validate_json((Path(__file__).parents[1] / "data" / "trajectory_pulse.json").read_text())

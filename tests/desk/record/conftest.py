@@ -1,4 +1,4 @@
-"""Somebody in front of the Record page: what they do, and what they wait for."""
+"""A user of the Record page: actions and waits."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).parents[1]))  # cut_words, by name
 
 
 def quick_check(audio) -> TakeCheck:
-    """Judges the length alone, at once."""
+    """A fast check of the length only."""
     long_enough = audio.duration_s >= 15
     verdict = CheckRating.PASS if long_enough else CheckRating.FAIL
     row = CheckRow("Length", verdict, audio.duration_s, "s", 15.0, None, "at least 15 s", f"{audio.duration_s:.0f} s.")
@@ -70,7 +70,7 @@ class User:
 
 @pytest.fixture
 def open_page(qtbot, workspace, microphone):
-    """Opens the page with a check of one's own, or the real one."""
+    """Opens the page with a given check, or the real one."""
     opened = []
 
     def make(check=quick_check, size=(1080, 740)) -> User:
@@ -91,5 +91,5 @@ def open_page(qtbot, workspace, microphone):
 
 @pytest.fixture
 def user(open_page) -> User:
-    """Somebody in front of a page whose check is quick."""
+    """A user of a page with a fast check."""
     return open_page()

@@ -1,4 +1,4 @@
-"""The Record page as the people in front of it know it."""
+"""The Record page from a user's view."""
 
 import numpy as np
 import pytest

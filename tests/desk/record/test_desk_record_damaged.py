@@ -1,4 +1,4 @@
-"""Somebody whose recordings were damaged on the disk: each is named, its sound is offered, its file stays."""
+"""Damaged recordings: each is named, its sound is offered, its file stays."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ RATE = 48_000
 
 
 def leave_take(workspace, group_id, seconds=40, flipped=None):
-    """A take that a crash left; `flipped` is the second whose block is damaged."""
+    """A take left by a crash; `flipped` is the second with a damaged block."""
     library = workspace.library
     path = library.recording_folder / f"{group_id}.take"
     writer = EncryptedTakeWriter(path, library.store.key, RATE, {"group_id": group_id, "target": "model:pulse"})

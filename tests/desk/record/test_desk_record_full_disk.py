@@ -1,4 +1,4 @@
-"""A disk that fills up while somebody records: what was recorded is kept, told of, and sent once there is room."""
+"""A disk that fills up during a recording: the recording is kept, reported, and sent later."""
 
 import errno
 import sqlite3

@@ -9,7 +9,7 @@ from vbdesk.desk.record.view_model import RecordPhase
 
 
 class Listener(QObject):
-    """Hears what is announced."""
+    """Records announcements."""
 
     def __init__(self):
         super().__init__()
@@ -123,7 +123,7 @@ def test_record_reacts_at_once(user):
     user.stops()
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(3.0, "Long enough at 0:15"), (20.0, "Stops by itself at 20:00")])
+@pytest.mark.parametrize(("seconds", "words"), [(3.0, "Long enough at 0:15"), (20.0, "Stops at 20:00")])
 def test_the_next_limit_stands_below_the_time(user, seconds, words):
     assert user.page.live._limit_words(seconds) == words
 

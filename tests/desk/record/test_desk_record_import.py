@@ -15,7 +15,7 @@ from vbdesk.outbox.library.states import OutboxState
 
 @pytest.fixture
 def folder(tmp_path, speech):
-    """Two recordings that can be imported, one that is too short, and one that is none."""
+    """Two valid recordings, one too short, and one invalid file."""
     made = tmp_path / "visit"
     made.mkdir()
     for name, seconds in (("monday", 20), ("tuesday", 18), ("too-short", 4)):
@@ -47,7 +47,7 @@ def test_a_folder_is_shown_row_by_row_before_anything_is_taken_in(user, folder):
     assert user.page.importing.send.text() == "Import 2 and send"
     assert user.outbox() == []
     user.page.importing.send.click()
-    user.waits_for_words("2 recordings imported, 2 not: the reason stands in the row.")
+    user.waits_for_words("2 recordings imported, 2 not: each row says why.")
     assert fates(user)["monday.wav"] == "Imported."
     assert [item.state for item in user.outbox()] == [OutboxState.WAITING] * 2
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

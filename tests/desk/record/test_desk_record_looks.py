@@ -16,7 +16,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from vbdesk.desk.record.view_model import Moment
-from vbdesk.desk.ui.theme import Scheme, Theme
+from vbdesk.desk.ui.theme import Theme
+from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.outbox.imports.take_check import check_take
 
 PICTURES = os.environ.get("VBDESK_PICTURES")
@@ -34,13 +35,13 @@ LAYOUT_ROUNDS = 50  # until the layout has followed the last change of words; wh
 
 
 class Camera:
-    """Draws a state, and looks for words that are cut off."""
+    """Draws a state, and finds texts that are cut off."""
 
     def __init__(self, name: str, size: tuple[int, int]) -> None:
         self._name, self.size = name, size
 
     def look(self, window: QWidget, state: str) -> list[str]:
-        """Words that do not fit."""
+        """Texts that do not fit."""
         cut: list[str] = []
         for _ in range(LAYOUT_ROUNDS):
             QTest.qWait(60)
@@ -117,7 +118,7 @@ def test_no_words_are_cut_off_while_a_sequence_is_recorded_and_sound_is_lost(cam
     user.page.model.moved.connect(moments.append)
     user.waits_for(lambda: moments)
     lost = replace(moments[-1], health=replace(moments[-1].health, missing_s=0.4))
-    user.page.model._tick.stop()  # or the next moment takes its place
+    user.page.model._tick.stop()  # otherwise the next moment replaces it
     user.page.live._show_moment(lost)
     cut += camera.look(user.page, "c-sequence-lost")
     user.page.model._tick.start()

@@ -1,6 +1,6 @@
-"""What must be true of a cluster that has come to rest, read from its database, its store and what callers were sent.
+"""Invariants of an idle cluster, checked from its database, its store and its clients' responses.
 
-Every method tells what is wrong; test_cluster_books.py spoils books to see that each does.
+Every method returns violations; test_cluster_books.py damages the data to check that each is found.
 """
 
 import json
@@ -24,7 +24,7 @@ from vbdesk.service.uploads.service import UPLOADS_FOLDER
 TERMINAL = ("done", "failed", "timed-out")
 MAX_STARTS = 3
 CREATED_BEFORE_SEEN = timedelta(seconds=5)
-"""A job's time of creation is taken before it is committed, and so before others can wait for it."""
+"""A job's creation time is set before its commit, so other jobs may not see it yet."""
 SIGNS_OF_A_CRASH = ("Traceback", 'File "', ".py", "psycopg", "sqlalchemy")
 
 
@@ -63,12 +63,12 @@ class Books:
         return Counter(job.status for job in self.jobs.values())
 
     def at_rest(self) -> bool:
-        """Whether nothing is left to be done."""
+        """Return whether no work is left."""
         ended = all(job.status in TERMINAL for job in self.jobs.values())
         return ended and all(row.state == "sent" for row in self.deliveries.values())
 
     def unfinished(self) -> list[str]:
-        """Jobs that never ended, or ended and are still held by somebody."""
+        """Return jobs that never ended, or ended and are still held by an executor."""
         return [
             f"{job.job_id} {job.status}"
             for job in self.jobs.values()
@@ -76,7 +76,7 @@ class Books:
         ]
 
     def wrong_ends(self) -> list[str]:
-        """Jobs whose end is not as their status says, and failures that no number of starts explains."""
+        """Return jobs whose fields contradict their status, and failures not explained by the number of starts."""
         wrong = []
         for job in self.jobs.values():
             result = job.status == "done"
@@ -88,7 +88,7 @@ class Books:
         return wrong
 
     def ledger_faults(self) -> list[str]:
-        """Jobs that were not held once and settled once as they ended, and balances that are not their entries' sum."""
+        """Return jobs without one hold and one matching settlement, and balances that differ from their entries."""
         kinds, sums = defaultdict(list), Counter[str]()
         for entry in self.entries:
             sums[entry.account_id] += entry.delta
@@ -108,15 +108,15 @@ class Books:
         return faults
 
     def lost(self, accepted: Iterable[str]) -> list[str]:
-        """Accepted jobs that are not there."""
+        """Return accepted jobs that do not exist."""
         return [job_id for job_id in accepted if job_id not in self.jobs]
 
     def doubled(self, accepted: Collection[str]) -> list[str]:
-        """Jobs of which no caller was told, although every caller asked until it was answered."""
+        """Return jobs that no client knows, although every client repeated its request until it was answered."""
         return [job_id for job_id in self.jobs if job_id not in accepted]
 
     def out_of_order(self) -> list[str]:
-        """Recordings that were read into a history before an older one, which had been accepted by then."""
+        """Return recordings added to a history before an older one that was already accepted."""
         found = []
         for members in self.members.values():
             history = sorted(
@@ -133,7 +133,7 @@ class Books:
         return found
 
     def miscounted(self) -> list[str]:
-        """Groups and accounts whose kept counts are not those of their jobs."""
+        """Return groups and accounts whose stored counts differ from their jobs."""
         wrong = []
         for key, group in self.groups.items():
             statuses = [self.jobs[job_id].status for job_id in self.members[key]]
@@ -147,7 +147,7 @@ class Books:
         return [*wrong, *(f"{key}: {kept[key]} of {real[key]}" for key in kept | real if kept[key] != real[key])]
 
     def wrong_deliveries(self, received: Collection[Delivery], secrets: Mapping[str, str]) -> list[str]:
-        """Jobs of which nobody was told, or not what they are, or with a wrong signature, or under several names."""
+        """Return jobs with a missing or wrong delivery, a wrong signature, or several delivery ids."""
         told: dict[str, list[Delivery]] = defaultdict(list)
         for delivery in received:
             told[str(delivery.job["job_id"])].append(delivery)
@@ -168,17 +168,17 @@ class Books:
         return wrong
 
     def missing_audio(self, keys: Collection[str]) -> list[str]:
-        """Jobs whose recording is gone."""
+        """Return audio keys of jobs whose recording is missing."""
         return [job.audio_key for job in self.jobs.values() if job.audio_key and job.audio_key not in keys]
 
     def orphans(self, keys: Iterable[str]) -> list[str]:
-        """Objects that are neither a job's recording nor named as an upload."""
+        """Return objects that are neither a job's recording nor an upload."""
         known = {job.audio_key for job in self.jobs.values()}
         return [key for key in keys if key not in known and not _is_upload(key)]
 
 
 def crashes_shown(bodies: Iterable[str]) -> list[str]:
-    """Answers to failed requests that say more than the interface has them say."""
+    """Return error responses that expose internal details."""
     shown = []
     for body in bodies:
         try:
@@ -192,7 +192,7 @@ def crashes_shown(bodies: Iterable[str]) -> list[str]:
 
 
 def secrets_shown(text: str, secrets: Iterable[str]) -> list[str]:
-    """Which of the secrets, by their first characters, stand in the text."""
+    """Return the first characters of secrets that appear in the text."""
     return [secret[:6] + "..." for secret in secrets if secret in text]
 
 

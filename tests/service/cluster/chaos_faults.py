@@ -1,4 +1,4 @@
-"""What strikes a cluster: kills, standstills, a database that restarts, a store that refuses, a proxy that cuts."""
+"""Faults for a cluster: kills, pauses, database restarts, a failing store, broken connections."""
 
 import os
 import random
@@ -15,11 +15,11 @@ from served import ReadyProcess, VbdeskProcess
 from store_server import StoreServer
 
 LONGEST_PAUSE_S = 60.0
-SHORTEST_PAUSE_S = 21.0  # longer than others wait for a sign of life
+SHORTEST_PAUSE_S = 21.0  # longer than the timeout for heartbeats
 
 
 class Faults:
-    """Strikes, one after the other; standstills go on meanwhile. `counts` tells what was tried."""
+    """Injects faults one after the other; pauses overlap with other faults. `counts` records them by kind."""
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class Faults:
         )
 
     def strike(self, seconds: float, *, longest_gap_s: float) -> None:
-        """Every kind once, in an order of chance, and then any of them until the time is over."""
+        """Inject every kind once in random order, then random kinds until the time is over."""
         ends_at = time.monotonic() + seconds
-        # a standstill first, so that it ends before the others do
+        # a pause first, so that it ends before the other faults do
         kinds = [self.kinds[0], *self._chance.sample(self.kinds[1:], len(self.kinds) - 1)]
         while kinds or time.monotonic() < ends_at:
             kind = kinds.pop(0) if kinds else self._chance.choice(self.kinds)
@@ -60,7 +60,7 @@ class Faults:
             time.sleep(self._chance.uniform(0.2, longest_gap_s))
 
     def mend(self) -> None:
-        """Let everything run as it should."""
+        """Restore normal operation."""
         for timer in self._paused.values():
             timer.cancel()
         for worker in list(self._paused):
@@ -69,7 +69,7 @@ class Faults:
         self._cluster.start()
 
     def pause_worker(self) -> None:
-        """SIGSTOP, and SIGCONT when others have long taken it for dead."""
+        """Send SIGSTOP, and SIGCONT long after others removed the worker as dead."""
         awake = [worker for worker in self._cluster.workers if worker not in self._paused]
         if len(awake) < 2:
             return
@@ -86,7 +86,7 @@ class Faults:
         self._kill_and_start(self._chance.choice(self._cluster.workers))
 
     def lose_worker_for_ever(self) -> None:
-        """Its machine never comes back; another one with an empty folder takes its place."""
+        """Remove a worker with its machine; add another one with an empty folder."""
         lost = self._chance.choice(self._cluster.workers)
         self._forget_pause(lost)
         self._cluster.lose(lost)
@@ -94,7 +94,7 @@ class Faults:
         self._cluster.start()
 
     def kill_child(self) -> None:
-        """One of the processes that look at recordings or analyse them, or the one that they are forked from."""
+        """Kill a child that inspects or analyses recordings, or the process from which they are forked."""
         children = [pid for process in self._cluster.processes if process.runs for pid in process.processes()[1:]]
         if children:
             with suppress(ProcessLookupError):

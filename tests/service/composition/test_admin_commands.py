@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from vbdesk.cli.admin import app
+from vbdesk.clock import SystemClock
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.migrate import REVISION
 from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.kernel.errors import Unauthorized

@@ -15,11 +15,11 @@ import sqlalchemy as sa
 from typer.testing import CliRunner
 
 from vbdesk.cli.admin import app
+from vbdesk.clock import SystemClock
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.health.doctor import examine
+from vbdesk.service.health.doctor import run_checks
 from vbdesk.service.health.findings import Health
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.backup import back_up
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.migrate import upgrade
@@ -64,7 +64,7 @@ def test_what_was_saved_comes_back_in_an_empty_place(tmp_path, postgresql, tools
     after = place(tmp_path / "after", empty, secrets=before / "secrets")
     operate(after, "audio", "restore", "--from", tmp_path / "copies")
 
-    found = {finding.topic: finding for finding in examine(after)}
+    found = {finding.topic: finding for finding in run_checks(after)}
     assert {topic for topic, finding in found.items() if finding.health is Health.MEND} <= {"workers", "queue"}
     assert found["audio"].sentence == "The audio of 1 job is there, and no file without a job."
     restored = load_settings(after)

@@ -14,6 +14,7 @@ from sample_audio import noise_wav
 from sample_results import result_json
 from worker_tasks import analyse_at_once, nothing_to_prepare
 
+from vbdesk.clock import SystemClock
 from vbdesk.contract.ids import new_id
 from vbdesk.service.composition.eraser import open_eraser
 from vbdesk.service.engine import leases
@@ -21,7 +22,6 @@ from vbdesk.service.engine.dbos_engine import DbosQueue
 from vbdesk.service.engine.runtime import Runtime
 from vbdesk.service.groups import repository as groups
 from vbdesk.service.kernel.address_guard import AddressGuard
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.jobs import jobs as job_table
 from vbdesk.service.kernel.errors import NotFound
 from vbdesk.service.webhooks.delivery_worker import DeliveryWorker

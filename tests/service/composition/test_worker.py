@@ -13,10 +13,10 @@ import typer
 from typer.testing import CliRunner
 
 from vbdesk.cli.worker import worker
+from vbdesk.clock import SystemClock
 from vbdesk.service.engine import executors
 from vbdesk.service.engine.dbos_engine import DbosQueue
 from vbdesk.service.jobs import repository
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.credits import credit_entries
 
 if sys.platform == "win32":

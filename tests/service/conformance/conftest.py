@@ -1,11 +1,11 @@
-"""The service under examination.
+"""Fixtures for the service under test.
 
-By default the examiner starts services of its own and shares them. To examine another one, set VBDESK_CONFORMANCE_URL,
-_ACCOUNT_ID, _API_KEY and _SECRET_KEY (an enterprise account with many credits) and run with `--allow-hosts` naming the
-host; VBDESK_CONFORMANCE_OTHER_ACCOUNT_ID and so on name a second account. Clauses that need more are then skipped.
+By default the tests start their own services and share them. To test another service, set VBDESK_CONFORMANCE_URL,
+_ACCOUNT_ID, _API_KEY and _SECRET_KEY (an enterprise account with many credits), and run with `--allow-hosts` for its
+host. VBDESK_CONFORMANCE_OTHER_ACCOUNT_ID and so on name a second account. Tests that need more are skipped.
 
-With VBDESK_CONFORMANCE_ON=cluster every service of the examiner's own is a cluster: PostgreSQL, a store that speaks
-Google Cloud Storage, two API processes behind one address that take turns, and workers in processes of their own.
+With VBDESK_CONFORMANCE_ON=cluster every own service is a cluster: PostgreSQL, a Google Cloud Storage emulator, two API
+processes behind a round-robin address, and workers in their own processes.
 """
 
 import sys
@@ -16,20 +16,20 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-sys.path.append(str(Path(__file__).parent))  # the helpers' module, by name
+sys.path.append(str(Path(__file__).parent))  # makes the helper modules importable by name
 
 from examination import ADDRESS, ON_CLUSTERS, Examined, OneMachine, OwnService, credits, submit
 
 
 @pytest.fixture(scope="session")
 def make_own_service(request: pytest.FixtureRequest) -> Callable[..., OwnService]:
-    """What a service of the examiner's own is: one machine, or a cluster."""
+    """Return the factory of own services: one machine, or a cluster."""
     return request.getfixturevalue("make_own_cluster") if ON_CLUSTERS else OneMachine
 
 
 @pytest.fixture(scope="session")
 def make_own_cluster() -> Iterator[Callable[..., OwnService]]:
-    from own_clusters import Ground  # here: it needs PostgreSQL
+    from own_clusters import Ground  # imported here because it needs PostgreSQL
 
     ground = Ground()
     yield ground.make_cluster
@@ -40,7 +40,10 @@ def make_own_cluster() -> Iterator[Callable[..., OwnService]]:
 def start_own_service(
     tmp_path_factory: pytest.TempPathFactory, make_own_service: Callable[..., OwnService]
 ) -> Iterator[Callable[..., OwnService]]:
-    """`start_own_service(workers=1, job_timeout_s="0.05")`: a service with settings of its own; all end together."""
+    """Start own services with given settings; all end together.
+
+    Example: `start_own_service(workers=1, job_timeout_s="0.05")`.
+    """
     started: list[OwnService] = []
 
     def start(*, workers: int, **settings: str) -> OwnService:
@@ -64,7 +67,7 @@ def start_own_service(
 
 @pytest.fixture(scope="session")
 def examined(start_own_service: Callable[..., OwnService]) -> Iterator[Examined]:
-    """A whole service, with workers."""
+    """Service under test, with workers."""
     own = None if ADDRESS else start_own_service(workers=2, allow_private_addresses="true")
     service = Examined(own.base_url if own else ADDRESS, own)
     yield service
@@ -73,9 +76,9 @@ def examined(start_own_service: Callable[..., OwnService]) -> Iterator[Examined]
 
 @pytest.fixture(scope="session")
 def waiting(start_own_service: Callable[..., OwnService], request: pytest.FixtureRequest) -> Iterator[Examined]:
-    """A service for clauses that need no results.
+    """Service for tests that need no results.
 
-    The examiner's own never analyses, which spares the machine, and lets webhooks go to public addresses only.
+    An own service has no workers, which saves CPU time, and sends webhooks to public addresses only.
     """
     if ADDRESS:
         yield request.getfixturevalue("examined")
@@ -88,19 +91,19 @@ def waiting(start_own_service: Callable[..., OwnService], request: pytest.Fixtur
 
 @pytest.fixture(scope="session")
 def api(examined: Examined) -> httpx.Client:
-    """A caller of the examined service with its main account's key."""
+    """Client with the main account's API key."""
     return examined.call(examined.account().headers)
 
 
 @pytest.fixture(scope="session")
 def v1(examined: Examined) -> httpx.Client:
-    """The main account, with the credentials of v1."""
+    """Client with the main account's v1 credentials."""
     return examined.call(examined.account().v1_headers)
 
 
 @pytest.fixture(scope="session")
 def still(waiting: Examined) -> httpx.Client:
-    """A caller of the service that need not analyse."""
+    """Client of the service that need not analyse."""
     return waiting.call(waiting.account().headers)
 
 
@@ -111,7 +114,7 @@ def still_v1(waiting: Examined) -> httpx.Client:
 
 @pytest.fixture(scope="session")
 def queued(waiting: Examined) -> httpx.Client:
-    """A caller whose jobs stay queued for certain."""
+    """Client whose jobs always stay queued."""
     if waiting.own is None:
         pytest.skip("needs jobs that stay queued")
     return waiting.call(waiting.account().headers)
@@ -119,20 +122,20 @@ def queued(waiting: Examined) -> httpx.Client:
 
 @pytest.fixture(scope="session")
 def takes_private_addresses(examined: Examined) -> bool:
-    """Whether the examined service lets webhooks go to private addresses, where the examiner's receiver is."""
+    """Whether the service sends webhooks to private addresses, where the tests' receiver listens."""
     return examined.own is not None or examined.takes_private_addresses()
 
 
 @pytest.fixture(scope="session")
 def reached(takes_private_addresses: bool) -> None:
-    """For clauses in which the examined service calls the examiner."""
+    """Skip unless the service can call the tests' receiver."""
     if not takes_private_addresses or urlsplit(ADDRESS).hostname not in (None, "127.0.0.1", "::1", "localhost"):
         pytest.skip("needs a service on this computer that lets webhooks go to private addresses")
 
 
 @pytest.fixture(scope="session")
 def closed(waiting: Examined, request: pytest.FixtureRequest) -> Examined:
-    """A service that calls public addresses only."""
+    """Service that sends webhooks to public addresses only."""
     if waiting.own is None and request.getfixturevalue("takes_private_addresses"):
         pytest.skip("needs a service that lets webhooks go to public addresses only")
     return waiting
@@ -140,7 +143,7 @@ def closed(waiting: Examined, request: pytest.FixtureRequest) -> Examined:
 
 @pytest.fixture(scope="session")
 def sign_price(waiting: Examined, still: httpx.Client) -> int:
-    """Tokens for one sign: ours cost 10; the interface leaves it open."""
+    """Price of one sign in tokens; 10 for own services, not defined by the API."""
     if waiting.own is not None:
         return 10
     before = credits(still)

@@ -1,4 +1,4 @@
-"""What the interface derives from a result's signals, worked out anew."""
+"""Independent calculation of the result fields that derive from signals."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ INTERPRETATIONS = {"within range", "slightly elevated", "high", "reduced", "low"
 
 
 def assert_signal(signal: dict[str, Any], name: str, more_fields: set[str] = frozenset()) -> None:
-    """One entry of `signals`, or the one `signal`; the interval is there where something was measured."""
+    """Check one signal of a result; the interval is present only if something was measured."""
     assert SIGNAL_FIELDS - {"score_interval"} | more_fields <= set(signal) <= SIGNAL_FIELDS | more_fields, signal
     assert (signal["name"], signal["label"]) == (name, name.replace("-", " ").title())
     assert type(signal["score"]) in (int, float) and 0.0 <= signal["score"] <= 1.0
@@ -38,12 +38,12 @@ def recommended_action(levels: list[str]) -> str:
 
 
 def primary_signals(signals: list[dict[str, Any]]) -> list[str]:
-    ranked = sorted(signals, key=lambda signal: -signal["score"])  # a stable sort: ties stay in the bundle's order
+    ranked = sorted(signals, key=lambda signal: -signal["score"])  # stable sort: ties keep the bundle's order
     return [signal["name"] for signal in ranked[:3]]
 
 
 def assert_summary(summary: dict[str, Any], signals: list[dict[str, Any]]) -> None:
-    """Every field of `summary` follows from `signals`."""
+    """Check that every field of `summary` follows from `signals`."""
     assert set(summary) == {"overall_level", "recommended_action", "flagged_count", "primary_signals", "description"}
     levels = [signal["level"] for signal in signals]
     assert summary["overall_level"] == overall_level(levels)

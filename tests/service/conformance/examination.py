@@ -1,4 +1,4 @@
-"""What an examiner needs: accounts, requests as a caller writes them, and the shapes every answer must keep."""
+"""Conformance helpers: accounts, requests, and checks of response shapes."""
 
 import os
 import re
@@ -61,7 +61,7 @@ MODELS = {
     "tide": ["elevated-blood-pressure", "metabolic-load", "dehydration", "iron-deficiency", "fatigue", "dry-mouth"],
 }
 INTERNAL_SIGNS = ("cognitive-load", "cardiovascular-strain", "emotional-destabilization", "dry-mouth")
-# every standalone sign with the condition that it belongs to
+# every standalone sign with its condition
 SIGNS = {
     "airway-obstruction-pattern": "airway-obstruction",
     "alcohol-use-pattern": "alcohol-use",
@@ -116,7 +116,7 @@ LONGITUDINAL_FIELDS = {
     "z_score",
     "population_z",
 }
-# what an examiner needs in accounts: plan and credits by name
+# plan and credits of test accounts by name
 ACCOUNTS = {
     "main": ("enterprise", 1_000_000),
     "other": ("enterprise", 1_000_000),
@@ -130,23 +130,23 @@ ACCOUNTS = {
 ENDS = ("done", "failed", "timed-out")
 UNFAILED = ("queued", "running", "done")
 NAMED = {name: value for name, value in os.environ.items() if name.startswith("VBDESK_CONFORMANCE_")}
-"""What the environment says of the service to examine; read now, since tests clear the service's own settings."""
+"""Environment variables that describe the service under test; read now, because tests clear the service's settings."""
 ADDRESS = NAMED.get("VBDESK_CONFORMANCE_URL", "")
-"""Of a service that somebody else runs; empty where the examiner starts its own."""
+"""URL of an external service; empty for own services."""
 ON_CLUSTERS = NAMED.get("VBDESK_CONFORMANCE_ON", "") == "cluster"
-"""Whether the examiner's own services are clusters, with their audio in a store that speaks Google Cloud Storage."""
+"""Whether own services are clusters, with audio in a Google Cloud Storage emulator."""
 LENGTH_RANGE = "X-Goog-Content-Length-Range" if ON_CLUSTERS else "X-Vbdesk-Content-Length-Range"
-"""How the store calls the header that bounds an upload's length."""
+"""Name of the store's header that limits an upload's length."""
 STORES_OWN_HEADERS = {"X-Goog-If-Generation-Match": "0"} if ON_CLUSTERS else {}
-"""What else the store must be sent: there it makes the address write-once."""
+"""Further headers for the store; on Google they make the address write-once."""
 WITHIN_S = 900 if ADDRESS else 90
-"""For a job to end: elsewhere all clauses share one queue."""
+"""Timeout for a job; on an external service all tests share one queue."""
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?")
 
 
 @dataclass(frozen=True)
 class Account:
-    """What an account's owner has in hand."""
+    """Credentials of an account."""
 
     account_id: str
     api_key: str
@@ -162,7 +162,7 @@ class Account:
 
 
 class OwnService(ABC):
-    """A service of the examiner's own, looked after with the operator's documented commands."""
+    """Service started by the tests and operated with the documented commands."""
 
     def __init__(self) -> None:
         self._accounts: dict[str, Account] = {}
@@ -170,43 +170,43 @@ class OwnService(ABC):
     @property
     @abstractmethod
     def base_url(self) -> str:
-        """Where callers find it."""
+        """URL for clients."""
 
     @property
     @abstractmethod
     def data_dir(self) -> Path:
-        """The folder that the operator's commands are given."""
+        """Data folder for the operator's commands."""
 
     @abstractmethod
     def start(self, workers: int | None = None) -> None:
-        """Start it, or start it again, with so many workers."""
+        """Start or restart with this number of workers."""
 
     @abstractmethod
     def ask_to_stop(self) -> None:
-        """Begin its end."""
+        """Ask the service to stop."""
 
     @abstractmethod
     def wait_until_stopped(self) -> None:
-        """Wait for its end, which must be a clean one."""
+        """Wait for the service to stop; fail unless it exits cleanly."""
 
     @abstractmethod
     def damage(self, recording: bytes) -> int:
-        """Let every stored copy of the recording go bad; how many."""
+        """Damage every stored copy of the recording; return their number."""
 
     @abstractmethod
     def admin(self, *arguments: str) -> Any:
-        """What an operator's command prints."""
+        """Run an operator's command and return its output."""
 
     @abstractmethod
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Stop the service and delete its data."""
 
     def stop(self) -> None:
         self.ask_to_stop()
         self.wait_until_stopped()
 
     def account(self, name: str = "main") -> Account:
-        """The account of this name, made when it is first asked for."""
+        """Return the account of this name, created on first use."""
         if name not in self._accounts:
             plan, credits = ACCOUNTS[name]
             bought = ["--plan", plan, "--credits", str(credits)]
@@ -217,7 +217,7 @@ class OwnService(ABC):
 
 
 class OneMachine(OwnService):
-    """Everything in one process on one data folder."""
+    """Service in one process on one data folder."""
 
     def __init__(self, folder: Path, *, workers: int, **settings: str) -> None:
         super().__init__()
@@ -265,7 +265,7 @@ class OneMachine(OwnService):
 
 
 class Examined:
-    """A service under examination; `own` is None where somebody else runs it."""
+    """Service under test; `own` is None for an external service."""
 
     def __init__(self, base_url: str, own: OwnService | None) -> None:
         self.base_url, self.own = base_url, own
@@ -275,13 +275,13 @@ class Examined:
         return named_account(name) if self.own is None else self.own.account(name)
 
     def operated(self) -> OwnService:
-        """The same service in its operator's hands."""
+        """Return the service for operator commands; skip for an external service."""
         if self.own is None:
             pytest.skip("needs an operator")
         return self.own
 
     def takes_private_addresses(self) -> bool:
-        """Whether it takes a webhook at the examiner's own address."""
+        """Return whether it accepts a webhook at a loopback address."""
         webhook = {"webhook_url": "http://127.0.0.1:9/", "webhook_secret_key": "secret"}
         answer = post_form(self.call(self.account().headers), "/v2/signs/stress/analyze", **webhook)
         assert answer.status_code in (200, 400), answer.text
@@ -297,7 +297,7 @@ class Examined:
 
 
 def named_account(name: str) -> Account:
-    """An account of the examined service that the environment names; the second one serves for webhooks too."""
+    """Return an account from the environment; the second one is also used for webhooks."""
     part = {"main": "", "webhooks": "OTHER_"}.get(name, f"{name.upper()}_")
     names = [f"VBDESK_CONFORMANCE_{part}{field}" for field in ("ACCOUNT_ID", "API_KEY", "SECRET_KEY")]
     if part and not all(name in NAMED for name in names):
@@ -314,7 +314,7 @@ def new_group() -> str:
 
 
 def post_form(api: httpx.Client, path: str, audio: bytes | None = SPEECH, **fields: str) -> httpx.Response:
-    """A multipart form with a recording, unless `audio` is None."""
+    """POST a multipart form, with a recording unless `audio` is None."""
     parts: dict[str, Any] = {name: (None, value) for name, value in fields.items()}
     if audio is not None:
         parts["audio"] = ("take.flac", audio, "audio/flac")
@@ -340,7 +340,7 @@ def credits(api: httpx.Client) -> int:
 
 
 def ended(api: httpx.Client, job_id: str, within_s: float = WITHIN_S) -> Any:
-    """The job when it has come to its end."""
+    """Wait until the job has ended and return it."""
     ends_at = time.monotonic() + within_s
     while True:
         job = read(api, f"/v2/jobs/{job_id}")
@@ -361,7 +361,7 @@ def mint(api: httpx.Client, content_type: str = "audio/flac", **more: Any) -> An
 
 
 def put(grant: Any, body: bytes, headers: dict[str, str] | None = None) -> httpx.Response:
-    """The bytes to storage, with the headers the grant asks for unless others are given."""
+    """PUT the bytes to storage, with the upload's headers unless others are given."""
     chosen = grant["required_headers"] if headers is None else headers
     return httpx.put(grant["upload_url"], content=body, headers=chosen, timeout=60, trust_env=False)
 
@@ -375,7 +375,7 @@ def upload(api: httpx.Client, body: bytes = SPEECH, content_type: str = "audio/f
 
 
 def connected(address: str) -> socket.socket:
-    """A connection to where this address is, secured if it says so."""
+    """Open a connection to the URL's host, with TLS for https."""
     parts = urlsplit(address)
     secure = parts.scheme == "https"
     connection = socket.create_connection((parts.hostname, parts.port or (443 if secure else 80)), timeout=10)
@@ -385,7 +385,7 @@ def connected(address: str) -> socket.socket:
 
 
 def exchange(address: str, request: bytes) -> httpx.Response:
-    """The answer to these very bytes, sent on a connection of their own."""
+    """Send these bytes on a new connection and return the answer."""
     with connected(address) as connection:
         connection.sendall(request)
         received = b"".join(iter(lambda: connection.recv(65_536), b""))
@@ -396,7 +396,7 @@ def exchange(address: str, request: bytes) -> httpx.Response:
 
 
 def written(method: str, target: str, headers: dict[str, str], body: bytes = b"", version: str = "1.1") -> bytes:
-    """A request as it goes over the wire, the last on its connection."""
+    """Encode a request as sent, with `Connection: close`."""
     host = urlsplit(ADDRESS).netloc or "voice.example"
     fields = {"Host": host, "Connection": "close", "Content-Length": str(len(body)), **headers}
     lines = [f"{method} {target} HTTP/{version}", *(f"{name}: {value}" for name, value in fields.items() if value)]
@@ -404,7 +404,7 @@ def written(method: str, target: str, headers: dict[str, str], body: bytes = b""
 
 
 def assert_error(answer: httpx.Response, status: int, code: str) -> Any:
-    """One shape for every error; a 422 may add its `detail`."""
+    """Check the shape of an error; a 422 may add `detail`."""
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"].startswith("application/json"), answer.text
     body = answer.json()
@@ -424,7 +424,7 @@ def assert_validation_error(answer: httpx.Response) -> Any:
 
 
 def instant(text: str) -> datetime:
-    """Any timestamp the interface allows; without designator it is UTC."""
+    """Parse any timestamp that the API allows; without a UTC offset it is UTC."""
     assert RFC_3339.fullmatch(text), text
     parsed = datetime.fromisoformat(text)
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Clusters of the examiner's own, on one PostgreSQL server and one object store."""
+"""Clusters for conformance tests, on one PostgreSQL server and one object store."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ APIS = 2
 
 
 class Ground:
-    """What clusters stand on. Each has a database and a prefix in the store."""
+    """Shared servers of all clusters. Each cluster has its own database and store prefix."""
 
     def __init__(self) -> None:
         self._postgresql = OwnPostgresql()
@@ -36,7 +36,7 @@ class Ground:
 
 
 class OwnCluster(OwnService):
-    """A cluster as the examiner handles it."""
+    """Cluster with the interface of `OwnService`."""
 
     def __init__(self, cluster: Cluster, store: StoreServer) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A webhook receiver on loopback that keeps what it was sent and answers as it is told."""
+"""Webhook receiver on loopback that records deliveries and answers as its paths say."""
 
 import hashlib
 import hmac
@@ -30,7 +30,7 @@ class Delivery:
 
 
 class Receiver:
-    """Paths name the answers: `/ok`, `/fail-once/...` (500, then 200), `/moved` (302 to `/ok`)."""
+    """Receiver whose paths select the answer: `/ok`, `/fail-once/...` (500, then 200), `/moved` (302 to `/ok`)."""
 
     def __init__(self) -> None:
         self.deliveries: list[Delivery] = []
@@ -41,7 +41,7 @@ class Receiver:
         self.origin = f"http://127.0.0.1:{self._server.server_port}"
 
     def status_for(self, delivery: Delivery) -> int:
-        """What this delivery, already kept, is answered."""
+        """Return the status for this delivery, which is already recorded."""
         if delivery.path == "/moved":
             return 302
         return 500 if delivery.path.startswith("/fail-once") and len(self.to(delivery.path)) == 1 else 200

@@ -1,4 +1,4 @@
-"""Recordings made on the fly: any length, container and codec."""
+"""Generated recordings of any length, container and codec."""
 
 import io
 from fractions import Fraction
@@ -12,7 +12,7 @@ Samples = NDArray[np.float32]
 
 
 def noise(seconds: float, rate: int = 16_000, level_dbfs: float = -20.0, channels: int = 1) -> Samples:
-    """White noise whose root mean square is at `level_dbfs`; shape (n,) or (n, channels)."""
+    """White noise with an RMS level of `level_dbfs`; shape (n,) or (n, channels)."""
     return noise_of(round(seconds * rate), level_dbfs, channels)
 
 
@@ -23,18 +23,18 @@ def noise_of(count: int, level_dbfs: float = -20.0, channels: int = 1) -> Sample
 
 
 def encoded(samples: Samples, rate: int = 16_000, container: str = "WAV", subtype: str | None = None) -> bytes:
-    """A file as libsndfile writes it: WAV, FLAC, MP3, OGG, AIFF, CAF."""
+    """Encode with libsndfile: WAV, FLAC, MP3, OGG, AIFF, CAF."""
     file = io.BytesIO()
     soundfile.write(file, samples, rate, format=container, subtype=subtype)
     return file.getvalue()
 
 
 HISS = encoded(noise(15))
-"""Acceptable, analysed in no time, and without a voice: for tests in which only the job matters."""
+"""Accepted, fast to analyse, and without a voice: for tests of jobs rather than results."""
 
 
 def muxed(samples: Samples, rate: int, container: str, codec: str) -> bytes:
-    """A file as FFmpeg writes it: `mp4` with `aac` or `alac`, `webm` or `ogg` with `libopus`, `adts` with `aac`."""
+    """Encode with FFmpeg: `mp4` with `aac` or `alac`, `webm` or `ogg` with `libopus`, `adts` with `aac`."""
     file = io.BytesIO()
     with av.open(file, "w", format=container) as output:
         stream = output.add_stream(codec, rate=rate)
@@ -44,7 +44,7 @@ def muxed(samples: Samples, rate: int, container: str, codec: str) -> bytes:
 
 
 def encode_into(output: av.container.OutputContainer, stream: av.AudioStream, samples: Samples) -> None:
-    """All of `samples` through the encoder of `stream`."""
+    """Encode all of `samples` with the encoder of `stream`."""
     step = stream.codec_context.frame_size or 4096
     for start in range(0, len(samples), step):
         output.mux(stream.encode(_frame(samples[start : start + step], stream.rate, stream.format.name, start)))
@@ -52,7 +52,7 @@ def encode_into(output: av.container.OutputContainer, stream: av.AudioStream, sa
 
 
 def video_in_mp4(seconds: float) -> bytes:
-    """An MP4 with a picture beside the sound."""
+    """Create an MP4 with a video and an audio stream."""
     file = io.BytesIO()
     with av.open(file, "w", format="mp4") as output:
         picture = output.add_stream("mpeg4", rate=5)

@@ -1,4 +1,4 @@
-"""What counts as a recording: formats by content, lengths and sizes at their edges, and sound worth analysing."""
+"""Accepted recordings: formats by content, limits of length and size, and usable sound."""
 
 import functools
 import io
@@ -168,7 +168,7 @@ def test_length_is_measured_and_not_read_from_the_header(still: httpx.Client, cl
     if claimed:
         assert answer.status_code == 200, answer.text
         assert answer.json()["audio_duration_seconds"] == pytest.approx(16, abs=0.001)
-    else:  # nothing but an empty recording, however much lies behind it
+    else:  # an empty recording only, however many bytes follow
         assert answer.status_code in (200, 400), answer.text
 
 
@@ -207,7 +207,7 @@ def test_length_is_judged_before_quality(still: httpx.Client) -> None:
 
 
 def with_cover(container: str, codec: str) -> bytes:
-    """A recording with a picture attached, as music players write them."""
+    """Create a recording with cover art, as music players write it."""
     file = io.BytesIO()
     with av.open(file, "w", format=container) as output:
         sound = output.add_stream(codec, rate=44_100)

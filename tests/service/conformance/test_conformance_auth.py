@@ -1,4 +1,4 @@
-"""Authentication: who may ask, and that accounts never see each other."""
+"""Authentication and isolation of accounts."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -61,7 +61,7 @@ BROKEN_BODIES = [
 
 @pytest.fixture(scope="module")
 def uncounted(start_own_service: Callable[..., OwnService]) -> Iterator[Examined]:
-    """A service that has refused nobody yet: it tells an address to wait after 60 refusals."""
+    """Service that has refused nobody yet: it rate-limits an address after 60 refusals."""
     own = start_own_service(workers=0)
     service = Examined(own.base_url, own)
     yield service
@@ -70,7 +70,7 @@ def uncounted(start_own_service: Callable[..., OwnService]) -> Iterator[Examined
 
 @pytest.mark.parametrize("path", [path for method, path in ROUTES if method == "POST"])
 def test_a_broken_body_without_credentials_is_unauthorized(uncounted: Examined, path: str) -> None:
-    """Credentials are checked before the body is read, whatever kind of body the route takes."""
+    """Credentials are checked before the body is read, for every kind of body."""
     for content_type, body in BROKEN_BODIES:
         answer = uncounted.call().post(path, content=body, headers={"Content-Type": content_type})
         assert_error(answer, 401, "UNAUTHORIZED")

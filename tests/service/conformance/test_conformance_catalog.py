@@ -1,4 +1,4 @@
-"""Catalog: the models and signs of the interface's tables, no more and no less."""
+"""Catalog: exactly the models and signs of the API's tables."""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""Credits: what analyses cost, and what happens when they run out."""
+"""Credits: prices of analyses, and refusals when credits run out."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -91,7 +91,7 @@ def test_credits_pay_to_the_last_one_and_then_402_keeps_nothing(waiting: Examine
     def one(_: int) -> int:
         return post_form(poor, "/v2/models/breath/analyze").status_code
 
-    with ThreadPoolExecutor(6) as pool:  # at the same moment: the balance is never overdrawn
+    with ThreadPoolExecutor(6) as pool:  # concurrently: the balance never becomes negative
         assert sorted(pool.map(one, range(6))) == [200, 200, 402, 402, 402, 402]
     assert credits(poor) == 9
 

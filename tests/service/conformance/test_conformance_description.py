@@ -1,4 +1,4 @@
-"""The machine-readable description."""
+"""OpenAPI description."""
 
 from typing import Any
 

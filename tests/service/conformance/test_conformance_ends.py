@@ -1,4 +1,4 @@
-"""Jobs that do not end well, and what runs out: time, upload addresses, patience with wrong credentials."""
+"""Failed jobs and expiry: timeouts, upload addresses, limits for wrong credentials."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -37,8 +37,8 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture(scope="module")
 def impatient(start_own_service: Callable[..., OwnService]) -> Iterator[httpx.Client]:
-    """A caller of a service whose jobs and upload addresses are given no time."""
-    upload_valid_s = "3" if ON_CLUSTERS else "0.5"  # Google's addresses end with a whole second
+    """Client of a service with very short timeouts for jobs and upload addresses."""
+    upload_valid_s = "3" if ON_CLUSTERS else "0.5"  # Google's addresses expire at whole seconds
     settings = {"job_timeout_s": "0.05", "upload_valid_s": upload_valid_s, "allow_private_addresses": "true"}
     service = start_own_service(workers=1, **settings)
     with caller(service.base_url, service.account("hundred").headers) as client:
@@ -95,12 +95,12 @@ def test_upload_put_in_time_may_be_analysed_after_the_address_expired(impatient:
     assert put(grant, SPEECH).is_success
     wait_until_expired(grant)
     job = submit(impatient, "/v2/signs/stress/analyze", None, audio_upload_ref=grant["upload_ref"])
-    ended(impatient, job["job_id"])  # and its credits are back, whichever test comes next
+    ended(impatient, job["job_id"])  # waits until its credits are released, for the next test
 
 
 @pytest.fixture(scope="module")
 def failing(start_own_service: Callable[..., OwnService], receiver: Receiver) -> Iterator[tuple[httpx.Client, Any]]:
-    """A job whose audio went bad in the store before any worker lived, with a caller of its service."""
+    """Job whose stored audio was damaged before a worker started, with a client of its service."""
     service = start_own_service(workers=0, allow_private_addresses="true")
     headers = service.account("hundred").headers
     hook = {"webhook_url": f"{receiver.origin}/failed", "webhook_secret_key": SECRET}

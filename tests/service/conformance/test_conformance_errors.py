@@ -1,4 +1,4 @@
-"""Errors: one shape everywhere, and checks in one order."""
+"""Errors: one shape everywhere, and a fixed order of checks."""
 
 import httpx
 import pytest

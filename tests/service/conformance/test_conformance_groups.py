@@ -1,4 +1,4 @@
-"""Groups: made, listed, deleted; their ids and their counts."""
+"""Groups: creation, listing, deletion, ids and counts."""
 
 import uuid
 
@@ -78,7 +78,7 @@ def test_every_allowed_character_and_length_makes_a_group(api: httpx.Client, sha
 
 def test_a_single_letter_makes_a_group(waiting: Examined) -> None:
     stranger = waiting.call(waiting.account("other").headers)
-    stranger.delete("/v2/groups/g")  # of an earlier examination
+    stranger.delete("/v2/groups/g")  # may exist from an earlier test run
     assert create(stranger, "g").json()["group_id"] == "g"
 
 
@@ -175,7 +175,7 @@ def test_queued_jobs_count_as_jobs_but_not_as_done_ones(queued: httpx.Client) ->
     before = listed(queued, group)
     assert (before["job_count"], before["done_job_count"]) == (1, 0)
     submit(queued, "/v2/signs/stress/analyze")
-    assert listed(queued, group) == before  # a job in no group moves none
+    assert listed(queued, group) == before  # a job outside all groups changes none
 
 
 def test_a_refused_group_submit_makes_no_group(still: httpx.Client) -> None:

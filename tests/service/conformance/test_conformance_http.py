@@ -1,4 +1,4 @@
-"""HTTP as callers write it: targets, versions, methods, queries, bodies in pieces, several requests at once."""
+"""HTTP variants: targets, versions, methods, queries, chunked bodies, pipelined requests."""
 
 import json
 from urllib.parse import urlsplit
@@ -133,7 +133,7 @@ def test_time_of_hours_and_minutes_may_follow_a_space(api: httpx.Client) -> None
 
 
 def form(*parts: tuple[str, bytes]) -> bytes:
-    """A form of these parts, each with what stands behind `form-data; ` in its head."""
+    """Build a form; each part gives what follows `form-data; ` in its header."""
     written_parts = [b"--b\r\nContent-Disposition: form-data; %s\r\n\r\n%s\r\n" % (h.encode(), b) for h, b in parts]
     return b"".join(written_parts) + b"--b--\r\n"
 

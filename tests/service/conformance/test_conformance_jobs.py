@@ -1,4 +1,4 @@
-"""Reading jobs: one at a time, and as a list in pages."""
+"""Reading jobs: single jobs and paged lists."""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""Longitudinal analysis: fields against the group's history, the trajectory and the cohort."""
+"""Longitudinal analysis: fields from the group's history, the trajectory and the cohort."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -41,14 +41,14 @@ def assert_later(signal: dict[str, Any]) -> None:
     assert fields["deviation_from_baseline"] == pytest.approx(difference, abs=1e-9)
     assert type(fields["anomaly"]) is bool
     assert type(fields["z_score"]) in (int, float)
-    assert fields["population_z"] is None or ADDRESS  # ours has no reference for the signal; another may
+    assert fields["population_z"] is None or ADDRESS  # own services have no reference for the signal; others may
 
 
 @pytest.fixture(scope="module")
 def subject(api: httpx.Client) -> dict[str, Any]:
-    """A subject's group: two model jobs, a raw sign job, a longitudinal sign job, and one older than the window.
+    """Group of a subject: two model jobs, a raw sign job, a longitudinal sign job, and one older than the window.
 
-    The last submitted is the first by recording time.
+    The job submitted last has the earliest recording time.
     """
     group = new_group()
     recordings = {

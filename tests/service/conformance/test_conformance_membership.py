@@ -1,4 +1,4 @@
-"""Jobs in groups: adding, removing, listing, filtering."""
+"""Group membership: adding, removing, listing, filtering."""
 
 import uuid
 
@@ -22,13 +22,13 @@ DAYS = ["2026-02-01T08:00:00Z", "2026-02-02T08:00:00Z", "2026-02-03T08:00:00.250
 
 @pytest.fixture(scope="module")
 def loose(still: httpx.Client) -> list[str]:
-    """Queued jobs in no group."""
+    """Queued jobs outside all groups."""
     return [submit(still, "/v2/signs/stress/analyze")["job_id"] for _ in range(3)]
 
 
 @pytest.fixture(scope="module")
 def history(still: httpx.Client) -> tuple[str, list[str]]:
-    """A group of four jobs, submitted out of order, with their ids by recording time."""
+    """Group of four jobs, submitted out of order, with their ids by recording time."""
     group, ids = new_group(), {}
     for day in (2, 0, 3, 1):
         path = f"/v2/signs/stress/groups/{group}/analyze"

@@ -1,4 +1,4 @@
-"""What the operator and the account holder do beside the API, and what its callers see of it."""
+"""Commands of operators and account holders, and their effects on API clients."""
 
 import re
 import subprocess

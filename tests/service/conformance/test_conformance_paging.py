@@ -1,4 +1,4 @@
-"""Pages of fifty: of jobs, of groups and of a group's jobs."""
+"""Pages of fifty: jobs, groups and a group's jobs."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +10,7 @@ from examination import Examined, instant, new_group, read, submit, upload
 
 @dataclass
 class Lists:
-    """What an account without anything, with fifty and with fifty-one of everything reads of itself."""
+    """Lists of an account with no, fifty and fifty-one items."""
 
     jobs: list[str] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The same thing asked many times at the same moment happens once; what is taken away while it waits does no harm."""
+"""Concurrent identical requests take effect once; deletions during a request do no harm."""
 
 import uuid
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Rate limits of the standard plan: three buckets, which route counts where, and Retry-After."""
+"""Rate limits of the standard plan: three buckets, their routes, and Retry-After."""
 
 import uuid
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ import pytest
 from examination import Examined, assert_error, post_form
 
 GENERAL, ANALYZE, POLLING = 10, 5, 30
-IMPOSTERS = 3  # few: a service may limit refused credentials by the address they come from
+IMPOSTERS = 3  # few: a service may limit refused credentials by address
 SOME_JOB = str(uuid.UUID(int=7))
 GENERAL_ROUTES = [
     ("GET", "/v2/models"),
@@ -60,7 +60,7 @@ def assert_limited(answer: httpx.Response) -> int:
 
 @dataclass
 class Minute:
-    """What a standard account was answered within one minute, one bucket used up after the other."""
+    """Responses to a standard account within one minute; it uses up one bucket after the other."""
 
     imposter: list[httpx.Response] = field(default_factory=list)
     general: list[httpx.Response] = field(default_factory=list)
@@ -106,7 +106,7 @@ def test_refused_credentials_do_not_count_against_the_account_they_name(minute: 
 def test_general_requests_end_at_ten_whatever_they_were_answered(minute: Minute) -> None:
     assert statuses(minute.general) == [200] * (GENERAL - 2) + [404, 422]
     waits = [assert_limited(answer) for answer in minute.general_refused]
-    assert waits == sorted(waits, reverse=True)  # a refused request is not counted: the wait only shrinks
+    assert waits == sorted(waits, reverse=True)  # refused requests are not counted, so the wait only decreases
 
 
 def test_upload_and_analyze_requests_end_at_five_in_a_bucket_of_their_own(minute: Minute) -> None:

@@ -1,4 +1,4 @@
-"""Results of real analyses: their shape, and everything that is derived from something else."""
+"""Results of real analyses: their shape and all derived fields."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from sounds import encoded, noise
 
 
 def in_noise(snr_db: float) -> bytes:
-    """The speech with white noise so many decibels below it."""
+    """Mix speech with white noise at this signal-to-noise ratio in dB."""
     speech, rate = soundfile.read(DATA / "speech_kathleen_20s.flac", dtype="float32")
     level_dbfs = 20 * np.log10(np.sqrt(np.mean(speech**2))) - snr_db
     mixed = speech + noise(len(speech) / rate, rate, level_dbfs)[: len(speech)]
@@ -21,7 +21,7 @@ def in_noise(snr_db: float) -> bytes:
 
 @pytest.fixture(scope="module")
 def jobs(api: httpx.Client) -> dict[str, Any]:
-    """Jobs by what was asked, submitted together."""
+    """Jobs by target, submitted together."""
     group = new_group()
     submitted = {name: submit(api, f"/v2/models/{name}/analyze") for name in MODELS}
     submitted |= {

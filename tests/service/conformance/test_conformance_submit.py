@@ -1,4 +1,4 @@
-"""Submitting an analysis: fields of the form, the answer, and what a refusal leaves behind."""
+"""Submitting an analysis: form fields, the response, and no traces of a refused request."""
 
 import uuid
 

@@ -1,6 +1,6 @@
-"""Clauses about time and large numbers, over HTTP, on a service whose clock the examiner moves and whose worker he is.
+"""Time and large numbers over HTTP; the tests set the service's clock and act as its worker.
 
-They need no other service than the examiner's own, and none of the waiting that a real clock would take.
+They run on an own service only, without real waiting times.
 """
 
 import sys
@@ -36,7 +36,7 @@ SIGN = "/v2/signs/stress"
 
 
 def finish(service: Any, job_id: str, score: float = 0.4) -> None:
-    """What a worker writes after a good analysis."""
+    """Store what a worker stores after a successful analysis."""
     lifecycle = JobLifecycle.of(service.context)
     with service.context.database.writing() as connection:
         run = lifecycle.start(connection, job_id, "examiner", 120)
@@ -80,7 +80,7 @@ def test_rate_limit_of_the_plan_and_bucket_is_met_exactly(service: Any, plan: Pl
 
 
 def test_window_of_the_rate_limit_slides(service: Any, standard: httpx.Client) -> None:
-    """Three requests, and seven 40 s later: three places are free again at 60 s, the others at 100 s."""
+    """Send three requests, and seven 40 s later: three slots are free at 60 s, the others at 100 s."""
 
     def statuses(count: int) -> list[int]:
         return [standard.get("/v2/models").status_code for _ in range(count)]
@@ -152,7 +152,7 @@ def test_history_window_ends_after_270_days(service: Any, client: httpx.Client) 
 
 
 def test_history_window_holds_the_1000_most_recent_jobs(service: Any, client: httpx.Client) -> None:
-    """One real job, and a thousand like it put straight into the store, each a minute older than the one before."""
+    """Submit one job and insert a thousand copies into the database, each a minute older than the last."""
     newest = submit(client, f"{SIGN}/groups/many/analyze", recorded_at=ago(service, 1))["job_id"]
     finish(service, newest)
     older = [f"{newest[:-6]}{number:06}" for number in range(1001)]
@@ -184,7 +184,7 @@ def test_population_z_is_null_until_thirty_other_subjects_are_known(service: Any
         job_id = reading("subject-0", 1, 0.9, "analyze/longitudinal")
         return read(client, f"/v2/jobs/{job_id}")["result"]["signal"]["population_z"]
 
-    for level in range(3):  # subjects of three kinds: the same recordings stand for each of a kind
+    for level in range(3):  # three kinds of subjects; those of one kind share recordings
         ids = [reading(f"subject-{level}", days, 0.2 + 0.05 * level) for days in (19, 12, 5)]
         for number in range(level + 3, 31, 3):
             client.post("/v2/groups", json={"group_id": f"subject-{number}"})
@@ -236,7 +236,7 @@ def test_cached_group_state_moves_updated_at_when_it_is_recomputed(service: Any,
 
 
 def computed(client: httpx.Client, group: str) -> Any:
-    """A group's trajectory, once the service has computed it."""
+    """Return a group's trajectory once the service has computed it."""
     trajectory = read(client, f"/v2/groups/{group}/longitudinal")
     while trajectory["status"] == "running":
         trajectory = read(client, f"/v2/groups/{group}/longitudinal")

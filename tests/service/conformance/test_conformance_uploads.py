@@ -1,4 +1,4 @@
-"""Audio uploads: the grant, what storage takes and refuses, and analyses of what was put."""
+"""Audio uploads: the signed address, what storage accepts and refuses, and analyses of uploads."""
 
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit

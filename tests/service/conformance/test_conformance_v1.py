@@ -1,4 +1,4 @@
-"""Legacy v1: its routes, its job shape, and one set of jobs across the versions."""
+"""Legacy v1: its routes, its job shape, and jobs shared across versions."""
 
 import threading
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ URL_FORMS = ("analyze-audio-url", "analyze-and-diarize-audio-url")
 
 @pytest.fixture(scope="module")
 def recording_url(reached: None) -> Iterator[str]:
-    """The address of a recording on loopback; other paths are absent."""
+    """URL of a recording on loopback; other paths return 404."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -1,4 +1,4 @@
-"""Webhooks: where they may go, what is delivered, how it is signed, and that it is tried again."""
+"""Webhooks: allowed addresses, content, signature and retries."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -29,7 +29,7 @@ def receiver(reached: None) -> Iterator[Receiver]:
 
 @pytest.fixture(scope="module")
 def hooked(examined: Examined) -> httpx.Client:
-    """An account whose webhook may be changed."""
+    """Account whose webhook the tests may change."""
     return examined.call(examined.account("webhooks").headers)
 
 
@@ -87,7 +87,7 @@ def test_delivery_that_fails_is_tried_again_with_the_same_id_and_body(api: httpx
 
 def test_redirects_are_not_followed(api: httpx.Client, receiver: Receiver) -> None:
     submit(api, "/v2/signs/stress/analyze", HISS, **hook_to(receiver, "/moved"))
-    receiver.wait_for("/moved", 2)  # a redirect is no success: it is tried again
+    receiver.wait_for("/moved", 2)  # a redirect is not a success, so it is retried
     assert receiver.to("/ok-after-moving") == []
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from browser import Browser, missing_programs
 
-from vbdesk.service.kernel.clock import SystemClock
+from vbdesk.clock import SystemClock
 
 if missing := missing_programs():
     pytest.skip(f"needs {' and '.join(missing)}", allow_module_level=True)

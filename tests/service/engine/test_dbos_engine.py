@@ -10,13 +10,13 @@ from dbos import DBOS
 from sample_audio import noise_wav
 from worker_tasks import analyse_at_once, nothing_to_prepare
 
+from vbdesk.clock import SystemClock
 from vbdesk.service.engine import executors
 from vbdesk.service.engine.dbos_engine import POLL_EVERY_S, DbosEngine, DbosQueue
 from vbdesk.service.engine.job_engine import HandedBack
 from vbdesk.service.engine.runtime import Runtime
 from vbdesk.service.engine.sweeper import FORGOTTEN_AFTER_S, Sweeper
 from vbdesk.service.jobs import repository
-from vbdesk.service.kernel.clock import SystemClock
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ from dbos._schemas.system_database import SystemSchema
 from dbos._serialization import DefaultSerializer
 from worker_tasks import analyse_at_once, nothing_to_prepare
 
+from vbdesk.clock import SystemClock
 from vbdesk.service.engine.dbos_engine import DbosEngine, DbosQueue
 from vbdesk.service.engine.dbos_rows import PickleRefused
 from vbdesk.service.engine.runtime import Runtime
 from vbdesk.service.jobs import repository
-from vbdesk.service.kernel.clock import SystemClock
 
 SERIALIZED = {
     "workflow_status": ("inputs", "output", "error"),

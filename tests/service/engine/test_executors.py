@@ -160,7 +160,7 @@ class Work:
         if len(self._log) == 3:
             raise ConnectionError
 
-    def drain(self, grace_s, haste):
+    def drain(self, grace_s, stop_now):
         self._log.append(f"drain {self.executor_id}")
 
     def stop(self):

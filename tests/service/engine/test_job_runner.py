@@ -23,7 +23,7 @@ from worker_tasks import (
 
 from vbdesk.service.engine import executors
 from vbdesk.service.engine.job_engine import HandedBack
-from vbdesk.service.engine.job_runner import STORE_PATIENCE, JobRunner
+from vbdesk.service.engine.job_runner import STORE_WAIT, JobRunner
 from vbdesk.service.engine.slot import Slot
 from vbdesk.service.engine.slot_pool import SlotPool
 from vbdesk.service.jobs import repository
@@ -72,7 +72,7 @@ def test_a_stuck_analysis_is_timed_out_and_the_next_job_runs(make_bench, analysi
 
 def test_a_child_that_cannot_prepare_itself_fails_the_job_in_the_end(bench):
     job_id = bench.submit()
-    with runner(bench, analyse_at_once, prepare=die_preparing, child_patience_s=0) as jobs:
+    with runner(bench, analyse_at_once, prepare=die_preparing, child_wait_s=0) as jobs:
         jobs.run(job_id)
     assert bench.status(job_id) == "failed"
     assert bench.credits() == 100_000
@@ -84,7 +84,7 @@ def test_a_child_that_cannot_prepare_itself_does_not_end_the_run_of_a_job_that_a
         executors.sign_on(connection, "bench", 1, bench.service.context.clock.now())
     assert bench.start(job_id)
     ended = []
-    with runner(bench, analyse_at_once, prepare=die_preparing, child_patience_s=0) as jobs:
+    with runner(bench, analyse_at_once, prepare=die_preparing, child_wait_s=0) as jobs:
         thread = threading.Thread(target=_run, args=(jobs, job_id, ended))
         thread.start()
         thread.join(1.5)
@@ -198,7 +198,7 @@ def test_a_job_that_waited_for_its_recording_for_a_day_fails(make_bench):
     bench = make_bench()
     context = bench.service.context
     job_id = bench.submit()
-    context.clock.advance(STORE_PATIENCE.total_seconds() + 1)
+    context.clock.advance(STORE_WAIT.total_seconds() + 1)
     away = replace(context, storage=AbsentStore(context.storage, refusals=10))
     with runner(bench, analyse_at_once, context=away) as jobs:
         jobs.run(job_id)
@@ -215,7 +215,7 @@ def test_a_job_waits_for_disk_space_as_long_as_it_takes(make_bench):
     bench = make_bench()
     context = bench.service.context
     job_id = bench.submit()
-    context.clock.advance(STORE_PATIENCE.total_seconds() + 1)
+    context.clock.advance(STORE_WAIT.total_seconds() + 1)
     full = replace(context, storage=FullStore(context.storage, refusals=2))
     with runner(bench, analyse_at_once, context=full) as jobs:
         jobs.run(job_id)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 from vbdesk.cli.admin import app as admin
 from vbdesk.cli.main import app
 from vbdesk.contract.ids import new_id
-from vbdesk.service.health.doctor import examine
+from vbdesk.service.health.doctor import run_checks
 from vbdesk.service.health.endpoint_checks import look_at_address
 from vbdesk.service.health.findings import Health
 from vbdesk.service.kernel.db.credits import credit_balances
@@ -40,7 +40,7 @@ def doctor(*arguments: object) -> Result:
 
 
 def to_mend(data_dir: Path) -> dict[str, str]:
-    return {finding.topic: finding.sentence for finding in examine(data_dir) if finding.health is Health.MEND}
+    return {finding.topic: finding.sentence for finding in run_checks(data_dir) if finding.health is Health.MEND}
 
 
 def test_a_service_that_is_well_needs_no_mending(start_service):
@@ -125,7 +125,7 @@ def test_without_a_folder_or_a_service_it_says_so(tmp_path):
 
 def test_settings_that_do_not_fit_are_a_finding(tmp_path):
     (tmp_path / "vbdesk.toml").write_text("port = 99999999")
-    [finding] = examine(tmp_path)
+    [finding] = run_checks(tmp_path)
     assert (finding.topic, finding.health) == ("settings", Health.MEND)
 
 

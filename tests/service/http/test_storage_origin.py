@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from vbdesk.clock import SystemClock
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.http import storage_origin
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.errors import InvalidRequest
 from vbdesk.service.ports.identity import Account
 from vbdesk.service.storage.local import LocalObjectStore

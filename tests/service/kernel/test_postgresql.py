@@ -13,12 +13,12 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
+from vbdesk.clock import SystemClock
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.composition.open_context import open_rates
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db import metadata
 from vbdesk.service.kernel.db.migrate import SchemaState, configuration, status, upgrade
 from vbdesk.service.kernel.db.migrations.filters import is_ours

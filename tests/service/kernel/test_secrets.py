@@ -13,13 +13,13 @@ import sqlalchemy as sa
 from typer.testing import CliRunner, Result
 
 from vbdesk.cli.admin import app
+from vbdesk.clock import SystemClock
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.console.forms import TOKEN_FIELD, FormRefused, check_token, form_token
-from vbdesk.service.health.doctor import examine
+from vbdesk.service.health.doctor import run_checks
 from vbdesk.service.health.findings import Finding, Health
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import Database, open_database
 from vbdesk.service.kernel.db.webhooks import account_webhooks
@@ -268,7 +268,7 @@ def test_the_doctor_tries_to_decrypt_every_secret(service_database):
     settings, _ = service_database
 
     def found() -> Finding:
-        return {finding.topic: finding for finding in examine(settings.data_dir)}["sealed secrets"]
+        return {finding.topic: finding for finding in run_checks(settings.data_dir)}["sealed secrets"]
 
     assert (found().health, found().sentence) == (Health.OK, "The keys open all 1 stored webhook secrets.")
     path = settings.data_dir / "secrets"

@@ -21,15 +21,15 @@ import sqlalchemy as sa
 from typer.testing import CliRunner
 
 from vbdesk.cli.admin import app as admin
+from vbdesk.clock import SystemClock
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.composition.eraser import open_eraser
 from vbdesk.service.composition.process import StartRefused, opened
 from vbdesk.service.engine.sweeper import Sweeper
-from vbdesk.service.health.doctor import examine
+from vbdesk.service.health.doctor import run_checks
 from vbdesk.service.health.findings import Health
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import Database, open_database
@@ -584,18 +584,18 @@ def test_the_sweeper_reports_how_many_orphans_it_left(start_service):
 def test_the_doctor_finds_a_mismatch_and_too_many_orphans_and_changes_nothing(data_dir, tmp_path):
     (data_dir / "vbdesk.db").rename(tmp_path / "right.db")
     another_database(data_dir, tmp_path)
-    found = {finding.topic: finding for finding in examine(data_dir, whole=False)}["database and object store"]
+    found = {finding.topic: finding for finding in run_checks(data_dir, whole=False)}["database and object store"]
     assert found.health is Health.MEND
     assert "adopt-store" in found.sentence
     shutil.copy(tmp_path / "right.db", data_dir / "vbdesk.db")
     answer(data_dir, "database", "upgrade")
-    found = {finding.topic: finding for finding in examine(data_dir, whole=False)}["database and object store"]
+    found = {finding.topic: finding for finding in run_checks(data_dir, whole=False)}["database and object store"]
     assert (found.health, "the next start pairs them" in found.sentence) == (Health.OK, True)
     assert not (data_dir / "objects" / "store-id").exists()
     for number in range(40):
         name = f"019ca000-0000-7000-8000-{number:012}"
         (data_dir / "objects" / "audio" / name).write_bytes(b"sound")
-    found = {finding.topic: finding for finding in examine(data_dir)}["orphans"]
+    found = {finding.topic: finding for finding in run_checks(data_dir)}["orphans"]
     assert found.health is Health.MEND
     assert found.sentence.startswith("40 of 42 objects in the store belong to no job or upload.")
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from vbdesk.clock import SystemClock
 from vbdesk.service.composition.eraser import open_eraser
 from vbdesk.service.engine.sweeper import Sweeper
 from vbdesk.service.jobs.lifecycle import JobLifecycle
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.maintenance.orphans import sweep_orphans
 from vbdesk.service.maintenance.retention import remove_erased_audio, remove_old_audio

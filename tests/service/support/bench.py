@@ -1,4 +1,4 @@
-"""A bench for jobs: submits over HTTP, and takes the worker's part where no worker runs."""
+"""Test bench for jobs: submits over HTTP and acts as the worker."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -64,12 +64,12 @@ class Bench:
         return answer.json()
 
     def start(self, job_id: str) -> bool:
-        """Whether there was anything to start."""
+        """Start the job; return whether there was anything to start."""
         with self.service.context.database.writing() as connection:
             return self._lifecycle.start(connection, job_id, "bench", 120) is not None
 
     def finish(self, job_id: str, score: float = 0.4) -> None:
-        """What a worker writes before and after a good analysis."""
+        """Start the job and store a successful analysis, like a worker."""
         with self.service.context.database.writing() as connection:
             run = self._lifecycle.start(connection, job_id, "bench", 120)
         assert run is not None
@@ -77,7 +77,7 @@ class Bench:
         self.conclude(job_id, result_json(kind, run.target.analysed, score))
 
     def conclude(self, job_id: str, result: str) -> None:
-        """What a worker writes after a good analysis of a job that was started, whatever became of the job."""
+        """Store a successful analysis of a started job, like a worker, regardless of the job's state."""
         self.service.context.database.write(lambda connection: self._lifecycle.analysed(connection, job_id, result))
 
     def fail(self, job_id: str) -> None:
@@ -89,7 +89,7 @@ class Bench:
             self._lifecycle.time_out(connection, job_id)
 
     def stored_audio(self) -> list[str]:
-        """Ids of the jobs of this bench whose audio is kept."""
+        """Return the ids of this bench's jobs whose audio is stored."""
         return sorted(self._audio() - self._audio_of_others)
 
     def _audio(self) -> set[str]:
@@ -105,7 +105,7 @@ class Bench:
 
 
 class NoRuns:
-    """An engine that has nothing to recover."""
+    """Engine that has nothing to recover."""
 
     def recover(self, list_live: Any, find_forgotten: Any) -> int:
         return 0

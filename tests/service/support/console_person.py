@@ -1,4 +1,4 @@
-"""A person at a browser, without the browser: follows redirects, keeps cookies, fills the forms that the pages hold."""
+"""Simulated browser user: follows redirects, keeps cookies, submits the forms of a page."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -38,7 +38,7 @@ class Person:
         return self.page
 
     def send(self, action: str, **fields: str) -> httpx.Response:
-        """Fill in and send the form of the present page that goes to `action`."""
+        """Fill in and submit the current page's form for `action`."""
         form = self.form(action)
         return self.post(action, {**form.fields, **fields})
 

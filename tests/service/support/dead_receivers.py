@@ -1,11 +1,11 @@
-"""Receivers of webhooks that do not answer."""
+"""Webhook receivers that do not answer."""
 
 import socket
 import threading
 
 
 class DeadReceiver:
-    """Takes every connection and never answers, or sends a byte now and then."""
+    """Accepts every connection and never answers, or sends single bytes slowly."""
 
     def __init__(self, *, drips: bool = False) -> None:
         self.calls = 0

@@ -1,4 +1,4 @@
-"""Mutated recordings through the real child that looks at recordings, in its sandbox."""
+"""Mutated recordings, inspected by the real child in its sandbox."""
 
 import sys
 import tempfile
@@ -24,16 +24,16 @@ from vbdesk.service.engine.slot_pool import SlotPool  # noqa: E402
 from vbdesk.service.ports.audio_inspector import AudioFacts, load_decoders, look_at  # noqa: E402
 
 SHARED = TESTS.parents[1] / "shared" / "audio" / "odd"
-"""The larger collection, beside the checkout."""
+"""Larger collection, next to the checkout."""
 
 OWN = TESTS / "data"
 ENDINGS = {".wav", ".flac", ".mp3", ".m4a", ".mp4", ".aac", ".aiff", ".ogg", ".opus"}
-PATIENCE_S = 60.0  # of a busy machine; the service gives a sixth of it
+PATIENCE_S = 60.0  # for a busy machine; the service allows a sixth of it
 
 
 @dataclass
 class Outcomes:
-    """What became of mutated recordings; `faults` names those that ended a child, or failed in an unforeseen way."""
+    """Outcomes of mutated recordings; `faults` names those that ended a child or failed unexpectedly."""
 
     decoded: int = 0
     refused: Counter[str] = field(default_factory=Counter)
@@ -50,7 +50,7 @@ def sound_files(folder: Path) -> list[Path]:
 
 
 def look_at_mutated(sources: Sequence[Path], count: int, seed: int, *, at_once: int = 2) -> Outcomes:
-    """Mutate each source in turn, beside two files of eight channels, and have the real child look at the result."""
+    """Mutate each source in turn, and two eight-channel files; inspect them in the real child."""
     outcomes, counting = Outcomes(), threading.Lock()
     slots = SlotPool(at_once, load_decoders, memory_bytes=MEMORY_BYTES, max_tasks=MAX_TASKS)
     with tempfile.TemporaryDirectory(prefix="vbdesk-hostile-") as name:

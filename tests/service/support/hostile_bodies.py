@@ -1,4 +1,4 @@
-"""Request bodies that mean harm, or come from broken software: the same ones for the same seed."""
+"""Malicious or malformed request bodies; the same seed gives the same bodies."""
 
 import io
 import itertools
@@ -25,7 +25,7 @@ class HostileBody:
 
 
 def hostile_bodies(count: int, seed: int) -> list[HostileBody]:
-    """A third of them special cases, all of them if there is room; the others from the families without end."""
+    """Return up to a third special cases; the rest comes from the endless families."""
     chance = random.Random(seed)
     recordings = sound_files()
     audio = [in_form(name, content) for name, content in [*bombs(), *wrong_lengths(recordings)]]
@@ -40,7 +40,7 @@ def hostile_bodies(count: int, seed: int) -> list[HostileBody]:
 
 
 def sound_files() -> dict[str, bytes]:
-    """20 s of speech in each of the four formats."""
+    """Encode 20 s of speech in each of the four formats."""
     files = {kind: (DATA / f"speech_kathleen_20s.{kind}").read_bytes() for kind in ("flac", "mp3", "m4a")}
     samples, rate = soundfile.read(DATA / "speech_kathleen_20s.flac", dtype="int16")
     wav = io.BytesIO()
@@ -54,7 +54,7 @@ def in_form(name: str, audio: bytes) -> HostileBody:
 
 
 def fuzzed_headers(recordings: dict[str, bytes], chance: random.Random) -> Iterator[tuple[str, bytes]]:
-    """Without end: one to sixteen bytes of a header replaced, by anything or by what breaks arithmetic."""
+    """Yield endlessly: replace one to sixteen header bytes, by random bytes or extreme integers."""
     extremes = (b"\xff\xff\xff\xff", b"\x00\x00\x00\x00", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\xff\xff\xff\x7f")
     for number in itertools.count():
         kind = list(recordings)[number % len(recordings)]
@@ -69,19 +69,19 @@ def fuzzed_headers(recordings: dict[str, bytes], chance: random.Random) -> Itera
 
 
 def _header_length(kind: str, audio: bytearray) -> int:
-    """M4A files keep their tables at either end; of the others the first bytes decide."""
+    """Return the length to fuzz: M4A files have tables at either end; for others the first bytes suffice."""
     return len(audio) if kind == "m4a" else HEADER_BYTES
 
 
 def truncations(recordings: dict[str, bytes]) -> Iterator[tuple[str, bytes]]:
-    """Cut off after every KiB."""
+    """Cut the recordings off after every KiB."""
     for kind, audio in recordings.items():
         for length in range(KIBIBYTE, len(audio), KIBIBYTE):
             yield f"{kind} cut at {length}", audio[:length]
 
 
 def bombs() -> Iterator[tuple[str, bytes]]:
-    """Small files that say they hold, or do hold, very much sound."""
+    """Yield small files that declare or contain very long audio."""
     yield "10 h of silence", silent_flac(10 * 3600, 8_000)
     yield "6 billion samples of silence in 8 channels", silent_flac(1_200, 655_350, channels=8)
     yield "silence of unknown length", silent_flac(1100, 8_000, declared=0)
@@ -90,14 +90,14 @@ def bombs() -> Iterator[tuple[str, bytes]]:
 
 
 def silent_flac(seconds: int, rate: int, channels: int = 1, declared: int | None = None) -> bytes:
-    """FLAC of digital silence, 65,535 samples in some 16 bytes (RFC 9639)."""
+    """Create FLAC of digital silence, 65,535 samples in some 16 bytes (RFC 9639)."""
     block = 65_535
     total = seconds * rate if declared is None else declared
     packed = rate << 44 | (channels - 1) << 41 | 15 << 36 | min(total, 2**36 - 1)
     stream_info = struct.pack(">HH", block, block) + bytes(6) + packed.to_bytes(8, "big") + bytes(16)
     frames = [b"fLaC\x80\x00\x00\x22", stream_info]
     for number in range(-(-seconds * rate // block)):
-        # fixed block size; 16 bits of block size follow; rate as in the stream's header
+        # fixed block size; a 16-bit block size follows; sample rate as in the stream's header
         header = bytes((0xFF, 0xF8, 0x70, (channels - 1) << 4)) + _coded_number(number) + struct.pack(">H", block - 1)
         frame = header + bytes((_crc(header, 0x07, 8),)) + b"\x00\x00\x00" * channels  # constant subframes of 0
         frames.append(frame + struct.pack(">H", _crc(frame, 0x8005, 16)))
@@ -105,7 +105,7 @@ def silent_flac(seconds: int, rate: int, channels: int = 1, declared: int | None
 
 
 def _coded_number(number: int) -> bytes:
-    """A frame's number as FLAC writes it: like UTF-8, but on to 31 bits."""
+    """Encode a frame number for FLAC: like UTF-8, but up to 31 bits."""
     if number < 0x80:
         return bytes((number,))
     tail = next(count for count in range(1, 6) if number < 1 << 5 * count + 6)
@@ -139,7 +139,7 @@ def _crc_table(polynomial: int, bits: int) -> list[int]:
 
 
 def wrong_lengths(recordings: dict[str, bytes]) -> Iterator[tuple[str, bytes]]:
-    """Lengths and counts that contradict what follows."""
+    """Yield files with contradictory lengths and counts."""
     wav, flac, m4a, mp3 = (recordings[kind] for kind in ("wav", "flac", "m4a", "mp3"))
     for size in (0, 1, 0x7FFF_FFFF, 0xFFFF_FFFF):
         packed = struct.pack("<I", size)
@@ -175,7 +175,7 @@ def _nested_boxes(depth: int) -> bytes:
 
 
 def broken_forms() -> Iterator[HostileBody]:
-    """Forms that no form library writes."""
+    """Yield forms that no form library writes."""
     part = b'--%s\r\nContent-Disposition: form-data; name="audio"; filename="a"\r\n\r\n' % BOUNDARY
     end = b"\r\n--%s--\r\n" % BOUNDARY
     yield HostileBody("an empty body", b"")

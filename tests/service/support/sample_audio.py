@@ -1,4 +1,4 @@
-"""Recordings for the tests: noise, which the service accepts."""
+"""Test recordings: noise, which the service accepts."""
 
 import io
 

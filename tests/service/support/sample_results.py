@@ -1,4 +1,4 @@
-"""Results as an analysis would give them, with a chosen score."""
+"""Results as an analysis returns them, with a chosen score."""
 
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
 from vbdesk.contract.levels import Level, RecommendedAction

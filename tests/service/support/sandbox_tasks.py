@@ -1,4 +1,4 @@
-"""What a file that has taken its decoder over may try from within the child."""
+"""Attacks that a compromised decoder may try from within the child."""
 
 import ctypes
 import os
@@ -133,7 +133,7 @@ def read_recording(recording: BinaryIO, expected: int) -> tuple[int, bool]:
 
 
 def open_descriptors() -> list[str]:
-    """Kinds of what is open beyond the standard streams."""
+    """List the kinds of open descriptors beyond the standard streams."""
     kinds = []
     for number in range(3, 1024):
         try:
@@ -145,7 +145,7 @@ def open_descriptors() -> list[str]:
 
 
 def say(said: bytes, *, then_sleep_s: float = 0.0) -> None:
-    """Write into the pipe what no honest child would, and end."""
+    """Write bytes to the pipe that no correct child would write, and exit."""
     [pipe] = [number for number in range(3, 1024) if _is_socket(number)]
     os.write(pipe, said)
     time.sleep(then_sleep_s)

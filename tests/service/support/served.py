@@ -1,4 +1,4 @@
-"""A real `vbdesk serve` in a process of its own, to be used, killed and started again."""
+"""`vbdesk serve` in its own process, which can be killed and restarted."""
 
 import json
 import os
@@ -14,9 +14,9 @@ import httpx
 from typer.testing import CliRunner
 
 from vbdesk.cli.admin import app as admin
+from vbdesk.clock import SystemClock
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.kernel.settings import load_settings
 
@@ -25,9 +25,9 @@ START_LIMIT_S = 300  # ends a test that hangs
 
 
 class ReadyProcess:
-    """A command that writes a ready file; its log is kept.
+    """Command that writes a ready file; its log is kept.
 
-    It sees none of this process's settings of vbdesk, only those given here (and those in its data folder).
+    It does not inherit this process's vbdesk settings; it gets only those given here and those in its data folder.
     """
 
     def __init__(self, folder: Path, *command: object, environment: dict[str, str] | None = None) -> None:
@@ -39,7 +39,7 @@ class ReadyProcess:
         self.ready: dict[str, Any] = {}
 
     def add_to_environment(self, **variables: str) -> None:
-        """For the next start."""
+        """Add environment variables for the next start."""
         self._environment |= variables
 
     def launch(self) -> None:
@@ -54,7 +54,7 @@ class ReadyProcess:
         self.wait_ready()
 
     def wait_ready(self) -> None:
-        """Wait for the ready file; `ready` is what it says."""
+        """Wait for the ready file and store its content in `ready`."""
         ends_at = time.monotonic() + START_LIMIT_S
         while not self._ready_file.exists():
             if not self.runs or time.monotonic() > ends_at:
@@ -76,20 +76,20 @@ class ReadyProcess:
         return self._process is not None and self._process.poll() is None
 
     def processes(self) -> list[int]:
-        """This process and everything that descends from it."""
+        """List this process and all its descendants."""
         found = [self.pid]
-        for parent in found:  # grows on the way
+        for parent in found:  # grows during the loop
             listed = subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True, check=False)
             found += map(int, listed.stdout.split())
         return found
 
     def kill(self) -> None:
-        """As a power cut would, also while it is paused."""
+        """Kill it like a power failure, even while it is paused."""
         self.process.kill()
         self.process.wait()
 
     def pause(self) -> None:
-        """It stands still: neither dead nor alive to others."""
+        """Suspend it (SIGSTOP)."""
         self.process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
@@ -100,12 +100,12 @@ class ReadyProcess:
             self.process.send_signal(signal.SIGTERM)
 
     def stop(self, within_s: float = 120) -> int:
-        """Ask it to end; its exit status."""
+        """Ask it to stop; return its exit status."""
         self.ask_to_stop()
         return self._wait(within_s)
 
     def wait_until_stopped(self, within_s: float = 120) -> None:
-        """Wait for the end that it was asked for. Raises AssertionError unless that is a clean one."""
+        """Wait for a requested stop. Raises AssertionError unless it exits cleanly."""
         status = self._wait(within_s)
         assert status == 0, f"{self.name} did not end cleanly ({status}): {self.log.read_text()[-2000:]}"
 
@@ -117,14 +117,14 @@ class ReadyProcess:
 
 
 class VbdeskProcess(ReadyProcess):
-    """A `vbdesk` command that runs until it is told to end."""
+    """`vbdesk` command that runs until it is asked to stop."""
 
     def __init__(self, folder: Path, *arguments: object, environment: dict[str, str] | None = None) -> None:
         super().__init__(folder, *COMMAND, *arguments, environment=environment)
 
 
 def operate(data_dir: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> Any:
-    """What an operator's command prints; without a process of its own, which would take longer than the command."""
+    """Run an operator's command in this process, which is faster, and return its output."""
     command = [*arguments, "--data-dir", str(data_dir), "--json"]
     answer = CliRunner().invoke(admin, command, env=environment)
     assert answer.exit_code == 0, answer.output
@@ -136,7 +136,7 @@ def settings_as_environment(**settings: str) -> dict[str, str]:
 
 
 class Served(VbdeskProcess):
-    """The service on a data folder, with one enterprise account."""
+    """Service on a data folder, with one enterprise account."""
 
     def __init__(
         self, folder: Path, *, port: int = 0, storage_port: int = 0, workers: int = 1, **settings: str
@@ -152,7 +152,7 @@ class Served(VbdeskProcess):
         self.base_url = self.ready["base_url"]
 
     def memory_mb(self) -> float:
-        """What all of it takes, each shared page divided among those who share it (Linux)."""
+        """Memory in MB of all its processes; shared pages are divided among their users (Linux)."""
         return sum(map(proportional_mb, self.processes()))
 
     def make_account(self, credits: int) -> None:
@@ -169,7 +169,7 @@ class Served(VbdeskProcess):
 
 
 def proportional_mb(pid: int) -> float:
-    """Memory of a process, each shared page divided among those who share it; 0 when it has just ended (Linux)."""
+    """Memory in MB of a process; shared pages are divided among their users; 0 if it has ended (Linux)."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError):
@@ -178,7 +178,7 @@ def proportional_mb(pid: int) -> float:
 
 
 def upload(client: httpx.Client, recording: Path, content_type: str) -> str:
-    """Mint, put, and give the reference."""
+    """Create an upload address, upload and return the reference."""
     grant = client.post("/v2/audio/uploads", json={"content_type": content_type}).raise_for_status().json()
     put = httpx.put(
         grant["upload_url"], content=recording.read_bytes(), headers=grant["required_headers"], trust_env=False

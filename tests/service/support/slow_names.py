@@ -1,4 +1,4 @@
-"""A name server that does not answer, and the patience of those who ask it."""
+"""Name resolution that does not answer, and the timeouts of its callers."""
 
 import socket
 import threading
@@ -21,10 +21,10 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 class SlowNames:
-    """Names below `slow.example` are answered only once `release` is set.
+    """Answers names below `slow.example` only after `release` is set.
 
     Attributes:
-        asked: names that the system was asked for.
+        asked: names that were resolved.
         checked: addresses that the service began to check.
     """
 

@@ -1,4 +1,4 @@
-"""Tasks that a child process can import by name: well-behaved, stuck, crashing."""
+"""Tasks that a child process can import by name: normal, blocking, crashing."""
 
 import ctypes
 import os
@@ -50,7 +50,7 @@ def refuse() -> None:
 
 
 def analyse_at_once(recording: BinaryIO, request: AnalysisRequest) -> Analysed:
-    """A result whose every score is the recording's mean square: it depends on the file, as a real one does."""
+    """Return a result whose every score is the recording's mean square, so that it depends on the file."""
     samples, _ = soundfile.read(recording)
     return Analysed(result_json(request.kind, request.name, min(1.0, float((samples**2).mean()))))
 
@@ -67,14 +67,14 @@ def analyse_slowly(recording: BinaryIO, request: AnalysisRequest) -> Analysed:
 
 
 def analyse_never(recording: BinaryIO, request: AnalysisRequest) -> Analysed:
-    """Stuck for models, in native code that keeps the interpreter; quick for signs."""
+    """Block for models, in native code that keeps the interpreter; return at once for signs."""
     if request.kind == "model":
         ctypes.PyDLL(None).sleep(600)
     return analyse_at_once(recording, request)
 
 
 def analyse_in_a_loop(recording: BinaryIO, request: AnalysisRequest) -> Analysed:
-    """Stuck for models, quick for signs."""
+    """Loop endlessly for models; return at once for signs."""
     while request.kind == "model":
         pass
     return analyse_at_once(recording, request)
@@ -90,7 +90,7 @@ def analyse_and_die(_recording: BinaryIO, _request: AnalysisRequest) -> Analysed
 
 
 class AnalyseAtTheSecondTry:
-    """Kills its child at the first try. It counts here, where it is sent from: a child cannot leave any mark."""
+    """Kills its child at the first attempt. It counts in the parent, because a child cannot keep state."""
 
     def __init__(self) -> None:
         self.tries = 0
@@ -108,7 +108,7 @@ def analyse_into_nonsense(_recording: BinaryIO, _request: AnalysisRequest) -> An
 
 
 def crash_at_a_look() -> None:
-    """Prepare a child whose decoder has a flaw; each of these stands for one that hostile bytes may find."""
+    """Prepare a child with a faulty decoder. Each such function simulates a flaw that a hostile file may trigger."""
     _decode_by(lambda _path: ctypes.string_at(0))
 
 

@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 
 from vbdesk.service.kernel.address_guard import AddressGuard
 from vbdesk.service.webhooks import delivery_slots, repository
-from vbdesk.service.webhooks import delivery_worker as courier_module
+from vbdesk.service.webhooks import delivery_worker as delivery_worker_module
 from vbdesk.service.webhooks.delivery_slots import DeliverySlots, receiver_of
 from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
@@ -190,7 +190,7 @@ def test_an_accounts_hanging_deliveries_leave_places_at_the_same_host_to_others(
 def test_a_delivery_is_found_behind_any_number_that_waits(
     bench, silent, living, make_delivery_worker, monkeypatch, one_url: bool
 ):
-    monkeypatch.setattr(courier_module, "PAGE", 3)
+    monkeypatch.setattr(delivery_worker_module, "PAGE", 3)
     enemies = [bench.account, *(bench.service.add_account() for _ in range(2))]
     for enemy in enemies:  # two fill the places of the receiver, and the third has places of its own but none there
         for number in range(8):

@@ -1,4 +1,4 @@
-"""The card of Account about the desk itself: colours, text size, language, pedal, and where everything is kept."""
+"""The card of Account for the desk: colours, text size, language, pedal, data folder."""
 
 from itertools import pairwise
 
@@ -14,18 +14,19 @@ from vbdesk.desk.ui.fields import ChoiceField, Field
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role, Scheme, app_theme
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.desk.ui.tokens import Scheme
 
 _TWO_COLUMNS_FROM = 560
 _NAME_WIDTH = 100
 _LANGUAGE_WORDS = (
-    "The prompts that a person reads or hears. The desk itself is in English; a summary comes in the language that the "
+    "The language of prompts. The desk itself is in English; a summary comes in the language that the "
     "service is set to."
 )
 
 
 class DeskCard(Card):
-    """Binds `DeskChoices`: every choice holds at once and is kept."""
+    """Binds `DeskChoices`: every choice is applied and saved immediately."""
 
     def __init__(self, model: DeskChoices) -> None:
         self._theme = app_theme()
@@ -52,7 +53,7 @@ class DeskCard(Card):
         self.pedal_field = Field(
             "Pedal key", self.pedal, help_text="Press the pedal here. On Record it starts, stops and plays."
         )
-        for inner in self.pedal.findChildren(QLineEdit):  # it is what a screen reader meets
+        for inner in self.pedal.findChildren(QLineEdit):  # for screen readers
             inner.setAccessibleName("Pedal key")
         self.pedal_back = quiet_button(f"Back to {PEDAL_KEY}")
         self.open_folder = secondary_button("Open folder", icon="folder")
@@ -74,7 +75,7 @@ class DeskCard(Card):
         self._bind()
 
     def fit(self, width: int) -> None:
-        """Stand in two columns where `width` has room for them."""
+        """Use two columns if `width` allows."""
         columns = 2 if width >= self._theme.px(_TWO_COLUMNS_FROM) else 1
         if columns != self._columns:
             self._columns = columns
@@ -127,11 +128,11 @@ class DeskCard(Card):
 
     @Slot(object)
     def show_choices(self, chosen: Preferences) -> None:
-        """Show what is chosen."""
+        """Show the preferences."""
         self._chosen = chosen
         self.scheme.choose(self._theme.scheme.value)
         place = self.text_size.findData(chosen.text_size)
-        if place < 0 and chosen.text_size is not None:  # a size that was set in the file
+        if place < 0 and chosen.text_size is not None:  # a size set in the file
             self.text_size.addItem(f"{chosen.text_size} %", chosen.text_size)
             place = self.text_size.count() - 1
         self.text_size.setCurrentIndex(place)

@@ -1,15 +1,15 @@
-"""What a person chooses for the desk itself: colours, text size, language, pedal. Each holds at once and lasts."""
+"""Preferences of the desk: colours, text size, language, pedal; applied and saved immediately."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from PySide6.QtCore import QKeyCombination, QObject, Qt, QUrl, Signal, Slot
 
 from vbdesk.capture.protocols import protocol_languages
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
-from vbdesk.desk.ui.theme import Scheme, app_theme
+from vbdesk.desk.ui.tokens import Scheme
 
 TEXT_SIZES = (90, 100, 110, 125, 150, 175, 200)
 _TAKEN = {
@@ -22,33 +22,48 @@ _TAKEN = {
 }
 
 
+class Appearance(Protocol):
+    """Colours and text size of the application."""
+
+    def set_scheme(self, scheme: Scheme) -> None:
+        """Choose light, dark or the system's colours."""
+
+    def set_text_size(self, scale: float | None) -> None:
+        """A factor, or None for the system's."""
+
+
 class DeskChoices(QObject):
-    """Reads and keeps the choices.
+    """Reads and saves the preferences.
 
     Signals:
-        shown: (Preferences) what is chosen.
-        failed: (str) why a choice is not kept.
+        shown: (Preferences).
+        failed: (str) why a choice was not saved.
     """
 
     shown = Signal(object)
     failed = Signal(str)
 
     def __init__(
-        self, store: PreferenceStore, data_dir: Path, open_page: Callable[[str], None], tasks: TaskOwner
+        self,
+        store: PreferenceStore,
+        appearance: Appearance,
+        data_dir: Path,
+        open_page: Callable[[str], None],
+        tasks: TaskOwner,
     ) -> None:
-        self._theme = app_theme()
         super().__init__()
-        self._store, self._data_dir, self._open_page = store, data_dir, open_page
+        self._store, self._appearance = store, appearance
+        self._data_dir, self._open_page = data_dir, open_page
         self._lane = Lane(tasks, self)
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Tags of the languages that can be chosen."""
+        """Tags of the available languages."""
         return protocol_languages()
 
     @property
     def folder(self) -> str:
-        """Where recordings, profiles' libraries and the service on this computer are."""
+        """The data folder: recordings, libraries and the local service."""
         return str(self._data_dir)
 
     def open_folder(self) -> None:
@@ -56,25 +71,25 @@ class DeskChoices(QObject):
         self._open_page(QUrl.fromLocalFile(self.folder).toString())
 
     def read(self) -> None:
-        """Say what is chosen."""
+        """Read the preferences."""
         self._lane.run(lambda context: self._store.load(), self._on_read, self._on_failed, name="preferences")
 
     def choose_scheme(self, scheme: Scheme) -> None:
-        """Light, dark, or as the system has it."""
-        self._theme.set_scheme(scheme)
+        """Choose light, dark or the system's colours."""
+        self._appearance.set_scheme(scheme)
         self._keep(scheme=scheme)
 
     def choose_text_size(self, percent: int | None) -> None:
-        """A text size in percent, or None for the system's."""
-        self._theme.set_text_size(None if percent is None else percent / 100)
+        """Choose a text size in percent, or None for the system's."""
+        self._appearance.set_text_size(None if percent is None else percent / 100)
         self._keep(text_size=percent)
 
     def choose_language(self, tag: str) -> None:
-        """A language for prompts; empty for the system's."""
+        """Choose the language of prompts; empty for the system's."""
         self._keep(language=tag)
 
     def choose_pedal(self, key: QKeyCombination | None, name: str) -> str | None:
-        """Choose the key that the foot pedal sends, and its portable name; returns why it cannot be that one."""
+        """Choose the key of the foot pedal; return why it cannot be used."""
         if key is None:
             return "Press the pedal, or a key."
         if key.keyboardModifiers() == Qt.KeyboardModifier.NoModifier and key.key() in _TAKEN:

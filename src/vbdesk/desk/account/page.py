@@ -1,4 +1,4 @@
-"""Account: which service, whether it answers, credits and plan, what is set for recordings and for the desk."""
+"""The Account page: service, connection, credits, plan and settings."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,8 +10,9 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 from vbdesk.desk.account.desk_card import DeskCard
 from vbdesk.desk.account.passphrase_card import PassphraseCard
 from vbdesk.desk.account.plan_card import PlanCard
+from vbdesk.desk.account.profiles_model import ProfileLine
 from vbdesk.desk.account.recording_rules_cards import RulesCards
-from vbdesk.desk.account.view_model import AccountViewModel, ProfileLine, Tested
+from vbdesk.desk.account.view_model import AccountViewModel, Tested
 from vbdesk.desk.account.webhook_card import WebhookCard
 from vbdesk.desk.ui.badges import Chip, ChipLook
 from vbdesk.desk.ui.banner import Banner, Tone
@@ -25,16 +26,16 @@ from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
 _COLUMN = 960
-_SIDES = 112  # of page, card and scroll bar
+_SIDES = 112  # margins of page, card and scroll bar
 
 
 class AccountPage(QWidget):
     """Profile and connection, credits and plan, rules for recordings, webhook, profiles, the desk itself.
 
-    Its cards are made one a turn of the event loop, since all at once would keep the window from its events for long.
+    Each turn of the event loop makes one card, since all at once would block the window.
 
     Attributes:
-        built: whether every card is there.
+        built: whether all cards are made.
     """
 
     plan: PlanCard
@@ -66,10 +67,8 @@ class AccountPage(QWidget):
         head.addWidget(Text("Which service analyses the recordings made here.", Role.BODY, "text2"))
         layout.addLayout(head)
         layout.addWidget(self.banner)
-        layout.addWidget(
-            scroll_area(self._column), 1
-        )  # before the cards: Qt styles all a widget holds whenever it moves
-        self._column.hide()  # until all of it is there
+        layout.addWidget(scroll_area(self._column), 1)  # before the cards: Qt restyles all children of a moved widget
+        self._column.hide()  # until all cards are made
         self._steps = iter(
             (
                 self._connection_card,
@@ -86,7 +85,7 @@ class AccountPage(QWidget):
         self._turns.start(0)
 
     def opened(self, argument: object) -> None:
-        """Show the present state, as soon as the page is built."""
+        """Show the current state, when the page is built."""
         self._in_front = True
         self.banner.clear()
         if self.built:
@@ -95,7 +94,7 @@ class AccountPage(QWidget):
             self.view_model.rules.tell()
 
     def closed(self) -> None:
-        """The page is not in front any more."""
+        """Another page is shown."""
         self._in_front = False
         if self.built:
             self.webhook.left()
@@ -127,18 +126,19 @@ class AccountPage(QWidget):
         self._bind()
         self._fit()
         self._column.show()
-        if self.window().focusWidget() is self:  # the keyboard came before there was anything that takes it
+        if self.window().focusWidget() is self:  # the focus arrived before any card could take it
             self.test_button.setFocus()
         if self._in_front:
             self.opened(None)
 
     def _bind(self) -> None:
         view_model = self.view_model
-        view_model.profiles_changed.connect(self._show_profiles)
+        view_model.profiles.changed.connect(self._show_profiles)
         view_model.status_changed.connect(self._show_status)
         view_model.tested.connect(self._on_tested)
         view_model.key_saved.connect(self._on_key_saved)
         view_model.failed.connect(self._on_failed)
+        view_model.profiles.failed.connect(self._on_failed)
         view_model.rules.failed.connect(self._on_failed)
         view_model.choices.failed.connect(self._on_failed)
         self._show_status(view_model.status)
@@ -156,7 +156,7 @@ class AccountPage(QWidget):
         return self.desk
 
     def _passphrase_cards(self) -> list[Callable[[], QWidget]]:
-        """One, where a passphrase opens the keys of the profile."""
+        """One card if a passphrase opens the keys of the profile."""
         model = self.view_model.passphrase
         return [] if model is None else [partial(PassphraseCard, model)]
 
@@ -224,7 +224,7 @@ class AccountPage(QWidget):
         remove.clicked.connect(partial(self._ask_to_remove, entry))
         switch = secondary_button("Switch", size=ButtonSize.ROW)
         switch.setAccessibleName(f"Switch to {entry.name}")
-        switch.clicked.connect(partial(self.view_model.switch, entry.profile_id))
+        switch.clicked.connect(partial(self.view_model.profiles.switch, entry.profile_id))
         box.addWidget(remove)
         box.addWidget(switch)
         return row
@@ -240,7 +240,7 @@ class AccountPage(QWidget):
     @Slot()
     def _on_banner(self) -> None:
         if self._to_remove is not None:
-            self.view_model.remove(self._to_remove)
+            self.view_model.profiles.remove(self._to_remove)
             self._to_remove = None
         elif self._asks_for_keyring:
             self.view_model.try_again()
@@ -288,7 +288,7 @@ class AccountPage(QWidget):
 
     @Slot()
     def _add(self) -> None:
-        self.view_model.add()
+        self.view_model.profiles.add()
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""The card of Account that changes the passphrase of this computer, where one opens its key."""
+"""The card of Account to change the passphrase of this computer."""
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget

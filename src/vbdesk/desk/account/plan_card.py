@@ -1,4 +1,4 @@
-"""The card of Account about credits and the plan: what the balance buys, and how much of the limits is in use."""
+"""The card of Account for credits and plan: prices, and use of the limits."""
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
@@ -24,7 +24,7 @@ _RIGHT = Qt.AlignmentFlag.AlignRight
 
 
 class PlanCard(Card):
-    """Credits, what they buy, and the plan's three counters; these are looked at while the card is in sight."""
+    """Credits, prices, and the plan's three counters, updated while the card is visible."""
 
     def __init__(self, model: AccountViewModel) -> None:
         self._theme = app_theme()
@@ -63,7 +63,7 @@ class PlanCard(Card):
         model.priced.connect(self._show_prices)
 
     def show_balance(self, balance: int | None) -> None:
-        """Show the credits; None when nobody has said."""
+        """Show the credits; None if unknown."""
         if balance is None or balance == self._balance:
             return
         self._balance = balance
@@ -72,7 +72,7 @@ class PlanCard(Card):
 
     @Slot()
     def look(self) -> None:
-        """Show the counters as they are now."""
+        """Update the counters."""
         for use in self.model.use():
             bar, figure = self._rows[use.bucket]
             bar.show_share(use.used / use.limit)
@@ -97,7 +97,7 @@ class PlanCard(Card):
             grid.setColumnMinimumWidth(0, self._theme.px(_NAME_WIDTH))
 
     def prices(self) -> list[str]:
-        """The rows of what credits buy, in words."""
+        """The price rows as texts."""
         return [
             " ".join(self._at(row, column).text() for column in range(len(_HEADS)))
             for row in range(1, self._table.rowCount())

@@ -1,4 +1,4 @@
-"""What credits buy: the price of an analysis, and how many of each a balance pays for."""
+"""Prices of analyses, and how many a balance pays for."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -19,11 +19,11 @@ class _Costs(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a recording costs.
+    """Price of a recording.
 
     Attributes:
-        what: the model, or one sign by itself.
-        signs: how many signs are read from it.
+        what: the model, or a single sign.
+        signs: number of signs.
         credits: for one recording.
     """
 
@@ -32,20 +32,20 @@ class Price:
     credits: int
 
     def recordings(self, balance: int) -> int:
-        """How many recordings `balance` credits pay for."""
+        """Number of recordings that `balance` credits pay for."""
         return balance // self.credits
 
 
 @cache
 def prices() -> tuple[Price, ...]:
-    """Every model, the one with the fewest signs first, and one sign by itself. Reads a file: call it in a task."""
+    """Prices of all models, by number of signs, and of a single sign. Reads a file: call it in a task."""
     sign = _costs().sign
     models = [Price(name.value.capitalize(), len(signs), len(signs) * sign) for name, signs in MODEL_SIGNS.items()]
     return Price("One sign", 1, sign), *sorted(models, key=lambda price: (price.credits, price.what))
 
 
 def diarize_price() -> int:
-    """What it costs beyond that to tell speakers apart, for one recording."""
+    """Additional price of separating speakers, for one recording."""
     return _costs().diarize
 
 

@@ -1,4 +1,4 @@
-"""What is set for the recordings of a profile, and how they are looked after: when to send, how long to keep, audit."""
+"""Rules for the recordings of a profile: sending, retention, audit."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,14 +16,14 @@ LONGEST_DAYS = 3650
 
 
 class RulesViewModel(QObject):
-    """Reads and changes what is set; every change is kept at once.
+    """Reads and changes the rules; every change is saved immediately.
 
     Signals:
-        changed: (LibrarySettings) what is set now.
-        network_said: (str) what the system tells of the network, for the rule about metered ones.
-        checked: (bool, str) whether the audit log is whole, and the sentence about it.
-        written: (Path) where the diagnostics are.
-        failed: (str) why what was asked was not done.
+        changed: (LibrarySettings) the current settings.
+        network_said: (str) the network's state, for the rule about metered networks.
+        checked: (bool, str) whether the audit log is intact, and a sentence.
+        written: (Path) of the diagnostics.
+        failed: (str) why an action failed.
     """
 
     changed = Signal(object)
@@ -48,27 +48,27 @@ class RulesViewModel(QObject):
 
     @Slot()
     def tell(self) -> None:
-        """Say what is set, as last read."""
+        """Emit the settings as last read."""
         self.changed.emit(self._sync.settings)
         self.network_said.emit(_network_words(self._sync.network.state().metered))
 
     @property
     def profile(self) -> Profile:
-        """Whose rules these are."""
+        """The profile of the rules."""
         return self._profile
 
     def set_send_rule(self, rule: SendRule) -> None:
-        """When recordings in the line are sent."""
+        """Set when queued recordings are sent."""
         library = self._library
         self._change(lambda context: library.change_settings(send_rule=rule))
 
     def set_retention(self, rule: RetentionRule, days: int) -> None:
-        """How long the sound stays after a result."""
+        """Set how long the sound is kept after a result."""
         library, retention = self._library, Retention(rule, min(max(days, 0), LONGEST_DAYS))
         self._change(lambda context: library.change_settings(retention=retention))
 
     def check_audit(self) -> None:
-        """Follow the audit log from its first entry to its last."""
+        """Verify the whole audit log."""
 
         def work(context: TaskContext) -> AuditVerification:
             return self._library.verify_audit()
@@ -76,7 +76,7 @@ class RulesViewModel(QObject):
         self._tasks.start(work, self._on_verified, self._on_failed, name="audit")
 
     def write_diagnostics(self, file: Path) -> None:
-        """Put what helps to find a fault into a file, without secrets and without anything about a person."""
+        """Write diagnostics to a file, without secrets and personal data."""
 
         def work(context: TaskContext) -> Path:
             self._write_diagnostics(file)

@@ -1,4 +1,4 @@
-"""The cards of Account about the recordings themselves: when they are sent, how long they stay, what guards them."""
+"""Cards of Account for recordings: sending, retention and protection."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ _SENDING = {
 _KEEPING = {
     RetentionRule.FOR_EVER: "The sound stays on this computer until you delete a recording.",
     RetentionRule.AFTER_RESULT: "The sound and its key are destroyed so many days after the result has come. "
-    "The result stays. Sound without a result is never deleted by itself.",
+    "The result stays. Sound without a result is never deleted automatically.",
 }
 
 
@@ -112,7 +112,7 @@ class RulesCards(QWidget):
 
     @Slot(object)
     def show_settings(self, settings: LibrarySettings) -> None:
-        """Show what is set."""
+        """Show the settings."""
         self._settings = settings
         self.sending.choose(settings.send_rule.value)
         self._sending_words.setText(_SENDING[settings.send_rule])
@@ -160,7 +160,7 @@ class RulesCards(QWidget):
         self._say(f"The diagnostics are in {file}. Read them before you send them to anybody.", "ok")
 
     def show_failure(self) -> None:
-        """What was asked was not done; the page says why."""
+        """Reset the buttons after a failure."""
         self.check.setEnabled(True)
         self.answer.hide()
 

@@ -1,41 +1,31 @@
-"""State of the Account page: profiles, the connection, credits and what they buy, the plan and its present use."""
+"""State of the Account page: profiles, connection, credits, prices, plan and its use."""
 
 import time
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from vbdesk.clock import Clock
 from vbdesk.contract.limits import Bucket
 from vbdesk.desk.account.desk_settings import DeskChoices
 from vbdesk.desk.account.prices import Price, diarize_price, prices
+from vbdesk.desk.account.profiles_model import ProfilesViewModel
 from vbdesk.desk.account.recording_rules import RulesViewModel
 from vbdesk.desk.account.webhook_model import WebhookViewModel
-from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.models.unlocking import PassphraseViewModel
-from vbdesk.desk.ports import AccountConnection, Outside
+from vbdesk.desk.ports import AccountConnection
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
-from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
+from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.profiles.vault import Vault
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileLine:
-    """One profile as it is listed."""
-
-    profile_id: str
-    name: str
-    where: str
-    account: str
-    in_use: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Tested:
-    """What a test of the connection brought; `credits` None when there was no answer."""
+    """Outcome of a connection test; `credits` None without an answer."""
 
     credits: int | None
     sentence: str
@@ -43,7 +33,7 @@ class Tested:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How much of what the plan allows was asked in the last minute, by this program."""
+    """Use of the plan's limits in the last minute, by this program."""
 
     bucket: Bucket
     used: int
@@ -52,31 +42,30 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class PriceList:
-    """What an analysis costs, and what it costs more to tell speakers apart."""
+    """Prices of analyses, and the additional price of separating speakers."""
 
     prices: tuple[Price, ...]
     diarize: int
 
 
 class AccountViewModel(QObject):
-    """Which service and account, and whether it answers.
+    """Service, account and connection.
 
     Attributes:
-        rules: what is set for its recordings.
-        webhook: where its finished jobs are reported.
-        choices: what is chosen for the desk.
-        passphrase: changes the passphrase of this computer; None where no passphrase opens the profile's keys.
+        profiles: the profiles of this computer.
+        rules: for its recordings.
+        webhook: receiver of finished jobs.
+        choices: preferences of the desk.
+        passphrase: changes the passphrase of this computer; None if none opens the profile's keys.
 
     Signals:
-        profiles_changed: (tuple[ProfileLine, ...]) the list of profiles.
         status_changed: (SyncStatus) the way to the service.
-        priced: (PriceList) what credits buy.
-        tested: (Tested) whether the service answered.
+        priced: (PriceList) the prices.
+        tested: (Tested) outcome of a connection test.
         key_saved: the new key is in the vault.
-        failed: (str) why what was asked was not done.
+        failed: (str) why an action failed.
     """
 
-    profiles_changed = Signal(object)
     status_changed = Signal(object)
     priced = Signal(object)
     tested = Signal(object)
@@ -86,88 +75,67 @@ class AccountViewModel(QObject):
     def __init__(
         self,
         profile: Profile,
-        outside: Outside,
+        vault: Vault,
         library: Library,
         sync: SyncState,
         connection: AccountConnection,
         tasks: TaskOwner,
-        navigator: Navigator,
+        clock: Clock,
+        profiles: ProfilesViewModel,
         rules: RulesViewModel,
         webhook: WebhookViewModel,
         choices: DeskChoices,
+        passphrase: PassphraseViewModel | None,
     ) -> None:
+        """Make it; `vault` keeps the key of the profile."""
         super().__init__()
-        self._profile, self._outside, self._library = profile, outside, library
+        self._profile, self._vault, self._library = profile, vault, library
         self._sync, self._connection = sync, connection
-        self._tasks, self._navigator = tasks, navigator
-        self._store = ProfileStore(outside.config_dir)
-        self.rules, self.webhook, self.choices = rules, webhook, choices
-        for part in (rules, webhook, choices):
-            part.setParent(self)
-        self.passphrase: PassphraseViewModel | None = None
-        if profile.secrets == "passphrase":
-            self.passphrase = PassphraseViewModel(ServiceKeys(outside), tasks, self)
+        self._tasks, self._clock = tasks, clock
+        self.profiles, self.rules, self.webhook, self.choices = profiles, rules, webhook, choices
+        self.passphrase = passphrase
+        for part in (profiles, rules, webhook, choices, passphrase):
+            if part is not None:
+                part.setParent(self)
         sync.status_changed.connect(self.status_changed)
 
     @property
     def profile(self) -> Profile:
-        """The profile in use."""
+        """The open profile."""
         return self._profile
 
     @property
     def status(self) -> SyncStatus:
-        """The way to the service."""
+        """The connection to the service."""
         return self._sync.status
 
     def use(self) -> tuple[Use, ...]:
-        """The plan's three counters as they stand now."""
-        budget, now = self._connection.budget, self._outside.clock.monotonic()
+        """The plan's three counters."""
+        budget, now = self._connection.budget, self._clock.monotonic()
         order = (Bucket.ANALYZE, Bucket.POLLING, Bucket.GENERAL)
         return tuple(Use(bucket, budget.used(bucket, now), budget.limit(bucket)) for bucket in order)
 
     def read(self) -> None:
-        """Read the profiles again, and what else the page shows."""
-        self._tasks.start(self._read_profiles, self._on_profiles, self._on_failed, name="profiles")
+        """Read profiles and prices again."""
+        self.profiles.read()
         self._tasks.start(self._read_prices, self._on_prices, self._on_failed, name="prices")
         self.choices.read()
         self.webhook.read()
 
-    def switch(self, profile_id: str) -> None:
-        """Use another profile."""
-        self._navigator.open("profile", profile_id)
-
-    def add(self) -> None:
-        """Add a profile."""
-        self._navigator.open("profile", None)
-
-    def remove(self, profile_id: str) -> None:
-        """Forget a profile and its key; its recordings stay on this computer."""
-        if profile_id == self.profile.profile_id:
-            return
-        outside = self._outside
-
-        def work(context: TaskContext) -> tuple[ProfileLine, ...]:
-            profile = self._store.get(profile_id)
-            if profile is not None:
-                self._store.remove(profile_id, outside.vault(profile.secrets))
-            return self._read_profiles(context)
-
-        self._tasks.start(work, self._on_profiles, self._on_failed, name="profile-remove")
-
     def try_again(self) -> None:
-        """Ask the keyring, and the service, once more."""
+        """Try the keyring and the service again."""
         self._connection.try_again()
 
     def test(self) -> None:
-        """Ask the service for the balance: address, account and key must be right for an answer."""
+        """Test address, account and key by reading the balance."""
         self._tasks.start(self._ask, self._on_answer, self._on_no_answer, name="connection-test")
 
     def save_key(self, key: str) -> None:
-        """Put another API key in the vault, and let the line go on."""
-        profile, outside, library = self.profile, self._outside, self._library
+        """Store another API key, and resume the queue."""
+        profile, vault, library = self.profile, self._vault, self._library
 
         def work(context: TaskContext) -> None:
-            outside.vault(profile.secrets).set(profile.api_key_name, key.strip())
+            vault.set(profile.api_key_name, key.strip())
             library.note(AuditAction.KEY_ENTERED)
 
         self._tasks.start(work, self._on_key_saved, self._on_failed, name="key")
@@ -175,27 +143,11 @@ class AccountViewModel(QObject):
     def _read_prices(self, context: TaskContext) -> PriceList:
         return PriceList(prices(), diarize_price())
 
-    def _read_profiles(self, context: TaskContext) -> tuple[ProfileLine, ...]:
-        return tuple(
-            ProfileLine(
-                profile.profile_id,
-                profile.name,
-                "The service on this computer" if profile.kind == "local" else profile.base_url or "",
-                profile.account_id,
-                profile.profile_id == self.profile.profile_id,
-            )
-            for profile in self._store.all()
-        )
-
     def _ask(self, context: TaskContext) -> tuple[int, float]:
         start = time.monotonic()
         with self._connection.client() as client:
             balance = client.account.credits()
         return balance, time.monotonic() - start
-
-    @Slot(object)
-    def _on_profiles(self, lines: tuple[ProfileLine, ...]) -> None:
-        self.profiles_changed.emit(lines)
 
     @Slot(object)
     def _on_prices(self, found: PriceList) -> None:

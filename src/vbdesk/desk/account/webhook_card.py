@@ -1,4 +1,4 @@
-"""The card of Account about the webhook: where the service reports finished jobs."""
+"""The card of Account for the webhook."""
 
 from datetime import datetime
 
@@ -15,9 +15,9 @@ from vbdesk.desk.ui.theme import Role
 from vbdesk.desk.ui.time_text import day_and_time
 
 _MAKING_WIDTH = 150
-_WORDS = "A program of yours can hear of every finished job of this account, signed with a secret that you give it."
+_WORDS = "The service can report every finished job of this account to your program, signed with your secret."
 _LIMITS = (
-    "The service tells no program which webhook is set, nor what was delivered; to see deliveries or to remove the "
+    "No program can read the webhook or its deliveries from the service. To see deliveries or to remove the "
     "webhook, use the service's console."
 )
 
@@ -66,7 +66,7 @@ class WebhookCard(Card):
         model.answered.connect(self._show_answer)
 
     def left(self) -> None:
-        """Forget the secret: the page is not in front any more."""
+        """Clear the secret when the page is left."""
         self.secret.clear()
         self.answer.hide()
 

@@ -1,4 +1,4 @@
-"""State of the account's webhook: where finished jobs are reported to, as far as this computer can know."""
+"""State of the account's webhook, as far as this computer knows it."""
 
 import secrets
 from collections.abc import Callable
@@ -24,15 +24,15 @@ class _Kept(BaseModel):
 
 
 class WebhookViewModel(QObject):
-    """Sets the webhook and tries its receiver.
+    """Sets the webhook and tests its receiver.
 
-    The interface can set a webhook; it can neither read nor remove it, and tells nothing of deliveries. So the address
-    that was set from here is kept with the recordings, sealed; the secret is kept nowhere.
+    The API can set a webhook, but not read or remove it, and does not report deliveries. So the address set from here
+    is stored encrypted with the recordings; the secret is not stored.
 
     Signals:
-        known: (str, datetime) the address that was last set from here, and when.
-        faults: (str | None, str | None) what is wrong with the address and with the secret.
-        answered: (bool, str) whether what was asked went well, and the sentence about it.
+        known: (str, datetime) the address last set from here, and its time.
+        faults: (str | None, str | None) errors of address and secret.
+        answered: (bool, str) success of an action, and a sentence.
     """
 
     known = Signal(str, object)
@@ -51,16 +51,16 @@ class WebhookViewModel(QObject):
         self._send_trial, self._tasks = send_trial, tasks
 
     def read(self) -> None:
-        """Say what was set from here."""
+        """Read the address set from here."""
         self._tasks.start(self._read, self._on_read, self._on_failed, name="webhook-known")
 
     @staticmethod
     def new_secret() -> str:
-        """A secret that nobody can guess."""
+        """Make a random secret."""
         return secrets.token_urlsafe(_SECRET_BYTES)
 
     def set(self, url: str, secret_key: str) -> None:
-        """Have finished jobs reported to `url`, in place of where they were before."""
+        """Set `url` as the receiver of finished jobs."""
         if not self._right(url, secret_key):
             return
 
@@ -73,7 +73,7 @@ class WebhookViewModel(QObject):
         self._tasks.start(work, self._on_set, self._on_failed, name="webhook-set")
 
     def try_out(self, url: str, secret_key: str) -> None:
-        """Send a signed trial to `url` from this computer."""
+        """Send a signed test event to `url` from this computer."""
         if not self._right(url, secret_key):
             return
         self._tasks.start(

@@ -1,4 +1,4 @@
-"""The subjects that Cohort knows: from its kept copy, from this computer's library, and read from the service.
+"""The subjects of Cohort: cached, from the library, and read from the service.
 
 No Qt. Every method that reads blocks on the disk or the network: call it in tasks.
 """
@@ -21,11 +21,11 @@ KEPT_COHORT = "cohort"
 RESULTS_BACK = 3
 """Of a subject whose history was never read, so many newest results of this computer are looked at."""
 
-_SLACK = timedelta(seconds=1)  # services keep fewer digits of a moment
+_SLACK = timedelta(seconds=1)  # services may round times
 
 
 class CohortCache:
-    """What is known of every subject. Safe to use from several threads."""
+    """Summaries of all subjects. Thread-safe."""
 
     def __init__(self, library: Library, results: ResultRepository, now: Callable[[], datetime]) -> None:
         self._library, self._results, self._now = library, results, now
@@ -38,7 +38,7 @@ class CohortCache:
         self._asked: set[str] = set()
 
     def known(self) -> tuple[list[SubjectSummary], dict[str, str]]:
-        """Every subject with a result, and the names of signs, as they are now."""
+        """All subjects with a result, and the names of signs."""
         with self._lock:
             return list(self._summaries.values()), dict(self._labels)
 
@@ -53,7 +53,7 @@ class CohortCache:
             return tuple(sorted({tag for tags in self._tags.values() for tag in tags}, key=str.lower))
 
     def read_kept(self) -> None:
-        """What was known the last time."""
+        """Read the cached summaries."""
         kept = self._reads.read(KEPT_COHORT)
         if kept is not None:
             summaries, labels = from_json(kept[0])
@@ -61,7 +61,7 @@ class CohortCache:
                 self._summaries, self._labels = summaries | self._summaries, labels | self._labels
 
     def read_library(self, context: TaskContext) -> None:
-        """Take in what has come to this computer since: results, and histories that the courier has read."""
+        """Add new results of this computer and histories that the sync worker has read."""
         notes = self._library.subject_notes.all()
         kept = self._reads.read(KEPT_AS)
         groups = {} if kept is None else KeptList.from_json(kept[0], {}, {}, self._now()).groups
@@ -73,7 +73,7 @@ class CohortCache:
             self.keep()
 
     def missing(self) -> list[str]:
-        """Subjects with results at the service that are newer than what is known here; the newest first."""
+        """Subjects with newer results at the service, newest first."""
         with self._lock:
             found = [
                 (group.latest, group_id)
@@ -84,18 +84,18 @@ class CohortCache:
         return [group_id for _, group_id in found]
 
     def fetch(self, reader: ResultReader, group_id: str) -> None:
-        """Read one subject's history from the service. Raises ClientError; NotFound counts as nothing to know."""
+        """Read a subject's history from the service. Raises ClientError, but not for NotFound."""
         try:
             read = reader.trajectory(group_id)
         except NotFound:
             read = None
         with self._lock:
             self._asked.add(group_id)
-        if isinstance(read, TrajectoryRead):  # else it is being computed there, and comes another time
+        if isinstance(read, TrajectoryRead):  # otherwise the service is still computing it
             self._take(of_trajectory(read, self._now()), labels_of(read))
 
     def keep(self) -> None:
-        """Keep all that is known, for the next time."""
+        """Store all summaries."""
         summaries, labels = self.known()
         self._reads.keep(KEPT_COHORT, to_json(summaries, labels))
 
@@ -119,7 +119,7 @@ class CohortCache:
         return changed
 
     def _read_results(self, context: TaskContext) -> int:
-        """Results of this computer that are newer than the history, or of subjects without one."""
+        """Read local results that are newer than the history, or of subjects without one."""
         changed = 0
         for group_id, items in self._newest_results().items():
             known = self._summaries.get(group_id)

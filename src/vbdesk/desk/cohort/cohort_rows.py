@@ -1,4 +1,4 @@
-"""Cohort in rows: the heat map, how many are at which level, and whom to look at first. No Qt: made on a worker."""
+"""Rows of Cohort: heat map, level counts and triage. No Qt: made on a worker."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
@@ -23,14 +23,14 @@ FEWEST = 5
 NOT_NEWS = timedelta(days=90)
 """What was recorded longer ago comes after everything younger."""
 
-OWN_RANGE_Z = 1.96  # 95 % of a subject's own readings lie within
+OWN_RANGE_Z = 1.96  # limit for 95 % of a subject's own readings
 _REASONS = 2
-_FIRST = 2  # readings before there is a baseline
+_FIRST = 2  # readings needed for a baseline
 _NEWS, _CHANGED, _HOLDS, _AGAIN, _OLD = 3, 2, 1, 0, 4
 
 
 class Shown(StrEnum):
-    """What a cell of the heat map tells."""
+    """Content of the heat map's cells."""
 
     LEVEL = "level"
     CHANGE = "change"
@@ -38,7 +38,7 @@ class Shown(StrEnum):
 
 
 class HeatOrder(StrEnum):
-    """In which order; the value is what a person reads."""
+    """Order of the heat map; the value is its display text."""
 
     NEED = "By need"
     NAME = "By name"
@@ -69,7 +69,7 @@ class HeatRow:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """As the table shows it; made when it is painted."""
+        """Cells of the table, made when painted."""
         age = LabelCell(age_in_days(self.summary.recorded_at, self.today), "text3")
         heat = _HEAT[self.shown]
         states = (self.summary.signs.get(column.name) for column in self.columns)
@@ -111,7 +111,7 @@ _HEAT: Mapping[Shown, Callable[[SignState], HeatCell]] = {
 
 
 def _against_baseline(state: SignState) -> str:
-    """Where the sign stands against the subject's own baseline, in words."""
+    """The sign against the subject's own baseline, as text."""
     if state.z is None:
         return "no baseline yet"
     if state.unusual == USUAL and abs(state.z) <= OWN_RANGE_Z:
@@ -123,7 +123,7 @@ def _against_baseline(state: SignState) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DistributionRow:
-    """How many subjects are at which level of a sign."""
+    """Number of subjects at each level of a sign."""
 
     key: str
     label: str
@@ -132,17 +132,17 @@ class DistributionRow:
 
     @property
     def conclusive(self) -> int:
-        """Subjects with a reading."""
+        """Number of subjects with a reading."""
         return sum(count for level, count in self.counts if level is not Level.INCONCLUSIVE)
 
     @property
     def flagged(self) -> int:
-        """Of those, at consider or higher."""
+        """Number of those at consider or higher."""
         return sum(count for level, count in self.counts if level.flagged)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """As the table shows it."""
+        """Cells of the table."""
         few = self.conclusive < FEWEST
         figure = f"only {self.conclusive}" if few else f"{self.flagged} of {self.conclusive}"
         return (
@@ -154,12 +154,12 @@ class DistributionRow:
 
 @dataclass(frozen=True, slots=True)
 class TriageRow:
-    """A subject to look at.
+    """A subject to review.
 
     Attributes:
-        recording: the newest with a result, which says so.
-        reason: in words.
-        action: what is suggested; empty where nothing is.
+        recording: the newest with a result.
+        reason: as text.
+        action: suggested action; empty for none.
         urgency: higher comes first.
     """
 
@@ -173,7 +173,7 @@ class TriageRow:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """As the table shows it."""
+        """Cells of the table."""
         name = TwoLineCell(
             f"{self.key} · {self.age}", f"{self.action}. {self.reason}." if self.action else f"{self.reason}."
         )
@@ -182,7 +182,7 @@ class TriageRow:
 
 @dataclass(frozen=True)
 class CohortReading:
-    """All that the Cohort page shows of some subjects."""
+    """Content of the Cohort page."""
 
     columns: tuple[SignColumn, ...]
     heat: tuple[HeatRow, ...]
@@ -192,19 +192,19 @@ class CohortReading:
 
     @cached_property
     def recordings(self) -> int:
-        """How many recordings it rests on."""
+        """Number of recordings."""
         return sum(entry.recordings for entry in self.summaries)
 
     @cached_property
     def oldest_read(self) -> datetime | None:
-        """When the subject was read that was read longest ago."""
+        """Time of the oldest read."""
         return min((entry.read_at for entry in self.summaries), default=None)
 
 
 def cohort_of(
     summaries: Collection[SubjectSummary], labels: Mapping[str, str], shown: Shown, order: HeatOrder, now: datetime
 ) -> CohortReading:
-    """Put subjects into rows."""
+    """Make the rows of subjects."""
     columns = _columns(summaries, labels)
     needs = {entry.group_id: triage_of(entry, labels, now) for entry in summaries}
     ranked = sorted(summaries, key=lambda entry: entry.group_id)
@@ -227,7 +227,7 @@ def _urgency_of(row: TriageRow | None) -> tuple[float, ...]:
 
 
 def _columns(summaries: Collection[SubjectSummary], labels: Mapping[str, str]) -> tuple[SignColumn, ...]:
-    """The signs that any subject has, in the catalog's order, then by name."""
+    """Signs that any subject has, in the catalog's order, then by name."""
     present = {name for entry in summaries for name in entry.signs}
     known = [name for name in shipped_signs() if name in present]
     return tuple(SignColumn(name, labels.get(name, name)) for name in [*known, *sorted(present - {*known})])
@@ -241,7 +241,7 @@ def _distribution(column: SignColumn, summaries: Collection[SubjectSummary]) -> 
 
 
 def triage_of(entry: SubjectSummary, labels: Mapping[str, str], now: datetime) -> TriageRow | None:
-    """Whether a subject is to be looked at, and why; None where nothing stands out."""
+    """The reason to review a subject; None if nothing is unusual."""
     levels = [state.level for state in entry.signs.values()]
     action = recommended_action(levels)
     words = "" if action is RecommendedAction.NONE else result_texts().action[action].title.rstrip(".")
@@ -273,14 +273,14 @@ def _is_notable(state: SignState) -> bool:
 
 
 def _rise(state: SignState) -> int:
-    """How many levels higher than in the recording before."""
+    """Number of levels above the previous recording."""
     if state.before is None or Level.INCONCLUSIVE in (state.level, state.before):
         return 0
     return rank(state.level) - rank(state.before)
 
 
 def _urgency(state: SignState) -> tuple[float, ...]:
-    """Anomalies above the baseline and elevated levels first, then what rose, then what holds."""
+    """Sort key: anomalies above the baseline and elevated levels, then rising, then lasting ones."""
     above = state.unusual != USUAL and (state.z or 0.0) >= 0
     kind = _HOLDS
     if above or state.level is Level.ELEVATED:
@@ -319,7 +319,7 @@ def _why_inconclusive(entry: SubjectSummary) -> str:
 
 
 def named(summaries: Collection[SubjectSummary], wanted: str, chosen: Collection[str] | None) -> list[SubjectSummary]:
-    """Those whose id holds `wanted`, in small letters, and that are among `chosen` if that is given."""
+    """Subjects whose id contains `wanted` (lower case), among `chosen` if given."""
     return [
         entry
         for entry in summaries

@@ -1,4 +1,4 @@
-"""Cohort as a tidy table: one row a subject and sign. No Qt: made on a worker."""
+"""Cohort as a tidy table: one row for each subject and sign. No Qt: made on a worker."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ from vbdesk.report.tidy_csv import csv_cell, dictionary_csv
 
 
 def cohort_csv(summaries: Sequence[SubjectSummary], labels: Mapping[str, str], *, scores: bool) -> bytes:
-    """The table as CSV in UTF-8, as report's tables are; raw scores only where they are asked for."""
+    """The table as CSV in UTF-8; raw scores only on request."""
     rows = list(_rows(summaries, labels))
     names = [column.name for column in cohort_definition().columns_for(scores=scores)]
     text = io.StringIO(newline="")
@@ -24,7 +24,7 @@ def cohort_csv(summaries: Sequence[SubjectSummary], labels: Mapping[str, str], *
 
 
 def cohort_dictionary_csv(*, scores: bool) -> bytes:
-    """What each column of the table holds."""
+    """Data dictionary of the table."""
     return dictionary_csv({"cohort": cohort_definition()}, scores=scores)
 
 

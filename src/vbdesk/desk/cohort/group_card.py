@@ -1,4 +1,4 @@
-"""One group as a cohort: how many recordings stand at which level, how regularly they come, and how they sound."""
+"""One group as a cohort: level counts, regularity and sound of its recordings."""
 
 from PySide6.QtCore import QStringListModel, Qt, Slot
 from PySide6.QtGui import QResizeEvent
@@ -57,7 +57,7 @@ class CohortGroupView(QWidget):
         self._on_scores(shown=False)
 
     def opened(self, group_id: str | None) -> None:
-        """Show the group that was chosen among the subjects, if any; else the one before."""
+        """Show the group chosen in Subjects, or the previous one."""
         self.view_model.start()
         if group_id and group_id != self.view_model.group_id:
             self.field.setText(group_id)
@@ -173,5 +173,5 @@ class CohortGroupView(QWidget):
         self._on_scores(shown=ticked)
 
     def _on_scores(self, *, shown: bool) -> None:
-        """Levels are for people; scores only where somebody asks for them."""
+        """Show or hide scores."""
         self.table.setColumnHidden(_SCORES, not shown)

@@ -1,4 +1,4 @@
-"""State of one group read as a cohort: every recording in it counts for itself, whoever spoke."""
+"""State of one group as a cohort: every recording counts separately."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class GroupSignRow:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """As the table shows it."""
+        """Cells of the table."""
         counts = tuple((level, self.sign.level_counts.get(level, 0)) for level in (*LEVEL_ORDER, Level.INCONCLUSIVE))
         return (
             LabelCell(self.sign.label, "text"),
@@ -49,7 +49,7 @@ class GroupSignRow:
 
 
 def flagged_words(sign: SignAggregate) -> str:
-    """`7 of 38, 18 % (9 to 33 %)`; a share only where there are enough."""
+    """`7 of 38, 18 % (9 to 33 %)`; the share only with enough recordings."""
     count = f"{sign.flagged_count} of {sign.n}"
     if sign.n < FEWEST or sign.flagged_share is None:
         return f"{count}, too few for a share" if sign.n else "no reading"
@@ -61,7 +61,7 @@ def flagged_words(sign: SignAggregate) -> str:
 
 
 def score_words(sign: SignAggregate) -> str:
-    """The middle of the scores, and where eight in ten lie."""
+    """Median of the scores, and the range of the middle 80 %."""
     score = sign.score
     if score.p50 is None:
         return "too few"
@@ -71,12 +71,12 @@ def score_words(sign: SignAggregate) -> str:
 
 @dataclass(frozen=True)
 class GroupReading:
-    """What is said of a group.
+    """Content of the group view.
 
     Attributes:
-        sentence: what it rests on, and how old it is.
-        facts: title and words, for a list beside the table.
-        rows: one a sign.
+        sentence: number of recordings, and age of the data.
+        facts: (title, text) pairs for the list next to the table.
+        rows: one for each sign.
     """
 
     group_id: str
@@ -86,7 +86,7 @@ class GroupReading:
 
 
 def group_reading(read: AggregateRead, read_at: datetime, now: datetime) -> GroupReading:
-    """Put an aggregate in words."""
+    """Make texts and rows of an aggregate."""
     used = counted(read.window.jobs_used, "recording")
     cut = "; the oldest are left out" if read.window.truncated else ""
     return GroupReading(
@@ -133,10 +133,10 @@ class CohortGroupViewModel(QObject):
     """One group at a time.
 
     Signals:
-        shown: (GroupReading) what is known of it.
-        waiting: (str) there is nothing to show, and why.
-        stale: (str) what is shown may be old, and why; empty when it is not.
-        groups_changed: (tuple[str]) the group ids that are known, for completion.
+        shown: (GroupReading) new content.
+        waiting: (str) why there is nothing to show.
+        stale: (str) why the content may be old; empty if it is not.
+        groups_changed: (tuple[str]) known group ids, for completion.
     """
 
     shown = Signal(object)
@@ -151,7 +151,7 @@ class CohortGroupViewModel(QObject):
         self.group_id = ""
 
     def start(self) -> None:
-        """Find the groups that are known."""
+        """Find the known groups."""
 
         def work(context: TaskContext) -> tuple[str, ...]:
             return tuple(sorted({*self._library.groups(), *self._results.trajectory_times()}))
@@ -159,7 +159,7 @@ class CohortGroupViewModel(QObject):
         self._tasks.start(work, self._on_groups, name="groups")
 
     def open(self, text: str) -> None:
-        """Show a group: what was last known of it at once, newer data when it comes."""
+        """Show a group: cached data immediately, newer data when read."""
         group_id = text.strip()
         fault = group_id_fault(group_id)
         if fault is not None:
@@ -175,7 +175,7 @@ class CohortGroupViewModel(QObject):
         self._tasks.start(kept, self._on_kept, self._on_failed, name="kept-aggregate")
 
     def reload(self) -> None:
-        """Ask the service again."""
+        """Read from the service again."""
         if self.group_id:
             self.open(self.group_id)
 

@@ -1,4 +1,4 @@
-"""Cohort: everybody at once: who stands at which level, and whom to look at first."""
+"""The Cohort page: all subjects with levels, and whose recordings to review first."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import counted
 
 _NAME, _AGE, _SIGN = 100, 54, 58
-_HEADING_PADDING_PX = 16  # of a heading, at every text size
+_HEADING_PADDING_PX = 16  # width of a heading, at every text size
 _BAR_WIDTHS = (142, 100, 100)
 _TRIAGE_WIDTHS = (52, 160, 104)
 _HEAT_LEAST, _TRIAGE_LEAST = 240, 140
@@ -66,7 +66,7 @@ class CohortPage(QWidget):
         view_model.failed.connect(self._on_failed)
 
     def opened(self, argument: object) -> None:
-        """Show everybody as they are now."""
+        """Show all subjects."""
         self.view_model.show()
 
     def closed(self) -> None:
@@ -81,7 +81,7 @@ class CohortPage(QWidget):
         self._controls.setDirection(direction)
 
     def export_to(self, path: Path) -> None:
-        """Write what is shown as a table."""
+        """Export the content as a table."""
         self.view_model.export(path)
 
     def _header(self) -> QWidget:
@@ -98,7 +98,7 @@ class CohortPage(QWidget):
         return PageHeader(words, self.scope, self.export_button)
 
     def _lay_out_account(self) -> None:
-        """The view of everybody; from the outside in, since Qt styles all that a widget holds whenever it moves."""
+        """Build the view of all subjects, outer widgets first: Qt restyles all children of a moved widget."""
         content = QWidget()
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
@@ -157,7 +157,7 @@ class CohortPage(QWidget):
         self.order.addItems([order.value for order in HeatOrder])
         self.order.currentTextChanged.connect(self._on_order)
         self.mode = SegmentedChoice(
-            "What a cell tells",
+            "Content of cells",
             [
                 (Shown.LEVEL.value, "Last level", ""),
                 (Shown.CHANGE.value, "Against baseline", ""),
@@ -277,7 +277,7 @@ class CohortPage(QWidget):
     @Slot(str)
     def _on_scope(self, key: str) -> None:
         one = key == "group"
-        if self.group is None:  # not before it is asked for: the page opens sooner
+        if self.group is None:  # made on demand, so that the page opens faster
             self.group = CohortGroupView(self._group_model)
             self._views.addWidget(self.group)
         self._views.setCurrentIndex(1 if one else 0)
@@ -288,7 +288,7 @@ class CohortPage(QWidget):
 
     @Slot(object)
     def _on_unread(self, unread: Unread) -> None:
-        """Offer to read on, unless something else is being said."""
+        """Offer to read more, unless another message is shown."""
         if self._act not in ("", "read"):
             return
         if not unread.subjects:

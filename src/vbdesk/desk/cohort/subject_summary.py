@@ -1,4 +1,4 @@
-"""What Cohort keeps of each subject: the newest recording against the ones before it. No Qt: made on a worker."""
+"""Summary of a subject for Cohort: the newest recording against earlier ones. No Qt."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,14 +24,14 @@ class SignState:
     """One sign of a subject, as of the newest recording.
 
     Attributes:
-        score: of the newest recording itself; None where nothing could be read.
-        before: level in the recording before; None without one.
-        held: how many of the newest recordings in a row are flagged.
-        flagged_before: it was flagged earlier too, before that run.
-        baseline, deviation, z: against the subject's own baseline; None while there is none.
-        unusual: `none`, `sustained`, `acute`, or `unusual` where the kind is not known.
-        trend: direction over the last 90 days; empty where it is not known.
-        n: recordings with a conclusive reading of it.
+        score: of the newest recording; None if inconclusive.
+        before: level in the previous recording; None without one.
+        held: number of newest recordings in a row that are flagged.
+        flagged_before: it was also flagged before that run.
+        baseline, deviation, z: against the subject's own baseline; None without one.
+        unusual: `none`, `sustained`, `acute`, or `unusual` if the kind is unknown.
+        trend: direction over the last 90 days; empty if unknown.
+        n: number of conclusive readings.
     """
 
     level: Level
@@ -53,10 +53,10 @@ class SubjectSummary:
 
     Attributes:
         recorded_at: of the newest recording with a result.
-        recordings: how many the summary rests on.
-        issues: what was wrong with the sound of the newest, as codes.
-        read_at: when the service, or this computer's library, said so.
-        whole: it rests on the subject's history at the service, not on recordings of this computer alone.
+        recordings: number in the summary.
+        issues: codes of the newest recording's quality issues.
+        read_at: time of the read from service or library.
+        whole: made from the subject's history at the service, not only from local recordings.
     """
 
     group_id: str
@@ -76,7 +76,7 @@ class SubjectSummary:
 
 
 def of_trajectory(read: TrajectoryRead, read_at: datetime) -> SubjectSummary | None:
-    """From a subject's history; None while no recording has a result."""
+    """Summarise a subject's history; None while no recording has a result."""
     if not read.data_points:
         return None
     newest, signs = read.data_points[-1], {sign.name: sign for sign in read.signs}
@@ -100,7 +100,7 @@ def of_trajectory(read: TrajectoryRead, read_at: datetime) -> SubjectSummary | N
 
 
 def labels_of(read: TrajectoryRead) -> dict[str, str]:
-    """Names of the signs for people."""
+    """Display names of the signs."""
     return {sign.name: sign.label for sign in read.signs}
 
 
@@ -111,7 +111,7 @@ def _signal(point: DataPoint, name: str) -> tuple[Level, float | None] | None:
 def _state(
     level: Level, score: float | None, levels: Sequence[Level], sign: SignTrajectory | None, newest: DataPoint
 ) -> SignState:
-    """`levels` of all recordings, oldest first, the newest last."""
+    """State of a sign; `levels` of all recordings, oldest first."""
     held = _held(levels)
     unusual = USUAL
     if sign is not None and sign.anomaly and level is not Level.INCONCLUSIVE:
@@ -142,7 +142,7 @@ def _held(levels: Sequence[Level]) -> int:
 
 
 def of_items(items: Sequence[RecordingItem], read_at: datetime) -> tuple[SubjectSummary, dict[str, str]]:
-    """From the results of this computer, newest first; with the names of the signs for people."""
+    """Summarise local results, newest first; return the signs' display names too."""
     results = [_RESULT.validate_json(item.result_json or b"") for item in items]
     newest = results[0]
     states = {}
@@ -187,7 +187,7 @@ def _state_of_signal(signal: Signal, levels: Sequence[Level]) -> SignState:
 
 
 def to_json(summaries: Iterable[SubjectSummary], labels: Mapping[str, str]) -> bytes:
-    """All that is kept, one short line a subject: one long text would keep the window waiting while it is made."""
+    """Return one short line for each subject: one long text would block the window."""
     lines = [json.dumps(labels)]
     for entry in summaries:
         signs = {name: astuple(state) for name, state in entry.signs.items()}
@@ -198,7 +198,7 @@ def to_json(summaries: Iterable[SubjectSummary], labels: Mapping[str, str]) -> b
 
 
 def from_json(body: bytes) -> tuple[dict[str, SubjectSummary], dict[str, str]]:
-    """What `to_json` wrote: the subjects by id, and the names of signs."""
+    """Read the output of `to_json`: subjects by id, and the names of signs."""
     names, *lines = parse_json_lines(body.splitlines())
     return {entry.group_id: entry for entry in map(_summary, lines)}, names
 

@@ -1,4 +1,4 @@
-"""State of the Cohort page: everybody at once, from what is known here, and read on from the service when asked to."""
+"""State of the Cohort page: local and cached summaries; the service is read on request."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,23 +34,23 @@ _HEADING_LETTERS = 10
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Subjects whose newest results at the service are not known here, and how long reading them takes."""
+    """Subjects with unread results at the service, and the time to read them."""
 
     subjects: int
     words: str
 
 
 class CohortViewModel(QObject):
-    """All subjects, or those that were chosen.
+    """All subjects, or selected ones.
 
     Signals:
-        shown: (CohortReading) newer data, or other subjects.
-        tags_changed: other tags are in use than before.
-        unread_changed: (Unread) what could be read from the service now.
-        progress: (Progress or None) how far reading is; None when it has ended.
-        stale: (str) why reading has ended early; empty when it has not.
-        exported: (str) path of the table that was written.
-        failed: (str) what else went wrong.
+        shown: (CohortReading) new content.
+        tags_changed: the tags in use changed.
+        unread_changed: (Unread) what can be read from the service.
+        progress: (Progress or None) progress of reading; None at its end.
+        stale: (str) why reading ended early; empty if it did not.
+        exported: (str) path of the exported table.
+        failed: (str) any other error.
     """
 
     shown = Signal(object)
@@ -92,7 +92,7 @@ class CohortViewModel(QObject):
 
     @property
     def caption(self) -> str:
-        """How many subjects and recordings are shown, and how old the oldest of it is."""
+        """Number of subjects and recordings shown, and the age of the oldest data."""
         reading = self.reading
         if reading is None or not reading.summaries:
             return ""
@@ -102,21 +102,21 @@ class CohortViewModel(QObject):
         return f"{count}{age}"
 
     def show(self) -> None:
-        """The page is seen: what was last known at once, then what has come since."""
+        """Page shown: cached content immediately, then updates."""
         self._seen = True
         self._recompute()
 
     def leave(self) -> None:
-        """The page is no longer seen; reading goes on."""
+        """Page hidden; reading continues."""
         self._seen = False
 
     def look_for(self, text: str) -> None:
-        """Only subjects whose id holds `text`."""
+        """Show only subjects whose id contains `text`."""
         self._search = text.strip().lower()
         self._recompute()
 
     def show_tag(self, tag: str) -> None:
-        """Only subjects with a tag; all if it is empty."""
+        """Show only subjects with a tag; all if it is empty."""
         self.tag = tag
         self._recompute()
 
@@ -126,7 +126,7 @@ class CohortViewModel(QObject):
         self._recompute()
 
     def sort(self, order: HeatOrder) -> None:
-        """Show the subjects in another order."""
+        """Set the order."""
         self.order = order
         self._recompute()
 
@@ -143,7 +143,7 @@ class CohortViewModel(QObject):
             self._navigator.open("result", place)
 
     def read_service(self) -> None:
-        """Read what is not known here, subject by subject, within half of the plan's requests."""
+        """Read unknown results, one subject at a time, with half of the plan's requests."""
         if self._fetching is not None:
             return
         self.stale.emit("")
@@ -158,7 +158,7 @@ class CohortViewModel(QObject):
             self._fetching.cancel()
 
     def export(self, path: Path) -> None:
-        """Write what is shown as a table, its data dictionary beside it; with scores only where they are shown."""
+        """Export the content as a table with a data dictionary; with scores only if they are shown."""
         reading, scores = self.reading, self.mode is Shown.SCORE
         _, labels = self._books.known()
 
@@ -172,7 +172,7 @@ class CohortViewModel(QObject):
         self._tasks.start(work, self._on_exported, self._on_failed, name="export")
 
     def _fetch(self, context: TaskContext) -> str:
-        """On a worker: one subject after the other; what was read is kept, however it ends."""
+        """On a worker: read one subject after the other; always store what was read."""
         missing = self._books.missing()
         try:
             with self._results.reader() as reader:
@@ -189,7 +189,7 @@ class CohortViewModel(QObject):
 
     @Slot()
     def _recompute(self) -> None:
-        """Read what is here, and put it in rows; one at a time."""
+        """Read local data and make rows; one run at a time."""
         if self._busy:
             self._again = True
             return
@@ -201,12 +201,12 @@ class CohortViewModel(QObject):
             self._tasks.start(self._next, self._on_reading, self._on_read_failed, name="cohort")
 
     def _first(self, context: TaskContext) -> CohortReading:
-        """On a worker: as it was last known."""
+        """On a worker: the cached content."""
         self._books.read_kept()
         return self._rows()
 
     def _next(self, context: TaskContext) -> CohortReading:
-        """On a worker: with what has come since."""
+        """On a worker: the content with updates."""
         self._books.read_library(context)
         return self._rows()
 
@@ -225,14 +225,14 @@ class CohortViewModel(QObject):
 
     @Slot(str)
     def _on_results_changed(self, group_id: str) -> None:
-        if self._seen and self._fetching is None:  # while many are read, the timer brings the page up to date
+        if self._seen and self._fetching is None:  # during long reads the timer updates the page
             self._recompute()
 
     @Slot(object)
     def _on_reading(self, reading: CohortReading) -> None:
         self._busy = False
         first, self._known = not self._known, True
-        if first and not reading.summaries:  # nothing kept: say nothing before the library was read
+        if first and not reading.summaries:  # without a cache, show nothing before the library was read
             self._recompute()
             return
         headings = ("Subject", "", *(_heading(column.label) for column in reading.columns))
@@ -291,7 +291,7 @@ class CohortViewModel(QObject):
 
 
 def _heading(label: str) -> str:
-    """A name of several words in as many lines, a long word in two: the columns are narrow."""
+    """Break a name into lines: one for each word, two for a long word."""
     if len(label) <= _HEADING_LETTERS:
         return label
     half = len(label) // 2

@@ -1,1 +1,1 @@
-"""Compare: two recordings of one subject side by side."""
+"""Compare: two recordings of one subject, side by side."""

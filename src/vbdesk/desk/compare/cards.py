@@ -1,4 +1,4 @@
-"""The cards of the Compare page: one recording with its sound, and the rows in which two stand side by side."""
+"""Cards of the Compare page: one recording with its sound, and rows that compare two."""
 
 from collections.abc import Sequence
 
@@ -31,13 +31,13 @@ _MARKS = ("◇", "◆")
 
 
 class SideCard(Card):
-    """One of the two recordings: which, what it is, its level, and its sound.
+    """One of the two recordings: choice, facts, level and sound.
 
     Signals:
-        chosen: (Recording) a person wants another one here.
-        toggled: play or pause.
-        sought: (float) where a person put the cursor, in seconds.
-        result_wanted: a person wants its whole result.
+        chosen: (RecordingRoute) the user chose another recording.
+        toggled: play or pause was pressed.
+        sought: (float) position that the user chose, in seconds.
+        result_wanted: the user wants its full result.
     """
 
     chosen = Signal(object)
@@ -83,7 +83,7 @@ class SideCard(Card):
         self.body.addStretch(1)
 
     def begin(self) -> None:
-        """Another recording is being read."""
+        """Show that another recording is being read."""
         self._sound.hide()
         self._silence.hide()
         self.button.setEnabled(False)
@@ -94,7 +94,7 @@ class SideCard(Card):
     def show_same_subject(
         self, same_subject: Sequence[SameSubjectRecording], recorded: SameSubjectRecording | None
     ) -> None:
-        """Offer these to be chosen; `recorded` is the one that is shown."""
+        """Offer these recordings; `recorded` is the one shown."""
         self._same_subject = tuple(same_subject)
         told = self.choice.blockSignals(True)
         self.choice.clear()
@@ -104,7 +104,7 @@ class SideCard(Card):
         self.choice.blockSignals(told)
 
     def show_side(self, side: Side) -> None:
-        """Show what is known of it."""
+        """Show the recording."""
         _empty(self._level)
         _empty(self._facts)
         if not self._same_subject:
@@ -132,7 +132,7 @@ class SideCard(Card):
         self._silence.setVisible(bool(side.view.silence))
 
     def show_sound(self, picture: SoundPicture) -> None:
-        """Show its sound, on the scales of both."""
+        """Show its sound, on scales common to both."""
         self._seconds = picture.seconds
         self.waveform.show_take(picture.envelope, picture.seconds, across_s=picture.across_s)
         self.spectrogram.show_take(picture.envelope, picture.seconds, across_s=picture.across_s)
@@ -190,7 +190,7 @@ class SideCard(Card):
 
 
 class PairsCard(Card):
-    """Rows in which both recordings stand side by side, with the difference in words."""
+    """Rows with both recordings and the difference as text."""
 
     def __init__(self, title: str, heads: tuple[str, str], rows: "Sequence[PairRow]") -> None:
         self._theme = app_theme()
@@ -212,7 +212,7 @@ class PairsCard(Card):
 
 
 class PairRow(QWidget):
-    """Name, left, right and the difference; the difference goes below where there is no room beside."""
+    """Name, left, right and difference; the difference is below in narrow windows."""
 
     def __init__(
         self, name: QWidget, left: QWidget, right: QWidget, words: QWidget, below: QWidget | None = None
@@ -233,7 +233,7 @@ class PairRow(QWidget):
         self.arrange(one_line=True)
 
     def arrange(self, *, one_line: bool) -> None:
-        """Put the difference beside, or below."""
+        """Put the difference to the right or below."""
         if one_line == self._one_line:
             return
         self._one_line = one_line
@@ -308,7 +308,7 @@ def _difference(arrow: str, words: str, *, real: bool) -> QWidget:
 
 
 def _show(layout: QHBoxLayout | QGridLayout) -> None:
-    """Show what was added at once, and not when the layout comes to it: the card would be painted without."""
+    """Show new widgets immediately: otherwise the card is painted once without them."""
     for place in range(layout.count()):
         item = layout.itemAt(place)
         widget = None if item is None else item.widget()
@@ -317,7 +317,7 @@ def _show(layout: QHBoxLayout | QGridLayout) -> None:
 
 
 def _empty(layout: QHBoxLayout | QGridLayout) -> None:
-    """Take the widgets of an earlier recording away; one that is wanted again is only let go."""
+    """Remove the widgets of an earlier recording; keep those that are used again."""
     while layout.count():
         item = layout.takeAt(0)
         widget = None if item is None else item.widget()

@@ -1,4 +1,4 @@
-"""Two recordings of one subject against each other, in words. No Qt: made on a worker."""
+"""Comparison of two recordings of one subject, as texts. No Qt: made on a worker."""
 
 from dataclasses import dataclass
 from typing import TypeVar
@@ -23,10 +23,10 @@ class Side:
 
     Attributes:
         view: as the Result page shows it.
-        name: when it was made, to tell it from the other.
-        task: id of its protocol; None where nobody here knows.
-        microphone: None where nobody here knows.
-        facts: what it is, as (name, value) pairs.
+        name: its time, to distinguish it from the other.
+        task: id of its protocol; None if unknown.
+        microphone: None if unknown.
+        facts: (name, value) pairs.
     """
 
     view: ResultView
@@ -37,13 +37,13 @@ class Side:
 
     @property
     def reading(self) -> ResultReading | None:
-        """What was heard; None while that is not known."""
+        """The result; None while it is unknown."""
         return self.view.reading
 
 
 @dataclass(frozen=True, slots=True)
 class SignPair:
-    """One signal in both; a level is None where it was not asked for."""
+    """One signal in both; a level is None if it was not requested."""
 
     label: str
     left: Level | None
@@ -55,7 +55,7 @@ class SignPair:
 
 @dataclass(frozen=True, slots=True)
 class FeaturePair:
-    """One vocal feature in both; None where it is not among the result's."""
+    """One vocal feature in both; None if a result lacks it."""
 
     label: str
     left: FeatureRow | None
@@ -67,11 +67,11 @@ class FeaturePair:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonReading:
-    """All that the Compare page shows.
+    """Content of the Compare page.
 
     Attributes:
-        cautions: why the two cannot fairly be compared, as sentences; empty when nothing speaks against it.
-        signs, features: in the order of the right one; `right` against `left`.
+        cautions: why the two cannot fairly be compared, as sentences; empty if they can.
+        signs, features: in the order of the right one; `right` is compared with `left`.
     """
 
     left: Side
@@ -82,12 +82,12 @@ class ComparisonReading:
 
 
 def side_of(found: Found, microphone: str | None, seconds: float | None) -> Side:
-    """What is known of one recording.
+    """Describe one recording.
 
     Args:
         found: where it was found.
         microphone: its name, as the recording says.
-        seconds: its length, where the sound was read.
+        seconds: its length, if the sound was read.
 
     Raises:
         NoSuchResult: nothing is known of it.
@@ -108,7 +108,7 @@ def side_of(found: Found, microphone: str | None, seconds: float | None) -> Side
 
 
 def compare(left: Side, right: Side) -> ComparisonReading:
-    """Put the two beside each other; `right` is compared with `left`."""
+    """Compare two recordings; `right` is compared with `left`."""
     same_task = left.task is not None and left.task == right.task
     one, other = left.reading, right.reading
     if one is None or other is None:
@@ -126,7 +126,7 @@ def compare(left: Side, right: Side) -> ComparisonReading:
 
 
 def _paired(left: tuple[Row, ...], right: tuple[Row, ...]) -> list[tuple[Row | None, Row | None]]:
-    """Rows that belong together, in the order of the right ones; what only the left has comes last."""
+    """Pair rows, in the order of the right ones; rows of the left only come last."""
     before: dict[str, Row] = {row.name: row for row in left}
     after: dict[str, Row] = {row.name: row for row in right}
     pairs: list[tuple[Row | None, Row | None]] = [(before.get(name), row) for name, row in after.items()]
@@ -217,7 +217,7 @@ def _feature_pair(left: FeatureRow | None, right: FeatureRow | None, *, same_tas
 
 
 def _alone(left: Row | None, right: Row | None) -> tuple[str, str]:
-    """Label of the one row that there is, and on which side it is."""
+    """Text for a row that only one side has."""
     if right is not None:
         return right.label, "the right one"
     return "" if left is None else left.label, "the left one"

@@ -1,4 +1,4 @@
-"""Compare: two recordings of one subject side by side, and whether they can fairly be compared."""
+"""The Compare page: two recordings of one subject, and whether they can fairly be compared."""
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
@@ -38,7 +38,7 @@ class ComparePage(QWidget):
         left, right = view_model.playback.sides
         self.left_card, self.right_card = SideCard("left", "◇", left), SideCard("right", "◆", right)
         for card in (self.left_card, self.right_card):
-            card.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # both of one width
+            card.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # both have the same width
             card.setMinimumWidth(1)
             card.chosen.connect(self._on_chosen)
             card.toggled.connect(self._on_toggled)
@@ -63,7 +63,7 @@ class ComparePage(QWidget):
         QShortcut(QKeySequence("X"), self).activated.connect(view_model.playback.change_over)
 
     def opened(self, argument: object) -> None:
-        """Show the pair that was asked for."""
+        """Show the requested pair."""
         if isinstance(argument, ComparisonRoute):
             self._reading = None
             self._rebuild()
@@ -101,12 +101,12 @@ class ComparePage(QWidget):
         return PageHeader(words, self.change_over_button, self.swap_button, words_width=300)
 
     def _arrange(self) -> None:
-        """One column where two have no room."""
+        """Use one column in narrow windows."""
         narrow = self.width() < self._theme.px(_ONE_COLUMN_BELOW)
         directions = (QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom)
         self._sides.setDirection(directions[narrow])
 
-    # What the view model says
+    # Signals of the view model
 
     @Slot(object)
     def _show(self, reading: ComparisonReading) -> None:
@@ -130,7 +130,7 @@ class ComparePage(QWidget):
     def _on_failed(self, sentence: str) -> None:
         self.banner.say(Tone.WARN, sentence, action="Try again")
 
-    # What a person does
+    # User actions
 
     @Slot(object)
     def _on_chosen(self, recording: RecordingRoute) -> None:
@@ -152,7 +152,7 @@ class ComparePage(QWidget):
 
     @Slot()
     def _rebuild(self) -> None:
-        """Make everything afresh: for another pair, or another theme."""
+        """Build everything again: for another pair or theme."""
         self._arrange()
         while self._below.count():
             item = self._below.takeAt(0)
@@ -193,7 +193,7 @@ class ComparePage(QWidget):
         return self.right_card if place else self.left_card
 
     def _place(self) -> int:
-        """Which side the signal comes from that is being heard."""
+        """Index of the side that sent the signal."""
         return 1 if self.sender() is self.right_card else 0
 
 

@@ -1,4 +1,4 @@
-"""The sound of two recordings, one heard at a time; changing over keeps the moment."""
+"""Playback of two recordings, one at a time; switching keeps the position."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ class PairPlayback(QObject):
     """Two playbacks, left and right.
 
     Attributes:
-        sides: the two; each tells of itself.
+        sides: the two playbacks, with their own signals.
     """
 
     def __init__(self, tasks: TaskOwner, make_player: Callable[[], Player], parent: QObject | None = None) -> None:
@@ -25,7 +25,7 @@ class PairPlayback(QObject):
             side.loaded.connect(self._on_loaded)
 
     def toggle(self, side: int) -> None:
-        """Play one, from the moment at which the other one was; or pause it."""
+        """Play one from the other's position, or pause it."""
         other = self.sides[1 - side]
         if other.playing:
             other.toggle()
@@ -34,13 +34,13 @@ class PairPlayback(QObject):
         self.sides[side].toggle()
 
     def seek(self, side: int, seconds: float) -> None:
-        """Go to a moment of one."""
+        """Seek in one."""
         self._at = side
         self.sides[side].seek(min(seconds, self._seconds[side]))
 
     @Slot()
     def change_over(self) -> None:
-        """Go to the same moment of the other one, and go on playing there if this one plays."""
+        """Switch to the same position of the other, and continue playing."""
         side, other = self._at, 1 - self._at
         if not self._seconds[other]:
             return
@@ -51,12 +51,12 @@ class PairPlayback(QObject):
 
     @Slot()
     def toggle_current(self) -> None:
-        """Play or pause the one that was heard last."""
+        """Play or pause the current one."""
         self.toggle(self._at)
 
     @property
     def current(self) -> int:
-        """Which one was heard or sought last."""
+        """The one that was played or sought last."""
         return self._at
 
     def close(self) -> None:

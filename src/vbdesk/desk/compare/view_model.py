@@ -1,4 +1,4 @@
-"""State of the Compare page: which two recordings, what was heard in each, their sound and spectrograms."""
+"""State of the Compare page: two recordings, results, sound and spectrograms."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -39,19 +39,19 @@ class Sound:
 
     @property
     def microphone(self) -> str | None:
-        """What it was recorded with, where the recording says."""
+        """The microphone, if known."""
         device = self.audio.about.get("device")
         return str(device) if device else None
 
 
 @dataclass(frozen=True, slots=True)
 class SoundPicture:
-    """One side to look at; both sides have the same scales of time, frequency and loudness.
+    """Waveform and spectrogram of one side; both sides share the scales.
 
     Attributes:
         envelope: shape (n, 2), -1..1.
         shades: spectrogram, shape (columns, bands), 255 the loudest of both sides.
-        across_s: seconds that the whole width stands for: the longer one of the two.
+        across_s: duration of the whole width: the longer of the two.
     """
 
     envelope: NDArray[np.float32]
@@ -61,13 +61,13 @@ class SoundPicture:
 
 
 class CompareViewModel(QObject):
-    """Reads two recordings, and puts them beside each other.
+    """Reads and compares two recordings.
 
     Signals:
-        shown: (ComparisonReading) something else is to be shown.
+        shown: (ComparisonReading) the content changed.
         pictured: (int, SoundPicture) the sound of one side, 0 left and 1 right.
         same_subject_changed: (tuple[SameSubjectRecording, ...]) recordings that can be chosen, newest first.
-        failed: (str) why nothing newer can be shown.
+        failed: (str) why no newer content can be shown.
     """
 
     shown = Signal(object)
@@ -86,8 +86,8 @@ class CompareViewModel(QObject):
         super().__init__()
         self._library, self._results, self._tasks, self._navigator = library, results, tasks, navigator
         self._source = ResultSource(library, results)
-        self._disk = Lane(tasks, self)  # two long sounds at once would take the processor from the window
-        self._words = Lane(tasks, self)  # what was known later must not be overtaken by what was known before
+        self._disk = Lane(tasks, self)  # two long sounds at once would slow the window
+        self._words = Lane(tasks, self)  # do not show an older state after a newer one
         self.playback = PairPlayback(tasks, player, self)
         self.comparison: ComparisonRoute | None = None
         self.reading: ComparisonReading | None = None
@@ -105,7 +105,7 @@ class CompareViewModel(QObject):
 
     @Slot()
     def reload(self) -> None:
-        """Read both again: first what this computer knows, then what only the service does."""
+        """Read both again: first from this computer, then from the service."""
         comparison = self.comparison
         if comparison is None:
             return
@@ -119,7 +119,7 @@ class CompareViewModel(QObject):
         self._tasks.start(work, self._on_here, self._on_failed, name="compare")
 
     def leave(self) -> None:
-        """The page is no longer seen."""
+        """The page is hidden."""
         self.comparison = None
         self.playback.close()
 
@@ -175,7 +175,7 @@ class CompareViewModel(QObject):
         self._disk.run(work, self._on_sound, self._on_failed, name="compare-sound")
 
     def _picture(self) -> None:
-        """Show the sounds that are here, on common scales."""
+        """Show the local sounds on common scales."""
         here = [sound for sound in self._sounds if sound is not None]
         across_s = max(sound.audio.duration_s for sound in here)
         loudest_db = max((float(sound.level_db.max()) for sound in here if sound.level_db.size), default=0.0)

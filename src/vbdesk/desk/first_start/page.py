@@ -1,4 +1,4 @@
-"""The first start: this computer, or a service."""
+"""The first start page: this computer, or a service."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ class _Tile(QWidget):
 
 
 class _Mark(QWidget):
-    """The mark and the name, where there is no rail."""
+    """Logo and name, for pages without a sidebar."""
 
     def __init__(self) -> None:
         self._theme = app_theme()
@@ -62,7 +62,7 @@ class _Mark(QWidget):
 
 
 class FirstStartPage(QWidget):
-    """Two doors; binds `FirstStartViewModel`."""
+    """Two choices; binds `FirstStartViewModel`."""
 
     def __init__(self, model: FirstStartViewModel, data_dir: Path) -> None:
         self._theme = app_theme()

@@ -1,4 +1,4 @@
-"""Making profiles: the blocking work behind the first start."""
+"""Creation of profiles: blocking operations of the first start."""
 
 import time
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ _PROBE = "probe"
 
 @dataclass(frozen=True, slots=True)
 class ServiceAddress:
-    """What a person types to reach a service; the key does not show itself."""
+    """Address and credentials of a service as typed; the repr hides the key."""
 
     base_url: str
     account_id: str
@@ -26,7 +26,7 @@ class ServiceAddress:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionTest:
-    """What came of a connection test that succeeded."""
+    """Outcome of a successful connection test."""
 
     answered_in_s: float
     credits_left: int
@@ -44,18 +44,18 @@ class Setup:
         return self._profiles.current(), self._profiles.all()
 
     def use(self, profile_id: str) -> tuple[Profile | None, list[Profile]]:
-        """Put a profile in use. Raises ProfilesUnreadable."""
+        """Make a profile the current one. Raises ProfilesUnreadable."""
         self._profiles.use(profile_id)
         return self.current()
 
     def make_local(self, passphrase: str | None = None) -> Profile:
-        """Make the key and an account of the service on this computer, and a profile for it.
+        """Make key, account and profile for the local service.
 
         Args:
-            passphrase: opens the key where there is no keyring; None: the keyring keeps it.
+            passphrase: opens the key if there is no keyring; None uses the keyring.
 
         Raises:
-            VaultError: the key cannot be kept; no account was made.
+            VaultError: the key cannot be stored; no account was made.
             PassphraseNeeded, PassphraseWrong, PassphraseTooShort, ServiceKeyMissing: the key does not open.
             LocalServiceFailed: no account could be made.
         """
@@ -75,11 +75,11 @@ class Setup:
         return self._keep(profile, account.api_key)
 
     def make_service(self, address: ServiceAddress, secrets: Secrets) -> Profile:
-        """Make a profile for a service, without asking it: it may be out of reach now.
+        """Make a profile for a service without contacting it: it may be unreachable now.
 
         Raises:
-            VaultError: the key cannot be kept.
-            ValueError: the address is not one.
+            VaultError: the key cannot be stored.
+            ValueError: the address is invalid.
         """
         self._outside.connect(address.base_url, Credentials(address.account_id, address.api_key)).close()
         self._check_vault(secrets)
@@ -89,11 +89,11 @@ class Setup:
         return self._keep(profile, address.api_key.strip())
 
     def test(self, address: ServiceAddress) -> ConnectionTest:
-        """Ask the service for the account's balance.
+        """Read the account's balance from the service.
 
         Raises:
             ClientError: the service cannot be reached, or does not know the account or key.
-            ValueError: the address is not one.
+            ValueError: the address is invalid.
         """
         credentials = Credentials(address.account_id.strip(), address.api_key.strip())
         started = time.monotonic()
@@ -102,7 +102,7 @@ class Setup:
         return ConnectionTest(time.monotonic() - started, left)
 
     def _check_vault(self, secrets: Secrets) -> None:
-        """Find out before anything is made whether a secret can be kept."""
+        """Check that a secret can be stored, before anything is made."""
         vault = self._outside.vault(secrets)
         vault.set(_PROBE, _PROBE)
         vault.delete(_PROBE)

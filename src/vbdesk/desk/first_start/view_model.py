@@ -1,4 +1,4 @@
-"""State of the first start: two doors, and what to do where there is no keyring."""
+"""State of the first start: two choices, and fallbacks without a keyring."""
 
 from collections.abc import Callable
 
@@ -23,16 +23,16 @@ NO_KEYRING_HERE = (
 
 
 class FirstStartViewModel(QObject):
-    """The two doors.
+    """The choice between this computer and a service.
 
     Signals:
-        busy_changed: (str) what is being done, in words; empty when nothing is.
-        tested: (bool, str) whether the connection test succeeded, and what to say.
-        failed: (str) why a door did not open.
+        busy_changed: (str) what is being done; empty for nothing.
+        tested: (bool, str) success of the connection test, and a sentence.
+        failed: (str) why no profile was made.
         session_offered: (str) there is no keyring: explanation of the session-only choice.
-        passphrase_wanted: (str) this computer needs a passphrase, since it has no keyring: why.
+        passphrase_wanted: (str) why this computer, without a keyring, needs a passphrase.
         passphrase_faulty: (str) what is wrong with the passphrase.
-        opened: (Profile) a profile is made and in use.
+        opened: (Profile) a profile was made and is the current one.
         can_go_on_changed: (bool) whether address, account and key are filled in.
     """
 
@@ -62,23 +62,23 @@ class FirstStartViewModel(QObject):
 
     @property
     def fault(self) -> str | None:
-        """What is wrong with the address, None when nothing is."""
+        """Error of the address; None if it is valid."""
         url = self._address.base_url.strip()
         if url and not url.startswith(("http://", "https://")):
             return "Begin with https:// (or http:// inside a closed network)."
         return None
 
     def set_address(self, base_url: str, account_id: str, api_key: str) -> None:
-        """What a person has typed so far."""
+        """Set the address as typed."""
         self._address = ServiceAddress(base_url, account_id, api_key)
         self.can_go_on_changed.emit(self.can_go_on and self.fault is None)
 
     def use_this_computer(self) -> None:
-        """Open the first door."""
+        """Make a profile for this computer."""
         self._make(self.use_this_computer, "Setting up the service on this computer", self._make_local)
 
     def use_passphrase(self, passphrase: str, repeated: str) -> None:
-        """Open the first door on a computer without a keyring."""
+        """Make a profile for this computer, without a keyring."""
         fault = passphrase_fault(passphrase, repeated)
         self.passphrase_faulty.emit(fault or "")
         if fault is None:
@@ -86,11 +86,11 @@ class FirstStartViewModel(QObject):
             self.use_this_computer()
 
     def use_service(self) -> None:
-        """Open the second door."""
+        """Make a profile for a service."""
         self._make(self.use_service, "Saving the key", self._make_service)
 
     def use_session_only(self) -> None:
-        """Keep keys until the program ends, and open the door that could not be opened."""
+        """Keep keys until the program ends, and make the profile that failed."""
         self._secrets = "session"
         if self._again is not None:
             self._again()
@@ -152,5 +152,5 @@ class FirstStartViewModel(QObject):
 
 
 def _sentence(failure: Failure) -> str:
-    """What to say; a ValueError is the client's sentence about the address."""
+    """Text of an error; a ValueError has the client's sentence about the address."""
     return str(failure.error) if isinstance(failure.error, ValueError) else failure.sentence

@@ -12,7 +12,7 @@ _RESULT: TypeAdapter[Result] = TypeAdapter(Result)
 
 
 def level_of(item: RecordingItem) -> Level | None:
-    """The level of the recording's result; None while it has none. Cheap the second time."""
+    """The level of the recording's result; None without a result. Cached."""
     return None if item.result_json is None else _level(item.result_json)
 
 

@@ -1,4 +1,4 @@
-"""A recording's sound beside what was heard in it: load, play, pause, seek, and where it is."""
+"""Playback of a recording: load, play, pause, seek and position."""
 
 import threading
 from collections.abc import Callable
@@ -30,9 +30,9 @@ class Playback(QObject):
     """Plays one recording at a time. Everything that blocks happens in tasks.
 
     Signals:
-        loaded: (Loaded) ready to be played.
-        moved: (float) where it is, in seconds.
-        playing_changed: (bool) it plays, or no longer.
+        loaded: (Loaded) it can be played.
+        moved: (float) position in seconds.
+        playing_changed: (bool) whether it plays.
         failed: (str) why there is no sound.
     """
 
@@ -45,7 +45,7 @@ class Playback(QObject):
         super().__init__(parent)
         self._tasks, self._make_player = tasks, make_player
         self._player: Player | None = None
-        self._gate = threading.Lock()  # one blocking call to the player at a time, in the order they were asked for
+        self._gate = threading.Lock()  # one blocking call to the player at a time, in order
         self._wanted = 0
         self._playing = False
         self._ready = False
@@ -58,20 +58,20 @@ class Playback(QObject):
 
     @property
     def playing(self) -> bool:
-        """Whether it plays."""
+        """Whether the recording plays."""
         return self._playing
 
     @property
     def position_s(self) -> float:
-        """Where it is, as last told."""
+        """The last known position."""
         return self._told_s
 
     def load(self, read: Callable[[], TakeAudio], heard: Callable[[], None] | None = None) -> None:
-        """Make what `read` returns the recording.
+        """Load the recording that `read` returns.
 
         Args:
-            read: may block; an error of it ends in `failed`.
-            heard: called once, in a task, when it begins to play for the first time.
+            read: may block; its error is reported by `failed`.
+            heard: called once, in a task, when playback first starts.
         """
         self._wanted += 1
         wanted = self._wanted
@@ -103,7 +103,7 @@ class Playback(QObject):
         self._tasks.start(lambda context: self._play(heard), self._on_started, self._on_failed, name="playback")
 
     def show_part(self, part: TrimRange) -> None:
-        """Only `part` counts: begin there, and stop at its end. A cursor put outside plays what is there."""
+        """Limit playback to `part`, unless the cursor is moved outside."""
         if part != self._part:
             self._part = part
             if not self._playing:
@@ -111,14 +111,14 @@ class Playback(QObject):
 
     @Slot(float)
     def seek(self, seconds: float) -> None:
-        """Go to a moment."""
+        """Seek to a position."""
         if self._ready and self._player is not None:
             self._player.seek(seconds)
             self._told_s = seconds
             self.moved.emit(seconds)
 
     def close(self) -> None:
-        """Stop, and let go of the loudspeaker."""
+        """Stop, and close the audio output."""
         self._wanted += 1
         self._ready = False
         self._stop_looking()

@@ -1,4 +1,4 @@
-"""What a person has chosen for the desk itself, kept in one small file."""
+"""The user's preferences for the desk, in one small file."""
 
 import json
 from collections.abc import Callable
@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from vbdesk.desk.ui.theme import Scheme
-from vbdesk.desk.ui.tokens import LARGEST_SCALE, LEAST_SCALE
+from vbdesk.desk.ui.tokens import LARGEST_SCALE, LEAST_SCALE, Scheme
 from vbdesk.privacy import make_private, owner_only_opener
 
 PEDAL_KEY = "F9"
@@ -15,13 +14,13 @@ PEDAL_KEY = "F9"
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """The choices; what was never chosen has its default.
+    """The preferences, with defaults.
 
     Attributes:
         scheme: which colours.
         text_size: in percent of the design's; None for the system's.
         language: BCP-47 tag of the prompts; empty for the system's.
-        pedal_key: the key that a foot pedal sends, as Qt names keys: "F9", "PgDown", "Ctrl+B".
+        pedal_key: key that a foot pedal sends, in Qt's notation: "F9", "PgDown", "Ctrl+B".
     """
 
     scheme: Scheme = Scheme.SYSTEM
@@ -36,13 +35,13 @@ class Preferences:
 
 
 class PreferenceStore:
-    """The choices in `preferences.json`."""
+    """Loads and saves the preferences in `preferences.json`."""
 
     def __init__(self, config_dir: Path) -> None:
         self._path = config_dir / "preferences.json"
 
     def load(self) -> Preferences:
-        """The choices; the default of each that is missing or makes no sense."""
+        """Load the preferences, with defaults for missing or invalid values."""
         try:
             found = json.loads(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -56,7 +55,7 @@ class PreferenceStore:
         return chosen
 
     def save(self, preferences: Preferences) -> None:
-        """Keep the choices. Raises OSError."""
+        """Save the preferences. Raises OSError."""
         make_private(self._path.parent)
         unfinished = self._path.with_suffix(".new")
         with open(unfinished, "w", encoding="utf-8", opener=owner_only_opener) as file:
@@ -64,7 +63,7 @@ class PreferenceStore:
         unfinished.replace(self._path)
 
     def change(self, **choices: Any) -> Preferences:
-        """Keep some choices, the others as they were. Raises OSError."""
+        """Save some preferences and keep the others. Raises OSError."""
         changed = replace(self.load(), **choices)
         self.save(changed)
         return changed

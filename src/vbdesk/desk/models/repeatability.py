@@ -1,4 +1,4 @@
-"""How far two recordings of one person differ by chance alone: from the repeatability that the calibration states."""
+"""How far two recordings of one person differ by chance, from the calibration's repeatability."""
 
 import math
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ class SignRepeatability:
         version: of the calibration.
         smallest_change: smallest change of the index between two recordings that is more than error, at 95 %, in
             reference SD: with the same task, and with any.
-        healthy_share: share of healthy native readers whom this sign flags; None where it was not measured.
+        healthy_share: share of healthy native readers that this sign flags; None if not measured.
     """
 
     version: str
@@ -30,7 +30,7 @@ class SignRepeatability:
     healthy_share: float | None
 
     def more_than_error(self, before: float, after: float, *, same_task: bool) -> bool | None:
-        """Whether two scores, 0..1, differ by more than chance; None where nobody knows."""
+        """Whether two scores, 0..1, differ by more than chance; None if unknown."""
         smallest = self.smallest_change[same_task]
         if smallest is None or not (0 < before < 1 and 0 < after < 1):
             return None
@@ -42,7 +42,7 @@ class FeatureRepeatability:
     """One vocal feature: the SD between healthy people on its scale, and how much of the variance a person keeps.
 
     Attributes:
-        sd: the larger one of the two classes of voice: which one a person belongs to is not told.
+        sd: the larger of the two voice classes, since the class of a person is unknown.
         icc: with the same task, and with any.
     """
 
@@ -65,7 +65,7 @@ class FeatureRepeatability:
 
 @cache
 def sign_repeatability() -> Mapping[str, SignRepeatability]:
-    """Every sign of the shipped calibration by name. Reads a file once; call it first on a worker."""
+    """Signs of the shipped calibration by name. Reads a file once; call it first on a worker."""
     data = _read("signs", "signs.toml")
     version = data["meta"]["version"]
     return {name: _sign(version, entry) for name, entry in data["sign"].items()}

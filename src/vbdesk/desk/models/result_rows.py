@@ -23,10 +23,10 @@ class Change:
 
     Attributes:
         arrow: icon.
-        words: above, below or in the own range.
+        words: above, below or in the own normal range.
         sentence: the same at length.
-        z: in own variabilities.
-        stands_out: outside the own range.
+        z: in units of the own variability.
+        stands_out: outside the own normal range.
     """
 
     arrow: str
@@ -41,12 +41,12 @@ class SignRow:
     """One signal.
 
     Attributes:
-        change: None at the first recording, or when history was not asked for.
-        no_change: why there is none, in words.
-        evidence: the evidence grade in words; empty when the sign is unknown here.
-        about: what research knows, how often healthy speakers are flagged, and how it compares, as sentences.
+        change: None for the first recording, or if no history was requested.
+        no_change: why there is none, as text.
+        evidence: the evidence grade as text; empty for an unknown sign.
+        about: research, how often healthy speakers are flagged, and how it compares, as sentences.
         confounders: everyday causes that sound the same.
-        figures: what researchers read: score, interval, baseline, z.
+        figures: for researchers: score, interval, baseline, z.
     """
 
     name: str
@@ -63,7 +63,7 @@ class SignRow:
 
 @dataclass(frozen=True, slots=True)
 class FeatureRow:
-    """One vocal feature: value with unit, and which of the five bands it lies in."""
+    """One vocal feature: value with unit, and its band of five."""
 
     name: str
     label: str
@@ -76,7 +76,7 @@ class FeatureRow:
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """One extended metric between its two anchors; mean and spread are shares 0..1; `words` say where it lies."""
+    """One extended metric between two anchors; mean and spread are shares 0..1."""
 
     label: str
     mean: float
@@ -87,7 +87,7 @@ class MetricRow:
 
 
 def sign_rows(signals: list[Signal]) -> tuple[SignRow, ...]:
-    """Rows of signals: the highest level first, within a level the highest score; what has no level comes last."""
+    """Rows of signals, by level, then by score, highest first; without a level last."""
     ordered = sorted(signals, key=lambda signal: (_rank(signal.level), signal.score), reverse=True)
     return tuple(_sign_row(signal) for signal in ordered)
 
@@ -118,7 +118,7 @@ def metric_row(metric: ExtendedMetric) -> MetricRow:
 
 
 def with_unit(value: float, unit: str) -> str:
-    """A value in three figures, what people can compare, and its unit."""
+    """A value with three digits and its unit."""
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
     return f"{value:.{digits}f} {unit}".replace("-", "−").strip()
 

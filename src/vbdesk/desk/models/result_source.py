@@ -1,4 +1,4 @@
-"""Where a result comes from: this computer first, then the service; a finished job is asked for once."""
+"""Source of results: this computer first, then the service."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,8 +18,8 @@ class Found:
     """What is known of a recording.
 
     Attributes:
-        item: it in the library of this computer; None if it is not there.
-        job: the service's answer; None where it was not needed, or not asked yet.
+        item: in the library of this computer; None if it is not there.
+        job: the service's answer; None if not needed or not read yet.
     """
 
     recording: RecordingRoute
@@ -28,26 +28,26 @@ class Found:
 
     @property
     def result(self) -> Result | None:
-        """What was heard; None while that is not known."""
+        """The result; None while it is unknown."""
         if self.item is not None and self.item.result_json is not None:
             return self.item.result
         return None if self.job is None else self.job.result
 
     @property
     def raw(self) -> str:
-        """The result as it came, as JSON."""
+        """The result as received, as JSON."""
         if self.item is not None and self.item.result_json is not None:
             return pretty(self.item.result_json)
         return "" if self.job is None else self.job.model_dump_json(indent=2)
 
     @property
     def recorded_at(self) -> datetime | None:
-        """When it was made, as far as that is known."""
+        """Time of the recording, if known."""
         return self.item.recorded_at if self.item is not None else self.recording.recorded_at
 
     @property
     def seconds(self) -> float | None:
-        """How long it is, as far as that is known."""
+        """Duration, if known."""
         if self.item is not None:
             return self.item.duration_s
         return None if self.job is None else self.job.audio_duration_seconds
@@ -59,17 +59,17 @@ class Found:
 
     @property
     def take_id(self) -> str | None:
-        """The recording on this computer, where its sound can be played."""
+        """The recording on this computer whose sound can be played."""
         return None if self.item is None or self.item.audio_gone_at is not None else self.item.take_id
 
     @property
     def asked_of_service(self) -> bool:
-        """Whether only the service can say more."""
+        """Whether only the service has the rest."""
         return self.item is None and self.recording.job_id is not None and self.result is None
 
     @property
     def silence(self) -> str:
-        """Why its sound cannot be played here; empty when it can."""
+        """Why its sound cannot be played here; empty if it can."""
         if self.item is None:
             return "The sound of this recording is not on this computer."
         if self.item.audio_gone_at is None:
@@ -86,7 +86,7 @@ class ResultSource:
         self._library, self._results = library, results
 
     def here(self, recording: RecordingRoute) -> Found:
-        """What this computer knows, without the network."""
+        """Find a result on this computer, without the network."""
         item = self._item(recording)
         if item is not None:
             recording = replace(
@@ -100,7 +100,7 @@ class ResultSource:
         return Found(recording, item, job)
 
     def ask(self, found: Found) -> Found:
-        """What the service knows beyond that. Raises ClientError, VaultError."""
+        """Read the result from the service. Raises ClientError, VaultError."""
         job_id = found.recording.job_id
         if job_id is None:
             return found
@@ -112,7 +112,7 @@ class ResultSource:
                 return self._library.get(recording.take_id)
             except UnknownTake:
                 return None
-        if recording.job_id is None:  # else any recording that was never sent would do
+        if recording.job_id is None:  # otherwise a recording that was never sent would match
             return None
         items = self._library.list(ItemFilter(group_id=recording.group_id))
         return next((item for item in items if item.job_id == recording.job_id), None)

@@ -1,4 +1,4 @@
-"""What the Result page shows of a recording: the result, or in words why there is none and what helps. No Qt."""
+"""Content of the Result page: the result, or why there is none and what helps. No Qt."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,11 +11,11 @@ from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.states import Fix, OutboxState
 
-_BY_ITSELF = "The result appears here by itself."
+_AUTOMATIC = "The result appears here automatically."
 
 
 class ResultRemedy(StrEnum):
-    """What a person can do where there is no result; its value stands on the button."""
+    """What the user can do without a result; the value is the button's label."""
 
     SEND_AGAIN = "Send again"
     REVIEW = "Review the recording"
@@ -27,12 +27,12 @@ class ResultView:
     """What the page shows.
 
     Attributes:
-        recording: with all that is known of it.
-        caption: what was asked for, and the task.
+        recording: with everything known about it.
+        caption: requested analysis and task.
         reading: None while there is no result.
-        heading, sentence: why there is none, in words; empty when there is.
-        remedy: what a person can do about that.
-        coming: the result will come by itself.
+        heading, sentence: why there is none; empty if there is one.
+        remedy: what the user can do about that.
+        coming: the result will arrive automatically.
         take_id: the recording on this computer; None when its sound is not here.
         silence: why its sound cannot be played here.
     """
@@ -57,7 +57,7 @@ class NoSuchResult(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _MissingResult:
-    """Why there is no result: heading, sentence, what helps, and whether it comes by itself."""
+    """Why there is no result, what helps, and whether it will arrive automatically."""
 
     heading: str
     sentence: str
@@ -66,7 +66,7 @@ class _MissingResult:
 
 
 def first_view(recording: RecordingRoute) -> ResultView:
-    """What can be shown at once, before anything was read."""
+    """The first view, before anything was read."""
     return ResultView(
         recording,
         title_of(recording.recorded_at),
@@ -79,7 +79,7 @@ def first_view(recording: RecordingRoute) -> ResultView:
 
 
 def view_of(found: Found) -> ResultView:
-    """Put what was found in words.
+    """Describe what was found.
 
     Raises:
         NoSuchResult: nothing is known of it.
@@ -134,7 +134,7 @@ def _of_job(status: JobStatus) -> _MissingResult:
             where = "The sound is not on this computer: send it again from where it was recorded, or record again."
             return _MissingResult(f"The analysis {ended}", where)
         case _:
-            words = f"The service is analysing this recording. {_BY_ITSELF}"
+            words = f"The service is analysing this recording. {_AUTOMATIC}"
             return _MissingResult("No result yet", words, coming=True)
 
 
@@ -161,4 +161,4 @@ def _of_item(item: RecordingItem) -> _MissingResult:
         return _MissingResult("Handed over", reason or words, ResultRemedy.OUTBOX, coming=True)
     running = state in (OutboxState.SUBMITTED, OutboxState.RUNNING)
     words = "The service is analysing this recording." if running else "This recording is on its way to the service."
-    return _MissingResult("No result yet", f"{reason or words} {_BY_ITSELF}", ResultRemedy.OUTBOX, coming=True)
+    return _MissingResult("No result yet", f"{reason or words} {_AUTOMATIC}", ResultRemedy.OUTBOX, coming=True)

@@ -1,4 +1,4 @@
-"""A result put in words, rows and bands: all that the Result page shows. No Qt: made on a worker."""
+"""Texts and rows of a result for the Result page. No Qt: made on a worker."""
 
 import json
 from collections.abc import Sequence
@@ -25,16 +25,16 @@ from vbdesk.report.result_texts import quality_text, result_texts
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
 
 _NO_CAUSE = "The service named no fault of the sound."
-_LITTLE_SPEECH_S = 30.0  # what the action for an inconclusive recording asks for
+_LITTLE_SPEECH_S = 30.0  # minimum that the advice for inconclusive recordings names
 
 
 @dataclass(frozen=True, slots=True)
 class VoiceReading:
-    """What was heard in one voice: that of the whole recording, or one speaker's.
+    """Result of one voice: of the whole recording or of one speaker.
 
     Attributes:
-        action: title and sentence of what is suggested.
-        longitudinal: whether any sign is compared with the subject's own baseline.
+        action: title and sentence of the suggested action.
+        longitudinal: a sign is compared with the subject's own baseline.
         first: the service keeps a history, and this is its first recording.
     """
 
@@ -49,7 +49,7 @@ class VoiceReading:
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """One of several speakers; `segments` are when this one speaks, in seconds."""
+    """One of several speakers; `segments` are speech segments in seconds."""
 
     label: str
     segments: tuple[tuple[float, float], ...]
@@ -62,7 +62,7 @@ class QualityReading:
 
     Attributes:
         figures: speech and clarity, as a sentence.
-        issues: what was wrong, and what to do about it next time.
+        issues: what was wrong, and what to do next time.
     """
 
     figures: str
@@ -71,16 +71,16 @@ class QualityReading:
 
 @dataclass(frozen=True, slots=True)
 class ResultReading:
-    """All that the Result page shows of one recording.
+    """Content of the Result page for one recording.
 
     Attributes:
         voice: of the whole recording.
-        speakers: each one's own reading, where they were told apart.
-        metrics: how the voice sounds, of the whole recording.
+        speakers: one reading for each, if they were separated.
+        metrics: sound of the voice in the whole recording.
         flagged_share: the share of healthy speakers that this model flags, as a sentence; empty when unknown.
         notes: what limits this result, as sentences.
         versions: of the calibrations that scored it.
-        speech_s: how much speech was heard; None where that cannot be told.
+        speech_s: seconds of speech; None if unknown.
         raw: the result as JSON.
     """
 
@@ -97,7 +97,7 @@ class ResultReading:
 
     @property
     def inconclusive(self) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-        """Why nothing could be read, and what to do next time; None where something could."""
+        """Why the result is inconclusive, and what to do next time; None if it is conclusive."""
         if self.voice.level is not Level.INCONCLUSIVE:
             return None
         why = [what for what, _ in self.quality.issues]
@@ -150,7 +150,7 @@ def quality_reading(quality: AudioQuality) -> QualityReading:
 
 
 def pretty(result_json: bytes) -> str:
-    """JSON to be read by people; nothing in it is changed but the space between."""
+    """Format JSON for people; only white space changes."""
     return json.dumps(json.loads(result_json), indent=2, ensure_ascii=False)
 
 
@@ -160,7 +160,7 @@ def title_of(recorded_at: datetime | None) -> str:
 
 
 def moment_of(recorded_at: datetime) -> str:
-    """`21 November, 10:41` in the local zone; with the year, where it is another one."""
+    """`21 November, 10:41` in the local zone; with the year if it differs."""
     local = in_zone(recorded_at)
     year = "" if local.year == datetime.now(local.tzinfo).year else f" {local.year}"
     return f"{local.day} {local:%B}{year}, {local:%H:%M}"

@@ -1,4 +1,4 @@
-"""The other recordings of a subject that have a result: what a recording can be compared with."""
+"""Other recordings of a subject with a result, for comparison."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,7 +29,7 @@ class SameSubjectRecording:
         return f"{moment_of(self.recorded_at)}{level}"
 
     def is_of(self, recording: RecordingRoute) -> bool:
-        """Whether `recording` names this one."""
+        """Whether `recording` is this one."""
         own = self.recording
         by_job = own.job_id is not None and own.job_id == recording.job_id
         return by_job or (own.take_id is not None and own.take_id == recording.take_id)
@@ -38,9 +38,9 @@ class SameSubjectRecording:
 def same_subject_recordings(
     library: Library, results: ResultRepository, group_id: str
 ) -> tuple[SameSubjectRecording, ...]:
-    """Every recording of a subject with a result, newest first: those here, and those of its last known history.
+    """Recordings of a subject with a result, newest first: local ones and its last known history.
 
-    Blocks on the disk. What only the service knows, and was never read here, is not among them.
+    Blocks on the disk. Recordings that only the service has, and that were never read here, are missing.
     """
     items = library.list(ItemFilter(group_id=group_id, states=frozenset({OutboxState.DONE})))
     here = [_of_item(item) for item in items]
@@ -54,7 +54,7 @@ def same_subject_recordings(
 def neighbours(
     same_subject: tuple[SameSubjectRecording, ...], recording: RecordingRoute, recorded_at: datetime | None
 ) -> tuple[tuple[SameSubjectRecording, ...], tuple[SameSubjectRecording, ...]]:
-    """The recordings before `recording`, and those after it; the nearest first in both."""
+    """Recordings before and after `recording`, nearest first."""
     others = [one for one in same_subject if not one.is_of(recording)]
     at = next((one.recorded_at for one in same_subject if one.is_of(recording)), recorded_at)
     if at is None:

@@ -1,4 +1,4 @@
-"""Has the service on this computer erase what was removed in the desk, until it has confirmed all of it."""
+"""Erases removed recordings at the local service, until it has confirmed all of them."""
 
 from collections.abc import Callable
 
@@ -11,11 +11,11 @@ _AGAIN_MS = 30_000
 
 
 class ServiceErasures(QObject):
-    """Works off the entries of a library, one after the other; what fails is tried again.
+    """Processes the library's owed erasures one after the other; retries failures.
 
     Signals:
         confirmed: (PendingErasure) the service has erased it.
-        failed: (str) why something could not be erased now; it is tried again.
+        failed: (str) why an erasure failed; it is retried.
     """
 
     confirmed = Signal(object)
@@ -28,7 +28,7 @@ class ServiceErasures(QObject):
         tasks: TaskOwner,
         parent: QObject | None = None,
     ) -> None:
-        """Begin with `run`; `erase` blocks, and raises LocalServiceFailed."""
+        """Make it; `run` starts. `erase` blocks and raises LocalServiceFailed."""
         super().__init__(parent)
         self._owed, self._erase, self._tasks = owed, erase, tasks
         self._busy = self._asked_again = False
@@ -49,12 +49,12 @@ class ServiceErasures(QObject):
 
     @Slot()
     def look(self) -> None:
-        """As `run`, but what failed a moment ago waits for its turn."""
+        """Erase what is due, but not what failed a moment ago."""
         if not self._again.isActive():
             self.run()
 
     def stop(self) -> None:
-        """Try nothing again; what is left is done at the next start."""
+        """Stop retrying; the rest is erased at the next start."""
         self._again.stop()
 
     def _erase_next(self, context: TaskContext) -> PendingErasure | None:

@@ -1,4 +1,4 @@
-"""The key of the service on this computer, as the desk uses it: the blocking work behind its pages."""
+"""The local service's key: blocking operations behind the pages."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ it, and not on this computer. vbdesk asks for it when the keyring or the passphr
 
 
 class SavedWithTheData(Exception):
-    """The recovery key was to be saved beside the recordings; `str(error)` is for a person."""
+    """The recovery key must not be saved next to the recordings; `str(error)` is for users."""
 
 
 class ServiceKeys:
@@ -32,7 +32,7 @@ class ServiceKeys:
         self._store = ServiceKeyStore(outside.service_dir)
 
     def open(self) -> bytes:
-        """The key; made at random on first use, where there is a keyring.
+        """Return the key; made at random on first use if there is a keyring.
 
         Raises:
             PassphraseNeeded: a person has to enter the passphrase.
@@ -57,7 +57,7 @@ class ServiceKeys:
         self._opened(self._store.unlock(passphrase).key)
 
     def create(self, passphrase: str) -> None:
-        """Make the key where there is no keyring; with a passphrase that is known already, open it.
+        """Make the key without a keyring; with an existing passphrase, open it.
 
         Raises:
             PassphraseTooShort, PassphraseWrong, ServiceKeyMissing: no key is open.
@@ -68,10 +68,10 @@ class ServiceKeys:
             self.unlock(passphrase)
 
     def recover(self, typed: str, passphrase: str | None) -> None:
-        """Open the key with the recovery key, and keep it again: in the keyring, or with a new passphrase.
+        """Open the key with the recovery key, and store it in the keyring or with a new passphrase.
 
         Raises:
-            RecoveryKeyMistyped, RecoveryKeyWrong, PassphraseTooShort: nothing was changed.
+            RecoveryKeyMistyped, RecoveryKeyWrong, PassphraseTooShort: nothing changed.
             VaultMissing: there is no keyring, and `passphrase` is None.
             VaultError: the keyring did not answer.
         """
@@ -85,21 +85,21 @@ class ServiceKeys:
         self._store.change_passphrase(old, new)
 
     def keep_copies(self, profile: Profile, key: bytes) -> None:
-        """Have the recovery key bring back what the keyring holds of a profile. Raises VaultError, OSError."""
+        """Let the recovery key restore the keyring entries of a profile. Raises VaultError, OSError."""
         if profile.secrets == "keyring":
             self._store.copy_secrets(self._outside.keyring, key, (profile.api_key_name, profile.library_key_name))
 
     def due_recovery_key(self) -> str | None:
-        """The recovery key where nobody was offered it yet; None otherwise."""
+        """The recovery key if it was not offered yet; None otherwise."""
         key = self._outside.passphrase_vault.service_key
         return recovery_key_of(key) if key is not None and self._store.recovery_is_due() else None
 
     def recovery_was_offered(self) -> None:
-        """Never offer it again."""
+        """Mark the recovery key as offered."""
         self._store.recovery_was_offered()
 
     def save_recovery_key(self, recovery_key: str, file: Path) -> None:
-        """Write the recovery key for its owner alone, where a person wants it.
+        """Write the recovery key to a file that only its owner can read.
 
         Raises:
             SavedWithTheData: the file would be in the folder of the recordings.
@@ -121,7 +121,7 @@ class ServiceKeys:
         return key
 
     def _use_passphrase(self) -> None:
-        """The keyring is gone: profiles of this computer have their keys from the encrypted file from now on."""
+        """Switch the profiles to the encrypted key file, since the keyring is gone."""
         profiles = ProfileStore(self._outside.config_dir)
         for profile in profiles.all():
             if profile.kind == "local" and profile.secrets == "keyring":

@@ -1,4 +1,4 @@
-"""The list of subjects: what is here and what the service knows, one row each; filters, orders, and a kept copy.
+"""The list of subjects from library and service: rows, filters, orders and a cached copy.
 
 No Qt: made on a worker.
 """
@@ -29,7 +29,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class AtService(NamedTuple):
-    """What the service's list says of a subject."""
+    """A subject in the service's list."""
 
     latest: datetime | None
     jobs: int
@@ -37,7 +37,7 @@ class AtService(NamedTuple):
 
     @classmethod
     def of(cls, group: Group) -> "AtService":
-        """Of an entry of the service's list."""
+        """Make it from an entry of the service's list."""
         return cls(group.latest_recorded_at, group.job_count, group.done_job_count)
 
 
@@ -47,13 +47,13 @@ class SubjectRow:
 
     Attributes:
         level: of the newest result, where that is on this computer.
-        unknown_level: there is a newest result here, and its level has not been read yet.
+        unknown_level: the newest result is here, but its level is not read yet.
         at_service: the service has results.
-        recordings: at the service where that is known, else here.
-        here: recordings on this computer.
-        moving: of these, on their way.
-        unread: results on this computer that were not opened.
-        note: what was written of the subject here.
+        recordings: number at the service if known, else here.
+        here: number of recordings on this computer.
+        moving: number of these in progress.
+        unread: number of unopened results on this computer.
+        note: the local note about the subject.
     """
 
     key: str
@@ -70,7 +70,7 @@ class SubjectRow:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """As the table shows it; made when it is painted."""
+        """Cells of the table, made when painted."""
         here = counted(self.here, "recording") if self.here else ""
         missing = "Reading" if self.unknown_level else "Open to see" if self.at_service else "No result yet"
         return (
@@ -84,14 +84,14 @@ class SubjectRow:
         )
 
     def holds(self, wanted: str) -> bool:
-        """Whether `wanted`, in small letters, is part of the id, a tag or the note."""
+        """Whether the id, a tag or the note contains `wanted` (lower case)."""
         if wanted in self.key.lower() or wanted in self.note.text.lower():
             return True
         return any(wanted in tag.lower() for tag in self.note.tags)
 
 
 class Only(StrEnum):
-    """Which subjects are listed; the value is what a person reads."""
+    """Filter of the list; the value is its display text."""
 
     ALL = "Everyone"
     UNREAD = "With unread results"
@@ -103,7 +103,7 @@ class Only(StrEnum):
     MOVING = "With recordings on the way"
 
     def takes(self, row: SubjectRow) -> bool:
-        """Whether a subject is listed."""
+        """Whether the filter accepts a subject."""
         match self:
             case Only.ALL:
                 return True
@@ -119,7 +119,7 @@ class Only(StrEnum):
 
 
 class Order(StrEnum):
-    """In which order; the value is what a person reads."""
+    """Order of the list; the value is its display text."""
 
     NEWEST = "Newest first"
     OLDEST = "Longest ago first"
@@ -144,14 +144,14 @@ _KEYS: Mapping[Order, tuple[Callable[[SubjectRow], Any], bool]] = {
 
 
 def rank(level: Level | None) -> int:
-    """Higher levels rank higher; inconclusive below none, and what is not known last."""
+    """Sort key of a level: inconclusive is below none, unknown last."""
     if level is None:
         return -2
     return -1 if level is Level.INCONCLUSIVE else LEVEL_ORDER.index(level)
 
 
 def ordered(rows: Iterable[SubjectRow], order: Order) -> list[SubjectRow]:
-    """In that order; subjects that are equal in it by their newest recording, then by name."""
+    """Sort subjects; ties by newest recording, then by name."""
     found = sorted(rows, key=lambda row: row.key)
     if order is not Order.NAME:
         found.sort(key=lambda row: row.last or _LONG_AGO, reverse=True)
@@ -169,9 +169,9 @@ def merged(
     levels: dict[str, Level],
     now: datetime,
 ) -> list[SubjectRow]:
-    """One row a subject, newest recording first, then by name. `items` come newest first.
+    """Merge into one row for each subject, newest recording first, then by name; `items` are newest first.
 
-    `levels` of recordings that were read before are taken from there, and up to `LEVELS_AT_ONCE` new ones added to it.
+    Takes known levels from `levels`, and adds up to `LEVELS_AT_ONCE` new ones to it.
     """
     here: dict[str, list[RecordingItem]] = {}
     for item in items:
@@ -208,7 +208,7 @@ def _last(items: Sequence[RecordingItem], group: AtService | None) -> datetime |
 
 
 def _newest_result(items: Sequence[RecordingItem], group: AtService | None) -> RecordingItem | None:
-    """The newest recording here with a result, unless the service has a newer one."""
+    """Newest local recording with a result, unless the service has a newer one."""
     done = next((item for item in items if item.state is OutboxState.DONE), None)
     if done is None or group is None or group.latest is None:
         return done
@@ -231,7 +231,7 @@ KEPT_AS = "subjects"
 
 @dataclass(frozen=True)
 class KeptList:
-    """The list as it was last shown, to be shown again at once."""
+    """The last list, cached to show it immediately."""
 
     rows: list[SubjectRow]
     groups: Mapping[str, AtService]
@@ -239,7 +239,7 @@ class KeptList:
     listed_at: datetime | None
 
     def to_json(self) -> bytes:
-        """One short line for each thing: one long text would keep the window waiting while it is made."""
+        """Return one short line for each entry: one long text would block the window."""
         lines = [json.dumps((_text(self.listed_at), len(self.rows), len(self.groups)))]
         lines.extend(
             json.dumps((row.key, _text(row.last), row.level, row.at_service, row.recordings, row.here, row.moving))
@@ -253,7 +253,7 @@ class KeptList:
     def from_json(
         cls, body: bytes, notes: Mapping[str, SubjectNote], unread: Mapping[str, int], now: datetime
     ) -> "KeptList":
-        """Read what `to_json` wrote; notes and unread results are as they are now."""
+        """Read the output of `to_json`; notes and unread results are current."""
         lines = parse_json_lines(body.splitlines())
         listed_at, rows, groups = next(lines)
         return cls(
@@ -284,7 +284,7 @@ def _kept_row(
 
 
 def kept_in_place(rows: list[SubjectRow], before: Iterable[SubjectRow]) -> list[SubjectRow]:
-    """The same rows, those that did not change as the very objects of before: the table then passes them by."""
+    """Replace unchanged rows by the previous objects, so that the table skips them."""
     known = {row.key: row for row in before}
     same = ((row, known.get(row.key)) for row in rows)
     return [old if old is not None and old == row and old.now.date() == row.now.date() else row for row, old in same]

@@ -1,4 +1,4 @@
-"""State of the pages about the key of this computer: unlock it, recover it, write the recovery key down."""
+"""State of the pages about the key of this computer: unlock, recover, recovery key."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ NO_KEYRING = "This computer has no keyring. Choose a passphrase too: it opens th
 
 
 def passphrase_fault(passphrase: str, repeated: str) -> str | None:
-    """What is wrong with a new passphrase, None when nothing is."""
+    """Error of a new passphrase; None if it is valid."""
     if len(passphrase) < PASSPHRASE_LEAST:
         return f"Use at least {PASSPHRASE_LEAST} characters."
     return None if passphrase == repeated else UNEQUAL
@@ -25,12 +25,12 @@ class UnlockViewModel(QObject):
     """Opens the key with a passphrase or the recovery key.
 
     Attributes:
-        sentence: why a person is asked.
+        sentence: why the user is asked.
 
     Signals:
         busy_changed: (bool) whether the key is being opened.
         failed: (str) why it did not open.
-        passphrase_wanted: (str) the recovery key needs a new passphrase with it; why.
+        passphrase_wanted: (str) why the recovery key needs a new passphrase.
         opened: the key is open.
     """
 
@@ -48,7 +48,7 @@ class UnlockViewModel(QObject):
         with_passphrase: bool,
         parent: QObject | None = None,
     ) -> None:
-        """Ask for the passphrase if `with_passphrase`, else for the recovery key at once."""
+        """Ask for the passphrase if `with_passphrase`, else for the recovery key."""
         super().__init__(parent)
         self._keys, self._tasks, self._busy = keys, tasks, False
         self.sentence, self.with_passphrase = sentence, with_passphrase
@@ -58,7 +58,7 @@ class UnlockViewModel(QObject):
         self._start(lambda context: self._keys.unlock(passphrase))
 
     def recover(self, typed: str, passphrase: str | None) -> None:
-        """Open the key with the recovery key; with a new passphrase where there is no keyring."""
+        """Open the key with the recovery key; with a new passphrase if there is no keyring."""
         self._start(lambda context: self._keys.recover(typed, passphrase))
 
     def _start(self, work: Callable[[TaskContext], None]) -> None:
@@ -93,7 +93,7 @@ class RecoveryOfferViewModel(QObject):
     Signals:
         saved: (str) where it was saved, as a sentence.
         failed: (str) why it was not saved.
-        finished: it was offered, and is never shown again.
+        finished: it was offered, and is not shown again.
     """
 
     saved = Signal(str)
@@ -109,7 +109,7 @@ class RecoveryOfferViewModel(QObject):
         by_passphrase: bool,
         parent: QObject | None = None,
     ) -> None:
-        """`by_passphrase` says whether a passphrase opens the key, rather than the keyring."""
+        """Make it; `by_passphrase`: a passphrase opens the key, not the keyring."""
         super().__init__(parent)
         self._keys, self._tasks = keys, tasks
         self.recovery_key, self.by_passphrase = recovery_key, by_passphrase
@@ -120,7 +120,7 @@ class RecoveryOfferViewModel(QObject):
         return self.recovery_key.split("-")
 
     def save(self, file: Path) -> None:
-        """Write the key into a file that a person chose."""
+        """Write the key to the file that the user chose."""
 
         def work(context: TaskContext) -> Path:
             self._keys.save_recovery_key(self.recovery_key, file)
@@ -129,7 +129,7 @@ class RecoveryOfferViewModel(QObject):
         self._tasks.start(work, self._on_saved, self._on_failed, name="recovery-save")
 
     def finish(self) -> None:
-        """The person has it, or does not want it."""
+        """Finish: the user has the key or does not want it."""
         self._tasks.start(
             lambda context: self._keys.recovery_was_offered(), self._on_finished, self._on_not_noted, name="recovery"
         )
@@ -148,7 +148,7 @@ class RecoveryOfferViewModel(QObject):
 
     @Slot(object)
     def _on_not_noted(self, failure: Failure) -> None:
-        """It is offered again at the next start; that keeps nobody from recording now."""
+        """Continue; the key is offered again at the next start."""
         self.finished.emit()
 
 
@@ -157,8 +157,8 @@ class PassphraseViewModel(QObject):
 
     Signals:
         busy_changed: (bool) whether it is being changed.
-        changed: it is another one from now on.
-        failed: (str) why it is not.
+        changed: the passphrase was changed.
+        failed: (str) why it was not.
     """
 
     busy_changed = Signal(bool)

@@ -1,4 +1,4 @@
-"""What a person does with recordings of the Outbox, one or many at once; what can be undone, what is asked first."""
+"""Actions on recordings of the Outbox, with their confirmations and undo."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -25,17 +25,17 @@ _SENDING = {RowAction.SEND, RowAction.SEND_NOW, RowAction.RETRY}
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The chosen recordings, and which of them each deed is for.
+    """The selected recordings, grouped by the actions that apply.
 
     Attributes:
-        send: rest here, or ended without a result, or wait for a hand.
-        look: the service may have them, and can be asked again whether it has.
-        cancel: are in the line, and the service was not asked.
-        hand_over: can go into a bundle for another computer.
-        take_back: are in such a bundle.
+        send: on hold, ended without a result, or waiting for the user.
+        look: the service may have them, and can be asked again.
+        cancel: queued and not sent yet.
+        hand_over: can be exported in a bundle for another computer.
+        take_back: exported in such a bundle.
         delete: can be deleted.
-        calmly: of those, the ones whose deletion can be undone.
-        with_result: of those, the ones that keep a result if their sound alone is removed.
+        undoable: those of `delete` whose deletion can be undone.
+        with_result: those of `delete` that keep a result if only their sound is removed.
     """
 
     chosen: tuple[str, ...] = ()
@@ -45,12 +45,12 @@ class Selection:
     hand_over: tuple[str, ...] = ()
     take_back: tuple[str, ...] = ()
     delete: tuple[str, ...] = ()
-    calmly: tuple[str, ...] = ()
+    undoable: tuple[str, ...] = ()
     with_result: tuple[str, ...] = ()
 
 
 def selection_of(items: Iterable[RecordingItem], around: RowContext) -> Selection:
-    """What can be done with these recordings."""
+    """Actions that apply to these recordings."""
     chosen = list(items)
 
     def keys(fits: Callable[[RecordingItem], bool]) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ def selection_of(items: Iterable[RecordingItem], around: RowContext) -> Selectio
         hand_over=keys(lambda item: item.state is _S.WAITING),
         take_back=keys(lambda item: item.state is _S.HANDED_OVER),
         delete=keys(_deletable),
-        calmly=keys(lambda item: _deletable(item) and item.state in (_S.CHECKED, _S.WAITING)),
+        undoable=keys(lambda item: _deletable(item) and item.state in (_S.CHECKED, _S.WAITING)),
         with_result=keys(_keeps_result),
     )
 
@@ -92,10 +92,10 @@ class ActionStep(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What became of a deed, or what is asked before it; `act` is the words of its button.
+    """The outcome of an action, or a question before it; `act` is the label of its button.
 
     Attributes:
-        other, other_step: words of a second button, empty for none, and what it does.
+        other, other_step: label of a second button, empty for none, and its action.
     """
 
     sentence: str
@@ -112,16 +112,16 @@ class TimeQuestion:
 
     Attributes:
         sentence: why it is asked.
-        told_words: the time that it has: the clock's, or a corrected one.
-        original_words: the time before a person corrected it; empty if nobody did.
-        suggested, suggested_words: the right time by the service's clock, where it can be computed.
-        correctable: no service can know the recording by the time that it has.
+        present_words: its present time, from the clock or corrected.
+        original_words: the time before a correction; empty if there was none.
+        suggested, suggested_words: the correct time by the service's clock, if known.
+        correctable: no service has the recording with its present time.
     """
 
     take_id: str
     group_id: str
     sentence: str
-    told_words: str
+    present_words: str
     suggested: datetime | None
     suggested_words: str
     original_words: str
@@ -130,7 +130,7 @@ class TimeQuestion:
 
 @dataclass(frozen=True, slots=True)
 class _Removed:
-    """What was removed here, and which of it the service on this computer still has."""
+    """Recordings removed here, and those that the local service still has."""
 
     what: ErasureScope
     take_ids: tuple[str, ...]
@@ -139,18 +139,18 @@ class _Removed:
 
 @dataclass(frozen=True, slots=True)
 class _Deleted:
-    """What was put away, and which of it stood in the line."""
+    """Recordings deleted with undo, and those of them that were queued."""
 
     put_away: tuple[TrashedRecording, ...]
     in_line: frozenset[str]
 
 
 class OutboxActions(QObject):
-    """Changes recordings, each in a task.
+    """Runs actions on recordings, each in a task.
 
     Signals:
-        noticed: (Notice | None) there is something to say, or nothing more.
-        time_asked: (TimeQuestion) a person is to decide which time of a recording is right.
+        noticed: (Notice | None) the notice to show.
+        time_asked: (TimeQuestion) the user has to decide which time of a recording is right.
     """
 
     noticed = Signal(object)
@@ -162,7 +162,7 @@ class OutboxActions(QObject):
         self._library, self._erasures, self._tasks = library, erasures, tasks
         self._step = self._other_step = ActionStep.CLOSE
         self._asked_about: tuple[str, ...] = ()
-        self._unconfirmed: dict[str, ErasureScope] = {}  # removed in this page; the service has not confirmed yet
+        self._unconfirmed: dict[str, ErasureScope] = {}  # removed on this page, not confirmed by the service yet
         self._confirmed: dict[str, ErasureScope] = {}
         if erasures is not None:
             erasures.confirmed.connect(self._on_confirmed)
@@ -171,7 +171,7 @@ class OutboxActions(QObject):
         self._to_send_again = ""
 
     def send(self, items: Collection[RecordingItem], around: RowContext) -> None:
-        """Let recordings go, by whichever way each needs."""
+        """Send recordings, in the way that each needs."""
         library = self._library
         ways: dict[RowAction, Callable[[str], None]] = {
             RowAction.SEND: library.queue,
@@ -181,24 +181,24 @@ class OutboxActions(QObject):
         self._each([(item.take_id, ways[action]) for item in items if (action := row_action(item, around)) in ways])
 
     def cancel(self, take_ids: Iterable[str]) -> None:
-        """Take recordings out of the line; they are kept."""
+        """Remove recordings from the upload queue and keep them."""
         self._each([(take_id, self._library.cancel) for take_id in take_ids])
 
     def take_back(self, take_ids: Collection[str]) -> None:
-        """Let this computer send what another was to send."""
+        """Let this computer send recordings that were exported for another."""
         library = self._library
         self._start(lambda: len(take_back(library, take_ids)), self._on_taken_back)
 
     def send_all_now(self) -> None:
-        """Let everything go that waits for a hand or another network."""
+        """Send everything that waits for the user or for another network."""
         self._do(self._library.send_now)
 
     def pause(self, paused: bool) -> None:
-        """Stop sending, or go on."""
+        """Pause or resume sending."""
         self._do(lambda: self._library.change_settings(paused=paused))
 
     def ask_to_accept_copy(self) -> None:
-        """Ask whether the list is the one to go on with, after an older copy was put back or the list was changed."""
+        """Ask whether to accept the list after an older copy was restored or the list was changed."""
         self._say(
             Notice(
                 "Go on with this list? Recordings that are missing from it stay missing. The audit log keeps that you "
@@ -209,10 +209,10 @@ class OutboxActions(QObject):
         )
 
     def delete(self, choice: Selection) -> None:
-        """Delete what can be deleted; asks first where that cannot be undone."""
+        """Delete recordings; ask first if that cannot be undone."""
         if not choice.delete:
             self._say(Notice("What is being sent or analysed cannot be deleted now. Wait for its result."))
-        elif choice.delete == choice.calmly:
+        elif choice.delete == choice.undoable:
             library, take_ids = self._library, choice.delete
             self._start(lambda: _put_away(library, take_ids), self._on_put_away)
         elif self._erasures is not None:
@@ -242,7 +242,7 @@ class OutboxActions(QObject):
                 take_id=item.take_id,
                 group_id=item.group_id,
                 sentence=item.reason or _corrected_sentence(item),
-                told_words=_entered_words(item.recorded_at),
+                present_words=_entered_words(item.recorded_at),
                 suggested=suggested,
                 suggested_words="" if suggested is None else _entered_words(suggested),
                 original_words="" if item.original_time is None else _entered_words(item.original_time),
@@ -251,11 +251,11 @@ class OutboxActions(QObject):
         )
 
     def look(self, take_ids: Iterable[str]) -> None:
-        """Have the service searched again for recordings that it may have."""
+        """Search the service again for recordings that it may have."""
         self._each([(take_id, self._library.retry) for take_id in take_ids])
 
     def ask_to_send_again(self, item: RecordingItem) -> None:
-        """Ask before a recording is sent that the service may have already: it may be charged twice."""
+        """Ask before sending a recording that the service may have: it may be charged twice."""
         self._to_send_again = item.take_id
         self._say(
             Notice(
@@ -267,17 +267,17 @@ class OutboxActions(QObject):
         )
 
     def decide_time(self, take_id: str, moment: datetime | None) -> None:
-        """Send a recording with this time; with the one that it has if None."""
+        """Send a recording with this time; with its present time if None."""
         library = self._library
         self._each([(take_id, lambda take_id: _decide_time(library, take_id, moment))])
 
     def restore_time(self, take_id: str) -> None:
-        """Send a recording with the time that it had before a person corrected it."""
+        """Send a recording with its time before the correction."""
         library = self._library
         self._each([(take_id, lambda take_id: _restore_time(library, take_id))])
 
     def act_on_notice(self, *, other: bool = False) -> None:
-        """Do what the button of the notice says; the second one if `other`."""
+        """Run the action of the notice's button; of the second one if `other`."""
         step = self._other_step if other else self._step
         self._step = self._other_step = ActionStep.CLOSE
         library, take_ids = self._library, self._asked_about
@@ -296,14 +296,14 @@ class OutboxActions(QObject):
 
     @Slot()
     def withdraw(self) -> None:
-        """Other recordings are chosen than were asked about."""
+        """Withdraw a question: the selection changed."""
         if self._step in (ActionStep.DELETE, ActionStep.SEND_AGAIN):
             self._step = self._other_step = ActionStep.CLOSE
             self._asked_about = ()
             self.noticed.emit(None)
 
     def forget(self) -> None:
-        """The page is left: what was offered is offered no longer."""
+        """Discard notice and undo when the page is left."""
         self._step = self._other_step = ActionStep.CLOSE
         self._deleted, self._asked_about = None, ()
 
@@ -356,7 +356,7 @@ class OutboxActions(QObject):
 
     @Slot(object)
     def _on_removed(self, removed: object) -> None:
-        """The keys here are destroyed; where the service on this computer has recordings too, it comes next."""
+        """Erase at the local service too, after the keys here are destroyed."""
         if not isinstance(removed, _Removed):
             return
         if removed.at_service and self._erasures is not None:
@@ -369,7 +369,7 @@ class OutboxActions(QObject):
 
     @Slot(object)
     def _on_confirmed(self, erased: PendingErasure) -> None:
-        """Once nothing is open any more: only now nobody can open the sound."""
+        """Report the erasure after the last confirmation."""
         what = self._unconfirmed.pop(erased.take_id, None)
         if what is None:
             return
@@ -402,7 +402,7 @@ def _question(count: int) -> str:
 
 
 def _question_here(count: int) -> str:
-    """What is asked where the service on this computer has the recordings too."""
+    """The question if the local service has the recordings too."""
     those = "this recording" if count == 1 else counted(count, "recording")
     results = "its result stays" if count == 1 else "their results stay"
     jobs = "the job and its result go too" if count == 1 else "the jobs and their results go too"
@@ -435,7 +435,7 @@ def _destroyed_words(count: int, what: ErasureScope, *, at_service: bool = False
 
 
 def _each_in_turn(actions: list[tuple[str, Callable[[str], None]]]) -> str:
-    """Do each; what is not possible any more is told at the end and stops none of the others."""
+    """Run every action; failures are reported at the end and do not stop the others."""
     refusals = []
     for take_id, action in actions:
         try:
@@ -468,7 +468,7 @@ def _let_go(library: Library, take_id: str) -> None:
 
 
 def _corrected_sentence(item: RecordingItem) -> str:
-    """What to say of a recording that a person asks about again: nothing speaks against the time that it has."""
+    """Explanation for a recording whose time was corrected before."""
     if item.original_time is None:
         return ""
     before, now = clock_words(item.original_time, item.recorded_at)

@@ -1,4 +1,4 @@
-"""What the one banner of the Outbox says: why the line stands, or how long it will take. No Qt."""
+"""The banner of the Outbox: why the upload queue is stopped, or how long it will take. No Qt."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -30,7 +30,7 @@ class BannerAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OutboxBanner:
-    """What the banner says; `act` is the words of its button, empty for none."""
+    """Text of the banner; `act` is the label of its button, empty for none."""
 
     sentence: str
     warning: bool = False
@@ -46,13 +46,13 @@ _HOLDS = {
 _TRY_AGAIN = ("Try again", BannerAction.TRY_NOW)
 _TRY_NOW = ("Try now", BannerAction.TRY_NOW)
 _REACHES = {
-    ConnectivityState.OFFLINE: ("", BannerAction.NONE),  # goes on by itself, and nothing here brings a network
+    ConnectivityState.OFFLINE: ("", BannerAction.NONE),  # continues automatically; the user cannot help
     ConnectivityState.PORTAL: ("Open login page", BannerAction.LOG_IN),
 }
 
 
 def banner_of(figures: Figures, around: RowContext) -> OutboxBanner | None:
-    """The first cause that keeps the line from moving; without one, how long it takes; None where nothing waits."""
+    """The first cause that stops the queue, or how long it will take; None if nothing waits."""
     status, settings = around.status, around.settings
     moving = figures.waiting + figures.uploading + figures.running
     if around.held:
@@ -76,7 +76,7 @@ def banner_of(figures: Figures, around: RowContext) -> OutboxBanner | None:
 
 
 def _resting(arranged: SortedOutbox) -> int:
-    """How many recordings in the line nobody has let go."""
+    """Number of queued recordings on hold."""
     waiting = arranged.of_states({OutboxState.WAITING})
     return sum(not arranged.items[take_id].released for take_id in waiting)
 

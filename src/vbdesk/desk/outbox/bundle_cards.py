@@ -1,4 +1,4 @@
-"""The cards of the Outbox in which recordings are handed over to another computer, or taken in from one."""
+"""Cards of the Outbox to export recordings for another computer and to import them."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -22,10 +22,10 @@ _FILES = "Bundles of recordings (*.vbundle)"
 
 
 class BundleCard(QWidget):
-    """What both cards share: a title, a sentence, fields, how far it is, and the two buttons.
+    """Base of both cards: title, sentence, fields, progress and two buttons.
 
     Signals:
-        left: it is closed.
+        left: the card was closed.
     """
 
     left = Signal()
@@ -68,7 +68,7 @@ class BundleCard(QWidget):
         self._show_busy(False)
 
     def show_form(self) -> None:
-        """Begin anew."""
+        """Show the empty form."""
         self.banner.clear()
         self._form.show()
         self.go.show()
@@ -113,7 +113,7 @@ class BundleCard(QWidget):
 
 
 class HandOverCard(BundleCard):
-    """Recordings into a file for another computer."""
+    """Exports recordings into a file for another computer."""
 
     def __init__(self, work: BundleWork) -> None:
         super().__init__(
@@ -129,7 +129,7 @@ class HandOverCard(BundleCard):
         )
         self.key = LineField(icon="key", placeholder="age1")
         self.key_field = Field(
-            "Public key of that computer", self.key, help_text="It stands there under Outbox, Take in."
+            "Public key of that computer", self.key, help_text="That computer shows it in Outbox under Take in."
         )
         self.passphrase = SecretField()
         self.passphrase_field = Field(
@@ -149,7 +149,7 @@ class HandOverCard(BundleCard):
         self._on_lock(_KEY)
 
     def begin(self, take_ids: Collection[str]) -> None:
-        """Show the card for these recordings; for all that wait, if there are none."""
+        """Show the card for these recordings; for all that wait if none are given."""
         self.show_form()
         self.passphrase.clear()
         self.folder.setText(self.folder.text() or str(Path.home()))
@@ -191,7 +191,7 @@ class HandOverCard(BundleCard):
 
 
 class TakeInCard(BundleCard):
-    """A file of another computer into the line here."""
+    """Imports a file of another computer into the upload queue."""
 
     def __init__(self, work: BundleWork) -> None:
         super().__init__(
@@ -211,7 +211,7 @@ class TakeInCard(BundleCard):
         own_field = Field(
             "Public key of this computer",
             self.own_key,
-            help_text="Whoever hands over for this computer enters it there. It opens nothing and may be known.",
+            help_text="Enter it on the computer that hands over recordings. It is not a secret.",
         )
         self.copy: Button = secondary_button("Copy")
         self.copy.clicked.connect(self._copy)
@@ -250,7 +250,7 @@ class TakeInCard(BundleCard):
 
 
 def _beside(field: Field, button: Button) -> QHBoxLayout:
-    """A field, and a button level with its control."""
+    """A field with a button in line with its control."""
     row = QHBoxLayout()
     row.setSpacing(12)
     row.addWidget(field, 1)

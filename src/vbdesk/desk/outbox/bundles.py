@@ -1,4 +1,4 @@
-"""Handing recordings over to another computer in a sealed file, and taking in such a file."""
+"""Export and import of recordings in an encrypted file for another computer."""
 
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -22,7 +22,7 @@ from vbdesk.outbox.profiles.vault import Vault
 
 
 class _Stop:
-    """The task's wish to stop, as the bundle asks for it."""
+    """Adapts a task's stop request to the bundle's stop event."""
 
     def __init__(self, context: TaskContext) -> None:
         self._context = context
@@ -32,20 +32,20 @@ class _Stop:
         return self._context.cancelled
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Nothing waits for it."""
+        """Not used by bundles."""
         return self.is_set()
 
 
 class BundleWork(QObject):
-    """One bundle at a time, made or taken in.
+    """Exports or imports one bundle at a time.
 
     Signals:
-        counted: (int, str) how many recordings can be handed over, and why others cannot.
+        counted: (int, str) number of recordings that can be exported, and why others cannot.
         key_read: (str) the public key of this computer.
-        progressed: (str, float) how far it is in words, and the share done.
-        done: (str) what came of it, as sentences.
-        failed: (str) why nothing came of it.
-        busy_changed: (bool) something is under way, or no longer.
+        progressed: (str, float) progress as text and as a share.
+        done: (str) the outcome, as sentences.
+        failed: (str) why it failed.
+        busy_changed: (bool) whether an export or import runs.
     """
 
     counted = Signal(int, str)
@@ -67,7 +67,7 @@ class BundleWork(QObject):
         return self._task is not None
 
     def look(self, take_ids: Collection[str]) -> None:
-        """Find out which of these could be handed over; of all that wait, if there are none."""
+        """Find recordings that can be exported, of these or of all that wait."""
         library, chosen = self._library, tuple(take_ids) or None
         self._take_ids = chosen
         self._tasks.start(
@@ -83,7 +83,7 @@ class BundleWork(QObject):
         self._tasks.start(work, self._on_key, self._on_failed, name="bundle-key")
 
     def hand_over(self, folder: str, *, key: str = "", passphrase: str = "") -> None:
-        """Write the recordings that were looked at into a new file in `folder`, for a public key or a passphrase."""
+        """Export the recordings found by `look` to a new file in `folder`, for a public key or passphrase."""
         library, take_ids = self._library, self._take_ids
         owner = owner_of(self._profile)
         lock: Lock = KeyLock(key) if key else PassphraseLock(passphrase)
@@ -102,7 +102,7 @@ class BundleWork(QObject):
         self._start(work, self._on_handed_over)
 
     def take_in(self, file: str, *, passphrase: str = "") -> None:
-        """Take in the recordings of a file; they stand in the line afterwards."""
+        """Import the recordings of a file into the upload queue."""
         library, profile = self._library, self._profile
         secret = secret_of(self._vault, profile, passphrase or None)
 
@@ -114,7 +114,7 @@ class BundleWork(QObject):
         self._start(work, self._on_taken_in)
 
     def cancel(self) -> None:
-        """Stop what is under way; nothing is changed then."""
+        """Stop the export or import; nothing is changed."""
         if self._task is not None:
             self._task.cancel()
 
@@ -163,7 +163,7 @@ class BundleWork(QObject):
 
 def _taken_in_words(taken: ImportedBundle) -> str:
     sentences = [
-        _told(len(taken.added), "stands in the line here; the service is asked first whether it has it already", _LINE),
+        _told(len(taken.added), "waits in the line here; the service is asked first whether it has it already", _LINE),
         _told(len(taken.known), "was here already", "were here already"),
         _told(len(taken.deleted), "was deleted here and stays so", "were deleted here and stay so"),
         _told(len(taken.clashing), f"has {_SAME}. Take it {_BACK}", f"have {_SAME}. Take them {_BACK}"),
@@ -171,7 +171,7 @@ def _taken_in_words(taken: ImportedBundle) -> str:
     return " ".join(sentence for sentence in sentences if sentence) or "There was nothing in it."
 
 
-_LINE = "stand in the line here; the service is asked first whether it has them already"
+_LINE = "wait in the line here; the service is asked first whether it has them already"
 _SAME = "the subject and moment of another recording that is here now, and was not taken in"
 _BACK = "back on the computer that made the bundle"
 

@@ -24,7 +24,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import counted
 
 _WIDTHS = (176, 162, 300, 172, 140)
-_STRETCH, _ESTIMATE, _ACT = 2, 3, 4  # what a button of a row does, the foot of the list does too
+_STRETCH, _ESTIMATE, _ACT = 2, 3, 4  # actions of a row's button are also in the bar below the list
 _EMPTY = {
     Show.ALL: ("Nothing here yet", "Recordings appear here as soon as they are checked."),
     Show.ON_THEIR_WAY: ("Nothing on its way", "Recordings you send appear here."),
@@ -45,11 +45,11 @@ _DEEDS = (
     (_TAKE_IN, "Take in", "import"),
 )
 _NOT_READ = "\N{EN DASH}"
-_LEAST_ROWS = 36 + 4 * 55 + 48  # with less room the page scrolls, rather than squeezing the list to a row
+_LEAST_ROWS = 36 + 4 * 55 + 48  # with less space the page scrolls, so that the list keeps several rows
 
 
 class OutboxPage(QWidget):
-    """Where every recording is on its way."""
+    """The list of recordings and their way to a result."""
 
     def __init__(self, view_model: OutboxViewModel) -> None:
         self._theme = app_theme()
@@ -113,7 +113,7 @@ class OutboxPage(QWidget):
         view_model.actions.time_asked.connect(self._ask_for_time)
         self.empty.button.clicked.connect(view_model.record)
         view_model.figures_changed.connect(self.figures.show_figures)
-        view_model.news_changed.connect(self._show_banner)
+        view_model.banner_changed.connect(self._show_banner)
         view_model.listed.connect(self._on_listed)
         view_model.refused.connect(self._on_refused)
         self._on_chosen()
@@ -186,7 +186,7 @@ class OutboxPage(QWidget):
 
     @Slot()
     def _on_chosen(self) -> None:
-        """Offer what applies to the chosen rows; taking in needs none."""
+        """Offer the actions that apply to the selected rows."""
         choice = self._choice = self.view_model.choice(self.list.chosen_keys())
         count = len(choice.chosen)
         if not count:
@@ -233,17 +233,17 @@ class OutboxPage(QWidget):
 
     @cached_property
     def hand_over(self) -> HandOverCard:
-        """The card for handing over, made when it is first wanted."""
+        """The export card, made on first use."""
         return HandOverCard(self.view_model.bundles)
 
     @cached_property
     def take_in(self) -> TakeInCard:
-        """The card for taking in, made when it is first wanted."""
+        """The import card, made on first use."""
         return TakeInCard(self.view_model.bundles)
 
     @cached_property
     def time_card(self) -> TimeCard:
-        """The card for the time of a recording, made when it is first wanted."""
+        """The card for the time of a recording, made on first use."""
         return TimeCard(self.view_model.actions)
 
     @Slot(object)
@@ -269,7 +269,7 @@ class OutboxPage(QWidget):
 
 
 class FiguresCard(Card):
-    """Five figures side by side."""
+    """Five numbers side by side."""
 
     _INKS = ("text", "accent", "accent", "warn", "text")
     _WORDS = ("Waiting", "Uploading", "Running", "Need attention", "Done today")
@@ -296,7 +296,7 @@ class FiguresCard(Card):
 
     @Slot(object)
     def show_figures(self, figures: Figures) -> None:
-        """Show other figures; nothing is coloured at zero."""
+        """Show other numbers; zero has no colour."""
         values = (figures.waiting, figures.uploading, figures.running, figures.attention, figures.done_today)
         for text, value, ink in zip(self._figures, values, self._INKS, strict=True):
             text.setText(str(value))
@@ -304,5 +304,5 @@ class FiguresCard(Card):
         self._names[3].setText("Needs attention" if figures.attention == 1 else "Need attention")
 
     def words(self) -> list[str]:
-        """What it says, for tests and screen readers alike."""
+        """All text, for tests and screen readers."""
         return [f"{figure.text()} {name.text()}" for figure, name in zip(self._figures, self._names, strict=True)]

@@ -1,4 +1,4 @@
-"""The card of the Outbox in which a person decides about the time of a recording that a wrong clock gave."""
+"""The card of the Outbox to correct the time of a recording made with a wrong clock."""
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -17,10 +17,10 @@ _CLOCK_WORDS = "Clock's time"
 
 
 class TimeCard(QWidget):
-    """The known times of a recording, and the choice between them or another.
+    """A choice between the known times of a recording, or another time.
 
     Signals:
-        left: it is closed.
+        left: the card was closed.
     """
 
     left = Signal()
@@ -85,7 +85,7 @@ class TimeCard(QWidget):
             texts = {
                 _SUGGESTED: question.suggested_words,
                 _ORIGINAL: question.original_words,
-                _KEPT: question.told_words,
+                _KEPT: question.present_words,
             }
             self.time.setText(texts.get(key, self.time.text()))
             self.time.setReadOnly(key != _ENTERED)

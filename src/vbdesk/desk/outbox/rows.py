@@ -1,6 +1,6 @@
-"""The outbox as rows: what is happening to each recording, how long it will take, what a person can do. No Qt.
+"""Rows of the Outbox: state, estimate and action of each recording. No Qt.
 
-A row says what the library knows of its recording, and beside that only what holds the whole line.
+A row shows what the library knows of its recording, and what stops the whole queue.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ HEADINGS = ("Subject", "State", "What is happening", "Estimate", "")
 
 
 class Show(StrEnum):
-    """Which recordings are listed."""
+    """The filter of the list."""
 
     ALL = "all"
     ON_THEIR_WAY = "on_their_way"
@@ -89,14 +89,14 @@ _MENDS = {
 
 @dataclass(frozen=True)
 class RowContext:
-    """What the words depend on beside the recording itself.
+    """Context of a row's texts in addition to its recording.
 
     Attributes:
-        rates: bytes a second of each upload under way, by take id.
-        arranged: all recordings, for places in the line.
-        held: why nothing is sent until a person has accepted a restored copy, as sentences; empty otherwise.
-        forecast: how long things take; None where nothing can be said.
-        metered: the network counts what is sent; None where the system does not tell.
+        rates: bytes per second of each running upload, by take id.
+        arranged: all recordings, for queue positions.
+        held: why sending waits until the user accepts a restored copy, as sentences; empty otherwise.
+        forecast: estimated durations; None if unknown.
+        metered: the network is metered; None if unknown.
     """
 
     now: datetime
@@ -111,7 +111,7 @@ class RowContext:
 
 @dataclass(frozen=True, eq=False)
 class OutboxRow:
-    """One recording as it is shown. Its cells are made when it is painted first."""
+    """One recording; its cells are made on first paint."""
 
     item: RecordingItem
     around: RowContext
@@ -123,7 +123,7 @@ class OutboxRow:
 
     @cached_property
     def action(self) -> RowAction:
-        """What its button does."""
+        """Action of its button."""
         return row_action(self.item, self.around)
 
     @cached_property
@@ -141,7 +141,7 @@ class OutboxRow:
 
 
 def row_action(item: RecordingItem, around: RowContext) -> RowAction:
-    """What a person can do about a recording now; nothing that the library would refuse."""
+    """The action that the library allows for a recording now."""
     match item.state:
         case _S.WAITING if _needs_attention(item, around):
             return RowAction.SEND_NOW
@@ -226,7 +226,7 @@ def _estimate(item: RecordingItem, around: RowContext) -> str:
 
 
 def _what_it_waits_for(item: RecordingItem, around: RowContext) -> str:
-    """What keeps a recording in the line from being sent although the service may be there."""
+    """Why a queued recording is not sent although the service may be available."""
     if around.held:
         return "until you accept the list"
     if around.settings.paused:

@@ -1,6 +1,6 @@
-"""Every recording in the order of the list, kept up to date by what changed: ten thousand cost what the change costs.
+"""All recordings in list order, updated by changes only: the cost does not depend on the number.
 
-No Qt. A new version is made by one task and handed to the next; what did not change is shared between them.
+No Qt. One task makes a new version and passes it to the next; unchanged parts are shared.
 """
 
 from bisect import bisect_left, insort
@@ -20,7 +20,7 @@ STOPPED = frozenset({_S.NEEDS_ATTENTION, _S.FAILED, _S.TIMED_OUT})
 Rank = tuple[int, float, str]
 """Place of a state in the list, seconds by which its recordings are ordered, take id."""
 
-# what moves, what waits, what another computer sends, what needs a person, what rests, what is done
+# moving, waiting, exported, needs attention, on hold, done
 _PLACE = {
     _S.UPLOADING: 0,
     _S.RUNNING: 1,
@@ -33,12 +33,12 @@ _PLACE = {
     _S.CHECKED: 5,
     _S.DONE: 6,
 }
-_MANY = 200  # from here on sorting anew is quicker than finding each place
+_MANY = 200  # with more changes, sorting everything is faster than inserting each
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The five figures at the head of the page."""
+    """The five numbers at the top of the page."""
 
     waiting: int = 0
     uploading: int = 0
@@ -54,7 +54,7 @@ class SortedOutbox:
     Attributes:
         version: of the library that this shows.
         items: by take id.
-        order: their ranks, ascending; the line stands in it in the order in which the courier takes it.
+        order: ranks, ascending; queued recordings are in the order of sending.
     """
 
     version: int = 0
@@ -64,7 +64,7 @@ class SortedOutbox:
     _done_at: list[float] = field(default_factory=list)  # ascending
 
     def after(self, changes: Changes) -> "SortedOutbox":
-        """The same with what changed in its new place."""
+        """Return a copy with the changes applied."""
         moved = [item for item in changes.items if self._moves(item)]
         items = {**self.items, **{item.take_id: item for item in changes.items}}
         gone = [take_id for take_id in changes.removed if items.pop(take_id, None) is not None]
@@ -81,7 +81,7 @@ class SortedOutbox:
         return after
 
     def figures(self, now: datetime) -> Figures:
-        """Count for the head of the page."""
+        """Numbers for the top of the page."""
         midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
         count = self._counts
         return Figures(
@@ -129,7 +129,7 @@ class SortedOutbox:
 
 
 def rank_of(item: RecordingItem) -> Rank:
-    """Where a recording stands: what moves by how long it has been moving, the line as it is sent, the rest newest."""
+    """Sort key: moving ones by duration, queued ones in sending order, others newest first."""
     if item.state is _S.WAITING:
         return _PLACE[item.state], item.recorded_at.timestamp(), item.take_id
     if _PLACE[item.state] < _PLACE[_S.WAITING]:

@@ -1,4 +1,4 @@
-"""State of the Outbox page: every recording, the figures, one banner, and what the buttons do."""
+"""State of the Outbox page: recordings, figures, banner and actions."""
 
 import time
 from collections.abc import Iterable
@@ -24,12 +24,12 @@ from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.sync.forecast import approximate_duration
 
 _RATE_OVER_S = 0.5
-_LOOK_AGAIN_MS = 5000  # estimates run down while nothing changes in the library
+_LOOK_AGAIN_MS = 5000  # estimates count down without changes of the library
 
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """How far an upload was at a moment, and how fast it went before."""
+    """Progress of an upload at a moment, and its earlier speed."""
 
     at: float
     sent: int
@@ -38,10 +38,10 @@ class _Sent:
 
 @dataclass(frozen=True)
 class _Read:
-    """The library as it was last read. Made by one task, handed to the next; never by two at once.
+    """The library as last read. One task passes it to the next; never two at a time.
 
     Attributes:
-        fresh: take ids whose rows differ from the read before; None for all of them.
+        changed_ids: take ids whose rows differ from the previous read; None for all.
     """
 
     around: RowContext | None = None
@@ -49,7 +49,7 @@ class _Read:
     sent: dict[str, _Sent] = field(default_factory=dict)
     figures: Figures = field(default_factory=Figures)
     news: OutboxBanner | None = None
-    fresh: frozenset[str] | None = None
+    changed_ids: frozenset[str] | None = None
 
     @property
     def arranged(self) -> SortedOutbox:
@@ -58,22 +58,22 @@ class _Read:
 
 
 class OutboxViewModel(QObject):
-    """The outbox, read from the library whenever that changes.
+    """The outbox, read again after each change of the library.
 
     Attributes:
         table: the rows that are listed.
-        deeds: what is done with recordings.
-        bundles: what is handed over, or taken in.
+        actions: on recordings.
+        bundles: export and import.
 
     Signals:
-        figures_changed: (Figures) the figures differ.
-        news_changed: (OutboxBanner | None) the banner has something else to say.
-        listed: the table was brought up to date.
+        figures_changed: (Figures).
+        banner_changed: (OutboxBanner | None) the banner changed.
+        listed: the table was updated.
         refused: (str) why the list cannot be read.
     """
 
     figures_changed = Signal(object)
-    news_changed = Signal(object)
+    banner_changed = Signal(object)
     listed = Signal()
     refused = Signal(str)
 
@@ -98,7 +98,7 @@ class OutboxViewModel(QObject):
         self.figures = Figures()
         self.news: OutboxBanner | None = None
         self._show = Show.ALL
-        self._listed: tuple[Show, list[Rank]] | None = None  # which filter, which order
+        self._listed: tuple[Show, list[Rank]] | None = None  # filter and order
         self._read = _Read()
         self._reading = False
         self._again = False
@@ -113,12 +113,12 @@ class OutboxViewModel(QObject):
 
     @property
     def show(self) -> Show:
-        """Which recordings are listed."""
+        """The filter of the list."""
         return self._show
 
     @property
     def loading(self) -> bool:
-        """Whether the recordings were not read yet, so that nothing can be said of them."""
+        """Whether the recordings were not read yet."""
         return self._read.around is None
 
     @property
@@ -127,12 +127,12 @@ class OutboxViewModel(QObject):
         return not self._read.arranged.items
 
     def choose(self, show: Show) -> None:
-        """List other recordings."""
+        """Set the filter of the list."""
         self._show = show
         self._list()
 
     def set_shown(self, shown: bool) -> None:
-        """Whether somebody looks: estimates run down only then."""
+        """Set whether the page is visible: estimates count down only then."""
         self._shown = shown
         if shown:
             self.refresh()
@@ -142,7 +142,7 @@ class OutboxViewModel(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Read what changed; one read at a time, and another one after it if there was cause meanwhile."""
+        """Read changes, one read at a time; repeat if more changed in the meantime."""
         if self._reading:
             self._again = True
             return
@@ -155,19 +155,19 @@ class OutboxViewModel(QObject):
         self._tasks.start(work, self._on_read, self._on_failed, name="outbox")
 
     def choice(self, keys: Iterable[str]) -> Selection:
-        """What can be done with these recordings."""
+        """Actions that apply to these recordings."""
         return selection_of(self._items(keys), self._around())
 
     def ready_to_hand_over(self) -> int:
-        """How many recordings another computer could send."""
+        """Number of recordings that can be exported."""
         return self.figures.waiting
 
     def send(self, keys: Iterable[str]) -> None:
-        """Let these recordings go."""
+        """Send these recordings."""
         self.actions.send(self._items(keys), self._around())
 
     def act(self, key: str) -> None:
-        """Do what the button of a row says."""
+        """Run the action of a row."""
         row = self._read.rows.get(key)
         match row.action if row else RowAction.NONE:
             case RowAction.CANCEL:
@@ -188,7 +188,7 @@ class OutboxViewModel(QObject):
                 self.open(key)
 
     def open(self, key: str) -> None:
-        """Show a recording's result, or its check while it rests here."""
+        """Show a recording's result, or its check while it is on hold."""
         item = self._read.arranged.items.get(key)
         if item is None:
             return
@@ -198,7 +198,7 @@ class OutboxViewModel(QObject):
             self._navigator.open("record", ReviewRoute(key))
 
     def act_on_banner(self) -> None:
-        """Do what the banner's button says."""
+        """Run the action of the banner."""
         match self.news.mend if self.news else BannerAction.NONE:
             case BannerAction.ACCOUNT:
                 self._navigator.open("account")
@@ -239,27 +239,27 @@ class OutboxViewModel(QObject):
         )
 
     def _update(self, before: _Read) -> _Read:
-        """On a worker: the next state of the list."""
+        """Compute the next state of the list, on a worker."""
         changes = self._library.changes_since(before.arranged.version)
         arranged = before.arranged.after(changes)
         sent = _speeds(before.sent, changes.items)
         around = self._row_context(arranged, sent)
-        fresh = _fresh(before, around, changes.items)
-        rows = {**before.rows} if fresh is not None else {}
+        changed_ids = _changed_rows(before, around, changes.items)
+        rows = {**before.rows} if changed_ids is not None else {}
         for take_id in changes.removed:
             rows.pop(take_id, None)
         items = arranged.items
-        for take_id in items.keys() if fresh is None else fresh & items.keys():
+        for take_id in items.keys() if changed_ids is None else changed_ids & items.keys():
             rows[take_id] = OutboxRow(items[take_id], around)
         figures = arranged.figures(around.now)
-        return _Read(around, rows, sent, figures, banner_of(figures, around), fresh)
+        return _Read(around, rows, sent, figures, banner_of(figures, around), changed_ids)
 
     def _list(self) -> None:
-        """Bring the table up to date: row by row where the order is the same as before."""
+        """Update the table, row by row if the order is unchanged."""
         read = self._read
         show, order = self._listed or (None, None)
-        if show is self._show and order is read.arranged.order and read.fresh is not None:
-            self.table.exchange(read.rows[key] for key in read.fresh if key in read.rows)
+        if show is self._show and order is read.arranged.order and read.changed_ids is not None:
+            self.table.exchange(read.rows[key] for key in read.changed_ids if key in read.rows)
         else:
             self.table.show([read.rows[key] for key in read.arranged.of_states(SHOWN[self._show])])
         self._listed = (self._show, read.arranged.order)
@@ -274,7 +274,7 @@ class OutboxViewModel(QObject):
             self.figures_changed.emit(read.figures)
         if read.news != self.news:
             self.news = read.news
-            self.news_changed.emit(read.news)
+            self.banner_changed.emit(read.news)
         self._list()
         if self._again:
             self.refresh()
@@ -287,25 +287,25 @@ class OutboxViewModel(QObject):
         self.refused.emit(failure.sentence)
 
 
-def _fresh(before: _Read, around: RowContext, changed: list[RecordingItem]) -> frozenset[str] | None:
-    """Which rows read otherwise than before; None for all of them."""
+def _changed_rows(before: _Read, around: RowContext, changed: list[RecordingItem]) -> frozenset[str] | None:
+    """Rows whose text changed; None for all."""
     earlier = before.around
     if earlier is None or earlier.now.astimezone().date() != around.now.astimezone().date():
         return None
-    fresh = {item.take_id for item in changed}
+    changed_ids = {item.take_id for item in changed}
     if _holds_the_line(earlier) != _holds_the_line(around) or earlier.arranged.order is not around.arranged.order:
-        fresh |= {*around.arranged.of_states(ON_THEIR_WAY)}
-    return frozenset(fresh)
+        changed_ids |= {*around.arranged.of_states(ON_THEIR_WAY)}
+    return frozenset(changed_ids)
 
 
 def _holds_the_line(around: RowContext) -> tuple[object, ...]:
-    """What the words of every recording on its way depend on."""
+    """The state that all rows in progress depend on."""
     seconds = None if around.forecast is None else around.forecast.whole_s
     return around.status, around.settings, around.metered, None if seconds is None else approximate_duration(seconds)
 
 
 def _speeds(before: dict[str, _Sent], items: list[RecordingItem]) -> dict[str, _Sent]:
-    """How fast each upload goes, over at least half a second."""
+    """Speed of each upload, over at least half a second."""
     now = time.monotonic()
     speeds: dict[str, _Sent] = {}
     for item in items:

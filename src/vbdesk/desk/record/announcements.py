@@ -1,4 +1,4 @@
-"""What a screen reader says while somebody records: the state, the limits as they come, and the verdict."""
+"""Screen reader announcements while recording: state, limits and check result."""
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -11,10 +11,10 @@ SOON_S, VERY_SOON_S = 60.0, 10.0
 
 
 class Announcements(QObject):
-    """Listens to both view models of the page, and says each thing once.
+    """Announces events of both view models, each once.
 
     Signals:
-        said: (str, bool) a sentence, and whether it may interrupt what is being read.
+        said: (str, bool) a sentence, and whether it may interrupt the screen reader.
     """
 
     said = Signal(str, bool)
@@ -57,7 +57,7 @@ class Announcements(QObject):
         minimum = f"{self._model.minimum_s:.0f} seconds"
         self._once("minimum", moment.seconds >= self._model.minimum_s, f"{minimum}: long enough to be analysed.")
         self._once("speech", self._model.task.progress(moment.speech) >= 1.0, "Enough speech.")
-        self._once("soon", left_s <= SOON_S, "One minute left, then the recording stops by itself.")
+        self._once("soon", left_s <= SOON_S, "One minute left, then the recording stops automatically.")
         self._once("very soon", left_s <= VERY_SOON_S, "Ten seconds left.")
         if len(moment.marks_s) > self._marks:
             self._marks = len(moment.marks_s)

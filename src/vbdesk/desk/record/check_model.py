@@ -1,4 +1,4 @@
-"""State of the check of a take: what was found, what is left after trimming, and what a person decides."""
+"""State of a take's check: findings, trimming and the user's decision."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -35,34 +35,34 @@ class _Checked:
 
 @dataclass(frozen=True, slots=True)
 class _Away:
-    """What was discarded last; `source` is what was under review, None for other versions."""
+    """The last discarded recording; `source` was under review, None for other versions."""
 
     source: CheckSource | None
     put_away: tuple[TrashedRecording, ...]
 
 
 class TakeReviewViewModel(QObject):
-    """One recording under review at a time; files that came together follow each other.
+    """Reviews one recording at a time; several files follow each other.
 
     Attributes:
-        findings: what is found out beside the check.
-        damaged: takes whose files are damaged, and what a person decides about them.
-        left_over: the other versions of what was sent last that wait here, undecided.
-        not_stored: why the recording before could not be stored; empty if it could.
+        findings: versions, voice comparison and spectrogram.
+        damaged: takes with damaged files.
+        left_over: undecided other versions of the recording sent last.
+        not_stored: why the previous recording was not stored; empty if it was.
 
     Signals:
         started: (CheckSource) a recording is being read and checked.
-        progressed: (float) how far the check is, 0 to 1.
-        checked: (Review) it was.
-        sent: (CheckSource) a person sent it; it is on its way into the outbox.
-        kept: (CheckSource) a person keeps it here.
-        retaken: (CheckSource) a person wants to record it again.
-        set_aside: (str) what was to be recorded again is in the library, under this id.
-        discarded: (str) what is gone, in words; it can be brought back with `undo_discard`.
-        finished: nothing is under review any more.
+        progressed: (float) progress of the check, 0 to 1.
+        checked: (Review) the check is done.
+        sent: (CheckSource) the user sent it to the outbox.
+        kept: (CheckSource) the user keeps it here.
+        retaken: (CheckSource) the user wants to record it again.
+        set_aside: (str) library id of the recording that is to be recorded again.
+        discarded: (str) what was deleted, as text; `undo_discard` restores it.
+        finished: nothing is under review.
         failed: (str) what went wrong, and what was kept.
-        rescued: (list[RescuedTake]) takes that an earlier session left undecided.
-        sound_damaged: (str, str) take id of a recording of the library whose sound is damaged, and what can be read.
+        rescued: (list[RescuedTake]) undecided takes of an earlier session.
+        sound_damaged: (str, str) take id of a library recording with damaged sound, and what is readable.
     """
 
     started = Signal(object)
@@ -85,12 +85,12 @@ class TakeReviewViewModel(QObject):
         player: Callable[[], Player],
         check: Callable[[TakeAudio], TakeCheck] | None = None,
     ) -> None:
-        """Make it; `check` is the whole check of a take if None."""
+        """Make it; `check` None means the full check of a take."""
         super().__init__()
         self._own_check = check
         self._library, self._tasks = library, tasks
         self.playback = Playback(tasks, player, self)
-        self._disk = Lane(tasks, self)  # a take that is being stored is not one that was left behind
+        self._disk = Lane(tasks, self)  # a take that is being stored is not left over
         self.findings = TakeFindings(library, tasks, self)
         self.damaged = DamagedTakesViewModel(library.damaged, self._disk, self)
         self._waiting: list[CheckSource] = []
@@ -109,16 +109,16 @@ class TakeReviewViewModel(QObject):
         self._begin(CheckSource(Origin.TAKE, str(take.path), metadata))
 
     def review_files(self, paths: list[Path], metadata: TakeMetadata) -> None:
-        """Check files one after the other; each was recorded when it was last written."""
+        """Check files one after the other; a file's modification time is its recording time."""
         self._waiting = [CheckSource(Origin.FILE, str(path), metadata) for path in paths]
         self._next()
 
     def review_rescued(self, take: RescuedTake) -> None:
-        """Check a take that an earlier session left undecided."""
+        """Check an undecided take of an earlier session."""
         self._begin(CheckSource(Origin.TAKE, str(take.path), rescued_metadata(take)))
 
     def review_library(self, take_id: str) -> None:
-        """Check a recording of the library again; what was under review is kept."""
+        """Check a recording of the library again; keep the one under review."""
         source, review = self.source, self.review
         if source is not None and source.origin is Origin.TAKE:
             self._disk.run(lambda context: self._keep(source, review), None, self._on_not_stored, name="store")
@@ -126,38 +126,38 @@ class TakeReviewViewModel(QObject):
         self._disk.run(lambda context: self._library.get(take_id), self._on_item, self._on_failed, name="review-item")
 
     def look_for_rescued(self) -> None:
-        """Find takes that an earlier session left undecided."""
+        """Find undecided takes of an earlier session."""
         self._disk.run(lambda context: self._library.leftovers(), self._on_leftovers, self._on_not_read, name="rescue")
 
     def trim(self, span: TrimRange) -> None:
-        """Leave only `span`, and check that."""
+        """Trim to `span` and check it."""
         if self.source is None or not self.source.open or self.review is None:
             return
         if span != self.review.span and span.seconds > 0:
             self._check(span)
 
     def undo_trim(self) -> None:
-        """Take all of it again."""
+        """Undo trimming."""
         if self.review is not None:
             self.trim(TrimRange(0.0, self.review.seconds))
 
     @property
     def trimmed_s(self) -> float:
-        """How much was trimmed away."""
+        """Seconds trimmed off."""
         return 0.0 if self.review is None else self.review.seconds - self.review.span.seconds
 
     def send(self) -> None:
-        """Put it in the outbox, to be sent."""
+        """Store it and queue it for sending."""
         if self.review is not None and self.review.sendable:
             self._decide(self.sent, queue=True)
 
     def keep(self) -> None:
-        """Put it in the library, and do not send it."""
+        """Store it without sending."""
         if self.review is not None:
             self._decide(self.kept, queue=False)
 
     def retake(self) -> None:
-        """Keep it here as a version, and record another."""
+        """Keep it as a version and record again."""
         source, review = self.source, self.review
         if source is None or source.origin is Origin.FILE or not source.open:
             return
@@ -173,12 +173,12 @@ class TakeReviewViewModel(QObject):
         self.finished.emit()
 
     def undo_retake(self) -> None:
-        """Review again what was to be recorded again."""
+        """Undo `retake`: review the recording again."""
         if self._instead_of is not None:
             self.review_library(self._instead_of[1])
 
     def discard(self) -> None:
-        """Delete it; until the desk ends, the last one can be brought back. A file that was dropped is left alone."""
+        """Delete it; the last one can be restored until the desk ends. Imported files are not deleted."""
         source, review = self.source, self.review
         if source is None or not source.open:
             return
@@ -193,7 +193,7 @@ class TakeReviewViewModel(QObject):
         self._next()
 
     def discard_left_over(self) -> None:
-        """Delete the versions that were not sent, as `discard` does."""
+        """Delete the other versions, as `discard` does."""
         versions, self.left_over = self.left_over, ()
         self._disk.run(
             lambda context: _Away(None, tuple(self._library.move_to_trash(version.take_id) for version in versions)),
@@ -203,7 +203,7 @@ class TakeReviewViewModel(QObject):
         )
 
     def undo_discard(self) -> None:
-        """Bring back what was discarded last; what was under review then is so again."""
+        """Restore the last discarded recording, and its review."""
         away, self._away = self._away, None
         if away is None:
             return
@@ -294,7 +294,7 @@ class TakeReviewViewModel(QObject):
         self._next()
 
     def _keep(self, source: CheckSource, review: Review | None) -> str:
-        """Have it in the library as it was left by the check; returns its take id."""
+        """Store it in the library as the check left it; return its take id."""
         metadata = source.metadata
         if review is not None and review.source.name == source.name:
             metadata = replace(review.source.metadata, quality=review.quality, trim_s=review.trim_s)
@@ -315,7 +315,7 @@ class TakeReviewViewModel(QObject):
         else:
             self._library.retry(take_id)
 
-    # What tasks found
+    # Results of tasks
 
     @Slot(object)
     def _on_progress(self, progress: Progress) -> None:

@@ -1,4 +1,4 @@
-"""A checked recording in words: its verdict, its rows, and how its versions compare."""
+"""Texts of a checked recording: check result, rows, comparison of versions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,11 +15,11 @@ from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, TakeCheck
 from vbdesk.outbox.library.items import RecordingItem, RecordingTarget, TakeMetadata, metadata_of
 from vbdesk.outbox.library.states import OutboxState
 
-FLAC_SHARE = 0.55  # of the size as 16-bit PCM, for speech
+FLAC_SHARE = 0.55  # share of the size as 16-bit PCM, for speech
 
 
 class Origin(StrEnum):
-    """Where what is reviewed comes from."""
+    """Origin of a recording under review."""
 
     TAKE = "take"
     FILE = "file"
@@ -28,11 +28,11 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckSource:
-    """What is reviewed.
+    """The recording under review.
 
     Attributes:
         name: path of a take or a file; take id of a recording in the library.
-        state: of a recording in the library; None for what is not there.
+        state: in the library; None if it is not there.
     """
 
     origin: Origin
@@ -47,13 +47,13 @@ class CheckSource:
 
     @property
     def open(self) -> bool:
-        """Whether nothing was decided yet: it can be trimmed, made again, or discarded."""
+        """Whether nothing was decided: it can be trimmed, recorded again or discarded."""
         return self.state in (None, OutboxState.CHECKED)
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A checked recording, in words for the page; `span` is what counts of its `seconds`."""
+    """A checked recording as texts; `span` is the untrimmed part of its `seconds`."""
 
     source: CheckSource
     check: TakeCheck
@@ -63,22 +63,22 @@ class Review:
 
     @property
     def good(self) -> bool:
-        """Whether nothing fails."""
+        """Whether no check fails."""
         return self.check.overall != "bad"
 
     @property
     def sendable(self) -> bool:
-        """Whether the service would take it at all."""
+        """Whether the service would accept it."""
         return MIN_DURATION_S <= self.span.seconds <= MAX_DURATION_S
 
     @property
     def title(self) -> str:
-        """The verdict."""
+        """The check result."""
         return check_words(good=self.good, seconds=self.span.seconds)
 
     @property
     def sentence(self) -> str:
-        """The verdict in one sentence."""
+        """The check result as a sentence."""
         failing, watching = self._rows(CheckRating.FAIL), self._rows(CheckRating.WATCH)
         if failing:
             return failing[0].sentence
@@ -91,7 +91,7 @@ class Review:
 
     @property
     def reason(self) -> str:
-        """Why it will likely be inconclusive; empty when it will not."""
+        """Why it will probably be inconclusive; empty if it will not."""
         failing = self._rows(CheckRating.FAIL)
         if not failing:
             return ""
@@ -100,18 +100,18 @@ class Review:
 
     @property
     def flac_bytes(self) -> int:
-        """About how much is sent."""
+        """Approximate upload size."""
         return round(self.span.seconds * self.sample_rate * 2 * FLAC_SHARE)
 
     @property
     def trim_s(self) -> tuple[float, float] | None:
-        """Start and end of what counts; None for all of it."""
+        """Start and end after trimming; None if not trimmed."""
         whole = self.span.seconds >= self.seconds - 0.01
         return None if whole else (self.span.start, self.span.end)
 
     @property
     def quality(self) -> Mapping[str, Any]:
-        """The figures that are kept with the recording."""
+        """The quality figures stored with the recording."""
         return {**self.check.quality, "overall": self.check.overall}
 
     def _rows(self, verdict: CheckRating) -> list[CheckRow]:
@@ -120,14 +120,14 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a recording, to be compared with the others.
+    """One version of a recording, for comparison.
 
     Attributes:
-        number: its place, from 1, the oldest.
-        take_id: empty for one that is not in the library yet.
-        good: nothing fails; None when that was never checked.
-        figures: what to compare, as (name, value) pairs in the order of the check.
-        shown: it is the one under review.
+        number: counted from 1, the oldest.
+        take_id: empty if it is not in the library yet.
+        good: no check fails; None if never checked.
+        figures: (name, value) pairs to compare, in the order of the check.
+        shown: whether it is under review.
     """
 
     number: int
@@ -141,19 +141,19 @@ class Version:
 
     @property
     def check_words(self) -> str:
-        """The verdict."""
+        """The check result."""
         return "Not checked" if self.good is None else check_words(good=self.good, seconds=self.seconds)
 
     @property
     def state_words(self) -> str:
-        """Where it is."""
+        """State of the recording, as text."""
         if self.state is None:
             return "Not decided yet"
         return "Kept here, not sent" if self.state is OutboxState.CHECKED else "Sent"
 
 
 def versions_of(items: tuple[RecordingItem, ...], review: Review) -> tuple[Version, ...]:
-    """The versions in the library (`items`) beside the one under review, oldest first."""
+    """Versions in the library (`items`) and the one under review, oldest first."""
     shown = review.source.name if review.source.origin is Origin.LIBRARY else ""
     versions = [
         Version(
@@ -178,12 +178,12 @@ def versions_of(items: tuple[RecordingItem, ...], review: Review) -> tuple[Versi
 
 
 def source_of(item: RecordingItem) -> CheckSource:
-    """A recording of the library, to be reviewed."""
+    """Make the source of a library recording."""
     return CheckSource(Origin.LIBRARY, item.take_id, metadata_of(item), item.state)
 
 
 def dated(source: CheckSource) -> CheckSource:
-    """A file was recorded when it was last written. Reads the disk."""
+    """Set the recording time of a file: its modification time. Reads the disk."""
     if source.origin is not Origin.FILE:
         return source
     written = from_unix_seconds(source.path.stat().st_mtime)
@@ -191,7 +191,7 @@ def dated(source: CheckSource) -> CheckSource:
 
 
 def rescued_metadata(take: RescuedTake) -> TakeMetadata:
-    """What was known of a take when it began."""
+    """Metadata of a take from its start."""
     about = take.about
     consented_at, recorded_at = about.get("consented_at"), about.get("recorded_at")
     return TakeMetadata(
@@ -206,24 +206,24 @@ def rescued_metadata(take: RescuedTake) -> TakeMetadata:
 
 
 def check_words(*, good: bool, seconds: float) -> str:
-    """The verdict on a recording of which `seconds` count."""
+    """Check result of a recording of `seconds` length."""
     if good:
         return "Good to send"
     return "Likely inconclusive" if MIN_DURATION_S <= seconds <= MAX_DURATION_S else "Cannot be analysed"
 
 
 def row_value(row: CheckRow) -> str:
-    """The value of a row with its unit, with as many digits as mean something."""
+    """The value of a row with unit and significant digits."""
     return _value(row.value, row.unit)
 
 
 def limit_words(row: CheckRow) -> str:
-    """The limit of a row, with signs as they are printed."""
+    """The limit of a row, with typographic signs."""
     return row.limit_text.replace("-", "−")
 
 
 def misses(row: CheckRow) -> str:
-    """On which side of its limit a row's value is: `low`, `high`, or empty when it fails for another reason."""
+    """Side of its limit on which a row's value is: `low`, `high` or empty."""
     if row.value is None:
         return ""
     if row.low is not None and row.value < row.low:
@@ -239,7 +239,7 @@ def _told(row: CheckRow) -> str:
 
 
 def _value(value: object, unit: str) -> str:
-    if not isinstance(value, int | float) or bounded(value) != value:  # a check from elsewhere may say anything
+    if not isinstance(value, int | float) or bounded(value) != value:  # a check of another origin may have any value
         return "–"
     digits = 1 if unit == "%" and value < 1 else 0
     number = f"{value:.{digits}f}".replace("-", "−")

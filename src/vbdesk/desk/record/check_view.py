@@ -1,4 +1,4 @@
-"""The Record page after a recording: its versions, playback, trim, the check, and what to do with the take."""
+"""The Record page after a recording: versions, playback, trim, check and actions."""
 
 from datetime import datetime
 
@@ -66,7 +66,7 @@ class CheckView(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Where room is short, key hints go first, then the words stand above the buttons."""
+        """In narrow windows hide key hints first, then put the text above the buttons."""
         px = self._theme.px
         for button in (self.retake, self.send):
             button.show_key(self.width() >= px(_ROOMY))
@@ -175,7 +175,7 @@ class CheckView(QWidget):
         self._model.findings.want_spectrogram(picture == _SPECTROGRAM)
 
     def toggle_picture(self) -> None:
-        """Spectrogram, or waveform again."""
+        """Switch between spectrogram and waveform."""
         other = _SPECTROGRAM if self.picture.choice() == _WAVEFORM else _WAVEFORM
         self.picture.option(other).click()
 

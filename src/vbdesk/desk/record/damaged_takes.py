@@ -1,4 +1,4 @@
-"""State of the damaged takes that wait for a decision, and what a person decides."""
+"""State of the damaged takes that wait for the user's decision."""
 
 from collections.abc import Callable
 
@@ -14,11 +14,11 @@ class DamagedTakesViewModel(QObject):
     """The damaged takes of the recorder's folder.
 
     Attributes:
-        takes: those that wait, oldest first.
+        takes: undecided ones, oldest first.
 
     Signals:
         changed: `takes` has been read again.
-        decided: (str) what was done, for a person.
+        decided: (str) what was done, as text.
         failed: (str) what went wrong, and what was kept.
     """
 
@@ -27,27 +27,27 @@ class DamagedTakesViewModel(QObject):
     failed = Signal(str)
 
     def __init__(self, damaged: DamagedTakes, disk: Lane, parent: QObject | None = None) -> None:
-        """Make it; `disk` runs what touches takes, one thing at a time."""
+        """Make it; `disk` runs the file operations, one at a time."""
         super().__init__(parent)
         self._damaged, self._disk = damaged, disk
         self.takes: tuple[DamagedTake, ...] = ()
 
     def show(self, takes: tuple[DamagedTake, ...]) -> None:
-        """Take in what was found."""
+        """Show the takes that were found."""
         if takes != self.takes:
             self.takes = takes
             self.changed.emit()
 
     def recover(self, take: DamagedTake) -> None:
-        """Offer the readable parts as recordings of their own, and keep the file."""
+        """Offer the readable parts as new recordings, and keep the file."""
         self._run(lambda: _recovered(self._damaged.recover(take.path)))
 
     def recover_sound(self, take_id: str) -> None:
-        """Offer the readable parts of a recording of the library; it stays as it is."""
+        """Offer the readable parts of a library recording, which does not change."""
         self._run(lambda: _recovered(self._damaged.recover_sound(take_id)))
 
     def keep(self, take: DamagedTake) -> None:
-        """Keep the file aside, and offer it no more."""
+        """Keep the file and stop offering it."""
 
         def work() -> str:
             self._damaged.keep(take.path)

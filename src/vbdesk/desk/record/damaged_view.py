@@ -1,4 +1,4 @@
-"""The Record page while damaged recordings wait for a decision: what can be read of each, and what to do with it."""
+"""The Record page while damaged recordings wait for a decision."""
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -11,7 +11,7 @@ from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 from vbdesk.desk.ui.time_text import clock_words, counted
 
-SHOWN = 20  # the next ones follow once these are decided about
+SHOWN = 20  # the others follow after a decision
 DELETE, DELETE_FOR_GOOD = "Delete", "Delete for good"
 
 
@@ -91,7 +91,7 @@ class DamagedCard(Card):
 
     @Slot()
     def _on_delete(self) -> None:
-        """Nothing brings the file back, so the first press only asks."""
+        """Ask on the first press: deletion cannot be undone."""
         if self.delete.text() == DELETE:
             self.delete.setText(DELETE_FOR_GOOD)
             return

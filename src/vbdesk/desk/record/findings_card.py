@@ -1,4 +1,4 @@
-"""The card that says what the check of a take found: the verdict, one row a measure, and what no row is about."""
+"""The card of a take's check: result, one row for each measure, and notes."""
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
@@ -24,7 +24,7 @@ _SIDE = 24
 
 
 class _Disc(QWidget):
-    """The verdict as an icon on a tinted disc."""
+    """The check result as an icon on a tinted disc."""
 
     def __init__(self) -> None:
         self._theme = app_theme()
@@ -51,7 +51,7 @@ class _Disc(QWidget):
 
 
 class RowView(QWidget):
-    """One row of the check; where room is short its sentence goes below and the gauge goes."""
+    """One row of the check; in narrow cards its sentence is below, and the gauge is hidden."""
 
     def __init__(self) -> None:
         self._theme = app_theme()
@@ -73,7 +73,7 @@ class RowView(QWidget):
         self.arrange(roomy=True)
 
     def arrange(self, *, roomy: bool) -> None:
-        """Lay the parts out for the room there is."""
+        """Lay out the parts for the available width."""
         if roomy is self._roomy:
             return
         self._roomy = roomy
@@ -93,7 +93,7 @@ class RowView(QWidget):
         self._grid.setColumnStretch(2, 1)
 
     def show_row(self, row: CheckRow) -> None:
-        """Show what was found."""
+        """Show the findings."""
         self.chip.show_look(_look(row))
         self.name.setText(row.name)
         self.sentence.setText(row.sentence)
@@ -110,7 +110,7 @@ class RowView(QWidget):
 
 
 def _track(row: CheckRow) -> tuple[float, float]:
-    """Ends of the gauge: shares that must stay tiny get a track of their own, and so does a long take."""
+    """Ends of the gauge; small shares and long takes have their own track."""
     if row.unit == "%" and row.high is not None and row.low is None:
         return 0.0, 5 * row.high
     low, high = _TRACKS.get(row.unit, (0.0, 100.0))
@@ -118,7 +118,7 @@ def _track(row: CheckRow) -> tuple[float, float]:
 
 
 def _look(row: CheckRow) -> ChipLook:
-    """A failing row says on which side of its limit it is."""
+    """Icon and text of a row; a failing one says on which side of its limit it is."""
     side = misses(row)
     if row.verdict is CheckRating.FAIL and side:
         return ChipLook(f"Too {side}", FAIL.icon, FAIL.ink, FAIL.fill)
@@ -126,7 +126,7 @@ def _look(row: CheckRow) -> ChipLook:
 
 
 class CheckResultCard(Card):
-    """Verdict, rows, and notes."""
+    """Check result, rows and notes."""
 
     def __init__(self) -> None:
         self._theme = app_theme()
@@ -142,7 +142,7 @@ class CheckResultCard(Card):
         self._lay_out()
 
     def show_checking(self) -> None:
-        """A check is under way; nothing is known yet."""
+        """Show that the check runs."""
         self.title.setText("Checking")
         self.sentence.setText("This takes a moment. The take is safe.")
         self._disc.show_look("clock", "text2", "sunken")
@@ -152,11 +152,11 @@ class CheckResultCard(Card):
 
     @Slot(float)
     def show_progress(self, share: float) -> None:
-        """How far the check is, 0 to 1."""
+        """Show the progress, 0 to 1."""
         self.progress.show_share(share)
 
     def show_review(self, review: Review) -> None:
-        """What was found."""
+        """Show the review."""
         self._show_rows(shown=True)
         rows = review.check.rows
         for place, view in enumerate(self.rows):
@@ -212,7 +212,7 @@ class CheckResultCard(Card):
 
 
 class _Note(QWidget):
-    """One sentence that belongs to no row."""
+    """A sentence without a row."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""State of an import: what was dropped, row by row, before anything is taken in; then the import itself."""
+"""State of an import: a preview row by row, then the import."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ HEADINGS = ("Recording", "What will happen", "Subject", "Recorded", "Length", "A
 
 @dataclass(frozen=True, slots=True)
 class PreviewRow:
-    """One recording of a preview, as a row of the table; `became` is what the import made of it."""
+    """One recording of the preview; `became` is the outcome of its import."""
 
     row: ImportRow
     now: datetime
@@ -42,7 +42,7 @@ class PreviewRow:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """File, what becomes of it, subject, time, length and analysis."""
+        """File, outcome, subject, time, length and analysis."""
         row = self.row
         length = "–" if row.duration_s is None else clock_words(row.duration_s)
         recorded = "–" if row.recorded_at is None else day_and_time(row.recorded_at, self.now)
@@ -64,21 +64,21 @@ class PreviewRow:
 
 
 class IntakeViewModel(QObject):
-    """One import at a time. The files themselves are only ever read.
+    """Runs one import at a time; the files are only read.
 
     Attributes:
         table: the rows.
-        busy: files are being looked at, or imported.
-        preview: what would be imported; None before files were looked at.
+        busy: files are being inspected or imported.
+        preview: what would be imported; None before files were inspected.
 
     Signals:
-        begun: files are being looked at.
-        progressed: (int, int) how many are done, and of how many.
-        previewed: `preview` is there.
-        single: (Path) what was dropped is one recording alone.
-        imported: (int, int) how many were imported, and how many were not.
+        begun: inspection of files started.
+        progressed: (int, int) number done, and the total.
+        previewed: `preview` is ready.
+        single: (Path) only one recording was dropped.
+        imported: (int, int) number imported, and number not imported.
         failed: (str) why nothing can be imported.
-        left: the import was called off, or is over.
+        left: the import was cancelled or has ended.
     """
 
     begun = Signal()
@@ -99,16 +99,16 @@ class IntakeViewModel(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether files are being looked at, or imported."""
+        """Whether files are being inspected or imported."""
         return self._task is not None
 
     def look(self, paths: list[Path], common: TakeMetadata, signs: Collection[str]) -> None:
-        """Look at files, folders, or a CSV.
+        """Inspect files, folders or a CSV.
 
         Args:
-            paths: what was dropped or chosen.
-            common: subject, analysis and all else that a list does not say.
-            signs: names that a list may ask for.
+            paths: dropped or chosen.
+            common: subject, analysis and other values that a list does not contain.
+            signs: names that a list may request.
         """
         if self.busy:
             return
@@ -125,7 +125,7 @@ class IntakeViewModel(QObject):
         )
 
     def take_in(self, *, queue: bool) -> None:
-        """Import what is ready as one batch; `queue` puts it in the line to be sent."""
+        """Import what is ready as one batch; `queue` adds it to the upload queue."""
         preview, common = self.preview, self._common
         if self.busy or preview is None or common is None or not preview.ready:
             return
@@ -141,7 +141,7 @@ class IntakeViewModel(QObject):
         )
 
     def cancel(self) -> None:
-        """Call it off; what was imported so far stays."""
+        """Cancel; what was imported so far stays."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -149,13 +149,13 @@ class IntakeViewModel(QObject):
         self.left.emit()
 
     def words(self) -> str:
-        """What the preview says, in one sentence."""
+        """The preview as a sentence."""
         if self.preview is None:
             return "Looking at the files. Nothing is changed."
         ready, faulty = len(self.preview.ready), len(self.preview.faulty)
         told = f"{counted(ready, 'recording')} ready"
         if faulty:
-            told += f", {faulty} cannot be imported: the reason stands in the row"
+            told += f", {faulty} cannot be imported: each row says why"
         return f"{told}. The files themselves stay as they are."
 
     def _look(

@@ -14,7 +14,7 @@ from vbdesk.desk.ui.time_text import counted
 
 _WIDTHS = (200, 300, 130, 140, 70, 100)
 _FATE, _ANALYSIS = 1, 5
-_LEAST_HEIGHT = 96  # at large text in a low window, rather than squeezing the rest
+_LEAST_HEIGHT = 96  # for large text in a low window
 
 
 class ImportView(QWidget):

@@ -1,4 +1,4 @@
-"""The input level: 60 cells of 1 dB, peak hold, noise floor, clipping."""
+"""The input level meter: 60 cells of 1 dB, peak hold, noise floor, clipping."""
 
 import math
 
@@ -80,7 +80,7 @@ class LevelMeterBar(QWidget):
 
 
 def _whole(dbfs: float | None) -> int | None:
-    """To the whole dB; digital silence is as good as nothing."""
+    """Round to whole dB; digital silence is None."""
     return None if dbfs is None or not math.isfinite(dbfs) else round(dbfs)
 
 
@@ -91,7 +91,7 @@ def _token(dbfs: float) -> str:
 
 
 class MeterLegend(QWidget):
-    """What the marks of the meter mean."""
+    """Legend of the meter."""
 
     def __init__(self) -> None:
         self._theme = app_theme()

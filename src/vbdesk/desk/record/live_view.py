@@ -1,4 +1,4 @@
-"""The Record page while a recording runs: what is said, the voice as it comes in, and the controls."""
+"""The Record page during a recording: prompt, live waveform and controls."""
 
 import math
 
@@ -24,18 +24,18 @@ _NARROW, _HEAD = 760, 940
 _SIDES, _SIDES_SMALL = 72, 24
 _ABOVE, _ABOVE_SMALL = 20, 8
 _VOICE, _VOICE_SMALL, _VOICE_LEAST = 184, 112, 80
-_LEAST_PX = 72  # less of it says nothing
+_LEAST_PX = 72  # shorter speech is not meaningful
 _PICTURE, _PICTURE_WANTED = 150, 240
 _PROMPTS = (Role.PROMPT, Role.PROMPT_SMALL, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
 _RING, _RING_SMALL = 112, 60
 _CHIP_PAD, _CHIP_GAP = 10, 5
-_SLACK = 8  # words grow a little as figures do
+_SLACK = 8  # text width changes a little with its digits
 _LOST_S = 0.05
 _SOON_S = 60
 
 
 class _PhaseChip(QWidget):
-    """The red chip that says that a recording runs, or that it does not yet."""
+    """The red chip that shows whether a recording runs."""
 
     def __init__(self) -> None:
         self._theme = app_theme()
@@ -87,7 +87,7 @@ class LiveView(QWidget):
         self.ring = SpeechRing(model.minimum_s)
         self._speech_title, self._speech = Text("Speech so far", Role.BODY_STRONG), Text("", Role.BODY, "text2")
         self.timer = Text("0:00", Role.TIMER)
-        self._limit = Text(f"Stops by itself at {clock_words(model.maximum_s)}", Role.BODY, "text2")
+        self._limit = Text(f"Stops at {clock_words(model.maximum_s)}", Role.BODY, "text2")
         self.following = secondary_button("Next task", icon="arrow-right", key="N", size=ButtonSize.LARGE)
         self.marker = quiet_button("Marker", icon="flag", key="M", size=ButtonSize.LARGE)
         self.pause = secondary_button("Pause", icon="pause", key="P", size=ButtonSize.LARGE)
@@ -96,7 +96,7 @@ class LiveView(QWidget):
         self._bind()
 
     def show_setup(self) -> None:
-        """Show what was set up for this recording."""
+        """Show the set-up of this recording."""
         setup = self._model.setup
         self._subject.setText(setup.subject.group_id)
         self._device.setText("" if setup.device is None else setup.device.name)
@@ -122,7 +122,7 @@ class LiveView(QWidget):
         self._fit_prompt()
 
     def _arrange(self) -> None:
-        """Where room is short, key hints go first, then captions; then the buttons stand below the figures."""
+        """In narrow windows hide key hints, then captions; then put the buttons below the figures."""
         self._narrow = self.width() < self._theme.px(_HEAD)
         for part in (self._device, self._device_icon):
             part.setVisible(not self._narrow)
@@ -131,7 +131,7 @@ class LiveView(QWidget):
         for shortage in range(4):
             self._arrange_for(shortage)
             for box in self._boxes:
-                box.invalidate()  # a layout within another keeps what it knew until it is laid out
+                box.invalidate()  # a nested layout caches sizes until it is laid out
             if self._controls_box.sizeHint().width() + _SLACK <= self.width():
                 break
 
@@ -146,11 +146,11 @@ class LiveView(QWidget):
         self.ring.set_diameter(_RING_SMALL if below else _RING)
         self.timer.set_role(Role.OVERALL if below else Role.TIMER)
         self._limit.set_role(Role.CAPTION if below else Role.BODY)
-        longest = f"Stops by itself at {clock_words(self._model.maximum_s)}"
+        longest = f"Stops at {clock_words(self._model.maximum_s)}"
         self._limit.setMinimumWidth(self._limit.fontMetrics().horizontalAdvance(longest) + 4)
 
     def _fit_prompt(self) -> None:
-        """The largest type that needs no scrolling: nobody reads aloud and scrolls. The voice gives way to it."""
+        """Use the largest type that needs no scrolling; the waveform shrinks for it."""
         px = self._theme.px
         sides, above, *_ = self._margins()
         rest = self._controls_card.sizeHint().height() + px(28) + 3 * 16
@@ -293,12 +293,12 @@ class LiveView(QWidget):
         self._show_speech(self._model.task.counted_s(moment.speech))
 
     def _limit_words(self, seconds: float) -> str:
-        """The next limit: before the minimum that one, then the end."""
+        """The next limit: the minimum, then the maximum."""
         minimum_s, maximum_s = self._model.minimum_s, self._model.maximum_s
         if seconds < minimum_s:
             return f"Long enough at {clock_words(minimum_s)}"
         left_s = math.ceil(maximum_s - seconds)
-        return f"Stops by itself at {clock_words(maximum_s)}" if left_s > _SOON_S else f"Stops in {left_s} s"
+        return f"Stops at {clock_words(maximum_s)}" if left_s > _SOON_S else f"Stops in {left_s} s"
 
     def _show_health(self, health: RecordingHealth) -> None:
         lost = health.missing_s >= _LOST_S or health.overflows > 0
@@ -315,7 +315,7 @@ class LiveView(QWidget):
             self._show_safe()
 
     def _show_safe(self) -> None:
-        """That all is well goes where room is short; that sound is lost never does."""
+        """Show that sound is saved if space allows; lost sound is always shown."""
         for part in (self.safe, self._safe_icon):
             part.setVisible(self._lost or not self._narrow)
 

@@ -1,4 +1,4 @@
-"""The signs that can be asked for by themselves: as the service lists them, and as it last did while it is away."""
+"""The signs that can be requested individually: the service's list, cached for offline use."""
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -11,13 +11,13 @@ from vbdesk.outbox.sync.connectivity import SyncStatus
 
 
 class OfferedSignsViewModel(QObject):
-    """What the service of the profile offers; asked again whenever it comes back.
+    """The signs that the profile's service offers; read again when it becomes reachable.
 
     Attributes:
         signs: name and label of each, in the service's order.
 
     Signals:
-        signs_changed: (tuple[Sign]) they are others than before.
+        signs_changed: (tuple[Sign]) the signs changed.
     """
 
     signs_changed = Signal(object)
@@ -31,7 +31,7 @@ class OfferedSignsViewModel(QObject):
         sync.status_changed.connect(self._on_status)
 
     def start(self) -> None:
-        """Show the list that is known, and ask for the present one where the service answers."""
+        """Show the cached list, and read the current one if the service is reachable."""
         self._tasks.start(self._read, self._on_known, name="known-signs")
         self._on_status(self._sync.status)
 
@@ -62,7 +62,7 @@ class OfferedSignsViewModel(QObject):
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
-        self._asking = False  # the list that is known stays; the status bar says what is wrong with the service
+        self._asking = False  # keep the cached list; the status bar shows the service's error
 
     def _show(self, signs: tuple[Sign, ...]) -> None:
         if signs != self.signs:

@@ -1,4 +1,4 @@
-"""The Record page: ready, recording, check, import; binds the view models and holds no rule."""
+"""The Record page: ready, recording, check, import; binds widgets to view models."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -29,11 +29,11 @@ from vbdesk.desk.ui.time_text import clock_words, counted
 _FILES = "Recordings and lists (*.wav *.flac *.mp3 *.m4a *.csv)"
 _LIST = ".csv"
 _GOOD_NEWS_MS = 8000
-LEAST_TOLD_S = 0.05  # of sound that is lost
+LEAST_TOLD_S = 0.05  # for lost sound
 
 
 class RecordPage(QWidget):
-    """One page with four faces."""
+    """The Record page, with a view for each phase."""
 
     def __init__(self, model: RecordViewModel, review: TakeReviewViewModel, intake: IntakeViewModel) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class RecordPage(QWidget):
         self._fade.timeout.connect(self.banner.clear)
         self._faces = QStackedWidget()
         for face in (self.ready, self.live, self.check, self.importing, self.damaged):
-            face.setMinimumWidth(1)  # each arranges itself for the width there is, so none may ask for one
+            face.setMinimumWidth(1)  # each view adapts to the available width, so none may request one
             self._faces.addWidget(face)
         column = QVBoxLayout(self)
         column.setContentsMargins(36, 28, 36, 24)
@@ -72,7 +72,7 @@ class RecordPage(QWidget):
         self._bind()
 
     def opened(self, argument: object) -> None:
-        """The page is in front, perhaps for a subject or for a recording whose check is wanted again."""
+        """Show the page, optionally for a subject or for the check of a recording."""
         self.model.show()
         if self.model.phase is RecordPhase.READY:
             self.review.look_for_rescued()
@@ -84,13 +84,13 @@ class RecordPage(QWidget):
             self.ready.setup.subject.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def closed(self) -> None:
-        """The page is not in front any more."""
+        """Another page is shown."""
         self.model.hide()
         if self.model.phase is RecordPhase.READY:
             self.speaker.close()
 
     def closing(self) -> list[Stoppable]:
-        """Stop and keep whatever is being recorded."""
+        """Stop a running recording and keep it."""
         self.review.playback.close()
         self.speaker.close()
         return self.model.closing()
@@ -103,7 +103,7 @@ class RecordPage(QWidget):
         self.import_files(_dropped(event))
 
     def import_files(self, paths: list[Path]) -> None:
-        """Look at files, folders or a list: one recording is checked, several are shown before they are taken in."""
+        """Import files, folders or a list: one recording is checked, several get a preview first."""
         setup = self.model.setup
         listed = len(paths) == 1 and paths[0].suffix.lower() == _LIST
         if self.model.phase is not RecordPhase.READY:
@@ -151,7 +151,7 @@ class RecordPage(QWidget):
         self.pedal.activated.connect(self._on_pedal)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Keys that no control has taken: a text field keeps its letters, a button its Space."""
+        """Handle keys that no control has handled."""
         act = self._act_of(event.key())
         if act is None or event.isAutoRepeat():
             super().keyPressEvent(event)
@@ -191,7 +191,7 @@ class RecordPage(QWidget):
 
     @Slot()
     def _on_pedal(self) -> None:
-        """The foot begins and ends a take wherever the keyboard is, and plays it at the check."""
+        """Start and end a take by the foot pedal, independent of the focus; play it in the check."""
         face = self._faces.currentWidget()
         if face is self.check:
             self.review.playback.toggle()
@@ -200,7 +200,7 @@ class RecordPage(QWidget):
 
     @Slot()
     def toggle_speaker(self) -> None:
-        """Show the speaker what to say on a window of their own, or no longer."""
+        """Show or hide the speaker's window."""
         if self.speaker.isVisible():
             self.speaker.close()
         else:
@@ -297,13 +297,13 @@ class RecordPage(QWidget):
 
     @Slot(str)
     def _on_playback_failed(self, sentence: str) -> None:
-        """The check reads the same sound, and says the same with a way out."""
+        """Ignore it: the check reads the same sound and reports the error with a remedy."""
         if self._act != self._recover_sound:
             self._show_failure(sentence)
 
     @Slot(str)
     def _on_device_noticed(self, sentence: str) -> None:
-        """What became of a take comes first: which microphone is used matters for the next one."""
+        """Show a microphone change, after messages about the take."""
         if self.model.phase is RecordPhase.READY:
             self._show_failure(sentence)
         else:
@@ -385,7 +385,7 @@ class RecordPage(QWidget):
     @Slot(int, int)
     def _on_imported(self, well: int, badly: int) -> None:
         if badly:
-            told = f"{counted(well, 'recording')} imported, {badly} not: the reason stands in the row."
+            told = f"{counted(well, 'recording')} imported, {badly} not: each row says why."
             self._say(Tone.WARN, told, "Close", self.intake.cancel)
         else:
             they = "It is" if well == 1 else "They are"
@@ -420,7 +420,7 @@ class RecordPage(QWidget):
 
 
 def _rescued_words(takes: list[RescuedTake], damaged: int) -> str:
-    """What was found, the oldest first."""
+    """Description of the rescued takes, oldest first."""
     take = takes[0]
     cut = f" About {take.cut_s:.1f} s at its end cannot be read." if take.cut_s >= LEAST_TOLD_S else ""
     behind = len(takes) - 1
@@ -432,5 +432,5 @@ def _rescued_words(takes: list[RescuedTake], damaged: int) -> str:
 
 
 def _dropped(event: QDropEvent) -> list[Path]:
-    """Files and folders among what is dropped; what they hold is looked up in a task."""
+    """Files and folders among dropped items."""
     return [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]

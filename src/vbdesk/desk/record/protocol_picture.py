@@ -18,7 +18,7 @@ def drawing(path: Path) -> bytes:
 
 
 class Picture(QWidget):
-    """A drawing, as large as there is room."""
+    """A drawing, scaled to the available space."""
 
     def __init__(self) -> None:
         self._theme = app_theme()

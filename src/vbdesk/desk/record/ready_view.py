@@ -1,4 +1,4 @@
-"""The Record page before a recording: set-up at the left, what will be said and the meter at the right."""
+"""The Record page before a recording: set-up at the left, prompt and meter at the right."""
 
 from PySide6.QtCore import QLocale, Qt, Slot
 from PySide6.QtGui import QResizeEvent
@@ -41,7 +41,7 @@ _ROOMS = {
 
 
 class StageCard(Card):
-    """What will be said, the meter, the room, and the record bar; binds `RecordViewModel`."""
+    """Prompt, meter, room check and record bar; binds `RecordViewModel`."""
 
     def __init__(self, model: RecordViewModel) -> None:
         super().__init__(padding=0)
@@ -102,12 +102,12 @@ class StageCard(Card):
         self.body.addLayout(bar)
 
     def show_upper(self, shown: bool) -> None:
-        """Show what stands above the record bar, or the bar alone."""
+        """Show or hide the part above the record bar."""
         self._upper.setVisible(shown)
         self._edge.setVisible(shown)
 
     def show_small(self, small: bool) -> None:
-        """Make the record bar low, without its key hint."""
+        """Make the record bar small, without its key hint."""
         self._key.setVisible(not small)
         self.record.set_diameter(_RECORD_SMALL if small else _RECORD)
         above = 10 if small else 24
@@ -179,7 +179,7 @@ class StageCard(Card):
 
 
 def _level_words(levels: InputLevels) -> tuple[str, str]:
-    """The level in words, and their colour token."""
+    """The level as text, and its colour token."""
     if levels.held_peak_dbfs < -90.0:
         return "No sound", "text3"
     peak = f"Peak {round(levels.held_peak_dbfs)} dBFS".replace("-", "−")
@@ -191,7 +191,7 @@ def _level_words(levels: InputLevels) -> tuple[str, str]:
 
 
 class ReadyView(QWidget):
-    """Title, import and both cards; where there is room for one card only, a choice between them."""
+    """Title, import and both cards; narrow windows show one card and a choice."""
 
     def __init__(self, model: RecordViewModel) -> None:
         self._theme = app_theme()
@@ -250,7 +250,7 @@ class ReadyView(QWidget):
 
     @Slot()
     def _on_enter(self) -> None:
-        """Enter in the subject field: go on to the record button, where Space begins."""
+        """Move from the subject field to the record button on Enter."""
         if self._setup_model.ready:
             self.parts.option(_STAGE).setChecked(True)
             self.stage.record.setFocus(Qt.FocusReason.TabFocusReason)

@@ -1,4 +1,4 @@
-"""The set-up of a recording: subject, protocol, microphone, what is asked for, tags, note, consent."""
+"""The set-up of a recording: subject, protocol, microphone, analysis, tags, note, consent."""
 
 from PySide6.QtCore import QStringListModel, Qt, Slot
 from PySide6.QtWidgets import QCompleter, QHBoxLayout, QListView, QPlainTextEdit, QVBoxLayout, QWidget
@@ -15,7 +15,7 @@ _NAMES = {"default": "System default", "pulse": "PulseAudio", "pipewire": "PipeW
 
 
 class SetupCard(Card):
-    """Subject, protocol, microphone, what is asked for, tags, note, consent; binds `RecordSetupViewModel`."""
+    """The set-up card; binds `RecordSetupViewModel`."""
 
     def __init__(self, model: RecordSetupViewModel) -> None:
         self._theme = app_theme()
@@ -74,7 +74,7 @@ class SetupCard(Card):
         self.body.addWidget(self._foot)
 
     def keep_consent_at_foot(self, kept: bool) -> None:
-        """Keep the tick box in sight below the fields; or, where room is short, let it scroll with them."""
+        """Keep the consent box visible below the fields, or let it scroll in low windows."""
         self._edge.setVisible(kept)
         self._consent_row.setContentsMargins(*((22, 14, 22, 16) if kept else (0, 4, 0, 4)))
         if kept:
@@ -105,7 +105,7 @@ class SetupCard(Card):
 
     @Slot(object)
     def _show_offered(self, signs: tuple[Sign, ...]) -> None:
-        """Models first; a target that is chosen stays, whether it is offered still or not."""
+        """Offer models first; a chosen target stays, even if it is no longer offered."""
         self.target.clear()
         for name, of_model in MODEL_SIGNS.items():
             words = f"{name.value.capitalize()}, {len(of_model)} sign{'' if len(of_model) == 1 else 's'}"
@@ -157,7 +157,7 @@ class SetupCard(Card):
             self.device.clear()
             self.device.addItems(names)
         if self._model.device is None:
-            self.device_field.set_fault("No microphone is connected. Plug one in; it appears here by itself.")
+            self.device_field.set_fault("No microphone is connected. Plug one in; it appears here automatically.")
         else:
             self.device.setCurrentIndex(devices.index(self._model.device))
             self.device_field.set_help("48 kHz, mono · connected")

@@ -1,4 +1,4 @@
-"""What stands fixed before a recording: subject, protocol, microphone, tags, note, consent, and what is asked for."""
+"""The set-up of a recording: subject, protocol, microphone, tags, note, consent, analysis."""
 
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -26,11 +26,11 @@ DEFAULT_TARGET = RecordingTarget("model", "pulse")
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is known of the subject that is typed.
+    """The subject as typed.
 
     Attributes:
-        fault: why it cannot be a subject; None when it can, or nothing is typed.
-        recordings: how many there are here; None while that is being looked up.
+        fault: why the id is invalid; None if it is valid or empty.
+        recordings: number here; None while it is being read.
     """
 
     group_id: str
@@ -40,13 +40,13 @@ class Subject:
 
     @property
     def usable(self) -> bool:
-        """Whether a recording can be made of it."""
+        """Whether a recording can be made with it."""
         return bool(self.group_id) and self.fault is None
 
 
 @dataclass(frozen=True, slots=True)
 class RecordForm:
-    """Everything that was set, apart from the subject and the microphone."""
+    """All settings but subject and microphone."""
 
     protocol: RecordingProtocol
     target: RecordingTarget = DEFAULT_TARGET
@@ -60,17 +60,17 @@ class RecordSetupViewModel(QObject):
 
     Attributes:
         languages: BCP-47 tags that prompts can be shown in.
-        language: the one that is chosen; the system's, where there is such a one, before.
-        protocols: in that language.
-        offered: the signs that can be asked for by themselves.
+        language: the chosen one; by default the system's if it exists.
+        protocols: in the chosen language.
+        offered: the signs that can be requested individually.
 
     Signals:
-        subject_changed: (Subject) what is typed, or what is known of it.
-        subjects_changed: (tuple[str]) every subject here, for completion.
-        devices_changed: (list[Device]) which microphones there are.
-        device_noticed: (str) the microphone in use is another than before, or the sound system does not answer.
+        subject_changed: (Subject).
+        subjects_changed: (tuple[str]) all local subjects, for completion.
+        devices_changed: (list[Device]) the microphones.
+        device_noticed: (str) the microphone changed, or the sound system does not respond.
         form_changed: (RecordForm).
-        language_changed: `language` and `protocols` are others than before.
+        language_changed: `language` and `protocols` changed.
         ready_changed: (bool) whether a recording can begin.
         pedal_known: (str) the key that a foot pedal sends, as Qt names it.
     """
@@ -122,12 +122,12 @@ class RecordSetupViewModel(QObject):
 
     @property
     def devices(self) -> list[Device] | None:
-        """Which microphones there are; None before the first list."""
+        """The microphones; None before the first list."""
         return None if self._choice.devices is None else list(self._choice.devices)
 
     @property
     def device(self) -> Device | None:
-        """The microphone that is used; None when there is none."""
+        """The microphone in use; None if there is none."""
         return self._choice.used
 
     @property
@@ -137,7 +137,7 @@ class RecordSetupViewModel(QObject):
 
     @property
     def missing(self) -> str:
-        """What is missing before a recording can begin, as a sentence; empty when nothing is."""
+        """What is missing before a recording can begin; empty if nothing is."""
         if not self.subject.usable:
             return self.subject.fault or "Enter a subject to begin."
         if self.devices is None:
@@ -145,7 +145,7 @@ class RecordSetupViewModel(QObject):
         return "" if self.device is not None else "Plug in a microphone to begin."
 
     def start(self) -> None:
-        """Begin to follow microphones and known subjects."""
+        """Start watching microphones and known subjects."""
         if self._watch is None:
             self._tasks.start(self._read_remembered, self._on_remembered, name="remembered-microphone")
             self._watch = DeviceWatch(self._lister, self._listed.emit, on_no_answer=self._not_listed.emit)
@@ -155,13 +155,13 @@ class RecordSetupViewModel(QObject):
         self._load_subjects()
 
     def stop_watching(self) -> None:
-        """Stop following microphones; waits for a listing under way, so call it in a task."""
+        """Stop watching microphones; waits for a running listing, so call it in a task."""
         if self._watch is not None:
             self._watch.stop()
             self._watch = None
 
     def set_subject(self, text: str) -> None:
-        """The subject as typed so far."""
+        """Set the subject as typed."""
         group_id = text.strip()
         self.subject = Subject(group_id, group_id_fault(group_id) if group_id else None)
         self.subject_changed.emit(self.subject)
@@ -183,7 +183,7 @@ class RecordSetupViewModel(QObject):
         self.form_changed.emit(self.form)
 
     def choose_target(self, target: RecordingTarget) -> None:
-        """Choose what is asked of the service."""
+        """Choose the analysis."""
         self._set_form(replace(self.form, target=target))
 
     def set_tags(self, tags: tuple[str, ...]) -> None:
@@ -195,8 +195,8 @@ class RecordSetupViewModel(QObject):
         self.form = replace(self.form, note=note.strip())
 
     def set_consent(self, given: bool) -> None:
-        """Note that the person agrees, and when; or that they do not."""
-        if given != (self.form.consented_at is not None):  # a tick set from here must not move the time
+        """Record consent with its time, or that there is none."""
+        if given != (self.form.consented_at is not None):  # setting the box from code must not change the time
             self._set_form(replace(self.form, consented_at=self._clock.now() if given else None))
 
     def choose_device(self, index: int) -> None:
@@ -213,7 +213,7 @@ class RecordSetupViewModel(QObject):
             self._tell_ready()
 
     def metadata(self, recorded_at: datetime) -> TakeMetadata:
-        """What is kept with a recording that begins at `recorded_at`."""
+        """Metadata of a recording that begins at `recorded_at`."""
         return TakeMetadata(
             group_id=self.subject.group_id,
             recorded_at=recorded_at,
@@ -225,13 +225,13 @@ class RecordSetupViewModel(QObject):
         )
 
     def next_subject(self) -> None:
-        """Forget what belongs to one subject; protocol, microphone and target stay."""
+        """Clear the subject's fields; protocol, microphone and target stay."""
         self.form = replace(self.form, tags=(), note="", consented_at=None)
         self.form_changed.emit(self.form)
         self.set_subject("")
 
     def subject_words(self) -> str:
-        """What is known of the subject, in words."""
+        """Description of the subject."""
         if self.subject.recordings is None:
             return ""
         if self.subject.recordings == 0:
@@ -240,7 +240,7 @@ class RecordSetupViewModel(QObject):
         return f"Known subject · {counted(self.subject.recordings, 'recording')}{last}"
 
     def consent_words(self) -> str:
-        """When consent was noted, in words."""
+        """Time of the consent, as text."""
         if self.form.consented_at is None:
             return "Tick when the person agrees"
         return f"Noted at {self.form.consented_at.astimezone():%H:%M} today"
@@ -289,7 +289,7 @@ class RecordSetupViewModel(QObject):
     @Slot(object)
     def _on_preferences(self, preferences: Preferences) -> None:
         self.pedal_known.emit(preferences.pedal_key)
-        if preferences.language != self._wished:  # a choice made here meanwhile stays while the wish does
+        if preferences.language != self._wished:  # keep a choice made in the meantime
             self._wished = preferences.language
             language = nearest_language(preferences.language or QLocale().bcp47Name(), self.languages)
             if language != self.language:

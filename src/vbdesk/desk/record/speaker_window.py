@@ -1,4 +1,4 @@
-"""A second window for the person who speaks: what to say, large, and nothing that is not for them."""
+"""A second window for the speaker, with the prompt in large type."""
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeyEvent, QResizeEvent, QScreen
@@ -14,7 +14,7 @@ from vbdesk.desk.ui.text import PromptLabel, Text
 from vbdesk.desk.ui.theme import Role, app_theme
 
 _SIZE = (960, 620)
-_SHARE = 0.66  # of the height of an only screen: the controls of the desk stay in sight below
+_SHARE = 0.66  # share of a single screen's height: the desk's controls stay visible below
 _ROLES = (Role.PROMPT_SPEAKER, Role.PROMPT, Role.PROMPT_SMALL, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
 _SIDES = 72
 _LOOKS = {
@@ -28,11 +28,11 @@ _LOOKS = {
 
 
 class SpeakerWindow(QWidget):
-    """Fills the second screen where there is one; else a window beside the desk's. It never takes the keyboard away.
+    """Fills a second screen, or is a window next to the desk's. Never takes the keyboard focus.
 
     Signals:
-        shown: (bool) it came up, or was closed.
-        pressed: (int) a key, for the page: the window has no acts of its own.
+        shown: (bool) it was opened or closed.
+        pressed: (int) a key, for the page to handle.
     """
 
     shown = Signal(bool)
@@ -62,7 +62,7 @@ class SpeakerWindow(QWidget):
         self._show_phase(model.phase)
 
     def open(self) -> None:
-        """Come up: on the screen that the desk is not on, if there is one."""
+        """Open the window, on another screen if there is one."""
         other = _other_screen(self.parentWidget())
         if other is None:
             room = self.screen().availableGeometry()
@@ -110,7 +110,7 @@ class SpeakerWindow(QWidget):
         column.addWidget(self.progress)
 
     def _fit(self) -> None:
-        """The largest type with which everything can be read without scrolling."""
+        """Use the largest type that needs no scrolling."""
         rest = 80 + 3 * 24 + self._theme.px(40)
         width = max(1, self.width() - 2 * _SIDES)
         for role in _ROLES:

@@ -1,4 +1,4 @@
-"""How much speech there is so far, as a ring."""
+"""The speech recorded so far, as a ring."""
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
@@ -8,11 +8,11 @@ from vbdesk.desk.ui.painting import antialiased
 from vbdesk.desk.ui.theme import Role, app_theme
 
 _DIAMETER = 112
-_FULL_TURN = 2.0  # of the minimum
+_FULL_TURN = 2.0  # share of the minimum
 
 
 class SpeechRing(QWidget):
-    """A full turn is twice what a task needs, a tick at its foot is that minimum; past it the arc turns `ok`."""
+    """A full turn is twice the minimum, which has a tick; beyond it the arc has the `ok` colour."""
 
     def __init__(self, minimum_s: float) -> None:
         self._theme = app_theme()
@@ -23,12 +23,12 @@ class SpeechRing(QWidget):
         self.setAccessibleName("Speech so far")
 
     def set_minimum(self, minimum_s: float) -> None:
-        """Set how much speech is needed."""
+        """Set the minimum."""
         self._minimum_s = minimum_s
         self.update()
 
     def set_diameter(self, diameter: int) -> None:
-        """Set the size, at 100 % text."""
+        """Set the diameter at 100 % text."""
         self._diameter = diameter
         self.updateGeometry()
 

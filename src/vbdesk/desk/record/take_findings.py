@@ -1,4 +1,4 @@
-"""What is found out beside the check of a take: its other versions, whose voice it is, and its spectrogram."""
+"""Findings besides the check of a take: other versions, voice comparison, spectrogram."""
 
 from dataclasses import dataclass
 
@@ -18,22 +18,22 @@ SPECTROGRAM_COLUMNS = 1000
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Something about one source, which may no longer be the one in front."""
+    """A finding about one source, which may no longer be under review."""
 
     source: CheckSource
     what: object
 
 
 class TakeFindings(QObject):
-    """About one recording at a time. Nothing here keeps anybody from sending.
+    """Findings about one recording at a time. None of them prevents sending.
 
     Attributes:
-        versions: of the recording, oldest first; empty when there is only one.
+        versions: of the recording, oldest first; empty if there is only one.
 
     Signals:
-        versions_changed: (tuple[Version]) `versions` did.
-        warned: (str) the voice is unlike the subject's earlier ones; empty when it is not.
-        spectrogram_ready: (NDArray[uint8]) as `spectrogram` gives it, once it was asked for.
+        versions_changed: (tuple[Version]).
+        warned: (str) the voice differs from the subject's earlier ones; empty if not.
+        spectrogram_ready: (NDArray[uint8]) as returned by `spectrogram`, after a request.
     """
 
     versions_changed = Signal(object)
@@ -44,25 +44,25 @@ class TakeFindings(QObject):
         super().__init__(parent)
         self._library, self._tasks = library, tasks
         self._guard = SpeakerComparison(library)
-        self._guarding = Lane(tasks, self)  # the guard compares one take at a time
+        self._guarding = Lane(tasks, self)  # the voice comparison handles one take at a time
         self._source: CheckSource | None = None
         self._audio: TakeAudio | None = None
         self._wanted = False
         self.versions: tuple[Version, ...] = ()
 
     def forget(self) -> None:
-        """Nothing is in front any more."""
+        """Clear: nothing is under review."""
         self._source = self._audio = None
         self.versions = ()
 
     def look(self, audio: TakeAudio, review: Review) -> None:
-        """Find out about a recording that has just been read, and was checked."""
+        """Collect findings about a recording that was just read and checked."""
         self._source, self._audio = review.source, audio
         self._listen_who_speaks()
         self._draw()
 
     def compare(self, review: Review) -> None:
-        """Find the versions of what was checked, or checked again."""
+        """Find the versions of the checked recording."""
         source = review.source
         known = source.name if source.origin is Origin.LIBRARY else source.metadata.retake_of
 
@@ -73,13 +73,13 @@ class TakeFindings(QObject):
             self._tasks.start(work, self._on_versions, name="versions")
 
     def want_spectrogram(self, wanted: bool) -> None:
-        """Have the spectrogram drawn of this recording and of those that follow, or no longer."""
+        """Turn spectrograms on or off, for this recording and the next ones."""
         self._wanted = wanted
         self._draw()
 
     @property
     def undecided(self) -> tuple[Version, ...]:
-        """The other versions that wait here."""
+        """The other undecided versions."""
         return tuple(v for v in self.versions if not v.shown and v.state is OutboxState.CHECKED)
 
     def _listen_who_speaks(self) -> None:

@@ -1,4 +1,4 @@
-"""The versions of a recording side by side: what each is like, and which one is looked at."""
+"""The versions of a recording, side by side."""
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
@@ -17,7 +17,7 @@ _ICONS = {True: ("check", "ok"), False: ("error", "fail"), None: ("minus", "text
 
 
 class VersionTile(QAbstractButton):
-    """One version; pressed, it comes under review."""
+    """One version; a click reviews it."""
 
     def __init__(self, version: Version, parent: QWidget) -> None:
         self._theme = app_theme()
@@ -85,10 +85,10 @@ class VersionTile(QAbstractButton):
 
 
 class VersionStrip(QWidget):
-    """Tiles side by side; one below the other where there is no room. Hidden while there is one version only.
+    """Tiles in a row, or in a column in narrow windows. Hidden if there is one version only.
 
     Signals:
-        chosen: (str) take id of a version that a person wants to look at.
+        chosen: (str) take id of the version to review.
     """
 
     chosen = Signal(str)
@@ -106,7 +106,7 @@ class VersionStrip(QWidget):
 
     @Slot(object)
     def show_versions(self, versions: tuple[Version, ...]) -> None:
-        """Show them, oldest first."""
+        """Show versions, oldest first."""
         for tile in self.tiles:
             self._box.removeWidget(tile)
             tile.hide()

@@ -35,7 +35,7 @@ LIVE_WINDOW_S = 30.0
 
 
 class RecordPhase(StrEnum):
-    """Where the page is; after `ended` the take's review takes over."""
+    """Phase of the page; the take's review follows `ended`."""
 
     READY = "ready"
     COUNTING_IN = "counting_in"
@@ -47,7 +47,7 @@ class RecordPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RoomCheck:
-    """The check of the room: under way, or what it found; neither before the first."""
+    """The room check: running, its finding, or neither before the first check."""
 
     listening: bool = False
     finding: RoomFinding | None = None
@@ -55,12 +55,12 @@ class RoomCheck:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment of a recording.
+    """State of a running recording at a moment.
 
     Attributes:
-        envelope: lowest and highest sample of every 10 ms of the last seconds, -1..1, shape (n, 2).
-        speech: what was said so far, in all and since the present task began.
-        health: sound that was lost, and a microphone that gives nothing.
+        envelope: minimum and maximum of every 10 ms of the last seconds, -1..1, shape (n, 2).
+        speech: amount so far, in total and in the current task.
+        health: lost sound, and a silent microphone.
     """
 
     seconds: float
@@ -72,19 +72,19 @@ class Moment:
 
 
 class RecordViewModel(QObject):
-    """A recording from its count-in to its end; also the meter and the check of the room before it.
+    """A recording from count-in to end, and the meter and room check before it.
 
     Signals:
         phase_changed: (RecordPhase).
         counted: (int) seconds left before the recording begins.
         levels_changed: (Levels) the meter, while no recording runs.
         room_changed: (RoomCheck).
-        hinted: (str) the operating system seems to change the voice: what to do; empty when it no longer seems so.
-        health_noticed: (str) what is wrong with the sound of the running take; empty when nothing is any more.
-        task_changed: (Task) what is asked for now; the first one when a recording begins.
+        hinted: (str) what to do about processing by the operating system; empty for none.
+        health_noticed: (str) what is wrong with the running take's sound; empty for nothing.
+        task_changed: (Task) the current task.
         moved: (Moment) 25 times a second while recording.
-        took: (Take) a take has ended; its sentence says why, if it ended by itself.
-        failed: (str) a recording could not begin; nothing was lost.
+        took: (Take) a take has ended; its sentence says why, if it ended automatically.
+        failed: (str) why a recording did not begin; nothing was lost.
     """
 
     phase_changed = Signal(object)
@@ -120,7 +120,7 @@ class RecordViewModel(QObject):
         self.task: ProtocolTask = setup.form.protocol.tasks[0]
         self._clock, self._times = clock, times
         self._monitor = Monitor(microphone)
-        self._monitor_gate = threading.Lock()  # whoever closes waits for a microphone that is just being opened
+        self._monitor_gate = threading.Lock()  # closing waits for a microphone that is being opened
         self._recorder = new_recorder(self._finished.emit)
         self._audio = Lane(tasks, self)
         self._listening = False
@@ -133,19 +133,19 @@ class RecordViewModel(QObject):
         setup.devices_changed.connect(self._on_devices)
 
     def show(self) -> None:
-        """The page is in front: listen, so that the meter moves."""
+        """Page shown: open the microphone for the meter."""
         self._shown = True
         self.setup.start()
         self._listen()
 
     def hide(self) -> None:
-        """The page is not in front: let go of the microphone, unless it records."""
+        """Page hidden: close the microphone, unless it records."""
         self._shown = False
         if self.phase is RecordPhase.READY:
             self._stop_listening()
 
     def press(self) -> None:
-        """The Space key: begin, or stop."""
+        """Handle the Space key: begin or stop."""
         if self.phase in (RecordPhase.RECORDING, RecordPhase.PAUSED):
             self.stop()
         elif self.phase is RecordPhase.COUNTING_IN:
@@ -167,7 +167,7 @@ class RecordViewModel(QObject):
         self._audio.run(self._start_recorder, self._on_started, self._on_not_started, name="record")
 
     def cancel_count_in(self) -> None:
-        """Do not begin after all."""
+        """Cancel before the recording begins."""
         if self.phase is RecordPhase.COUNTING_IN:
             self._tick.stop()
             self._audio.run(self._cancel_recorder, name="cancel")
@@ -175,7 +175,7 @@ class RecordViewModel(QObject):
             self._listen()
 
     def pause(self) -> None:
-        """Pause, or go on."""
+        """Pause or resume."""
         if self.phase is RecordPhase.RECORDING:
             self._recorder.pause()
             self._set_phase(RecordPhase.PAUSED)
@@ -190,7 +190,7 @@ class RecordViewModel(QObject):
             self._marks = (*self._marks, self._recorder.elapsed_s)
 
     def next_task(self) -> None:
-        """Go on to the next task of a sequence, if there is one."""
+        """Start the next task of a sequence, if there is one."""
         tasks = self.setup.form.protocol.tasks
         following = tasks[tasks.index(self.task) + 1 :] if self.task in tasks else ()
         if self.phase is RecordPhase.RECORDING and following:
@@ -204,26 +204,26 @@ class RecordViewModel(QObject):
             self._audio.run(self._stop_recorder, None, self._on_failed, name="stop")
 
     def ready_again(self) -> None:
-        """The take was dealt with: get ready for the next."""
+        """Get ready for the next take."""
         if self.phase is RecordPhase.ENDED:
             self._set_phase(RecordPhase.READY)
             if self._shown:
                 self._listen()
 
     def show_review(self) -> None:
-        """Something else than a fresh take is being reviewed."""
+        """Show the review of something else than a new take."""
         if self.phase is RecordPhase.READY:
             self._stop_listening()
             self._set_phase(RecordPhase.ENDED)
 
     def check_room(self) -> None:
-        """Listen for three seconds, then say whether the room is quiet enough."""
+        """Listen for three seconds and report whether the room is quiet enough."""
         if self.phase is RecordPhase.READY and self._listening:
             self._monitor.check_room()
             self._set_room(RoomCheck(listening=True))
 
     def closing(self) -> list[Stoppable]:
-        """Stop whatever runs, keeping the take."""
+        """Stop everything and keep the take."""
         self._tick.stop()
         if self._ending_thread is None:
             self._ending_thread = LongLived(lambda stop: self._end(), lambda: None, "record-end")
@@ -237,22 +237,22 @@ class RecordViewModel(QObject):
         self.setup.stop_watching()
 
     def now(self) -> datetime:
-        """The time of day."""
+        """The current time."""
         return self._clock.now()
 
     @property
     def minimum_s(self) -> float:
-        """The shortest recording that can be analysed."""
+        """Minimum duration of an analysis."""
         return MIN_DURATION_S
 
     @property
     def maximum_s(self) -> float:
-        """The longest."""
+        """Maximum duration."""
         return MAX_DURATION_S
 
     @property
     def noise_limit_dbfs(self) -> float:
-        """The loudest room that is quiet enough."""
+        """Maximum noise of a quiet room."""
         return room_rules().noise_limit_dbfs
 
     def _about(self) -> Mapping[str, Any]:
@@ -269,13 +269,13 @@ class RecordViewModel(QObject):
         }
 
     def _service_time(self) -> Mapping[str, Any] | None:
-        """The newest time that the service has confirmed; a library that cannot be read stops no recording."""
+        """The last time confirmed by the service; None if the library cannot be read."""
         try:
             return service_time_json(self._times.known().newest)
         except sqlite3.Error:
             return None
 
-    # The audio lane: whatever may block on the sound system
+    # The audio lane: calls that may block on the sound system
 
     def _start_recorder(self, context: TaskContext) -> None:
         self._recorder.start(self.setup.device, self._about(), lead_in_s=self._count_in_s)
@@ -353,7 +353,7 @@ class RecordViewModel(QObject):
 
     @Slot(object)
     def _on_take(self, take: Take) -> None:
-        """A take has ended, by hand or by itself; called from the recorder's thread through the signal."""
+        """Handle the end of a take, manual or automatic; called from the recorder's thread by signal."""
         if take.end is EndReason.CANCELLED:
             return
         self._tick.stop()
@@ -408,7 +408,7 @@ class RecordViewModel(QObject):
         finding = self.room.finding
         if finding is not None and finding.verdict is RoomRating.SILENT and np.isfinite(levels.rms_dbfs):
             if levels.silent_s == 0.0:
-                self.check_room()  # it gives sound after all
+                self.check_room()  # sound has arrived
         elif self.room.listening and self._monitor.room() is not None:
             self._set_room(RoomCheck(finding=self._monitor.room()))
         hint = self._monitor.enhancement().sentence or ""
@@ -437,7 +437,7 @@ class RecordViewModel(QObject):
 
 
 def _ailment(health: RecordingHealth) -> str:
-    """What is wrong with the sound of a take, in words; empty when nothing is."""
+    """What is wrong with the sound of a take; empty if nothing is."""
     if health.silent_s >= _SILENT_S:
         return silence_advice()
     if health.missing_s > 0 or health.overflows:

@@ -1,1 +1,1 @@
-"""Result: what one recording says."""
+"""Result: the result of one recording."""

@@ -1,4 +1,4 @@
-"""The cards of a result beside its signals: overall level, narrative, sound, features, metrics, quality, JSON."""
+"""Cards of a result: overall level, narrative, sound, features, metrics, quality, JSON."""
 
 from collections.abc import Sequence
 from html import escape
@@ -27,7 +27,7 @@ _TWO_COLUMNS_FROM = 560
 
 
 class OverallCard(Card):
-    """Overall level and what is suggested, in words; where nothing could be read, why, and what to do next time."""
+    """Overall level and suggested action or, if inconclusive, why and what to do next time."""
 
     def __init__(self, voice: VoiceReading, inconclusive: tuple[tuple[str, ...], tuple[str, ...]] | None) -> None:
         self._theme = app_theme()
@@ -63,10 +63,10 @@ class OverallCard(Card):
 
 
 class SpeakerCard(Card):
-    """Whose voice is shown, where several were told apart.
+    """A choice of speaker, if several were separated.
 
     Signals:
-        chosen: (int) place of the speaker among them; -1 for the whole recording.
+        chosen: (int) index of the speaker; -1 for the whole recording.
     """
 
     chosen = Signal(int)
@@ -92,7 +92,7 @@ class SpeakerCard(Card):
 
 
 class NarrativeCard(Card):
-    """What the service wrote for care staff."""
+    """The service's text for care staff."""
 
     def __init__(self, narrative: str) -> None:
         super().__init__("For care staff, not a diagnosis", quiet=True)
@@ -101,7 +101,7 @@ class NarrativeCard(Card):
 
 
 class PlayerCard(Card):
-    """The recording's sound; or why there is none here."""
+    """The recording's sound, or why it is missing here."""
 
     def __init__(self, playback: Playback) -> None:
         super().__init__(padding=16)
@@ -136,7 +136,7 @@ class PlayerCard(Card):
         playback.failed.connect(self._on_failed)
 
     def begin(self, take_id: str | None, silence: str) -> None:
-        """Another recording is shown; `silence` says why it cannot be heard, and is empty where it can."""
+        """Show another recording; `silence` says why it cannot be played, empty if it can."""
         self.shown_for = (take_id, silence)
         self.button.setEnabled(False)
         self._time.setText("")
@@ -145,11 +145,11 @@ class PlayerCard(Card):
         self._say(silence)
 
     def show_segments(self, segments: Sequence[tuple[float, float]]) -> None:
-        """Mark when one speaker speaks; nothing for all of it."""
+        """Underline the speech of one speaker; nothing for the whole recording."""
         self.waveform.show_segments(segments)
 
     def words(self) -> str:
-        """Why it cannot be heard; empty where it can."""
+        """Why it cannot be played; empty if it can."""
         return self._words.text()
 
     def _say(self, sentence: str) -> None:
@@ -206,7 +206,7 @@ def _feature(theme: Theme, feature: FeatureRow) -> QVBoxLayout:
 
 
 class MetricsCard(Card):
-    """Extended metrics: how the voice sounds, not how the person feels; figures for researchers alone."""
+    """Extended metrics: how the voice sounds, not how the person feels; numbers for researchers only."""
 
     def __init__(self, metrics: tuple[MetricRow, ...], *, researcher: bool) -> None:
         self._theme = app_theme()
@@ -253,7 +253,7 @@ def _metric(metric: MetricRow, *, researcher: bool) -> QWidget:
 
 
 class NotesCard(Card):
-    """What limits the result, and what its history begins with."""
+    """Notes that limit the result."""
 
     def __init__(self, notes: Sequence[str]) -> None:
         super().__init__(padding=16, quiet=True)
@@ -270,8 +270,8 @@ class JsonPanel(Card):
     """The result as JSON, to read, to copy and to save.
 
     Signals:
-        closed: the panel is to go.
-        save_wanted: a person wants it in a file.
+        closed: the user closed the panel.
+        save_wanted: the user wants it in a file.
     """
 
     closed = Signal()

@@ -1,4 +1,4 @@
-"""One result into a file: as it came, as a report, or as FHIR; written and noted in a task."""
+"""Export of one result as JSON, report or FHIR, written and audited in a task."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -24,11 +24,11 @@ _HERE = "http://localhost"
 
 
 class ResultExport(QObject):
-    """Writes the result that is shown.
+    """Exports the result that is shown.
 
     Signals:
         saved: (str) path of the file that was written.
-        failed: (str) why none was.
+        failed: (str) why no file was written.
     """
 
     saved = Signal(str)
@@ -48,19 +48,19 @@ class ResultExport(QObject):
         self._source, self._tasks = source, tasks
 
     def file_name(self, view: ResultView, kind: ExportFormat) -> str:
-        """What the file is called unless a person says otherwise: the subject's id and the moment."""
+        """Default file name: subject id and time."""
         moment = "" if view.recorded_at is None else f"{in_zone(view.recorded_at):-%Y%m%d-%H%M}"
         stem = file_stems([view.group_id])[view.group_id] if view.group_id else "result"
         return f"{stem}{moment}{EXTENSIONS.get(kind, f'.{kind}')}"
 
     def save_json(self, view: ResultView, path: Path) -> None:
-        """Write the result as it came."""
+        """Write the result as received."""
         if view.reading is not None:
             raw = f"{view.reading.raw}\n".encode()
             self._start(ExportFormat.JSON, view, path, lambda: raw)
 
     def export(self, kind: ExportFormat, view: ResultView, path: Path, *, scores: bool) -> None:
-        """Write a report or a FHIR bundle of this recording; the service is asked for what is not kept here."""
+        """Write a report or FHIR bundle of this recording; reads missing data from the service."""
 
         def content() -> bytes:
             now = datetime.now(UTC).replace(microsecond=0)

@@ -1,4 +1,4 @@
-"""Result: levels and words first, everything else one click away."""
+"""The Result page: levels and texts first, everything else one click away."""
 
 from pathlib import Path
 
@@ -51,7 +51,7 @@ _FIRST = (
 
 
 class ResultPage(QWidget):
-    """What was heard in one recording."""
+    """The result of one recording."""
 
     def __init__(self, view_model: ResultViewModel) -> None:
         self._theme = app_theme()
@@ -101,7 +101,7 @@ class ResultPage(QWidget):
         QShortcut(QKeySequence("P"), self).activated.connect(view_model.playback.toggle)
 
     def opened(self, argument: object) -> None:
-        """Show the recording that was asked for."""
+        """Show the requested recording."""
         if isinstance(argument, RecordingRoute):
             self._reading, self._speaker = None, -1
             self.banner.clear()
@@ -167,12 +167,12 @@ class ResultPage(QWidget):
         return _box(self._right)
 
     def _arrange(self) -> None:
-        """One column where two have no room."""
+        """Use one column in narrow windows."""
         narrow = self.width() < self._theme.px(_ONE_COLUMN_BELOW)
         direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
         self._columns.setDirection(direction)
 
-    # What the view model says
+    # Signals of the view model
 
     @Slot(object)
     def _show(self, view: ResultView) -> None:
@@ -215,7 +215,7 @@ class ResultPage(QWidget):
                 entry = self.compare_menu.addAction(sibling.words)
                 entry.setData(sibling)
 
-    # What a person does
+    # User actions
 
     @Slot()
     def _compare(self) -> None:
@@ -293,7 +293,7 @@ class ResultPage(QWidget):
 
     @Slot()
     def _rebuild(self) -> None:
-        """Make the cards afresh: for another result, speaker, view or theme."""
+        """Build the cards again: for another result, speaker, view or theme."""
         self._arrange()
         self._rest.stop()
         _empty(self._left_box(), 1)
@@ -320,7 +320,7 @@ class ResultPage(QWidget):
 
     @Slot()
     def _build_rest(self) -> None:
-        """The cards that one looks at next; the window has painted the first ones meanwhile."""
+        """Build the lower cards after the window has painted the first ones."""
         reading = self._reading
         if reading is None:
             return
@@ -366,7 +366,7 @@ class ResultPage(QWidget):
 
 
 def _drop(menu: QMenu, button: QWidget) -> None:
-    """Open `menu` below `button`, their right edges in line, ready for the keyboard."""
+    """Open `menu` below `button`, right-aligned, with keyboard focus."""
     corner = button.mapToGlobal(button.rect().bottomRight())
     corner.setX(max(0, corner.x() - menu.sizeHint().width()))
     menu.popup(corner)
@@ -383,7 +383,7 @@ def _box(column: QWidget) -> QVBoxLayout:
 
 
 def _empty(box: QVBoxLayout, kept: int) -> None:
-    """Take everything but the first `kept` widgets out of a column."""
+    """Remove all but the first `kept` widgets from a column."""
     while box.count() > kept:
         item = box.takeAt(kept)
         widget = None if item is None else item.widget()

@@ -1,4 +1,4 @@
-"""The signals of a result as rows: level first, then the change against the own baseline; more one click away."""
+"""The signals of a result as rows: level, change against the own baseline, details on a click."""
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
@@ -16,7 +16,7 @@ from vbdesk.desk.ui.theme import Role, Theme, app_theme
 
 _SIDE = 20
 _LEVEL_WIDTH, _CHANGE_WIDTH, _STRIP_WIDTH, _MORE_WIDTH = 116, 122, 116, 28
-_STRIPS_FROM = 600  # narrower cards leave the strips out: the words beside them say the same
+_STRIPS_FROM = 600  # narrower cards hide the strips: the text next to them says the same
 
 
 class SignRows(Card):
@@ -48,7 +48,7 @@ class SignRows(Card):
 
 
 class _Head(QWidget):
-    """Title and column heads."""
+    """Title and column headers."""
 
     def __init__(self, *, longitudinal: bool) -> None:
         self._theme = app_theme()
@@ -119,7 +119,7 @@ class SignRowView(QWidget):
 
     @Slot()
     def _toggle(self) -> None:
-        if self._about is None:  # made when it is wanted: most never are
+        if self._about is None:  # made on demand: most are never opened
             self._about = _about(self.sign)
             self._about.hide()
             self._column.addWidget(self._about)

@@ -1,4 +1,4 @@
-"""State of the Result page: which recording, what was heard, its sound, and what it can be compared with."""
+"""State of the Result page: recording, result, sound, and recordings to compare with."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -33,12 +33,12 @@ class ResultViewModel(QObject):
     """Reads a result from the library or the service.
 
     Attributes:
-        export: writes what is shown into files.
+        export: writes the result to files.
         playback: its sound.
 
     Signals:
-        shown: (ResultView) something else is to be shown.
-        failed: (str) why nothing newer can be shown.
+        shown: (ResultView) the content changed.
+        failed: (str) why no newer content can be shown.
         siblings_changed: (SameSubject) what the recording can be compared with.
     """
 
@@ -59,7 +59,7 @@ class ResultViewModel(QObject):
         super().__init__()
         self._library, self._results, self._tasks, self._navigator = library, results, tasks, navigator
         self._source = ResultSource(library, results)
-        self._reads = Lane(tasks, self)  # an older state must not be shown after a newer one
+        self._reads = Lane(tasks, self)  # do not show an older state after a newer one
         self.export = ResultExport(profile, library, results, self._source, tasks, self)
         self._kept: OrderedDict[RecordingRoute, ResultView] = OrderedDict()
         self._asked_for: RecordingRoute | None = None
@@ -74,7 +74,7 @@ class ResultViewModel(QObject):
         sync.library_changed.connect(self._on_library)
 
     def open(self, recording: RecordingRoute) -> None:
-        """Show another recording: what was last known of it at once, the rest as it comes."""
+        """Show another recording: the last known state immediately, the rest when read."""
         self.leave()
         self._asked_for, self._loaded = recording, None
         self.same_subject = ((), ())
@@ -97,7 +97,7 @@ class ResultViewModel(QObject):
         self._reads.run(work, self._on_here, self._on_failed, name="result")
 
     def leave(self) -> None:
-        """The page is no longer seen."""
+        """The page is hidden."""
         self._asked_for = None
         self._again.stop()
         self.playback.close()
@@ -114,7 +114,7 @@ class ResultViewModel(QObject):
         self._navigator.open("subjects")
 
     def compare_with(self, other: SameSubjectRecording | None = None) -> None:
-        """Show the recording beside another one; beside the one before it, or else the one after it, if None."""
+        """Compare the recording with another one; if None, with the previous or else the next one."""
         before, after = self.same_subject
         other = other or next(iter((*before, *after)), None)
         if other is not None and self.view is not None:
@@ -122,7 +122,7 @@ class ResultViewModel(QObject):
 
     @Slot()
     def remedy(self) -> None:
-        """Do what helps where there is no result."""
+        """Run the remedy for a missing result."""
         view = self.view
         if view is None:
             return
@@ -166,7 +166,7 @@ class ResultViewModel(QObject):
         self._tasks.start(work, self._on_same_subject, name="siblings")
 
     def _same_subject(self, view: ResultView) -> SameSubject:
-        """On a worker; the service is asked for the subject's history only where this computer knows no other."""
+        """On a worker; the history is read from the service only if no other recording is known here."""
         found = self._neighbours(view)
         if any(found) or not view.group_id:
             return found
@@ -211,7 +211,7 @@ class ResultViewModel(QObject):
 
     @Slot()
     def _on_library(self) -> None:
-        """A recording changed: perhaps this one, and its result has come, or its sound is gone."""
+        """Update if this recording changed."""
         view = self.view
         if self._asked_for is not None and view is not None and view.recording.take_id is not None:
             self.reload()

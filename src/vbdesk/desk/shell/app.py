@@ -1,4 +1,4 @@
-"""The composition root: makes everything, and opens and closes profiles."""
+"""The composition root: makes all objects, opens and closes profiles."""
 
 import signal
 import sys
@@ -28,7 +28,8 @@ from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.accessibility import install_scroll_area_workaround
 from vbdesk.desk.ui.banner import Tone
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.desk.ui.theme import Scheme, Theme
+from vbdesk.desk.ui.theme import Theme
+from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.desk.unlock.pages import RecoveryOfferPage, UnlockPage
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import LibraryInUse
@@ -38,15 +39,15 @@ from vbdesk.outbox.profiles.vault import MemoryVault, VaultError
 
 _SIZE = (1280, 800)
 _SIGNAL_LOOK_MS = 300
-_GIVE_WAY_S = 0.0005  # a working thread lets the window's go on after this long; Python's own 5 ms add up to stalls
-_OPEN_AGAIN_MS = 2000  # while the keyring, or another program, keeps a profile from being opened
+_GIVE_WAY_S = 0.0005  # workers yield to the GUI thread after this long; Python's default of 5 ms adds up to stalls
+_OPEN_AGAIN_MS = 2000  # while the keyring or another program blocks a profile
 
 
 class Desk(QObject):
     """The desktop application: one window, one open profile at a time.
 
     Signals:
-        ended: everything has stopped; the program may end.
+        ended: everything has stopped; the program can exit.
     """
 
     ended = Signal()
@@ -82,7 +83,7 @@ class Desk(QObject):
         self.window.notice.acted.connect(self._on_notice_acted)
 
     def start(self) -> None:
-        """Show the window, and open the profile in use; the first start where there is none."""
+        """Show the window and open the current profile, or the first start if there is none."""
         self.window.show()
         self._tasks.start(self._find_profile, self._on_profiles, self._on_failed, name="profiles")
 
@@ -119,7 +120,7 @@ class Desk(QObject):
             self._setup.use(self.workspace.profile.profile_id)
 
     def _known(self, profile: Profile) -> bool:
-        """Whether the session's vault still has the profile's key: it does until the program ends."""
+        """Whether the session's vault has the profile's key: it keeps it until the program ends."""
         return self._outside.session_vault.get(profile.api_key_name) is not None
 
     @Slot(object)
@@ -132,7 +133,7 @@ class Desk(QObject):
         self._tasks.start(lambda context: self._setup.use(profile_id), self._on_profiles, self._on_failed)
 
     def _open(self, profile: Profile) -> None:
-        """Open a profile, once an open one has let go of its library."""
+        """Open a profile after the open one has closed its library."""
         self._next = profile
         if self.workspace is None:
             self._open_next()
@@ -165,7 +166,7 @@ class Desk(QObject):
 
     @Slot(object)
     def _on_not_opened(self, failure: Failure) -> None:
-        """Say why, and go on by itself as soon as the keyring is open or the other program has ended."""
+        """Show why, and retry automatically until the keyring is open or the other program has ended."""
         if self.workspace is not None:
             return
         if isinstance(failure.error, PassphraseNeeded | ServiceKeyMissing):
@@ -176,7 +177,7 @@ class Desk(QObject):
             self._again.start()
 
     def _ask_for_key(self, failure: Failure) -> None:
-        """Have a person open the key of this computer; the profile opens then."""
+        """Ask the user to unlock the key of this computer, then open the profile."""
         with_passphrase = isinstance(failure.error, PassphraseNeeded)
         model = UnlockViewModel(self._keys, self._tasks, failure.sentence, with_passphrase=with_passphrase)
         others = [profile for profile in self._profiles if self._next is not None and profile.kind != self._next.kind]
@@ -196,7 +197,7 @@ class Desk(QObject):
 
     @Slot()
     def _on_notice_acted(self) -> None:
-        """A person wants the profile opened now, and to be asked for the keyring's password where that is needed."""
+        """Open the profile now; the keyring may ask for its password."""
         if self._next is not None and self.workspace is None:
             self._again.stop()
             self._outside.vault(self._next.secrets).allow_prompt()
@@ -210,7 +211,7 @@ class Desk(QObject):
         if self._next is None:
             _close_at_the_end(library)
             return
-        if profile is not self._next or self.workspace is not None:  # another profile was chosen meanwhile
+        if profile is not self._next or self.workspace is not None:  # another profile was chosen in the meantime
             self._libraries.run(lambda context: library.close(), name="close-library")
             return
         self.window.notice.clear()
@@ -232,7 +233,7 @@ class Desk(QObject):
         self.workspace.start()
 
     def _offer_recovery_key(self, recovery_key: str) -> None:
-        """Once, before the first page; the service starts meanwhile."""
+        """Offer the recovery key once, before the first page, while the service starts."""
         by_passphrase = self._next is not None and self._next.secrets == "passphrase"
         model = RecoveryOfferViewModel(self._keys, self._tasks, recovery_key, by_passphrase=by_passphrase)
         model.finished.connect(self._show_workspace)
@@ -249,7 +250,7 @@ class Desk(QObject):
 
     @Slot(str, object)
     def _on_page_asked(self, key: str, argument: object) -> None:
-        """Pages ask for another profile as they ask for another page: its id, or None for a new one."""
+        """Open the profile that a page requested: its id, or None for a new one."""
         if key == "profile" and isinstance(argument, str):
             self._use_profile(argument)
         elif key == "profile":
@@ -283,9 +284,9 @@ def run(
     """Run the desk until its window is closed; returns the exit status.
 
     Args:
-        outside: the world.
+        outside: the ports.
         scheme: which colours.
-        profile_name: name or id of the profile to open; the one last in use if None.
+        profile_name: name or id of the profile to open; the last one used if None.
         first_page: key and argument of the page to open on.
     """
     application = QApplication.instance()
@@ -297,7 +298,7 @@ def run(
     application.setStyle("Fusion")
     application.setQuitOnLastWindowClosed(False)
     install_scroll_area_workaround()
-    chosen = PreferenceStore(outside.config_dir).load()  # one small file, before the first paint
+    chosen = PreferenceStore(outside.config_dir).load()  # one small file, read before the first paint
     Theme(chosen.scheme if scheme is Scheme.SYSTEM else scheme, chosen.text_scale).install()
     collector = MainThreadCollector()
     desk = Desk(outside, profile_name, first_page)
@@ -308,13 +309,13 @@ def run(
 
 
 def run_visit(*, name: str, base_url: str, credentials: Credentials, folder: Path, subject: str) -> int:
-    """Run the desk on a service for as long as its window is open, with one subject in front; keeps no settings.
+    """Run the desk on a service with one subject shown, until its window is closed; saves no settings.
 
     Args:
         name: of the profile.
         base_url: of the service.
-        credentials: of its account; kept in memory alone.
-        folder: for recordings made meanwhile.
+        credentials: of its account; kept in memory only.
+        folder: for new recordings.
         subject: whose page is shown.
     """
     outside = Outside(data_dir=folder, config_dir=folder, keyring=MemoryVault())
@@ -326,7 +327,7 @@ def run_visit(*, name: str, base_url: str, credentials: Credentials, folder: Pat
 
 @contextmanager
 def _closing_on_ctrl_c(desk: Desk) -> Iterator[None]:
-    """Close the window on Ctrl-C: Python sees signals only while Python code runs, so a timer keeps running some."""
+    """Close the window on Ctrl-C; a timer runs Python code, since Python handles signals only then."""
     before = signal.signal(signal.SIGINT, lambda number, frame: desk.window.close())
     timer = QTimer()
     timer.timeout.connect(_let_python_run)
@@ -340,11 +341,11 @@ def _closing_on_ctrl_c(desk: Desk) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A profile that is open.
+    """An open profile.
 
     Attributes:
-        service_key: what the service on this computer encrypts its data with; None for a service elsewhere.
-        recovery_key: to be offered now; None where it was.
+        service_key: encryption key of the local service; None for a remote service.
+        recovery_key: to offer now; None if it was offered.
     """
 
     profile: Profile
@@ -368,7 +369,7 @@ def _opened(profile: Profile, outside: Outside, keys: ServiceKeys) -> _Opened:
 
 
 def _close_at_the_end(opened: Workspace | Library) -> None:
-    """Close on the GUI thread, which blocks: the desk ends, and its window is closed or closing."""
+    """Close on the GUI thread; it may block, since the desk is ending."""
     opened.close()
 
 
@@ -380,4 +381,4 @@ def _lost(profile: Profile) -> str:
 
 
 def _let_python_run() -> None:
-    """Nothing to do but to be called."""
+    """Do nothing: the call lets Python handle signals."""

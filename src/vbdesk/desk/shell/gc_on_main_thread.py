@@ -1,7 +1,7 @@
-"""Python's cyclic garbage is collected on the window's thread alone.
+"""Python's cyclic garbage collection, on the GUI thread only.
 
-Qt objects that are part of a reference cycle are destroyed by whichever thread the collector happens to run in; a timer
-or a widget destroyed in a worker brings the program down.
+The collector destroys Qt objects of a reference cycle in the thread in which it runs. A timer or a widget that is
+destroyed in a worker thread crashes the program.
 """
 
 import gc
@@ -14,7 +14,7 @@ _LOOK_MS = 1000
 
 
 class MainThreadCollector(QObject):
-    """While it is entered, the collector runs from a timer, one generation at a time as Python's own thresholds ask."""
+    """Context manager that runs the collector from a timer, by Python's own thresholds."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class MainThreadCollector(QObject):
 
     def __enter__(self) -> Self:
         gc.disable()
-        gc.freeze()  # what start-up made stays; looking through it again would stall the window
+        gc.freeze()  # objects of start-up stay; scanning them again would stall the window
         self._timer.start()
         return self
 
@@ -37,7 +37,7 @@ class MainThreadCollector(QObject):
 
     @Slot()
     def look(self) -> None:
-        """Collect the oldest generation that is due, if any is."""
+        """Collect the oldest generation that is due, if any."""
         counts, thresholds = gc.get_count(), gc.get_threshold()
         for generation in (2, 1, 0):
             if counts[generation] > thresholds[generation]:

@@ -1,4 +1,4 @@
-"""Keeps the service on this computer running, without the window ever waiting for it."""
+"""Keeps the local service running without blocking the window."""
 
 import threading
 
@@ -15,12 +15,12 @@ _ENCRYPTING_MS = 3000
 
 
 class LocalServiceProcess(QObject):
-    """Starts the child, starts it again when it ends, and ends it with the window.
+    """Starts the child process, restarts it when it exits, and stops it with the window.
 
     Signals:
-        ready: (str) the address it answers at; another one after every start.
-        failed: (str) why it did not start; it will be tried again.
-        encryption_changed: (Encryption) what the service says of its data is another thing than before.
+        ready: (str) its address; different after every start.
+        failed: (str) why it did not start; a retry follows.
+        encryption_changed: (Encryption) the reported encryption of its data changed.
     """
 
     ready = Signal(str)
@@ -52,7 +52,7 @@ class LocalServiceProcess(QObject):
             self._tasks.start(self._start_child, self._on_ready, self._on_failed, name="local-service")
 
     def ask_to_stop(self) -> None:
-        """End the child in the background."""
+        """Stop the child in the background."""
         self._look.stop()
         self._again.stop()
         self._encrypting.stop()
@@ -61,7 +61,7 @@ class LocalServiceProcess(QObject):
             self._ending.start()
 
     def alive(self) -> bool:
-        """Whether the child is still being ended."""
+        """Whether the child is still stopping."""
         return self._ending is not None and self._ending.alive()
 
     def _start_child(self, context: TaskContext) -> Endpoint:
@@ -73,7 +73,7 @@ class LocalServiceProcess(QObject):
     @Slot(object)
     def _on_ready(self, endpoint: Endpoint) -> None:
         if self._ending is not None:
-            return  # asked to stop while it was starting
+            return  # stop was requested during the start
         self._failures = 0
         self._look.start()
         self.ready.emit(endpoint.base_url)
@@ -97,7 +97,7 @@ class LocalServiceProcess(QObject):
 
     @Slot()
     def _ask_of_encryption(self) -> None:
-        """Until everything is encrypted, or it is clear that nothing will be: then the service is asked no more."""
+        """Ask the service until everything is encrypted, or until it is clear that nothing will be."""
         self._tasks.start(self._read_encryption, self._on_encryption, name="local-encryption")
 
     def _read_encryption(self, context: TaskContext) -> LocalEncryption:
@@ -106,7 +106,7 @@ class LocalServiceProcess(QObject):
     @Slot(object)
     def _on_encryption(self, found: LocalEncryption) -> None:
         if self._ending is not None or not self._look.isActive():
-            return  # of a service that has ended meanwhile
+            return  # from a service that has exited
         self._tell_encryption(found)
         if found in (LocalEncryption.UNKNOWN, LocalEncryption.UNDER_WAY):
             self._encrypting.start()
@@ -124,4 +124,4 @@ class LocalServiceProcess(QObject):
 
 
 def _nothing() -> None:
-    """There is nothing to wake."""
+    """Do nothing."""

@@ -1,4 +1,4 @@
-"""The frame: rail, page, status bar."""
+"""The main window: sidebar, page, status bar."""
 
 from typing import Protocol, runtime_checkable
 
@@ -24,7 +24,7 @@ from vbdesk.outbox.sync.connectivity import SyncStatus
 
 _NARROW_BELOW = 1120
 _SMALLEST = (860, 560)
-_FRAME = (4, 40)  # what window managers add at most, before we can ask
+_FRAME = (4, 40)  # maximum frame of window managers, before it is known
 _ADD = "add"
 
 
@@ -37,12 +37,12 @@ class _Recording(Protocol):
 
 
 class MainWindow(QMainWindow):
-    """One window for everything.
+    """The main window.
 
     Signals:
-        profile_wanted: (str) id of the profile that a person chose.
-        new_profile_wanted: a person wants to add a profile.
-        closing: a person closed the window; it closes when `finish_closing` is called.
+        profile_wanted: (str) id of the profile that the user chose.
+        new_profile_wanted: the user wants to add a profile.
+        closing: the user closed the window; it closes when `finish_closing` is called.
     """
 
     profile_wanted = Signal(str)
@@ -75,7 +75,7 @@ class MainWindow(QMainWindow):
 
     @property
     def sidebar(self) -> Sidebar:
-        """The rail."""
+        """The sidebar."""
         return self._sidebar
 
     @property
@@ -93,12 +93,12 @@ class MainWindow(QMainWindow):
         return self._stack.currentWidget()
 
     def fit(self, width: int, height: int) -> None:
-        """Take the size asked for, as far as the screen has room for the window and its frame."""
+        """Set the size, limited to the screen less the window's frame."""
         room = self.screen().availableGeometry()
         self.resize(min(width, room.width() - _FRAME[0]), min(height, room.height() - _FRAME[1]))
 
     def show_alone(self, page: QWidget) -> None:
-        """Show a page without the rail: the first start."""
+        """Show a page without the sidebar: the first start."""
         self._forget_pages()
         self._sidebar.hide()
         self._stack.addWidget(page)
@@ -135,7 +135,7 @@ class MainWindow(QMainWindow):
     @Slot(str)
     @Slot(str, object)
     def open_page(self, key: str, argument: object = None) -> None:
-        """Show a page, built when it is first asked for."""
+        """Show a page, built on first use."""
         if self._workspace is None or key not in self._specs:
             return
         self._leave_page()
@@ -149,7 +149,7 @@ class MainWindow(QMainWindow):
         _life_cycle(page).opened(argument)
 
     def running_parts(self) -> list[Stoppable]:
-        """What the pages have running, asked to stop; a recording is stopped and kept."""
+        """Ask what runs in the pages to stop and return it; a recording is stopped and kept."""
         parts: list[Stoppable] = []
         for page in self._built.values():
             if isinstance(page, _Recording):
@@ -166,7 +166,7 @@ class MainWindow(QMainWindow):
         self._fit_sidebar()
 
     def event(self, event: QEvent) -> bool:
-        """The system's font may be larger or smaller than before."""
+        """Handle a changed system font."""
         if event.type() == QEvent.Type.ThemeChange:
             self._theme.follow_system()
         return super().event(event)
@@ -221,7 +221,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _forget_unseen_pages(self) -> None:
-        """Have pages built anew in the new text size when they are next opened; one with a recording stays."""
+        """Build pages again in the new text size when next opened, except one that records."""
         for key in [
             key for key, page in self._built.items() if key != self._shown and not isinstance(page, _Recording)
         ]:

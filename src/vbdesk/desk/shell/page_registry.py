@@ -1,4 +1,4 @@
-"""Which pages there are; a page plugs in with one entry here."""
+"""The registry of pages: each has one entry."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class PageSpec:
     Attributes:
         key: by which the navigator asks for it.
         build: makes its view model and the page.
-        rail: key of the rail entry that is lit while it is shown; its own key for a page in the rail.
+        sidebar: key of the sidebar entry to highlight; its own key for a page in the sidebar.
     """
 
     key: str
@@ -28,5 +28,5 @@ class PageSpec:
 
     @property
     def in_sidebar(self) -> bool:
-        """Whether the page has an entry of its own in the rail."""
+        """Whether the page has its own entry in the sidebar."""
         return not self.sidebar

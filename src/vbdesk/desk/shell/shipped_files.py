@@ -1,6 +1,6 @@
-"""The data files of the product that the GUI thread needs, read before the window shows.
+"""Data files that the GUI thread needs, read before the window shows.
 
-Each reader keeps what it has read. So the GUI thread reads no file later, whatever page is opened.
+Each reader caches its file, so the GUI thread reads no file later.
 """
 
 from vbdesk.capture.protocols import protocol_languages, protocols

@@ -1,4 +1,4 @@
-"""The rail at the left of the window: pages, and the profile at its foot."""
+"""The sidebar: pages, and the profile at the bottom."""
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
@@ -13,7 +13,7 @@ _INSET = 12
 
 
 class _Entry(QAbstractButton):
-    """One page in the rail."""
+    """One page in the sidebar."""
 
     def __init__(self, title: str, icon: str) -> None:
         self._theme = app_theme()
@@ -29,7 +29,7 @@ class _Entry(QAbstractButton):
 
     @property
     def lit(self) -> bool:
-        """Whether the page shown is this one or one within it. Not a checked state: pressing it always goes there."""
+        """Whether this page, or one below it, is shown. Not a checked state: pressing always opens it."""
         return self._lit
 
     def light(self, lit: bool) -> None:
@@ -38,7 +38,7 @@ class _Entry(QAbstractButton):
         self._describe()
 
     def show_count(self, count: int) -> None:
-        """Show how many recordings are on their way."""
+        """Show the number of recordings in progress."""
         self._count = count
         self._describe()
 
@@ -49,7 +49,7 @@ class _Entry(QAbstractButton):
         self.update()
 
     def set_narrow(self, narrow: bool) -> None:
-        """Show the icon alone, the words as a tooltip."""
+        """Show the icon only, the text as a tooltip."""
         self._narrow = narrow
         self.setToolTip(self.text() if narrow else "")
         self.update()
@@ -95,7 +95,7 @@ class _Entry(QAbstractButton):
 
 
 class _Brand(QWidget):
-    """The mark and the name."""
+    """Logo and name."""
 
     def __init__(self) -> None:
         self._theme = app_theme()
@@ -184,16 +184,16 @@ class ProfileButton(QAbstractButton):
 
 
 class Sidebar(QWidget):
-    """Pages by name; the lit one wears the marker.
+    """Pages by name; the current one has the marker.
 
     Signals:
-        chosen: (str) key of the page that a person wants.
+        chosen: (str) key of the page to open.
     """
 
     chosen = Signal(str)
 
     def __init__(self, entries: list[tuple[str, str, str]]) -> None:
-        """Make the rail of (key, title, icon)."""
+        """Make the sidebar of (key, title, icon)."""
         self._theme = app_theme()
         super().__init__()
         self.setObjectName("sidebar")
@@ -232,12 +232,12 @@ class Sidebar(QWidget):
         self.update()
 
     def show_count(self, key: str, count: int) -> None:
-        """Show a count beside a page."""
+        """Show a count next to a page."""
         if key in self._entries:
             self._entries[key].show_count(count)
 
     def set_narrow(self, narrow: bool) -> None:
-        """Icons alone, for small windows."""
+        """Show icons only, for small windows."""
         self.setFixedWidth(self._theme.px(NARROW if narrow else WIDE))
         self._brand.set_narrow(narrow)
         self.profile.set_narrow(narrow)

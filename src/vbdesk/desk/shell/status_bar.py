@@ -1,4 +1,4 @@
-"""The status bar: profile, connection, what is on its way, credits; always in words."""
+"""The status bar: profile, connection, recordings in progress, credits; always as text."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
@@ -9,7 +9,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 
 
 class _Item(QWidget):
-    """An icon and a few words."""
+    """An icon and a text."""
 
     def __init__(self, icon: str = "", *, gives_way: bool = False) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class _Item(QWidget):
 
 
 class StatusBar(QWidget):
-    """One line at the foot of the window."""
+    """One line at the bottom of the window."""
 
     def __init__(self) -> None:
         self._theme = app_theme()
@@ -48,22 +48,22 @@ class StatusBar(QWidget):
         row.addWidget(self._credits)
 
     def show_profile(self, words: str, icon: str) -> None:
-        """Say which profile is open."""
+        """Show the open profile."""
         self._profile.icon.show_icon(icon)
         self._profile.say(words)
 
     def show_connection(self, words: str, icon: str, ink: str) -> None:
-        """Say how the way to the service is."""
+        """Show the connection to the service."""
         self._connection.icon.show_icon(icon, ink)
         self._connection.text.set_ink(ink)
         self._connection.say(words)
 
     def show_moving(self, words: str) -> None:
-        """Say how many recordings are on their way."""
+        """Show how many recordings are in progress."""
         self._moving.say(words)
 
     def show_right(self, encrypted: str, credits_left: str, icon: str = "lock") -> None:
-        """Say how recordings are kept, with an icon, and what is left to spend."""
+        """Show how recordings are encrypted, with an icon, and the credit balance."""
         self._encrypted.icon.show_icon(icon, "text2")
         self._encrypted.icon.setVisible(bool(encrypted))
         self._encrypted.say(encrypted)

@@ -6,6 +6,7 @@ from pathlib import Path
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.recorder import Recorder, Take
 from vbdesk.desk.account.desk_settings import DeskChoices
+from vbdesk.desk.account.profiles_model import ProfilesViewModel
 from vbdesk.desk.account.recording_rules import RulesViewModel
 from vbdesk.desk.account.view_model import AccountViewModel
 from vbdesk.desk.account.webhook_model import WebhookViewModel
@@ -13,6 +14,8 @@ from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
 from vbdesk.desk.cohort.view_model import CohortViewModel
 from vbdesk.desk.compare.view_model import CompareViewModel
 from vbdesk.desk.models.preferences import PreferenceStore
+from vbdesk.desk.models.service_keys import ServiceKeys
+from vbdesk.desk.models.unlocking import PassphraseViewModel
 from vbdesk.desk.outbox.actions import OutboxActions
 from vbdesk.desk.outbox.bundles import BundleWork
 from vbdesk.desk.outbox.view_model import OutboxViewModel
@@ -26,9 +29,11 @@ from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.subject.export import SubjectExport
 from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
+from vbdesk.desk.ui.theme import app_theme
 from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
 from vbdesk.outbox.imports.offered_signs import OfferedSigns
 from vbdesk.outbox.imports.take_check import TakeCheck
+from vbdesk.outbox.profiles.profiles import ProfileStore
 
 
 def offered_signs_view_model(workspace: Workspace) -> OfferedSignsViewModel:
@@ -144,15 +149,17 @@ def account_view_model(workspace: Workspace) -> AccountViewModel:
 
     return AccountViewModel(
         profile,
-        outside,
+        outside.vault(profile.secrets),
         library,
         sync,
         workspace,
         tasks,
-        workspace.navigator,
+        outside.clock,
+        ProfilesViewModel(profile, ProfileStore(outside.config_dir), outside.vault, tasks, workspace.navigator),
         RulesViewModel(profile, library, sync, tasks, write_diagnostics),
         WebhookViewModel(library.responses, workspace, outside.send_trial, tasks),
-        DeskChoices(PreferenceStore(outside.config_dir), outside.data_dir, outside.open_page, tasks),
+        DeskChoices(PreferenceStore(outside.config_dir), app_theme(), outside.data_dir, outside.open_page, tasks),
+        PassphraseViewModel(ServiceKeys(outside), tasks) if profile.secrets == "passphrase" else None,
     )
 
 

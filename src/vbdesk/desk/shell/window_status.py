@@ -1,4 +1,4 @@
-"""What the frame of the window says, in words."""
+"""Texts of status bar and sidebar."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
 
 @dataclass(frozen=True, slots=True)
 class ConnectionStatus:
-    """The way to the service: words, icon and colour token."""
+    """The connection to the service: text, icon and colour token."""
 
     words: str
     icon: str
@@ -50,7 +50,7 @@ _CUTS = {
 
 
 def moving_words(count: int, *, standing: bool = False) -> str:
-    """How many recordings are on their way; where the line stands, how many wait."""
+    """Number of recordings in progress or, if the queue is stopped, waiting."""
     if count == 0:
         return ""
     if standing:
@@ -59,7 +59,7 @@ def moving_words(count: int, *, standing: bool = False) -> str:
 
 
 def credits_words(credits_left: int | None, profile: Profile) -> str:
-    """What is left to spend; nothing is bought on this computer's own service."""
+    """The credit balance; empty for the local service, which is free."""
     if credits_left is None or profile.kind == "local":
         return ""
     return "1 credit" if credits_left == 1 else f"{credits_left:,} credits"
@@ -71,21 +71,21 @@ def profile_icon(profile: Profile) -> str:
 
 
 def profile_below(profile: Profile) -> str:
-    """What stands below a profile's name."""
+    """Text below a profile's name."""
     if profile.kind == "local":
         return "Analysed here"
     return profile.account_id
 
 
 def encrypted_words(profile: Profile, encryption: LocalEncryption | None) -> tuple[str, str]:
-    """How recordings are kept on this computer, by the desk alone or by its own service too; words and icon.
+    """How recordings are encrypted by the desk and the local service; text and icon.
 
-    The desk encrypts from the first block on. Its service may still have data of an earlier release to encrypt, and
-    until it says that nothing is left, no words claim it.
+    The desk encrypts from the first block on. Its service may still have unencrypted data of an earlier release; the
+    text claims encryption only when the service reports that none is left.
 
     Args:
         profile: whose recordings.
-        encryption: what the service on this computer says; None for a service elsewhere.
+        encryption: as the local service reports it; None for a remote service.
     """
     if encryption not in (None, LocalEncryption.COMPLETE):
         return _NOT_ENCRYPTED[encryption]

@@ -1,4 +1,4 @@
-"""One subject into files: gathered, written and noted in a task; nothing is replaced without being asked."""
+"""Export of one subject, written and audited in a task; asks before it replaces files."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -25,14 +25,14 @@ _HERE = "http://localhost"
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """What is to be exported.
+    """What to export.
 
     Attributes:
         kind: name of an `ExportFormat`.
-        folder: where to; formats of several files get a folder of their own within it.
-        reader: who has read the newest recording; empty for nobody.
-        scores: with raw scores, for research.
-        replace: files that are there may be replaced.
+        folder: target; formats of several files get a subfolder.
+        reader: name of the person who read the newest recording; may be empty.
+        scores: include raw scores, for research.
+        replace: existing files may be replaced.
     """
 
     kind: str
@@ -44,7 +44,7 @@ class ExportRequest:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """What came of it: where, and what is to be known about it."""
+    """Outcome: path and notes."""
 
     place: Path
     remark: str
@@ -54,10 +54,10 @@ class SubjectExport(QObject):
     """One export at a time.
 
     Signals:
-        busy_changed: (bool) one is under way, or no longer.
-        progressed: (str) how far it is.
+        busy_changed: (bool) whether an export runs.
+        progressed: (str) progress as text.
         done: (str) where it was written, as a sentence.
-        would_overwrite: (str) a file is there already, as a sentence; `replace` goes on.
+        would_overwrite: (str) a file exists, as a sentence; `replace` continues.
         failed: (str) why nothing was written.
     """
 
@@ -75,11 +75,11 @@ class SubjectExport(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether an export is under way."""
+        """Whether an export runs."""
         return self._task is not None
 
     def start(self, wish: ExportRequest, read: TrajectoryRead) -> None:
-        """Export the subject of `read`, which is what the page shows."""
+        """Export the subject of `read`, the page's content."""
         if self.busy:
             return
         self._wish = (wish, read)
@@ -93,7 +93,7 @@ class SubjectExport(QObject):
         )
 
     def replace(self) -> None:
-        """Do what would have overwritten files: a person has said so."""
+        """Replace the existing files, after the user confirmed."""
         if self._wish is not None:
             wish, read = self._wish
             self.start(replace(wish, replace=True), read)
@@ -104,7 +104,7 @@ class SubjectExport(QObject):
             self._task.cancel()
 
     def _export(self, context: TaskContext, wish: ExportRequest, read: TrajectoryRead) -> _Written:
-        from vbdesk.report.drawing.text_layout import missing_letters  # the libraries of the report are slow to import
+        from vbdesk.report.drawing.text_layout import missing_letters  # the report's libraries are slow to import
         from vbdesk.report.exports import ExportFormat, expected_files, export_files, refuse_overwriting, write_files
         from vbdesk.report.file_names import file_stems
         from vbdesk.report.pdf import ReportOptions
@@ -120,7 +120,7 @@ class SubjectExport(QObject):
         stem = file_stems([read.group_id])[read.group_id]
         folder = Path(wish.folder) / f"{stem}-{kind}" if kind.one_folder else Path(wish.folder)
         if not wish.replace:
-            refuse_overwriting(folder, expected_files(kind, [read.group_id]))  # before a reading that may take long
+            refuse_overwriting(folder, expected_files(kind, [read.group_id]))  # before a read that may take long
         files = export_files(kind, [self._record(context, wish.kind, read)], options)
         context.check()
         write_files(folder, files, overwrite=wish.replace)
@@ -150,7 +150,7 @@ class SubjectExport(QObject):
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
-        from vbdesk.report.exports import WouldOverwrite  # imported by the task already
+        from vbdesk.report.exports import WouldOverwrite  # already imported by the task
 
         if isinstance(failure.error, WouldOverwrite):
             self.would_overwrite.emit(failure.sentence)

@@ -1,4 +1,4 @@
-"""The card of the Subject page in which an export is set up: where to, and who has read."""
+"""The card of the Subject page for an export: folder and reader."""
 
 from PySide6.QtCore import QStandardPaths, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
@@ -13,14 +13,14 @@ from vbdesk.desk.ui.fields import Field, LineField, TickBox
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 
-_WIDEST_NAME = 200  # letters; a sign-off's limit
+_WIDEST_NAME = 200  # maximum length of a reader's name
 
 
 class ExportCard(QWidget):
-    """Title, what comes out, fields, and the two buttons.
+    """Title, description, fields and two buttons.
 
     Signals:
-        left: it is closed.
+        left: the card was closed.
     """
 
     left = Signal()
@@ -60,7 +60,7 @@ class ExportCard(QWidget):
         work.done.connect(self._on_done)
 
     def begin(self, kind: ExportKind, read: TrajectoryRead) -> None:
-        """Ask for what this format needs."""
+        """Show the fields of a format."""
         self._kind, self._read = kind, read
         self.banner.clear()
         self.title.setText(f"{kind.title} of {read.group_id}")

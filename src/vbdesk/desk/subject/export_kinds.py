@@ -1,4 +1,4 @@
-"""What a subject can be exported as, in the words of the menu and the card."""
+"""Export formats of a subject, with their texts in menu and card."""
 
 from dataclasses import dataclass
 
@@ -8,11 +8,11 @@ class ExportKind:
     """One entry of the menu.
 
     Attributes:
-        key: name of the format in the report's room.
-        menu: words in the menu.
-        title: what comes out, as a title.
-        sentence: what it holds and whom it is for.
-        scores: whether raw scores go along at first; None where that is no question.
+        key: name of an `ExportFormat`.
+        menu: text of the menu entry.
+        title: title of the card.
+        sentence: content and purpose.
+        scores: default for including raw scores; None if there is no choice.
     """
 
     key: str

@@ -1,4 +1,4 @@
-"""Subject: one person's signals over time, as charts or as a table."""
+"""The Subject page: signals of one person over time, as charts or a table."""
 
 from PySide6.QtCore import QPoint, Qt, Slot
 from PySide6.QtGui import QAction, QResizeEvent
@@ -24,10 +24,10 @@ from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, app_theme
 
 _ALL = "all"
-_KEYS_WIDTH = 960  # px at 100 % text; below that the hint about keys goes
-_AGE_WIDTH = 110  # px at 100 % text; with less beside the range the toolbar takes two lines
+_KEYS_WIDTH = 960  # px at 100 % text; narrower windows hide the key hint
+_AGE_WIDTH = 110  # px at 100 % text; narrower toolbars take two lines
 _DAY_WIDTH, _SIGN_WIDTH, _INCONCLUSIVE_WIDTH, _NOTES_WIDTH = 112, 107, 132, 230
-_LEAST_HEIGHT = 96  # at large text in a low window, rather than squeezing the head
+_LEAST_HEIGHT = 96  # for large text in a low window
 _KEYS_TIP = (
     "Left and right: from recording to recording. With Ctrl: to what is unusual. Up and down: another sign. "
     "Plus and minus: zoom. With Shift: earlier and later. Enter: open the recording. Escape: take the cursor away."
@@ -189,7 +189,7 @@ class SubjectPage(QWidget):
         self._show_keys()
 
     def _show_keys(self) -> None:
-        """The hint about keys is the first thing to go."""
+        """Hide the key hint first where space is short."""
         charts = self._stack.currentWidget() is self.charts
         self._keys.setVisible(charts and self.width() >= self._theme.px(_KEYS_WIDTH))
 
@@ -270,6 +270,6 @@ class SubjectPage(QWidget):
 
 
 def _width(sign: SignChart) -> int:
-    """Room for the badge of a sign's longest level."""
+    """Column width for the badge of the longest level."""
     unheard = len(sign.silent) > 0 or Level.INCONCLUSIVE in sign.readings.levels
     return _INCONCLUSIVE_WIDTH if unheard else _SIGN_WIDTH

@@ -1,4 +1,4 @@
-"""A subject's trajectory in words and as a table. No Qt: made on a worker."""
+"""Texts and table rows of a trajectory. No Qt: made on a worker."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 @dataclass(frozen=True, slots=True)
 class SubjectRecordingRow:
-    """One recording of the subject: the level of every sign, and what is to be noted. Cells are made when asked for."""
+    """One recording of the subject: level of every sign, and notes. Cells are made on demand."""
 
     point: DataPoint
     chart: TrajectoryChart = field(compare=False)
@@ -31,7 +31,7 @@ class SubjectRecordingRow:
 
     @property
     def recorded_at(self) -> datetime:
-        """When it was made."""
+        """Time of the recording."""
         return self.point.recorded_at
 
     @property
@@ -45,12 +45,12 @@ class SubjectRecordingRow:
 
 @dataclass(frozen=True, slots=True)
 class LatestChange:
-    """What is unusual with the newest recording, and why.
+    """What is unusual in the newest recording, and why.
 
     Attributes:
-        sign: name of the sign to look at.
+        sign: name of the sign to show.
         moment_s: its newest unusual recording, epoch seconds.
-        sentence: which signs, since when, in which way.
+        sentence: which signs, since when and how.
     """
 
     sign: str
@@ -60,15 +60,15 @@ class LatestChange:
 
 @dataclass(frozen=True)
 class SubjectReading:
-    """All that the Subject page shows.
+    """Content of the Subject page.
 
     Attributes:
-        read: the service's answer, as it came.
-        computed_at: when the service computed it; the same moment means the same data.
-        read_at: when it came here.
+        read: the service's answer.
+        computed_at: time of computation by the service; equal times mean equal data.
+        read_at: time of the read.
         level: overall level of the newest recording; None before the first result.
-        sentence: the trends and how many recordings there are.
-        change: what is unusual with the newest recording; None where nothing is.
+        sentence: trends and number of recordings.
+        change: what is unusual in the newest recording; None for nothing.
         rows: newest first.
     """
 
@@ -87,13 +87,13 @@ class SubjectReading:
 def subject_of(
     read: TrajectoryRead, now: datetime, items: Sequence[RecordingItem] = (), read_at: datetime | None = None
 ) -> SubjectReading:
-    """Put a trajectory in words, arrays and rows.
+    """Make texts, charts and rows of a trajectory.
 
     Args:
         read: the service's answer.
-        now: the present moment.
-        items: the subject's recordings on this computer, for what was written down about them.
-        read_at: when the answer came; now, by default.
+        now: the current time.
+        items: the subject's local recordings, for their notes.
+        read_at: time of the answer; now by default.
     """
     cuts = {name: reference.score_cuts for name, reference in shipped_signs().items()}
     chart = chart_of(read, cuts, marks_of(items))
@@ -115,7 +115,7 @@ def subject_of(
 
 
 def marks_of(items: Sequence[RecordingItem]) -> tuple[NoteMarker, ...]:
-    """What was written down about recordings here: notes and tags."""
+    """Notes and tags of local recordings."""
     noted = [item for item in items if item.note.strip() or item.tags]
     return tuple(NoteMarker(item.recorded_at.timestamp(), _noted(item)) for item in noted)
 
@@ -126,7 +126,7 @@ def _noted(item: RecordingItem) -> str:
 
 
 def latest_change(chart: TrajectoryChart, now: datetime) -> LatestChange | None:
-    """What a clinician should see first: the signs whose newest recordings are unusual, the worst first."""
+    """Signs that are unusual in the newest recordings, the most severe first."""
     present = [(sign, episode) for sign in chart.signs if (episode := sign.present) is not None]
     if not present:
         return None
@@ -148,7 +148,7 @@ def _severity(level: Level) -> int:
 
 
 def age_words(read_at: datetime, now: datetime) -> str:
-    """`Read today 10:41`: how old what is shown is."""
+    """`Read today 10:41`: age of the content."""
     when = day_and_time(read_at, now)
     return f"Read {when if when[0].isdigit() else when.lower()}"
 
@@ -199,7 +199,7 @@ def _in_sentence(label: str) -> str:
 
 
 def heading(label: str) -> str:
-    """A long name in two lines."""
+    """Break a long name into two lines."""
     if len(label) <= _HEADING_LETTERS:
         return label
     first, _, last = label.rpartition(" ")

@@ -1,4 +1,4 @@
-"""State of the Subject page: one subject over time, read from the service and kept while that is away."""
+"""State of the Subject page: one subject over time, from the service, cached for offline use."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -23,31 +23,31 @@ from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
-_REMEMBERED = 8  # subjects that were looked at last
-_LOOK_AGAIN_MS = 60_000  # for results that another computer sent
+_REMEMBERED = 8  # number of last viewed subjects
+_LOOK_AGAIN_MS = 60_000  # to find results that another computer sent
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What was read of a subject: a reading, that it is still being computed, or why there is none."""
+    """Outcome of a read: a reading, still computing, or an error."""
 
     group_id: str
     found: SubjectReading | TrajectoryRunning | str
 
 
 class SubjectViewModel(QObject):
-    """One subject at a time: what was last known of it at once, then what the service says.
+    """Shows one subject: cached data immediately, then the service's answer.
 
     Attributes:
-        export: writes the subject into files.
-        loading: nothing is known yet, and the first answer has not come.
+        export: exports the subject.
+        loading: nothing is known before the first answer.
 
     Signals:
-        shown: (SubjectReading) newer data, or another subject.
-        waiting: (str) there is nothing to show yet, and why.
-        stale: (str) what is shown may be old, and why; empty when it is not.
-        aged: (str) when what is shown was read, and whether newer is being asked for.
-        arrived: (str) what came while the page was looked at, as a sentence.
+        shown: (SubjectReading) new content.
+        waiting: (str) why there is nothing to show yet.
+        stale: (str) why the content may be old; empty if it is not.
+        aged: (str) age of the content, and whether an update is being read.
+        arrived: (str) what arrived while the page was shown, as a sentence.
     """
 
     shown = Signal(object)
@@ -108,14 +108,14 @@ class SubjectViewModel(QObject):
         self.reload()
 
     def leave(self) -> None:
-        """The page is no longer seen."""
+        """The page is hidden."""
         self._again.stop()
         self._look.stop()
         self.group_id = ""
 
     @Slot()
     def reload(self) -> None:
-        """Ask the service again."""
+        """Read from the service again."""
         group_id = self.group_id
         if not group_id:
             return
@@ -128,7 +128,7 @@ class SubjectViewModel(QObject):
         self._tasks.start(work, self._on_read, self._on_failed, finished=self._on_asked, name="trajectory")
 
     def open_recording(self, job_id: str) -> None:
-        """Show the result of one recording, with its playback."""
+        """Show the result of one recording."""
         rows = () if self.reading is None else self.reading.rows
         recorded_at = next((row.recorded_at for row in rows if row.key == job_id), None)
         self._navigator.open("result", RecordingRoute(job_id=job_id, group_id=self.group_id, recorded_at=recorded_at))
@@ -138,14 +138,14 @@ class SubjectViewModel(QObject):
         self._navigator.open("record", self.group_id)
 
     def _kept(self, group_id: str) -> SubjectReading | None:
-        """On a worker: what this computer kept of the last read."""
+        """On a worker: the cached read."""
         stored = self._results.stored_trajectory(group_id)
         if stored is None or not stored.value.data_points:
             return None
         return self._reading(stored.value, stored.read_at if stored.read_at.tzinfo else None)
 
     def _read(self, group_id: str) -> SubjectReading | TrajectoryRunning | str:
-        """On a worker: what the service says."""
+        """On a worker: read from the service."""
         try:
             read = self._results.fetch_trajectory(group_id)
         except NotFound:
@@ -211,7 +211,7 @@ class SubjectViewModel(QObject):
         elif isinstance(answer.found, TrajectoryRunning):
             self._again.start(1000 * max(1, answer.found.retry_after_seconds))
             if self.reading is None:
-                self.waiting.emit("The trajectory is being computed. It appears here by itself.")
+                self.waiting.emit("The trajectory is being computed. It appears here automatically.")
         else:
             self.reading = None
             self._recent.pop(answer.group_id, None)
@@ -244,7 +244,7 @@ class SubjectViewModel(QObject):
 
     @Slot(object)
     def _on_counts(self, counts: dict[OutboxState, int]) -> None:
-        """A result has come: perhaps this subject's."""
+        """Read again if a result has arrived."""
         done, before = counts[OutboxState.DONE], self._done
         self._done = done
         if done != before and self.group_id:
@@ -252,7 +252,7 @@ class SubjectViewModel(QObject):
 
     @Slot(object)
     def _on_status(self, status: SyncStatus) -> None:
-        """The service is back."""
+        """Read again when the service is reachable."""
         if status.connected and self._failed and self.group_id:
             self._failed = False
             self.reload()

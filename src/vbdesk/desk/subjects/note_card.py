@@ -1,4 +1,4 @@
-"""A subject's note and tags, to be written beside the list. They stay on this computer."""
+"""The card for a subject's note and tags. They stay on this computer."""
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
@@ -16,7 +16,7 @@ class SubjectNoteCard(Card):
     """The note of one subject.
 
     Signals:
-        kept: (str, SubjectNote) what was written of which subject, when it is to be kept.
+        kept: (str, SubjectNote) subject and note to store.
         closed: the card was closed.
     """
 
@@ -48,7 +48,7 @@ class SubjectNoteCard(Card):
         self.body.addLayout(row)
 
     def edit(self, group_id: str, note: SubjectNote) -> None:
-        """Write about a subject; what was written about another is kept first."""
+        """Edit a subject's note, after storing the previous subject's note."""
         if not self.isHidden() and self.group_id and self.group_id != group_id:
             self._keep()
         self.group_id = group_id
@@ -59,7 +59,7 @@ class SubjectNoteCard(Card):
         self.tags.edit.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def leave(self) -> None:
-        """Keep what was written, and hide."""
+        """Store the note and hide."""
         if not self.isHidden() and self.group_id:
             self._keep()
             self.hide()

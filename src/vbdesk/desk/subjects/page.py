@@ -1,4 +1,4 @@
-"""Subjects: everyone, with search; a click shows one."""
+"""The Subjects page: all subjects, with search."""
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
@@ -21,7 +21,7 @@ from vbdesk.outbox.library.subject_notes import SubjectNote
 _WIDTHS = (240, 144, 136, 100, 106, 146, 116)
 _LEAST_SUBJECT = 110
 _UNREAD, _COUNT, _HERE = 3, 4, 5
-_LEAST_HEIGHT = 96  # at large text in a low window, rather than squeezing the head
+_LEAST_HEIGHT = 96  # for large text in a low window
 _NOTE_WIDTH, _NARROW = 300, 900
 _ANY_TAG = "Any tag"
 
@@ -96,7 +96,7 @@ class SubjectsPage(QWidget):
 
     @property
     def note(self) -> SubjectNoteCard:
-        """The note of one subject, made when it is first wanted: the page opens sooner."""
+        """The note card, made on first use."""
         if self._note is None:
             self._note = SubjectNoteCard()
             self._note.hide()
@@ -109,7 +109,7 @@ class SubjectsPage(QWidget):
         return self.width() < self._theme.px(_NARROW)
 
     def _make_room(self) -> None:
-        """Where both do not fit beside each other, the note stands in the list's place."""
+        """Show the note instead of the list if both do not fit."""
         if self._note is None:
             return
         px, narrow = self._theme.px, self._narrow()
@@ -215,7 +215,7 @@ class SubjectsPage(QWidget):
 
     @Slot(int)
     def _on_head(self, column: int) -> None:
-        """A click on a heading sorts by it; on the newest first once more, the longest ago."""
+        """Sort by the clicked column header; a second click on the newest-first column reverses it."""
         if column >= len(ORDER_OF_COLUMN):
             return
         order = ORDER_OF_COLUMN[column]
@@ -239,7 +239,7 @@ class SubjectsPage(QWidget):
 
     @Slot()
     def _open_first(self) -> None:
-        """Enter in the search opens the first that fits, and goes on to the list when there are several."""
+        """Open the only match on Enter, or move to the list if there are several."""
         count = self.view_model.table.rowCount()
         if count == 1:
             self.view_model.open(self.view_model.table.row(0).key)
@@ -274,6 +274,6 @@ class SubjectsPage(QWidget):
 def _choice(icon: str, name: str, options: list[str]) -> ChoiceField:
     field = ChoiceField(icon)
     field.setAccessibleName(name)
-    field.setAccessibleDescription(name)  # Qt tells what is chosen as the name of a choice without a label
+    field.setAccessibleDescription(name)  # Qt uses the chosen item as the name of a combo box without a label
     field.addItems(options)
     return field

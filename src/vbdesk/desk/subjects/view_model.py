@@ -1,4 +1,4 @@
-"""State of the Subjects page: everyone known here or at the service, one list."""
+"""State of the Subjects page: one list of local subjects and those at the service."""
 
 import threading
 from collections.abc import Mapping
@@ -46,14 +46,14 @@ _LOOK_AGAIN_MS = 5000
 
 @dataclass(frozen=True)
 class SubjectListing:
-    """How far the service's list was read.
+    """Progress of reading the service's list.
 
     Attributes:
-        groups: every subject that it named, this time or the time before.
-        seen: those of this time.
-        pages_read, pages: of this time.
-        listed_at: when it was last read to its end.
-        number: counts the readings; a higher one is newer.
+        groups: all subjects of this or the previous listing.
+        seen: those of this listing.
+        pages_read, pages: of this listing.
+        listed_at: time of the last complete listing.
+        number: sequence number of the listing.
     """
 
     groups: Mapping[str, AtService]
@@ -69,7 +69,7 @@ class SubjectListing:
         return self.pages_read >= self.pages
 
     def begun_anew(self) -> "SubjectListing":
-        """Before the first page; what is known stays known."""
+        """Start a new listing; known subjects stay."""
         return SubjectListing(self.groups, listed_at=self.listed_at, number=self.number)
 
 
@@ -77,10 +77,10 @@ class SubjectsViewModel(QObject):
     """All subjects.
 
     Signals:
-        listed: the table was brought up to date.
-        offline: (str) why the service's subjects may be missing; empty when they are not.
-        tags_changed: other tags are in use than before.
-        failed: (str) why a note was not kept.
+        listed: the table was updated.
+        offline: (str) why the service's subjects may be missing; empty if they are not.
+        tags_changed: the tags in use changed.
+        failed: (str) why a note was not stored.
     """
 
     listed = Signal()
@@ -119,7 +119,7 @@ class SubjectsViewModel(QObject):
 
     @property
     def caption(self) -> str:
-        """How many subjects are listed of how many, and how old the service's part is."""
+        """Number of subjects listed and in total, and the age of the service's list."""
         everyone = counted(len(self._rows), "subject")
         shown = self.table.rowCount()
         count = everyone if shown == len(self._rows) else f"{shown:,} of {everyone}".replace(",", " ")
@@ -133,60 +133,60 @@ class SubjectsViewModel(QObject):
 
     @property
     def search(self) -> str:
-        """What is searched for."""
+        """The search text."""
         return self._search
 
     @property
     def everyone(self) -> int:
-        """How many subjects there are, listed or not."""
+        """Total number of subjects."""
         return len(self._rows)
 
     @property
     def loading(self) -> bool:
-        """Whether the list is empty only because it was not read to its end yet."""
+        """Whether the list is empty because it was not fully read yet."""
         asked_first = self._busy and self._service.listed_at is None
         return not self._rows and (not self._read_here or asked_first)
 
     def can_record_search(self) -> bool:
-        """Whether what is searched for would do as a new subject."""
+        """Whether the search text is a valid new subject."""
         return bool(self._search) and group_id_fault(self._search) is None
 
     def look_for(self, text: str) -> None:
-        """List subjects whose id, tags or note hold `text`."""
+        """List subjects whose id, tags or note contain `text`."""
         self._search = text.strip()
         self._list()
 
     def show_only(self, only: Only) -> None:
-        """List some of them."""
+        """Set the filter."""
         self.only = only
         self._list()
 
     def show_tag(self, tag: str) -> None:
-        """List those with a tag; all if it is empty."""
+        """List subjects with a tag; all if it is empty."""
         self.tag = tag
         self._list()
 
     def sort(self, order: Order) -> None:
-        """List them in another order."""
+        """Set the order."""
         self.order = order
         self._list()
 
     def show(self) -> None:
-        """The page is seen: what was last known at once, then what is here, then what is at the service."""
+        """Page shown: the cached list, then local subjects, then the service's."""
         self._seen = True
         if self._known:
             self.refresh()
-            self._ask_unless_fresh()
+            self._ask_if_outdated()
         else:
             self._tasks.start(self._read_kept, self._on_kept, self._on_failed_here, name="kept-subjects")
 
     def leave(self) -> None:
-        """The page is no longer seen; nothing is read until it is again."""
+        """Page hidden; reading stops."""
         self._seen = False
         self._timer.stop()
 
     def ask_service(self) -> None:
-        """Read the service's list: on where reading stopped, or from its beginning."""
+        """Read the service's list, from the start or where reading stopped."""
         if not self._busy:
             self._fetch(self._service.begun_anew() if self._service.complete else self._service)
 
@@ -195,15 +195,15 @@ class SubjectsViewModel(QObject):
         self._navigator.open("subject", group_id)
 
     def record(self) -> None:
-        """Record what is searched for, or anybody."""
+        """Record the subject of the search, or any."""
         self._navigator.open("record", self._search if self.can_record_search() else None)
 
     def note_of(self, group_id: str) -> SubjectNote:
-        """What is written of a subject."""
+        """The note of a subject."""
         return next((row.note for row in self._rows if row.key == group_id), SubjectNote())
 
     def keep_note(self, group_id: str, note: SubjectNote) -> None:
-        """Keep what is written of a subject; it stays on this computer."""
+        """Store the note of a subject on this computer."""
         if note == self.note_of(group_id):
             return
         self._rows = [replace(row, note=note) if row.key == group_id else row for row in self._rows]
@@ -215,7 +215,7 @@ class SubjectsViewModel(QObject):
         self._tasks.start(work, failed=self._on_note_failed, name="note")
 
     def refresh(self) -> None:
-        """Read this computer's recordings again; one read at a time."""
+        """Read local recordings again; one read at a time."""
         if self._reading_here:
             self._again = True
             return
@@ -237,7 +237,7 @@ class SubjectsViewModel(QObject):
         self._tasks.start(work, self._on_service, self._on_failed, name="groups")
 
     def _read_pages(self, before: SubjectListing, context: TaskContext) -> tuple[SubjectListing, str]:
-        """On a worker: the next pages, while there is room for them; what was read stays when one fails."""
+        """On a worker: read the next pages within the request limit; keep what was read if one fails."""
         groups, seen = dict(before.groups), set(before.seen)
         read, pages, fault = before.pages_read, before.pages, ""
         try:
@@ -255,11 +255,11 @@ class SubjectsViewModel(QObject):
         number = before.number + 1
         if read < pages or fault:
             return SubjectListing(groups, frozenset(seen), read, pages, before.listed_at, number), fault
-        left = {key: group for key, group in groups.items() if key in seen}  # others were deleted there
+        left = {key: group for key, group in groups.items() if key in seen}  # others were deleted at the service
         return SubjectListing(left, frozenset(seen), read, pages, self._now(), number), ""
 
     def _read_kept(self, context: TaskContext) -> KeptList | None:
-        """On a worker: the list as it was last kept."""
+        """On a worker: the cached list."""
         kept = self._library.responses.read(KEPT_AS)
         if kept is None:
             return None
@@ -267,7 +267,7 @@ class SubjectsViewModel(QObject):
         return KeptList.from_json(kept[0], notes.all(), notes.unread(), self._now())
 
     def _merged(self, service: SubjectListing) -> list[SubjectRow]:
-        """On a worker: the service's groups and this computer's, one row each; stored for the next time."""
+        """On a worker: merge the service's groups and local ones, and cache the list."""
         library = self._library
         notes = library.subject_notes
         levels = dict(self._levels)
@@ -307,7 +307,7 @@ class SubjectsViewModel(QObject):
     def _now(self) -> datetime:
         return self._clock.now()
 
-    def _ask_unless_fresh(self) -> None:
+    def _ask_if_outdated(self) -> None:
         at = self._service.listed_at
         if at is None or not self._service.complete or self._now() - at >= FRESH:
             self.ask_service()
@@ -331,13 +331,13 @@ class SubjectsViewModel(QObject):
             self._service = SubjectListing(kept.groups, listed_at=kept.listed_at)
             self._take(kept.rows)
         self.refresh()
-        self._ask_unless_fresh()
+        self._ask_if_outdated()
 
     @Slot(object)
     def _on_rows(self, read: tuple[SubjectListing, list[SubjectRow]]) -> None:
         self._reading_here, self._read_here = False, True
         service, rows = read
-        current = service is self._service  # else the service answered meanwhile, and the rows lack its groups
+        current = service is self._service  # otherwise the service answered meanwhile, and the rows lack its groups
         if current:
             self._take(rows)
         if self._again or not current or any(row.unknown_level for row in rows):
@@ -362,7 +362,7 @@ class SubjectsViewModel(QObject):
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
         self._busy = False
-        self.listed.emit()  # an empty list waits for nothing more now
+        self.listed.emit()  # an empty list is final now
         self.offline.emit(failure.sentence)
 
     @Slot(object)

@@ -4,8 +4,6 @@ The application owns one `Theme`. A widget reads it once, at construction; paint
 When the theme changes, it emits `changed` and every widget repaints.
 """
 
-from enum import StrEnum
-
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
@@ -24,6 +22,7 @@ from vbdesk.desk.ui.tokens import (
     LevelPalette,
     Palette,
     Role,
+    Scheme,
 )
 from vbdesk.resource_files import resource
 
@@ -31,14 +30,6 @@ __all__ = ["Role", "Scheme", "Theme", "app_theme", "contrast", "mixed"]
 
 _FONT_CUTS = ("Regular", "Medium", "SemiBold", "Bold")
 _DIRECT = Qt.FindChildOption.FindDirectChildrenOnly
-
-
-class Scheme(StrEnum):
-    """Which colours to use."""
-
-    SYSTEM = "system"
-    LIGHT = "light"
-    DARK = "dark"
 
 
 class Theme(QObject):

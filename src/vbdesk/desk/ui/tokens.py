@@ -11,6 +11,14 @@ BODY_PX: Final = 14.0
 LEAST_SCALE, LARGEST_SCALE = 0.9, 2.0  # limits of the user's choice; 1.0 is the design's
 
 
+class Scheme(StrEnum):
+    """Which colours to use."""
+
+    SYSTEM = "system"
+    LIGHT = "light"
+    DARK = "dark"
+
+
 @dataclass(frozen=True, slots=True)
 class Palette:
     """Colour tokens; the style sheet and the widgets show what each is used for."""

@@ -1,4 +1,4 @@
-"""The pages about the key of this computer: the passphrase or the recovery key is asked for, or shown once."""
+"""Pages for the key of this computer: enter passphrase or recovery key, or save the latter."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -65,8 +65,8 @@ class UnlockPage(_KeyPage):
     """Asks for the passphrase of this computer, or for its recovery key; binds `UnlockViewModel`.
 
     Signals:
-        try_again_wanted: the keyring should be asked once more.
-        profile_wanted: (str) a person goes on with another profile meanwhile.
+        try_again_wanted: try the keyring again.
+        profile_wanted: (str) the user chose another profile.
     """
 
     try_again_wanted = Signal()
@@ -125,7 +125,7 @@ class UnlockPage(_KeyPage):
         model.passphrase_wanted.connect(self._ask_for_new_passphrase)
 
     def _show_way(self, *, recovering: bool) -> None:
-        """Ask for the one or the other."""
+        """Ask for the passphrase or the recovery key."""
         with_passphrase = self._model.with_passphrase
         self._recovering = recovering
         self.passphrase_field.setVisible(not recovering)
@@ -254,7 +254,7 @@ class RecoveryOfferPage(_KeyPage):
 
 
 class _GroupsView(QWidget):
-    """The groups of a recovery key, in letters of one width."""
+    """The groups of a recovery key, in a fixed-width font."""
 
     def __init__(self, groups: list[str]) -> None:
         super().__init__()

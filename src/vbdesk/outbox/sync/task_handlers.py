@@ -141,7 +141,7 @@ class TaskHandlers:
             self._begin_following(event, found.job_id)
         elif not self._planner.searched(event):
             return
-        elif found is not None or self._may_be_outside_group(event, item):
+        elif found is not None or self._may_have_left_group(event, item):
             by_another = event.shared and event.asked_service_at is None
             self._queue.need_attention(event, MAY_BE_SENT if by_another else UNPROVEN, Fix.SEND_AGAIN)
         else:
@@ -348,7 +348,7 @@ class TaskHandlers:
             page, pages = page + 1, answer.total_pages
         return find_own_job(item, found, self._queue.is_known_job, event.asked_service_at)
 
-    def _may_be_outside_group(self, event: PendingEvent, item: RecordingItem) -> bool:
+    def _may_have_left_group(self, event: PendingEvent, item: RecordingItem) -> bool:
         """Whether a similar job is outside the group: somebody may have deleted the group."""
         asked_at = event.asked_service_at
         if asked_at is None and not event.shared and self._confirmed_time() is None:

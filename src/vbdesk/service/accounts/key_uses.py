@@ -1,7 +1,7 @@
 """Last use of API keys, written in the background."""
 
+from vbdesk.clock import Clock
 from vbdesk.service.accounts.service import AccountService
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.last_used import LastUsedWriter
 from vbdesk.service.ports.identity import Account

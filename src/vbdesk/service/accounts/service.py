@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
+from vbdesk.clock import Clock
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts import credentials, repository
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.accounts import ACTIVE, DELETED, DELETING, SUSPENDED
 from vbdesk.service.kernel.errors import NotFound, Unauthorized
 from vbdesk.service.ports.identity import Account, Credential

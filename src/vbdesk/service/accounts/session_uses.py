@@ -5,8 +5,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from vbdesk.clock import Clock
 from vbdesk.service.accounts.sessions import SessionService
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.last_used import LastUsedWriter
 from vbdesk.service.ports.identity import Session

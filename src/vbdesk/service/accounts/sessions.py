@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
+from vbdesk.clock import Clock
 from vbdesk.contract.limits import Plan
 from vbdesk.service.accounts import session_repository as repository
 from vbdesk.service.accounts.credentials import hash_of
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.ports.identity import Account, Session
 
 IDLE_FOR = timedelta(minutes=30)

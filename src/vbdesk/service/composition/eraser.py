@@ -2,12 +2,12 @@
 
 from functools import partial
 
+from vbdesk.clock import Clock
 from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.service.composition.job_subscribers import subscribe
 from vbdesk.service.engine.plugin_signs import offered_signs
 from vbdesk.service.erasure.service import Eraser
 from vbdesk.service.kernel.address_guard import AddressGuard
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.encrypted_text import data_keys_of
 from vbdesk.service.kernel.secret_box import open_secrets

@@ -1,11 +1,11 @@
 """Subscribers to job events."""
 
+from vbdesk.clock import Clock
 from vbdesk.longitudinal.parameters import Parameters
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.groups.histories import GroupHistories
 from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.address_guard import AddressGuard
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.secret_box import SecretBox
 from vbdesk.service.kernel.settings import Settings
 from vbdesk.service.ports.job_events import JobEvents

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
+from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.longitudinal.parameters import shipped_parameters
 from vbdesk.service.accounts.key_uses import KeyUses
@@ -13,7 +14,6 @@ from vbdesk.service.encryption.keys import EncryptionKeys
 from vbdesk.service.encryption.state import open_encryption
 from vbdesk.service.jobs.admission import QueueAdmission
 from vbdesk.service.kernel.address_guard import AddressGuard
-from vbdesk.service.kernel.clock import Clock, SystemClock
 from vbdesk.service.kernel.db.engine import create_engine
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.disk_space import DiskReserve

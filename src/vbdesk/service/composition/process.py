@@ -20,6 +20,7 @@ from filelock import FileLock, Timeout
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import ASGIApp
 
+from vbdesk.clock import SystemClock
 from vbdesk.privacy import FILE_MODE, make_private, restrict_to_owner
 from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.composition.servers import bind, origin_of, run_servers
@@ -27,7 +28,6 @@ from vbdesk.service.encryption.keys import EncryptionKeys, KeyUnusable
 from vbdesk.service.engine.dbos_engine import DbosQueue
 from vbdesk.service.engine.plugin_signs import offered_signs
 from vbdesk.service.engine.supervisor import RuntimeSupervisor
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.migrate import MigrationFailed, upgrade
 from vbdesk.service.kernel.db.session import Database, open_database
 from vbdesk.service.kernel.disk_space import is_disk_full
@@ -248,16 +248,16 @@ async def live(
         attend: the process's main work; it returns when its argument is set.
         operations: port for operators.
     """
-    stop, haste, leave, drained = asyncio.Event(), threading.Event(), asyncio.Event(), asyncio.Event()
-    _heed_signals(stop, haste)
+    stop, stop_now, leave, drained = asyncio.Event(), threading.Event(), asyncio.Event(), asyncio.Event()
+    _heed_signals(stop, stop_now)
     follower = asyncio.create_task(_follow(parent_pid, stop)) if parent_pid is not None else None
 
     async def wind_down() -> None:
         await stop.wait()
         context.draining.set()
-        drain = asyncio.create_task(asyncio.to_thread(runtime.drain, drain_s, haste))
+        drain = asyncio.create_task(asyncio.to_thread(runtime.drain, drain_s, stop_now))
         notice_ends = time.monotonic() + (min(NOTICE_S, drain_s) if operations else 0)
-        while time.monotonic() < notice_ends and not haste.is_set():
+        while time.monotonic() < notice_ends and not stop_now.is_set():
             await asyncio.sleep(_LOOK_EVERY_S)
         leave.set()
         await drain
@@ -283,9 +283,9 @@ async def _follow(parent_pid: int, stop: asyncio.Event) -> None:
     stop.set()
 
 
-def _heed_signals(stop: asyncio.Event, haste: threading.Event) -> None:
+def _heed_signals(stop: asyncio.Event, stop_now: threading.Event) -> None:
     def heed() -> None:
-        (haste if stop.is_set() else stop).set()
+        (stop_now if stop.is_set() else stop).set()
 
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):

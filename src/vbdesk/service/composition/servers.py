@@ -62,7 +62,7 @@ async def run_servers(
     apps: list[tuple[ASGIApp, socket.socket]],
     stop: asyncio.Event,
     on_ready: Callable[[], None],
-    patience: ClientTimeouts = ClientTimeouts(),
+    timeouts: ClientTimeouts = ClientTimeouts(),
     trusted_proxies: Sequence[IPvAnyNetwork] = LOOPBACK,
 ) -> None:
     """Serve every app on its socket until `stop` is set; call `on_ready` once all answer.
@@ -70,7 +70,7 @@ async def run_servers(
     `X-Forwarded-For` and `-Proto` are accepted from `trusted_proxies` only: failed credentials are counted by caller
     address. There is no access log: paths contain group ids, and signed addresses are secrets.
     """
-    servers = [_Server(_configuration(app, patience, trusted_proxies)) for app, _ in apps]
+    servers = [_Server(_configuration(app, timeouts, trusted_proxies)) for app, _ in apps]
     running = [asyncio.ensure_future(server.serve([bound])) for server, (_, bound) in zip(servers, apps, strict=True)]
     try:
         while not all(server.started for server in servers):
@@ -84,12 +84,12 @@ async def run_servers(
         await asyncio.gather(*running)
 
 
-def _configuration(app: ASGIApp, patience: ClientTimeouts, trusted_proxies: Sequence[IPvAnyNetwork]) -> uvicorn.Config:
+def _configuration(app: ASGIApp, timeouts: ClientTimeouts, trusted_proxies: Sequence[IPvAnyNetwork]) -> uvicorn.Config:
     return uvicorn.Config(
         NoStore(DrainRefusedBodies(PlainRequestTargets(app))),
         lifespan="off",
         ws="none",
-        http=protocol_for(app, patience),
+        http=protocol_for(app, timeouts),
         loop="asyncio",
         log_config=None,
         access_log=False,

@@ -4,9 +4,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row
 
+from vbdesk.clock import Clock
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.service.credits import repository
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.errors import InsufficientCredits, NotFound
 from vbdesk.service.ports.job_events import JobSubscriber
 

@@ -29,10 +29,10 @@ from vbdesk.service.storage.store import ObjectMissing, StoreFull, StoreUnavaila
 LOOK_EVERY_S = 0.2
 FIRST_RETRY_S = 0.5
 LONGEST_RETRY_S = 30.0
-STORE_PATIENCE = timedelta(hours=24)
+STORE_WAIT = timedelta(hours=24)
 """Maximum age of a job whose recording cannot be fetched, even if it may exist; then the job fails."""
 
-CHILD_PATIENCE_S = 600.0
+CHILD_WAIT_S = 600.0
 """How long a job waits for a child when none becomes ready; the wait is not counted as a start. In this time another
 machine can take the job."""
 
@@ -77,10 +77,10 @@ class JobRunner:
         slots: SlotPool,
         analysis: Analysis,
         executor_id: str,
-        child_patience_s: float = CHILD_PATIENCE_S,
+        child_wait_s: float = CHILD_WAIT_S,
     ) -> None:
         self._context = context
-        self._child_patience_s = child_patience_s
+        self._child_wait_s = child_wait_s
         self._lifecycle = JobLifecycle.of(context)
         self._histories = GroupHistories.of(context)
         self._slots = slots
@@ -107,12 +107,12 @@ class JobRunner:
                 self._under_way -= 1
                 self._idle.notify_all()
 
-    def drain(self, grace_s: float, haste: threading.Event) -> None:
-        """Stop taking jobs and wait for running ones, until the grace period ends or `haste` is set."""
+    def drain(self, grace_s: float, stop_now: threading.Event) -> None:
+        """Stop taking jobs and wait for running ones, until the grace period ends or `stop_now` is set."""
         self._stopping.set()
         ends_at = time.monotonic() + grace_s
         with self._idle:
-            while self._under_way and time.monotonic() < ends_at and not haste.is_set():
+            while self._under_way and time.monotonic() < ends_at and not stop_now.is_set():
                 self._idle.wait(LOOK_EVERY_S)
 
     def stop(self) -> None:
@@ -154,7 +154,7 @@ class JobRunner:
             except ChildCrashed as crash:
                 self.children_start = False
                 log.error("The analysis process ends before it is ready. %s", crash)
-                if time.monotonic() - attempt.began < self._child_patience_s:
+                if time.monotonic() - attempt.began < self._child_wait_s:
                     raise NoChildStarts from None
                 # Count this start, so that retries are limited.
                 return self._start(attempt) is None and self._conclude(job_id)
@@ -196,7 +196,7 @@ class JobRunner:
 
     def _is_too_old(self, run: Run, fault: StoreUnavailable) -> bool:
         """Return whether the job has waited too long for its recording; waits for disk space have no limit."""
-        return not isinstance(fault, StoreFull) and self._context.clock.now() - run.created_at > STORE_PATIENCE
+        return not isinstance(fault, StoreFull) and self._context.clock.now() - run.created_at > STORE_WAIT
 
     def _record(self, change: Callable[Concatenate[Connection, P], None], *args: P.args, **kwargs: P.kwargs) -> None:
         """Record how a run ended; retry while the database is away, so that the run is not lost."""

@@ -50,7 +50,7 @@ class Runtime:
         self._analysis = analysis
         self._prepare_child = prepare_child
         sender = WebhookSender(context.guard)
-        self._courier = DeliveryWorker(
+        self._delivery_worker = DeliveryWorker(
             context.database, context.clock, context.secrets, sender, context.metrics, context.tracing
         )
         self._engine = DbosEngine(context.settings.resolved_database_url, queue, executor_id)
@@ -95,19 +95,19 @@ class Runtime:
             self._runner = JobRunner(self._context, slots, self._analysis, self._executor_id)
             self._heartbeat.start()
         self._sweeper.start()
-        self._courier.start()
+        self._delivery_worker.start()
         if self._runner is not None:
             self._engine.start(self._runner.run, at_once=self._workers)
             self._launched = True
 
-    def drain(self, grace_s: float, haste: threading.Event) -> None:
-        """Stop taking jobs, wait for running ones until the grace period ends or `haste` is set; then call `stop`."""
+    def drain(self, grace_s: float, stop_now: threading.Event) -> None:
+        """Take no more jobs; wait for running ones until the grace period ends or `stop_now` is set; then stop."""
         if self._runner is None:
             return
         self._launched = False
         self._engine.pause()
         self._heartbeat.set_draining()
-        self._runner.drain(grace_s, haste)
+        self._runner.drain(grace_s, stop_now)
 
     def stop(self) -> None:
         """Hand back the running jobs, then stop everything."""
@@ -116,4 +116,4 @@ class Runtime:
             self._engine.stop()
             self._heartbeat.stop()
         self._sweeper.stop()
-        self._courier.stop()
+        self._delivery_worker.stop()

@@ -6,7 +6,7 @@ from typing import Protocol
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from vbdesk.service.kernel.clock import Clock
+from vbdesk.clock import Clock
 
 
 class SharedTime(Protocol):

@@ -58,11 +58,11 @@ class RuntimeSupervisor:
         self._runtime.start()
         self._thread.start()
 
-    def drain(self, grace_s: float, haste: threading.Event) -> None:
-        """Stop taking jobs, wait for running ones until the grace period ends or `haste` is set; then call `stop`."""
+    def drain(self, grace_s: float, stop_now: threading.Event) -> None:
+        """Take no more jobs; wait for running ones until the grace period ends or `stop_now` is set; then stop."""
         self._stopping.set()
         with self._turn:
-            self._runtime.drain(grace_s, haste)
+            self._runtime.drain(grace_s, stop_now)
 
     def stop(self) -> None:
         """Hand back the running jobs and stop everything."""
@@ -75,9 +75,9 @@ class RuntimeSupervisor:
         while not self._stopping.wait(LOOK_EVERY_S):
             with self._turn:
                 if self._runtime.taken_for_dead and not self._stopping.is_set():
-                    self._begin_anew()
+                    self._restart()
 
-    def _begin_anew(self) -> None:
+    def _restart(self) -> None:
         log.warning("Executor %s was taken for dead; its work begins anew.", self.executor_id)
         self._stop_whatever()
         while not self._stopping.is_set():

@@ -209,7 +209,7 @@ class Sweeper:
                 ours = False
         before, self._last_round = self._last_round, self._monotonic()
         time_before, self._last_time = self._last_time or now, now
-        # The monotonic clock stops while a computer sleeps, but heartbeats grow old.
+        # The monotonic clock stops while a computer sleeps, but heartbeats keep ageing.
         pause_s = max(self._last_round - before, (now - time_before).total_seconds())
         if pause_s > LONGEST_PAUSE_S:
             self._steady_since = self._last_round

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
+from vbdesk.clock import Clock
 from vbdesk.contract.ids import new_id
 from vbdesk.service.accounts import repository as accounts
 from vbdesk.service.accounts.credentials import NO_HASH
@@ -17,7 +18,6 @@ from vbdesk.service.groups.histories import GroupHistories
 from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.repository import UNFINISHED, AnyRow
 from vbdesk.service.jobs.service import AUDIO_FOLDER
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.accounts import DELETED, DELETING
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.errors import Conflict, NotFound

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from vbdesk.clock import Clock
 from vbdesk.longitudinal import CohortReference, cohort_reference, cohort_values, snapshot
 from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
 from vbdesk.service.groups import history_entries
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.groups import cohort_snapshots, groups
 from vbdesk.service.kernel.db.session import Database
 

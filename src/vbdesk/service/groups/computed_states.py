@@ -15,12 +15,12 @@ from typing import Any
 from sqlalchemy import Connection, Row
 from sqlalchemy.exc import SQLAlchemyError
 
+from vbdesk.clock import Clock
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.longitudinal import aggregate, trajectory_json
 from vbdesk.longitudinal.parameters import Parameters
 from vbdesk.service.groups import cohort_snapshots, history_entries, repository
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.disk_space import is_disk_full
 
@@ -158,7 +158,9 @@ class GroupStates:
                 )
                 repository.touch(connection, key.group_key, now)
         except SQLAlchemyError as error:
-            full = is_disk_full(error)  # every read fails then, and logging tracebacks would fill the disk further
+            full = is_disk_full(
+                error
+            )  # then every read gets here, and tracebacks in the log would fill the disk further
             text = "A %s was computed and could not be stored (%s); the next read computes it again."
             log.warning(text, key.kind, type(error).__name__, exc_info=None if full else error)
 

@@ -51,7 +51,7 @@ class GroupHistories(JobSubscriber):
         self.settle(connection, concerned | _history_of(job))
 
     def settle(self, connection: Connection, group_keys: Iterable[str]) -> None:
-        """Finish the analyses whose turn has come, in the order of their recordings.
+        """Finish the analyses that no earlier job blocks, in the order of their recordings.
 
         An analysis waits while any unfinished job of its group was recorded earlier. Each finished job publishes its
         end, which adds groups to this loop instead of starting another.

@@ -6,8 +6,7 @@ from sqlalchemy import Connection
 from vbdesk.contract.jobs import GroupJob
 from vbdesk.service.groups.service import GroupService, require_valid_id
 from vbdesk.service.http.account_form import account_form
-from vbdesk.service.jobs.analyze_form import read_analyze_form
-from vbdesk.service.jobs.service import Submission
+from vbdesk.service.jobs.submission import read_submission
 from vbdesk.service.jobs.submit import idempotency_key, submit_form
 from vbdesk.service.jobs.target import Target
 from vbdesk.service.ports.context import Context
@@ -15,7 +14,7 @@ from vbdesk.service.ports.identity import Account
 
 
 class NewMember:
-    """Group that a new job joins, see `jobs.service.JobGroup`."""
+    """Group that a new job joins, see `jobs.submission.JobGroup`."""
 
     def __init__(self, groups: GroupService, account: Account, group_id: str, *, longitudinal: bool) -> None:
         self.group_id = group_id
@@ -39,7 +38,6 @@ async def submit_to_group(
     require_valid_id(group_id)
     group = NewMember(GroupService.of(context), account, group_id, longitudinal=longitudinal)
     async with account_form(request, context, account) as form:
-        asked = read_analyze_form(form, in_group=True)
-        submission = Submission(account, target, asked, group, idempotency_key=idempotency_key(request))
+        submission = read_submission(form, account, target, group=group, idempotency_key=idempotency_key(request))
         submitted = await submit_form(context, submission)
     return GroupJob(**dict(submitted.job), group_id=group_id, recorded_at=submitted.recorded_at)

@@ -151,7 +151,7 @@ def members_among(connection: Connection, group_key: str, job_ids: Sequence[str]
 def statuses_among(connection: Connection, account_id: str, job_ids: Sequence[str]) -> dict[str, JobStatus]:
     """Return the status of the account's jobs among these, and lock them: none ends before the transaction does.
 
-    Without the lock, a job that ends at this moment would not count as done in its new group.
+    Without the lock, a job that ends now would neither count as done in its new group nor update its history.
     """
     query = sa.select(jobs.c.job_id, jobs.c.status).where(jobs.c.account_id == account_id, jobs.c.job_id.in_(job_ids))
     held = query.order_by(jobs.c.job_id).with_for_update(key_share=True)

@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row
 
+from vbdesk.clock import Clock
 from vbdesk.contract.groups import (
     Group,
     GroupCreated,
@@ -20,7 +21,6 @@ from vbdesk.contract.ids import new_id
 from vbdesk.service.groups import repository
 from vbdesk.service.groups.histories import GroupHistories
 from vbdesk.service.groups.repository import JobFilter
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.errors import Conflict, InvalidRequest, NotFound
 from vbdesk.service.kernel.paging import Page
 from vbdesk.service.ports.context import Context

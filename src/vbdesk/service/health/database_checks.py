@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from vbdesk.service.health.findings import Finding, mend, note, ok
+from vbdesk.service.health.findings import Finding, action_needed, note, ok
 from vbdesk.service.kernel.db.migrate import SchemaState, status
 from vbdesk.service.kernel.db.session import Database
 
@@ -29,7 +29,7 @@ def _look_at_version(connection: Connection) -> Finding:
     parts = connection.dialect.server_version_info or ()
     version = ".".join(map(str, parts))
     if connection.dialect.name == "postgresql" and int(parts[0]) < OLDEST_POSTGRESQL:
-        return mend("database", f"It is PostgreSQL {version}: upgrade it to {OLDEST_POSTGRESQL} or newer.")
+        return action_needed("database", f"It is PostgreSQL {version}: upgrade it to {OLDEST_POSTGRESQL} or newer.")
     return ok("database", f"It answers: {connection.dialect.name} {version}.")
 
 
@@ -38,11 +38,13 @@ def _look_at_schema(connection: Connection) -> Finding:
     match found.state:
         case SchemaState.EMPTY | SchemaState.BEHIND:
             at = found.revision or "none"
-            return mend("schema", f"It is {at}, this vbdesk's is {found.code_revision}: vbdesk admin database upgrade.")
+            return action_needed(
+                "schema", f"It is {at}, this vbdesk's is {found.code_revision}: vbdesk admin database upgrade."
+            )
         case SchemaState.AHEAD:
             return note("schema", f"It is {found.revision}, newer than this vbdesk's, and still serves it.")
         case SchemaState.TOO_NEW:
-            return mend("schema", f"It is {found.revision} and serves this vbdesk no more: start a newer one.")
+            return action_needed("schema", f"It is {found.revision} and serves this vbdesk no more: start a newer one.")
     return ok("schema", f"It is {found.revision}, and serves vbdesk from {found.oldest_revision} on.")
 
 
@@ -54,7 +56,9 @@ def _look_at_connections(connection: Connection) -> Finding:
     free = most - reserved - used.scalar_one()
     words = f"{free} of {most} are free"
     if free < FEW_CONNECTIONS:
-        return mend("connections", f"{words}, one more process may want {FEW_CONNECTIONS}: raise max_connections.")
+        return action_needed(
+            "connections", f"{words}, one more process may want {FEW_CONNECTIONS}: raise max_connections."
+        )
     return ok("connections", f"{words}.")
 
 
@@ -65,5 +69,5 @@ def _look_at_clock(connection: Connection) -> Finding:
     skew_s = (theirs - before - (after - before) / 2).total_seconds()
     words = f"The database's clock is {abs(skew_s):.1f} s {'ahead of' if skew_s > 0 else 'behind'} this machine's"
     if abs(skew_s) > MOST_SKEW_S:
-        return mend("clock", f"{words}: let both follow a time server.")
+        return action_needed("clock", f"{words}: let both follow a time server.")
     return ok("clock", f"{words}.")

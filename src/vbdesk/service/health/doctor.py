@@ -6,12 +6,13 @@ from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from vbdesk.clock import SystemClock
 from vbdesk.service.encryption.keys import EncryptionKeys
 from vbdesk.service.health.audio_reconciliation import reconcile_audio
 from vbdesk.service.health.database_checks import look_at_database
 from vbdesk.service.health.encryption_checks import look_at_encryption
 from vbdesk.service.health.endpoint_checks import look_at_address
-from vbdesk.service.health.findings import Finding, mend
+from vbdesk.service.health.findings import Finding, action_needed
 from vbdesk.service.health.host_checks import (
     look_at_disk,
     look_at_extras,
@@ -28,7 +29,6 @@ from vbdesk.service.health.storage_checks import (
     look_at_signed_addresses,
     look_at_store,
 )
-from vbdesk.service.kernel.clock import SystemClock
 from vbdesk.service.kernel.db.migrate import SchemaState, status
 from vbdesk.service.kernel.db.session import Database, open_database
 from vbdesk.service.kernel.secret_box import SecretsDamaged, key_file_of, open_secrets
@@ -40,7 +40,7 @@ from vbdesk.service.storage.store import ObjectStore, StoreUnavailable, StoreUnu
 _USABLE = (SchemaState.CURRENT, SchemaState.AHEAD)
 
 
-def examine(
+def run_checks(
     data_dir: Path, address: str | None = None, *, whole: bool = True, keys: EncryptionKeys = ()
 ) -> list[Finding]:
     """Run every check that is possible here; an impossible check is a finding too.
@@ -54,9 +54,9 @@ def examine(
     try:
         settings = load_settings(data_dir)
     except SettingsInvalid as error:
-        return [mend("settings", str(error))]
+        return [action_needed("settings", str(error))]
     if not settings.data_dir.is_dir():
-        return [mend("settings", f"There is no service in {data_dir}: check --data-dir.")]
+        return [action_needed("settings", f"There is no service in {data_dir}: check --data-dir.")]
     findings = [
         look_at_settings(settings),
         look_at_secrets(settings),
@@ -75,7 +75,7 @@ def _look_inside(settings: Settings, keys: EncryptionKeys, *, whole: bool) -> It
         try:
             store = stack.enter_context(closing(open_store(settings)))
         except (StoreUnusable, OSError) as error:
-            yield mend("object store", str(error))
+            yield action_needed("object store", str(error))
         if store is not None:
             yield look_at_store(store)
             if key_file_of(settings).path.exists():  # opening secrets would create missing keys
@@ -108,7 +108,7 @@ def _look_at_content(
             findings += look_at_orphans(SweptStore(database, store, SystemClock()))
             findings.append(look_at_audio(reconcile_audio(database, store)))
         except StoreUnavailable as error:
-            findings.append(mend("audio", f"It cannot be compared with the jobs: {error}"))
+            findings.append(action_needed("audio", f"It cannot be compared with the jobs: {error}"))
     return findings
 
 
@@ -118,5 +118,7 @@ def _guarded(look: Callable[[], list[Finding]]) -> list[Finding]:
     except SQLAlchemyError as error:  # the message may contain the database address and password
         kind = type(error).__name__
         return [
-            mend("database", f"The database does not answer ({kind}): see that it runs and that its address is right.")
+            action_needed(
+                "database", f"The database does not answer ({kind}): see that it runs and that its address is right."
+            )
         ]

@@ -3,7 +3,7 @@
 from vbdesk.service.encryption.data_keys import DataKeys, is_encrypted
 from vbdesk.service.encryption.keys import EncryptionKeys, KeyUnusable, find_keys
 from vbdesk.service.encryption.progress import completed_at
-from vbdesk.service.health.findings import Finding, mend, note, ok
+from vbdesk.service.health.findings import Finding, action_needed, note, ok
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.encrypted_text import KEY_WAYS, use_data_keys
 from vbdesk.service.kernel.settings import Settings
@@ -28,11 +28,11 @@ def look_at_encryption(
         data_keys.open()
         use_data_keys(database.engine, data_keys)
     except KeyUnusable as error:
-        return mend(TOPIC, str(error))
+        return action_needed(TOPIC, str(error))
     if completed_at(database) is not None:
         plain = 0 if store is None else count_plain_objects(store, EVERY_FOLDER)
         if plain:
-            return mend(
+            return action_needed(
                 TOPIC,
                 f"{plain} recordings in the store are not encrypted: they came there from elsewhere. Start the service "
                 "again, and it encrypts them.",

@@ -31,6 +31,6 @@ def note(topic: str, sentence: str) -> Finding:
     return Finding(topic, Health.NOTE, sentence)
 
 
-def mend(topic: str, sentence: str) -> Finding:
+def action_needed(topic: str, sentence: str) -> Finding:
     """Create a finding that needs action."""
     return Finding(topic, Health.MEND, sentence)

@@ -9,7 +9,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from vbdesk.service.engine.sandbox import offered
-from vbdesk.service.health.findings import Finding, mend, note, ok
+from vbdesk.service.health.findings import Finding, action_needed, note, ok
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.secret_box import SecretsDamaged, key_file_of, missing_but_needed, open_secrets
 from vbdesk.service.kernel.settings import MIB, SETTINGS_FILE, Settings
@@ -26,7 +26,7 @@ def look_at_settings(settings: Settings) -> Finding:
     given = ", ".join(sorted(settings.model_fields_set - {"data_dir"})) or "nothing"
     file = settings.data_dir / SETTINGS_FILE
     if file.exists() and os.name != "nt" and file.stat().st_mode & 0o077 and _has_password(settings.database_url):
-        return mend("settings", f"Others may read {file}, which holds the database's password: chmod 600 it.")
+        return action_needed("settings", f"Others may read {file}, which holds the database's password: chmod 600 it.")
     return ok("settings", f"They fit. Set is: {given}.")
 
 
@@ -38,9 +38,9 @@ def look_at_secrets(settings: Settings) -> Finding:
     try:
         keys = file.read()
     except SecretsDamaged as damage:
-        return mend("secrets", str(damage))
+        return action_needed("secrets", str(damage))
     if file.others_may_read():
-        return mend("secrets", f"Others than its owner may read the key file {file.path}: chmod 600 it.")
+        return action_needed("secrets", f"Others than its owner may read the key file {file.path}: chmod 600 it.")
     names = ", ".join(key.name for key in keys)
     if len(keys) > 1:
         return note("secrets", f"{len(keys)} keys, youngest first: {names}. When all is resealed, prune them.")
@@ -51,14 +51,14 @@ def look_at_sealed(settings: Settings, database: Database) -> list[Finding]:
     """Check that the keys decrypt the encrypted columns, if there is data in them."""
     file = key_file_of(settings)
     if not file.path.exists():
-        return [mend("sealed secrets", missing_but_needed(file.path))] if any_sealed(database) else []
+        return [action_needed("sealed secrets", missing_but_needed(file.path))] if any_sealed(database) else []
     try:
         count = count_seals(database, open_secrets(settings))
     except SecretsDamaged:  # already reported
         return []
     if count.unreadable:
         return [
-            mend(
+            action_needed(
                 "sealed secrets",
                 f"The keys of this service do not open {count.unreadable} stored webhook secrets, so their deliveries "
                 "are not sent. Restore the key file that sealed them, or have the account holders set webhooks again.",
@@ -85,7 +85,7 @@ def look_at_extras(settings: Settings) -> Finding:
         needed.append("opentelemetry.sdk")
     missing = sorted({_EXTRAS[module] for module in needed if not _is_there(module)})
     if missing:
-        return mend("extras", f"The settings need vbdesk[{','.join(missing)}]: install it.")
+        return action_needed("extras", f"The settings need vbdesk[{','.join(missing)}]: install it.")
     return ok("extras", "What the settings need is installed.")
 
 
@@ -99,10 +99,10 @@ def _look_at_reserve(folder: Path, reserve: int) -> Finding:
     try:
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        return mend("disk", f"The free space at {folder} cannot be read: {error.strerror}.")
+        return action_needed("disk", f"The free space at {folder} cannot be read: {error.strerror}.")
     words = f"{free / 1024**3:.1f} GiB are free at {folder}, and {reserve / 1024**3:.1f} GiB are held back"
     if free < max(reserve, 1):
-        return mend("disk", f"{words}: make room now, recordings are refused until then.")
+        return action_needed("disk", f"{words}: make room now, recordings are refused until then.")
     if free < reserve + LITTLE_ROOM_BYTES:
         return note("disk", f"{words}: make room soon.")
     return ok("disk", f"{words}.")
@@ -112,7 +112,7 @@ def _look_at_room(topic: str, folder: "str | os.PathLike[str]") -> Finding:
     free = shutil.disk_usage(folder).free
     words = f"{free / 1024**3:.1f} GiB are free at {folder}"
     if free < NO_ROOM_BYTES:
-        return mend(topic, f"{words}: make room now, the service cannot work without.")
+        return action_needed(topic, f"{words}: make room now, the service cannot work without.")
     return note(topic, f"{words}: make room soon.") if free < LITTLE_ROOM_BYTES else ok(topic, f"{words}.")
 
 

@@ -5,7 +5,7 @@ from sqlalchemy import Connection
 
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.service.health.audio_reconciliation import Reconciliation
-from vbdesk.service.health.findings import Finding, mend, note, ok
+from vbdesk.service.health.findings import Finding, action_needed, note, ok
 from vbdesk.service.jobs.repository import UNFINISHED
 from vbdesk.service.kernel.db.credits import credit_balances, credit_entries
 from vbdesk.service.kernel.db.jobs import jobs
@@ -22,11 +22,11 @@ def look_at_audio(found: Reconciliation) -> Finding:
         count = len(found.waiting_without_audio)
         one = "1 waiting job has lost its audio and will fail: restore it, or let the job fail."
         many = f"{count} waiting jobs have lost their audio and will fail: restore it, or let them."
-        return mend("audio", one if count == 1 else many)
+        return action_needed("audio", one if count == 1 else many)
     if found.ended_without_audio:
         count = len(found.ended_without_audio)
         ended = "1 ended job" if count == 1 else f"{count} ended jobs"
-        return mend("audio", f"The audio of {ended} is gone: restore it, or vbdesk admin reconcile --apply.")
+        return action_needed("audio", f"The audio of {ended} is gone: restore it, or vbdesk admin reconcile --apply.")
     if found.files_without_job:
         count = len(found.files_without_job)
         one = "1 file belongs to no job; within a day it is quarantined."
@@ -52,7 +52,7 @@ def _look_at_balances(connection: Connection) -> Finding:
     if count:
         one = "1 balance is not the sum of its entries: stop, and restore a backup."
         many = f"{count} balances are not the sum of their entries: stop, and restore a backup."
-        return mend("ledger", one if count == 1 else many)
+        return action_needed("ledger", one if count == 1 else many)
     return ok("ledger", "Every balance is the sum of its entries.")
 
 
@@ -77,5 +77,5 @@ def _look_at_settlements(connection: Connection) -> Finding:
     if count:
         one = "1 job is not settled as it ended: look at its entries in the ledger."
         many = f"{count} jobs are not settled as they ended: look at their entries in the ledger."
-        return mend("settlements", one if count == 1 else many)
+        return action_needed("settlements", one if count == 1 else many)
     return ok("settlements", "Every job that ended is settled once, as it ended.")

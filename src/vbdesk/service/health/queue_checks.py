@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.service.engine.queue_state import QueueState, read_queue_state
 from vbdesk.service.engine.sweeper import TASK
-from vbdesk.service.health.findings import Finding, mend, note, ok
+from vbdesk.service.health.findings import Finding, action_needed, note, ok
 from vbdesk.service.kernel.db.jobs import jobs, leases
 from vbdesk.service.kernel.db.webhooks import webhook_deliveries
 from vbdesk.service.kernel.settings import Settings
@@ -35,11 +35,11 @@ def look_at_work(connection: Connection, settings: Settings, now: datetime) -> l
 def _look_at_executors(state: QueueState) -> Finding:
     if not state.executors:
         if state.waiting:
-            return mend("workers", f"None is alive, and {state.waiting} jobs wait: start a worker.")
+            return action_needed("workers", f"None is alive, and {state.waiting} jobs wait: start a worker.")
         return note("workers", "None is alive; nothing waits for one.")
     words = f"{state.executors} alive with {state.slots} slots, {state.running} jobs in hand, {state.draining} draining"
     if state.draining == state.executors and state.waiting:
-        return mend("workers", f"{words}: start one that takes new jobs.")
+        return action_needed("workers", f"{words}: start one that takes new jobs.")
     return ok("workers", f"{words}.")
 
 
@@ -57,9 +57,9 @@ def _look_at_waiting(state: QueueState, settings: Settings) -> Finding:
         return ok("queue", "No job waits.")
     words = f"{state.waiting} jobs wait, the oldest for {_duration(timedelta(seconds=state.oldest_wait_s))}"
     if state.waiting >= settings.queue_limit:
-        return mend("queue", f"{words}, beyond the limit of {settings.queue_limit}: add workers.")
+        return action_needed("queue", f"{words}, beyond the limit of {settings.queue_limit}: add workers.")
     if state.oldest_wait_s > LONG_WAIT.total_seconds():
-        return mend("queue", f"{words}: add workers.")
+        return action_needed("queue", f"{words}: add workers.")
     return ok("queue", f"{words}.")
 
 
@@ -69,7 +69,7 @@ def _look_at_overdue(connection: Connection, now: datetime) -> Finding:
     if count:
         one = "1 job runs beyond its time and nobody ends it: restart the workers."
         many = f"{count} jobs run beyond their time and nobody ends them: restart the workers."
-        return mend("overdue runs", one if count == 1 else many)
+        return action_needed("overdue runs", one if count == 1 else many)
     return ok("overdue runs", "None.")
 
 
@@ -90,7 +90,9 @@ def _look_at_webhooks(connection: Connection, now: datetime) -> Finding:
         return ok("webhooks", "None is owed.")
     if due_at < now - WEBHOOK_LATE:
         late = _duration(now - due_at)
-        return mend("webhooks", f"{pending} are owed and one is {late} late: nobody delivers them, start a worker.")
+        return action_needed(
+            "webhooks", f"{pending} are owed and one is {late} late: nobody delivers them, start a worker."
+        )
     return note("webhooks", f"{pending} are owed and will be tried again in time.")
 
 

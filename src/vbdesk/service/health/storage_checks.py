@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import httpx
 
 from vbdesk.contract.ids import new_id
-from vbdesk.service.health.findings import Finding, mend, note, ok
+from vbdesk.service.health.findings import Finding, action_needed, note, ok
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.secret_box import SecretBox
 from vbdesk.service.kernel.settings import Settings
@@ -15,7 +15,7 @@ from vbdesk.service.storage.addresses import ANY_AUDIO, EmbeddedAddresses
 from vbdesk.service.storage.opening import open_addresses
 from vbdesk.service.storage.store import ObjectStore, StoreUnavailable, StoreUnusable
 
-PATIENCE_S = 10.0
+TIMEOUT_S = 10.0
 _TOPIC = "database and object store"
 _PROBE = b"vbdesk doctor"
 _CONTENT_TYPE = "audio/wav"
@@ -27,7 +27,7 @@ def look_at_store(store: ObjectStore) -> Finding:
     try:
         store.check()
     except StoreUnavailable as error:
-        return mend("object store", f"{error} Audio can be neither taken nor analysed.")
+        return action_needed("object store", f"{error} Audio can be neither taken nor analysed.")
     return ok("object store", "It takes a file once, gives it back and removes it.")
 
 
@@ -37,9 +37,9 @@ def look_at_pairing(database: Database, store: ObjectStore) -> Finding:
         mismatch = find_mismatch(database, store)
         paired = is_paired(database, store)
     except StoreUnavailable as error:
-        return mend(_TOPIC, f"{error} Whether it belongs to the database cannot be checked.")
+        return action_needed(_TOPIC, f"{error} Whether it belongs to the database cannot be checked.")
     if mismatch is not None:
-        return mend(_TOPIC, mismatch)
+        return action_needed(_TOPIC, mismatch)
     return ok(_TOPIC, "They belong together." if paired else "They may belong together; the next start pairs them.")
 
 
@@ -49,7 +49,7 @@ def look_at_orphans(context: StoreContext) -> list[Finding]:
     orphans, objects = (len(search.orphans), search.objects) if search else (0, 0)
     if search and search.too_many:
         return [
-            mend(
+            action_needed(
                 "orphans",
                 f"{orphans} of {objects} objects in the store belong to no job or upload. So many are not quarantined: "
                 "see that this is the right database. If it is, take vbdesk admin audio orphans --quarantine.",
@@ -75,23 +75,23 @@ def look_at_signed_addresses(settings: Settings, secrets: SecretBox, store: Obje
         finally:
             store.delete(key)
     except (StoreUnavailable, StoreUnusable) as error:
-        return mend(topic, str(error))
+        return action_needed(topic, str(error))
 
 
 def _try_address(topic: str, url: str, headers: dict[str, str]) -> Finding:
     host = httpx.URL(url).host
     try:
-        first, second = (httpx.put(url, content=_PROBE, headers=headers, timeout=PATIENCE_S) for _ in range(2))
+        first, second = (httpx.put(url, content=_PROBE, headers=headers, timeout=TIMEOUT_S) for _ in range(2))
     except httpx.HTTPError as error:
-        return mend(
+        return action_needed(
             topic, f"{host} cannot be reached ({type(error).__name__}): see to its name, proxy and certificate."
         )
     if not first.is_success:
-        return mend(
+        return action_needed(
             topic,
             f"{host} refuses a file at a signed address ({first.status_code}): see whether a proxy changes host, path "
             "or headers.",
         )
     if second.status_code != httpx.codes.PRECONDITION_FAILED:
-        return mend(topic, f"{host} takes a second file at the same address: it must honour If-None-Match.")
+        return action_needed(topic, f"{host} takes a second file at the same address: it must honour If-None-Match.")
     return ok(topic, f"{host} takes a file once.")

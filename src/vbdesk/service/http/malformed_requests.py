@@ -20,7 +20,7 @@ UNREADABLE = "The request cannot be read. Send well-formed HTTP with a head of a
 MAX_HEAD_BYTES = 64 * 1024
 """Limit for a request's head: request line, headers and the empty line."""
 
-_PATIENCE_S = 2.0  # for a caller that is still sending
+_TIMEOUT_S = 2.0  # for a caller that is still sending
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +160,12 @@ class RefusesMalformedRequests(CutsOffSlowClients):
             self.transport.write(self.conn.send(event))
         if self.transport.can_write_eof():
             self.transport.write_eof()
-            self.loop.call_later(_PATIENCE_S, self.transport.close)
+            self.loop.call_later(_TIMEOUT_S, self.transport.close)
         else:
             self.transport.close()
 
 
-def protocol_for(app: object, patience: ClientTimeouts) -> type[RefusesMalformedRequests]:
+def protocol_for(app: object, timeouts: ClientTimeouts) -> type[RefusesMalformedRequests]:
     """Create the protocol class for this application."""
     refusal = getattr(getattr(app, "state", None), "unreadable", None) or _IN_JSON
-    return type("ProtocolOfOneApplication", (RefusesMalformedRequests,), {"refusal": refusal, "patience": patience})
+    return type("ProtocolOfOneApplication", (RefusesMalformedRequests,), {"refusal": refusal, "timeouts": timeouts})

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 
 _MAX_BODY_BYTES = MAX_AUDIO_BYTES + 1024 * 1024  # the largest form that is not refused for its size
-_PATIENCE_S = 10.0  # for the whole rest of a body
+_TIMEOUT_S = 10.0  # for the whole rest of a body
 _PAUSE_S = 2.0  # for its next chunk
 
 
@@ -65,7 +65,7 @@ class _Body:
         if self._announced > _MAX_BODY_BYTES or (self._waits_for_us and not self._received):
             return False
         try:
-            async with asyncio.timeout(_PATIENCE_S):
+            async with asyncio.timeout(_TIMEOUT_S):
                 while not self._complete and self._received <= _MAX_BODY_BYTES:
                     async with asyncio.timeout(_PAUSE_S):
                         await self.receive()

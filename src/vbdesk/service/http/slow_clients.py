@@ -33,7 +33,7 @@ class ClientTimeouts:
 class CutsOffSlowClients(H11Protocol):
     """uvicorn protocol with client timeouts."""
 
-    patience: ClassVar[ClientTimeouts] = ClientTimeouts()
+    timeouts: ClassVar[ClientTimeouts] = ClientTimeouts()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timeout checks."""
@@ -41,7 +41,7 @@ class CutsOffSlowClients(H11Protocol):
         self._head_since: float | None = time.monotonic()
         self._body_since: float | None = None
         self._received = 0
-        self._watch = self.loop.call_later(self.patience.look_every_s, self._look)
+        self._watch = self.loop.call_later(self.timeouts.look_every_s, self._look)
 
     def data_received(self, data: bytes) -> None:
         """Count received bytes."""
@@ -62,10 +62,10 @@ class CutsOffSlowClients(H11Protocol):
         if self._head_is_late(now) or self._body_is_late(now):
             self.transport.close()  # the application sees a disconnect
             return
-        self._watch = self.loop.call_later(self.patience.look_every_s, self._look)
+        self._watch = self.loop.call_later(self.timeouts.look_every_s, self._look)
 
     def _head_is_late(self, now: float) -> bool:
-        return self._head_since is not None and now - self._head_since > self.patience.head_s
+        return self._head_since is not None and now - self._head_since > self.timeouts.head_s
 
     def _body_is_late(self, now: float) -> bool:
         if self.conn.their_state is not h11.SEND_BODY or self.flow.read_paused:  # body complete or not being read
@@ -74,8 +74,8 @@ class CutsOffSlowClients(H11Protocol):
         if self._body_since is None:
             self._body_since, self._received = now, 0
             return False
-        if now - self._body_since < self.patience.body_s:
+        if now - self._body_since < self.timeouts.body_s:
             return False
-        late = self._received < self.patience.body_bytes
+        late = self._received < self.timeouts.body_bytes
         self._body_since, self._received = now, 0
         return late

@@ -19,10 +19,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from vbdesk.clock import Clock
 from vbdesk.contract.uploads import LENGTH_RANGE_HEADER, STORED_SHA256
 from vbdesk.service.http.cors import REFUSED, storage_with_cors
 from vbdesk.service.http.malformed_requests import UNREADABLE, Refusal
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.disk_space import is_disk_full
 from vbdesk.service.kernel.errors import OutOfSpace
 from vbdesk.service.storage.signing import AddressRefused, PutRequest, UploadSigner

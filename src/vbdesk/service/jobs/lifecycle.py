@@ -11,13 +11,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Row
 
+from vbdesk.clock import Clock
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.results import Result
 from vbdesk.service.jobs import repository
 from vbdesk.service.jobs.history_record import parse_result, record_of
 from vbdesk.service.jobs.repository import Hold
 from vbdesk.service.jobs.target import Target
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db import events
 from vbdesk.service.ports.context import Context
 from vbdesk.service.ports.job_events import JobEvents

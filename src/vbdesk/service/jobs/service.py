@@ -2,10 +2,9 @@
 
 import hashlib
 import hmac
-import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import Connection, Row
 from sqlalchemy.exc import DBAPIError, IntegrityError
@@ -18,9 +17,8 @@ from vbdesk.service.accounts.service import require_active
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.encryption.recording_files import Recording
 from vbdesk.service.jobs import repository
-from vbdesk.service.jobs.analyze_form import AnalyzeForm
 from vbdesk.service.jobs.queue_order import next_tag
-from vbdesk.service.jobs.target import Target
+from vbdesk.service.jobs.submission import Submission
 from vbdesk.service.jobs.view import as_submitted, shown_status
 from vbdesk.service.kernel.address_guard import AddressRefused
 from vbdesk.service.kernel.db.events import JobAccepted, publish
@@ -41,57 +39,6 @@ IDEMPOTENCY_WINDOW = timedelta(seconds=RETENTION_S)
 MAX_IDEMPOTENCY_KEY_LENGTH = 255
 AUDIO_FOLDER = "audio"
 _KEY_USED = "This Idempotency-Key was used for another request within 24 hours. Send a new key for every new request."
-
-
-class JobGroup(Protocol):
-    """The group that a new job joins."""
-
-    @property
-    def group_id(self) -> str:
-        """Group id given by the caller."""
-        ...
-
-    @property
-    def longitudinal(self) -> bool:
-        """Whether the job is scored against the group's history."""
-        ...
-
-    def ensure(self, connection: Connection) -> str:
-        """Create the group if it is new; return its key."""
-        ...
-
-    def register(self, connection: Connection, group_key: str, job_id: str) -> None:
-        """Add the job to the group."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """One analyze call with its parsed form.
-
-    Attributes:
-        group: the group it joins, if any.
-        idempotency_key: from the optional header.
-        recording_digest: SHA-256 of the audio bytes in hexadecimal; None until needed. For a v1 call by URL it is the
-            digest of the URL, so that a repeat fetches nothing.
-        api_version: the API version used.
-    """
-
-    account: Account
-    target: Target
-    form: AnalyzeForm
-    group: JobGroup | None = None
-    idempotency_key: str | None = None
-    recording_digest: str | None = None
-    api_version: str = "v2"
-
-    @property
-    def request(self) -> str:
-        """Digest of the route and its parameters, so that the group id is not stored in plain text with a key."""
-        target, group = self.target, self.group
-        group_id, longitudinal = (group.group_id, group.longitudinal) if group else (None, False)
-        asked = [self.api_version, target.job_type, target.name, self.form.diarize, group_id, longitudinal]
-        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +92,9 @@ class JobService:
         """Return the recording's digest. The upload reference is not part of it: a repeat may upload again."""
         if submission.recording_digest is not None:
             return submission.recording_digest
-        form = submission.form
-        if form.audio is not None:
-            return digest_of(form.audio.recording)
-        upload = UploadService.of(self._context).resolve(submission.account, form.upload_ref or "")
+        if submission.audio is not None:
+            return digest_of(submission.audio.recording)
+        upload = UploadService.of(self._context).resolve(submission.account, submission.upload_ref or "")
         try:
             with self._context.storage.local_copy(upload.key) as copy:
                 return digest_of(copy)
@@ -156,8 +102,8 @@ class JobService:
             raise InvalidRequest(INVALID_UPLOAD_REF) from None
 
     async def check_webhook(self, submission: Submission) -> None:
-        """Check the address of the job's own webhook; this may use DNS. Raises InvalidRequest."""
-        webhook = submission.form.webhook
+        """Check the address of the job's own webhook, which may ask the network. Raises InvalidRequest."""
+        webhook = submission.webhook
         if webhook is None:
             return
         try:
@@ -173,9 +119,8 @@ class JobService:
             AudioTooLarge: the upload is larger than its address allowed.
             InsufficientCredits: the balance does not cover it.
         """
-        form, account = submission.form, submission.account
-        context = self._context
-        upload = None if form.upload_ref is None else UploadService.of(context).resolve(account, form.upload_ref)
+        context, account, upload_ref = self._context, submission.account, submission.upload_ref
+        upload = None if upload_ref is None else UploadService.of(context).resolve(account, upload_ref)
         with context.database.reading() as connection:
             if self._credits.balance(connection, account.account_id) < self._cost(submission):
                 raise InsufficientCredits
@@ -190,7 +135,7 @@ class JobService:
             Conflict: another request with the same idempotency key was stored in the meantime.
         """
         job_id = new_id()
-        audio_key = self._keep_audio(submission.form, job_id, upload_key)
+        audio_key = self._keep_audio(submission, job_id, upload_key)
 
         def store(connection: Connection) -> Row[Any]:
             self._store(connection, submission, audio, job_id, audio_key)
@@ -211,7 +156,7 @@ class JobService:
             if is_disk_full(error) and not self._is_stored(job_id):
                 self._discard(audio_key)
             raise
-        return Submitted(as_submitted(row), submission.form.recorded_at)
+        return Submitted(as_submitted(row), submission.recorded_at)
 
     def _discard(self, audio_key: str) -> None:
         """Delete audio without a job, or schedule that without quarantine: its account may have been erased.
@@ -228,12 +173,12 @@ class JobService:
         with self._context.database.reading() as connection:
             return repository.find(connection, job_id) is not None
 
-    def _keep_audio(self, form: AnalyzeForm, job_id: str, upload_key: str | None) -> str:
+    def _keep_audio(self, submission: Submission, job_id: str, upload_key: str | None) -> str:
         audio_key = f"{AUDIO_FOLDER}/{job_id}"
-        if form.audio is not None:
+        if submission.audio is not None:
             try:
-                self._context.storage.adopt(audio_key, form.audio.recording.path)
-            except OSError:  # it may already be stored under this name
+                self._context.storage.adopt(audio_key, submission.audio.recording.path)
+            except OSError:  # it may have its name already
                 self._discard(audio_key)
                 raise
         elif upload_key is not None:
@@ -246,28 +191,28 @@ class JobService:
     def _store(
         self, connection: Connection, submission: Submission, audio: AudioFacts, job_id: str, audio_key: str
     ) -> None:
-        account, form = submission.account, submission.form
+        account, webhook = submission.account, submission.webhook
         now = self._clock.now()
         require_active(connection, account.account_id)
-        if form.upload_ref is not None:
-            uploads.settle(connection, {form.upload_ref: 0})
+        if submission.upload_ref is not None:
+            uploads.settle(connection, {submission.upload_ref: 0})
         group, group_key = submission.group, None
         if group is not None:  # before the credits: the end of a job takes locks in the same order
             group_key = group.ensure(connection)
         self._credits.hold(connection, account.account_id, self._cost(submission), job_id)
-        queue_tag = next_tag(connection, account.account_id, audio.duration_s, diarize=form.diarize)
+        queue_tag = next_tag(connection, account.account_id, audio.duration_s, diarize=submission.diarize)
         repository.insert(
             connection,
             job_id=job_id,
             account_id=account.account_id,
             status=JobStatus.QUEUED.value,
             created_at=now,
-            recorded_at=form.recorded_at or now,
+            recorded_at=submission.recorded_at or now,
             api_version=submission.api_version,
             **submission.target.columns,
-            diarize=form.diarize,
+            diarize=submission.diarize,
             audio_key=audio_key,
-            upload_ref=form.upload_ref,
+            upload_ref=submission.upload_ref,
             audio_content_type=audio.content_type,
             audio_size_bytes=audio.size_bytes,
             audio_duration_seconds=audio.duration_s,
@@ -275,8 +220,8 @@ class JobService:
             history_key=group_key if group is not None and group.longitudinal else None,
             queue_tag=queue_tag,
             trace_parent=trace_parent(),
-            webhook_url=form.webhook and form.webhook.url,
-            webhook_secret=form.webhook and self._context.secrets.seal(form.webhook.secret_key, WEBHOOK_SECRET),
+            webhook_url=webhook and webhook.url,
+            webhook_secret=webhook and self._context.secrets.seal(webhook.secret_key, WEBHOOK_SECRET),
         )
         if group is not None and group_key is not None:
             group.register(connection, group_key, job_id)
@@ -294,13 +239,13 @@ class JobService:
             job_id=job_id,
             created_at=now,
             request=submission.request,
-            recorded_at=submission.form.recorded_at,
+            recorded_at=submission.recorded_at,
             recording_digest=submission.recording_digest,
         )
 
     def _cost(self, submission: Submission) -> int:
         costs = self._context.settings.token_costs
-        return costs.of(submission.target.sign_count, diarize=submission.form.diarize)
+        return costs.of(submission.target.sign_count, diarize=submission.diarize)
 
 
 def digest_of(recording: Recording) -> str:

@@ -10,8 +10,8 @@ from vbdesk.contract.errors import INVALID_UPLOAD_REF
 from vbdesk.contract.idempotency import KEY_HEADER
 from vbdesk.contract.jobs import Job
 from vbdesk.service.http.account_form import account_form
-from vbdesk.service.jobs.analyze_form import read_analyze_form
-from vbdesk.service.jobs.service import JobService, Submission, Submitted, digest_of
+from vbdesk.service.jobs.service import JobService, Submitted, digest_of
+from vbdesk.service.jobs.submission import Submission, read_submission
 from vbdesk.service.jobs.target import Target
 from vbdesk.service.kernel.errors import AudioTooLarge, InvalidRequest, ServiceError
 from vbdesk.service.observability.metrics import ACCEPTED
@@ -34,8 +34,7 @@ async def submit(request: Request, context: Context, account: Account, target: T
         ServiceError: the first error, checked in the order shape, size, credits, audio.
     """
     async with account_form(request, context, account) as form:
-        asked = read_analyze_form(form)
-        submission = Submission(account, target, asked, idempotency_key=idempotency_key(request))
+        submission = read_submission(form, account, target, idempotency_key=idempotency_key(request))
         return (await submit_form(context, submission)).job
 
 
@@ -45,7 +44,7 @@ async def submit_form(context: Context, submission: Submission) -> Submitted:
     Raises:
         ServiceError: the first error, checked in the order size, used key, credits, audio.
     """
-    if submission.form.audio is not None and submission.form.audio.too_large:
+    if submission.audio is not None and submission.audio.too_large:
         raise AudioTooLarge
     jobs = JobService(context)
     repeat = await run_in_threadpool(jobs.find_repeat, submission)
@@ -74,8 +73,8 @@ async def _inspect(context: Context, submission: Submission, upload_key: str | N
 async def _look(context: Context, submission: Submission, upload_key: str | None) -> tuple[AudioFacts, str | None]:
     try:
         with ExitStack() as stack:
-            if submission.form.audio is not None:
-                recording = submission.form.audio.recording
+            if submission.audio is not None:
+                recording = submission.audio.recording
             else:
                 copy = context.storage.local_copy(str(upload_key))
                 recording = await run_in_threadpool(stack.enter_context, copy)

@@ -13,8 +13,7 @@ from vbdesk.service.http.account_form import account_form
 from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guard
 from vbdesk.service.http.multipart import Form
 from vbdesk.service.http.openapi_parts import AUDIO_REFUSALS, analyze_form, refusals
-from vbdesk.service.jobs.analyze_form import read_analyze_form
-from vbdesk.service.jobs.service import Submission
+from vbdesk.service.jobs.submission import read_submission
 from vbdesk.service.jobs.submit import idempotency_key, submit_form
 from vbdesk.service.jobs.target import Target
 from vbdesk.service.legacy.targets import condition_in_form, condition_in_path, use_case_in_form, use_case_in_path
@@ -89,6 +88,5 @@ async def analyze_condition_in_group(
 async def _submit(request: Request, context: Context, account: Account, target_in: Callable[[Form], Target]) -> Job:
     async with account_form(request, context, account) as form:
         target = target_in(form)
-        asked = read_analyze_form(form)
-        submission = Submission(account, target, asked, idempotency_key=idempotency_key(request))
+        submission = read_submission(form, account, target, idempotency_key=idempotency_key(request))
         return (await submit_form(context, submission)).job

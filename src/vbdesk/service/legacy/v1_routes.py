@@ -18,8 +18,8 @@ from vbdesk.service.http.account_form import account_form, taking_bytes
 from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guard
 from vbdesk.service.http.json_body import json_body
 from vbdesk.service.http.openapi_parts import AUDIO, AUDIO_REFUSALS, form, refusals
-from vbdesk.service.jobs.analyze_form import AnalyzeForm
-from vbdesk.service.jobs.service import JobService, Submission, require
+from vbdesk.service.jobs.service import JobService, require
+from vbdesk.service.jobs.submission import Submission
 from vbdesk.service.jobs.submit import idempotency_key, submit_form
 from vbdesk.service.kernel.errors import ValidationFailed
 from vbdesk.service.kernel.paging import PageNumber
@@ -114,7 +114,7 @@ async def _submit_audio(
         if received.audio is None:
             raise ValidationFailed([ErrorDetail(loc=["body", "audio"], msg="Send the recording.", type="missing")])
         submission = _submission(request, account, condition, diarize=diarize)
-        return await _submit(context, replace(submission, form=replace(submission.form, audio=received.audio)))
+        return await _submit(context, replace(submission, audio=received.audio))
 
 
 async def _submit_audio_url(
@@ -133,7 +133,7 @@ async def _submit_audio_url(
     await run_in_threadpool(jobs.precheck, submission)
     with taking_bytes(context, account) as take:
         async with fetcher.fetch(url, context.storage.files, take) as audio:
-            return await _submit(context, replace(submission, form=replace(submission.form, audio=audio)))
+            return await _submit(context, replace(submission, audio=audio))
 
 
 def _submission(request: Request, account: Account, condition: str, *, diarize: bool) -> Submission:
@@ -141,7 +141,7 @@ def _submission(request: Request, account: Account, condition: str, *, diarize: 
     return Submission(
         account,
         v1_condition_in_path(condition),
-        AnalyzeForm(audio=None, upload_ref=None, diarize=diarize, webhook=None, recorded_at=None),
+        diarize=diarize,
         idempotency_key=idempotency_key(request),
         api_version=V1,
     )

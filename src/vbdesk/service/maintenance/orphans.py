@@ -14,10 +14,10 @@ from typing import Protocol
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from vbdesk.clock import Clock
 from vbdesk.contract.ids import id_timestamp
 from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.service import AUDIO_FOLDER
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.db.stores import erased_objects, quarantined_objects
 from vbdesk.service.storage.quarantine import QUARANTINE_FOLDER, copy_whole, original_key, quarantine_key

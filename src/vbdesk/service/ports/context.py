@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from sqlalchemy import Connection
 
+from vbdesk.clock import Clock
 from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.service.encryption.state import Encryption
 from vbdesk.service.kernel.address_guard import AddressGuard
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.disk_space import DiskReserve
 from vbdesk.service.kernel.secret_box import SecretBox

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
+from vbdesk.clock import Clock
 from vbdesk.contract.errors import INVALID_UPLOAD_REF
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import MAX_AUDIO_BYTES, Plan
 from vbdesk.contract.uploads import UploadGrant, UploadRequest
 from vbdesk.service.accounts.service import require_active
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.events import UploadMinted, publish
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.errors import AudioTooLarge, InvalidRequest, QuotaExceeded

@@ -15,11 +15,11 @@ from opentelemetry.trace import Span, SpanKind
 from sqlalchemy import Connection, Row
 from sqlalchemy.exc import SQLAlchemyError
 
+from vbdesk.clock import Clock
 from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER, webhook_signature
 from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.view import job_json
 from vbdesk.service.kernel.address_guard import AddressRefused
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.db.events import DeliveryTried, publish
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, SecretBox
@@ -40,7 +40,7 @@ deliveries wait too, because each skipped URL slows the search."""
 
 LOOK_EVERY_S = 0.25
 LONGEST_PAUSE_S = 5.0
-STOP_PATIENCE_S = 2.0
+STOP_WAIT_S = 2.0
 
 UNREADABLE = "The webhook's secret cannot be read with the keys of this service."
 
@@ -115,7 +115,7 @@ class DeliveryWorker:
             self._wake.wait(pause_s)
             self._wake.clear()
             pause_s = self._look(pause_s)
-        leaves_at = time.monotonic() + STOP_PATIENCE_S
+        leaves_at = time.monotonic() + STOP_WAIT_S
         for attempt in self._under_way:
             attempt.thread.join(max(0.0, leaves_at - time.monotonic()))
         self._look(pause_s)

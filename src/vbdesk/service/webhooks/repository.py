@@ -146,7 +146,7 @@ def find_delivery(connection: Connection, account_id: str, delivery_id: str) -> 
     return connection.execute(query).one_or_none()
 
 
-def begin_anew(
+def restart(
     connection: Connection, delivery_id: str, *, url: str, secret: bytes, now: datetime, claimed_until: datetime
 ) -> bool:
     """Make the delivery due now with a full set of attempts; False while an attempt may be running."""

@@ -6,10 +6,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Row
 
+from vbdesk.clock import Clock
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.service.kernel.address_guard import AddressGuard
-from vbdesk.service.kernel.clock import Clock
 from vbdesk.service.kernel.errors import Conflict, NotFound
 from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, SecretBox
 from vbdesk.service.ports.context import Context
@@ -147,7 +147,7 @@ class WebhookService(JobSubscriber):
         if receiver is None:
             raise Conflict("There is no webhook to deliver to. Set one, then deliver again.")
         now = self._clock.now()
-        begun = repository.begin_anew(
+        begun = repository.restart(
             connection, delivery_id, url=receiver.url, secret=receiver.secret, now=now, claimed_until=now + CLAIM
         )
         if not begun:

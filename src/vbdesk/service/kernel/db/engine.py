@@ -11,7 +11,7 @@ READ_ONLY = "vbdesk_read_only"
 
 BUSY_TIMEOUT_S = 30
 
-SERVER_PATIENCE = {
+SERVER_WAIT = {
     "connect_timeout": 5,
     "keepalives_idle": 10,
     "keepalives_interval": 5,
@@ -53,7 +53,7 @@ def create_engine(url: str, *, synchronous: Literal["FULL", "OFF"] = "FULL") -> 
 
 
 def _server_engine(url: str) -> sa.Engine:
-    engine = sa.create_engine(url, connect_args=SERVER_PATIENCE, pool_size=10, max_overflow=20, hide_parameters=True)
+    engine = sa.create_engine(url, connect_args=SERVER_WAIT, pool_size=10, max_overflow=20, hide_parameters=True)
 
     @event.listens_for(engine, "checkout")
     def _require_open(connection: Any, _record: Any, _proxy: Any) -> None:

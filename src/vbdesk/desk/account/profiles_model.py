@@ -1,0 +1,92 @@
+"""State of the list of profiles: switch to one, add one, remove one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
+from vbdesk.outbox.profiles.vault import Vault
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileLine:
+    """One profile in the list."""
+
+    profile_id: str
+    name: str
+    where: str
+    account: str
+    in_use: bool
+
+
+class ProfilesViewModel(QObject):
+    """The profiles of this computer.
+
+    Signals:
+        changed: (tuple[ProfileLine, ...]) the list of profiles.
+        failed: (str) why the list was not read, or a profile not removed.
+    """
+
+    changed = Signal(object)
+    failed = Signal(str)
+
+    def __init__(
+        self,
+        profile: Profile,
+        store: ProfileStore,
+        vault_for: Callable[[str], Vault],
+        tasks: TaskOwner,
+        navigator: Navigator,
+    ) -> None:
+        """Make it; `profile` is in use, and `vault_for` gives the vault for a profile's way of keeping secrets."""
+        super().__init__()
+        self._profile, self._store, self._vault_for = profile, store, vault_for
+        self._tasks, self._navigator = tasks, navigator
+
+    def read(self) -> None:
+        """Read the list."""
+        self._tasks.start(self._read, self._on_read, self._on_failed, name="profiles")
+
+    def switch(self, profile_id: str) -> None:
+        """Switch to another profile."""
+        self._navigator.open("profile", profile_id)
+
+    def add(self) -> None:
+        """Add a profile."""
+        self._navigator.open("profile", None)
+
+    def remove(self, profile_id: str) -> None:
+        """Remove a profile and its key; its recordings stay on this computer."""
+        if profile_id == self._profile.profile_id:
+            return
+
+        def work(context: TaskContext) -> tuple[ProfileLine, ...]:
+            profile = self._store.get(profile_id)
+            if profile is not None:
+                self._store.remove(profile_id, self._vault_for(profile.secrets))
+            return self._read(context)
+
+        self._tasks.start(work, self._on_read, self._on_failed, name="profile-remove")
+
+    def _read(self, context: TaskContext) -> tuple[ProfileLine, ...]:
+        return tuple(
+            ProfileLine(
+                profile.profile_id,
+                profile.name,
+                "The service on this computer" if profile.kind == "local" else profile.base_url or "",
+                profile.account_id,
+                profile.profile_id == self._profile.profile_id,
+            )
+            for profile in self._store.all()
+        )
+
+    @Slot(object)
+    def _on_read(self, lines: tuple[ProfileLine, ...]) -> None:
+        self.changed.emit(lines)
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.failed.emit(failure.sentence)
