@@ -31,7 +31,7 @@ from vbdesk.client.request_file import RequestFile
 from vbdesk.contract.limits import Bucket
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.outbox.diagnostics.log_file import keep_log
-from vbdesk.outbox.library.items import TakeMetadata, Target
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
 from vbdesk.outbox.profiles.vault import MemoryVault
@@ -53,7 +53,7 @@ for number in range(0 if again else 3):
     writer = EncryptedTakeWriter(path, library.store.key, 8000, {"group_id": "ward4"})
     writer.append(np.full(160_000, number, np.int16))
     writer.abandon()
-meta = TakeMetadata("ward4", datetime(2026, 3, 1, 8, tzinfo=UTC), Target.parse("model:pulse"))
+meta = TakeMetadata("ward4", datetime(2026, 3, 1, 8, tzinfo=UTC), RecordingTarget.parse("model:pulse"))
 if not again:
     library.queue(library.add_take(library.recording_folder / "0.take", meta))
     library.damaged.keep(library.recording_folder / "1.take")

@@ -138,7 +138,7 @@ def test_bundles(run, monkeypatch, tmp_path):
     def held(*_, **__):
         yield SimpleNamespace(library=None, profile=None, vault=None)
 
-    monkeypatch.setattr(vbdesk.cli.bundle, "held_library", held)
+    monkeypatch.setattr(vbdesk.cli.bundle, "locked_library", held)
     made = outbox_bundle.Bundle(ALL, MOMENT, Path(ALL.replace("/", "")), ALL, False, 1, {OutboxState.WAITING: 1})
     monkeypatch.setattr(outbox_bundle, "settle", lambda library: [])
     monkeypatch.setattr(outbox_bundle, "bundles", lambda library: [made])

@@ -291,7 +291,7 @@ def test_the_status_bar_says_encrypted_only_when_the_service_says_complete(
     qtbot.waitUntil(lambda: "The service has not said yet how it keeps recordings." in status.words())
     assert "encrypted" not in status.words()
     local_service.state = LocalEncryption.UNDER_WAY
-    qtbot.waitUntil(lambda: "LocalEncryption of the existing recordings is under way." in status.words())
+    qtbot.waitUntil(lambda: "Encryption of the existing recordings is under way." in status.words())
     assert "encrypted" not in status.words()
     local_service.state = LocalEncryption.COMPLETE
     qtbot.waitUntil(lambda: "Recordings encrypted on this computer" in status.words())

@@ -338,7 +338,7 @@ COSTLY = {
 @pytest.mark.parametrize("name", COSTLY)
 def test_a_manifest_of_three_megabytes_takes_little_memory(name, tmp_path):
     grown, error = grown_mb("manifest", COSTLY[name], tmp_path)
-    assert error == "Malformed"
+    assert error == "MalformedBundle"
     assert grown < 64
 
 

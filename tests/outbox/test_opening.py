@@ -19,8 +19,8 @@ PROFILE = Profile("p1", "Ward 4", "service", "https://voice.example", "acc-1")
 HOLD = """
 import sys
 from pathlib import Path
-from vbdesk.outbox.library.opening import hold
-lock = hold(Path(sys.argv[1]))
+from vbdesk.outbox.library.opening import lock_library
+lock = lock_library(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
 """

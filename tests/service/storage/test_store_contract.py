@@ -188,5 +188,5 @@ def test_wrong_credentials_are_an_unavailable_store_and_are_not_shown(cloud, tmp
 
 def test_a_store_that_overwrites_objects_fails_the_check(cloud, cloud_store):
     cloud.feel(ignore_conditions=True)
-    with pytest.raises(StoreUnavailable, match="overwritten"):
+    with pytest.raises(StoreUnavailable, match="overwrites existing files"):
         cloud_store.check()
