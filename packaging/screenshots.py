@@ -32,7 +32,7 @@ from desktop import Desktop  # noqa: E402  (the driver of the end-to-end tests)
 from vbdesk.cli.paths import desk_paths  # noqa: E402
 from vbdesk.client.local_service import LocalService, make_account  # noqa: E402
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup  # noqa: E402
-from vbdesk.desk.ports import Outside  # noqa: E402
+from vbdesk.desk.ports import DeskPorts  # noqa: E402
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata  # noqa: E402
 from vbdesk.outbox.library.opening import LockedLibrary  # noqa: E402
 from vbdesk.outbox.library.states import Fix, OutboxState  # noqa: E402
@@ -96,14 +96,14 @@ def window(folder: Path, command: list[str] | None = None, cwd: Path | None = No
 
 
 @contextmanager
-def somewhere() -> Iterator[Outside]:
+def somewhere() -> Iterator[DeskPorts]:
     """Another home for the desk, as if on another computer, until the block ends."""
     with tempfile.TemporaryDirectory() as here:
         before = {name: os.environ.get(name, "") for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME")}
         os.environ.update({name: f"{here}/{name.lower()}" for name in before})
         place = desk_paths(None)
         try:
-            yield Outside(data_dir=place.data, config_dir=place.config)
+            yield DeskPorts(data_dir=place.data, config_dir=place.config)
         finally:
             os.environ.update(before)
 
@@ -161,15 +161,15 @@ def everybody(folder: Path) -> None:
 
 def after_days_offline(folder: Path) -> None:
     """Outbox and Account of a laptop whose recordings go to a service, within a standard plan's limits."""
-    with somewhere() as outside, tempfile.TemporaryDirectory() as here:
+    with somewhere() as ports, tempfile.TemporaryDirectory() as here:
         service = LocalService(Path(here))
         try:
             address = service.start().base_url
             account = make_account(Path(here), "St. Anne clinic")
-            made = Setup(outside).make_service(ServiceAddress(address, account.account_id, account.api_key), "keyring")
+            made = Setup(ports).make_service(ServiceAddress(address, account.account_id, account.api_key), "keyring")
             profile = replace(made, name="St. Anne clinic")
-            ProfileStore(outside.config_dir).save(profile)
-            library = LockedLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
+            ProfileStore(ports.config_dir).save(profile)
+            library = LockedLibrary(profile, ports.library_dir(profile.profile_id), ports.keyring)
             _fill(library)
             library.close()
             with window(folder) as desk:

@@ -1,6 +1,6 @@
 """The rules of the architecture that import-linter cannot check; docs/architecture.md lists the rules.
 
-Some rules are not fulfilled everywhere yet. A set or number that begins with `KNOWN` or ends with `AT_MOST` holds the
+Some rules are not fulfilled everywhere yet. A number that ends with `AT_MOST` counts the
 exceptions. It may only shrink.
 """
 
@@ -9,7 +9,7 @@ import itertools
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -19,9 +19,6 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "vbdesk"
 DESK = SOURCES / "desk"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-
-KNOWN_FILE_CYCLES: list[set[str]] = [{"vbdesk.desk.ui.style_sheet", "vbdesk.desk.ui.theme"}]
-KNOWN_PACKAGE_CYCLES: list[set[str]] = [{"vbdesk.outbox.imports", "vbdesk.outbox.library"}]
 
 
 def module_name(path: Path) -> str:
@@ -104,17 +101,13 @@ def reach(graph: Mapping[str, set[str]], start: str, seen: set[str]) -> list[str
     return found
 
 
-def new_cycles(found: Iterable[set[str]], known: list[set[str]]) -> list[list[str]]:
-    return [sorted(cycle) for cycle in found if not any(cycle <= one for one in known)]
-
-
 def test_files_do_not_import_each_other_in_a_cycle():
-    assert new_cycles(cycles(import_graph()), KNOWN_FILE_CYCLES) == []
+    assert cycles(import_graph()) == []
 
 
 def test_packages_do_not_import_each_other_in_a_cycle():
     found = itertools.chain.from_iterable(cycles(package_graph(parent)) for parent in PACKAGES)
-    assert new_cycles(found, KNOWN_PACKAGE_CYCLES) == []
+    assert list(found) == []
 
 
 def test_cycles_are_found():
@@ -206,7 +199,7 @@ PORTS = {
     "RateWindows": ("SharedRateWindows", "MemoryRateWindows"),
     "Vault": ("KeyringVault", "MemoryVault"),
 }
-"""The real implementation of every outside thing, and the one that needs nothing outside the process."""
+"""The real implementation of each port, and the one that needs nothing beyond the process."""
 
 
 @cache
@@ -349,10 +342,8 @@ def test_texts_of_the_desk_are_marked_for_translation():
 
 # Rule 8: a class name means one thing.
 
-KNOWN_REPEATED_CLASSES = {
-    "AddressRefused", "Bucket", "Cancelled", "Conflict", "InsufficientCredits", "InvalidRequest", "NewAccount",
-    "NotFound", "Page", "RateLimited", "Recording", "Refusal", "Target", "Unauthorized",
-}  # fmt: skip
+HTTP_ERRORS = {"Conflict", "InsufficientCredits", "InvalidRequest", "NotFound", "RateLimited", "Unauthorized"}
+"""Errors that the service raises and the client raises again from its answer, under the same name."""
 
 
 def test_no_two_public_classes_have_the_same_name():
@@ -362,7 +353,7 @@ def test_no_two_public_classes_have_the_same_name():
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(short(path))
     repeated = {name: files for name, files in homes.items() if len(files) > 1}
-    assert {name: repeated[name] for name in repeated.keys() - KNOWN_REPEATED_CLASSES} == {}
+    assert {name: repeated[name] for name in repeated.keys() - HTTP_ERRORS} == {}
 
 
 # Rule 10: numbers live in resources/.

@@ -32,7 +32,7 @@ from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
 from vbdesk.desk.outbox.page import OutboxPage
-from vbdesk.desk.ports import Outside
+from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.app import Desk
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.ui.theme import Theme
@@ -135,7 +135,7 @@ def main(count: int) -> int:
     application = QApplication(sys.argv[:1])
     slowness()
     with tempfile.TemporaryDirectory() as here:
-        outside = Outside(
+        ports = DeskPorts(
             data_dir=Path(here),
             config_dir=Path(here) / "config",
             microphone=FileMicrophone([0] * 48_000, 48_000),
@@ -147,23 +147,23 @@ def main(count: int) -> int:
             ),
             network=lambda: ManualNetwork(NetworkState(reachable=False)),
         )
-        outside.keyring.set(PROFILE.api_key_name, "a-key")
-        ProfileStore(outside.config_dir).save(PROFILE)
-        library = LockedLibrary(PROFILE, outside.library_dir(PROFILE.profile_id), outside.keyring)
+        ports.keyring.set(PROFILE.api_key_name, "a-key")
+        ProfileStore(ports.config_dir).save(PROFILE)
+        library = LockedLibrary(PROFILE, ports.library_dir(PROFILE.profile_id), ports.keyring)
         waiting = fill(library, count)
         library.close()
         Theme(Scheme.LIGHT).install()
         with MainThreadCollector():
-            kept = measure(outside, waiting, count)
+            kept = measure(ports, waiting, count)
         application.processEvents()
     return 0 if kept else 1
 
 
-def measure(outside: Outside, waiting: list[str], count: int) -> bool:
+def measure(ports: DeskPorts, waiting: list[str], count: int) -> bool:
     """Open the desk and do what a person does."""
     figures: list[tuple[str, float, float, str]] = []
     begun = time.perf_counter()
-    desk = Desk(outside)
+    desk = Desk(ports)
     beat = Beat()
     desk.start()
     QApplication.processEvents()

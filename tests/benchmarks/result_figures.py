@@ -28,7 +28,7 @@ from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
-from vbdesk.desk.ports import Outside
+from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.all_pages import build_compare_page, build_result_page
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
@@ -72,7 +72,7 @@ def recording(library: Library, minutes: int, days_ago: int) -> str:
 
 def open_workspace(folder: Path, tasks: TaskOwner) -> Workspace:
     """A workspace whose service is out of reach."""
-    outside = Outside(
+    ports = DeskPorts(
         data_dir=folder,
         config_dir=folder / "config",
         microphone=FileMicrophone([0] * 48_000, 48_000),
@@ -84,9 +84,9 @@ def open_workspace(folder: Path, tasks: TaskOwner) -> Workspace:
         ),
         network=lambda: ManualNetwork(NetworkState(reachable=False)),
     )
-    outside.keyring.set(PROFILE.api_key_name, "a-key")
-    library = LockedLibrary(PROFILE, outside.library_dir(PROFILE.profile_id), outside.keyring)
-    return Workspace(PROFILE, library, open_budget(PROFILE, library), tasks, outside, Navigator())
+    ports.keyring.set(PROFILE.api_key_name, "a-key")
+    library = LockedLibrary(PROFILE, ports.library_dir(PROFILE.profile_id), ports.keyring)
+    return Workspace(PROFILE, library, open_budget(PROFILE, library), tasks, ports, Navigator())
 
 
 def opening(

@@ -30,7 +30,7 @@ from vbdesk.contract.levels import Level
 from vbdesk.desk.cohort.cohort_cache import KEPT_COHORT
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, to_json
 from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList, merged
-from vbdesk.desk.ports import Outside
+from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.all_pages import build_cohort_page, build_subjects_page
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
@@ -80,7 +80,7 @@ def fill(library: Library, count: int) -> None:
 
 def open_workspace(folder: Path, tasks: TaskOwner, count: int) -> Workspace:
     """A workspace with an unreachable service; its library is filled, and opened again as after a start."""
-    outside = Outside(
+    ports = DeskPorts(
         data_dir=folder,
         config_dir=folder / "config",
         microphone=FileMicrophone([0] * 48_000, 48_000),
@@ -92,13 +92,13 @@ def open_workspace(folder: Path, tasks: TaskOwner, count: int) -> Workspace:
         ),
         network=lambda: ManualNetwork(NetworkState(reachable=False)),
     )
-    outside.keyring.set(PROFILE.api_key_name, "a-key")
-    place = outside.library_dir(PROFILE.profile_id)
-    library = LockedLibrary(PROFILE, place, outside.keyring)
+    ports.keyring.set(PROFILE.api_key_name, "a-key")
+    place = ports.library_dir(PROFILE.profile_id)
+    library = LockedLibrary(PROFILE, place, ports.keyring)
     fill(library, count)
     library.close()
-    library = LockedLibrary(PROFILE, place, outside.keyring)
-    return Workspace(PROFILE, library, open_budget(PROFILE, library), tasks, outside, Navigator())
+    library = LockedLibrary(PROFILE, place, ports.keyring)
+    return Workspace(PROFILE, library, open_budget(PROFILE, library), tasks, ports, Navigator())
 
 
 def _no_transport() -> object:

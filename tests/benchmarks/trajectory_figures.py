@@ -31,7 +31,7 @@ from vbdesk.client import Client, RetryRule
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.charts.trajectory_data import DAY_S, TrajectoryChart
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
-from vbdesk.desk.ports import Outside
+from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.all_pages import build_subject_page
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.workspace import Workspace, open_budget
@@ -149,7 +149,7 @@ def connect(base_url: str, credentials: object, budget: object = None) -> Client
 def first_paint(recordings: int, folder: Path) -> bool:
     """Open a subject that is kept here, again and again, each with a page and a subject of its own."""
     vault = MemoryVault()
-    outside = Outside(
+    ports = DeskPorts(
         data_dir=folder / "data",
         config_dir=folder / "config",
         microphone=FileMicrophone(np.zeros(48_000, np.int16), 48_000),
@@ -161,7 +161,7 @@ def first_paint(recordings: int, folder: Path) -> bool:
     profile = Profile("p1", "St. Anne clinic", "service", "https://voice.example", "acc-1")
     vault.set(profile.api_key_name, "key")
     tasks, library = TaskOwner(), Library(folder / "library", bytes(range(32)))
-    workspace = Workspace(profile, library, open_budget(profile, library), tasks, outside, Navigator())
+    workspace = Workspace(profile, library, open_budget(profile, library), tasks, ports, Navigator())
     body = read_of(recordings, 1).model_dump_json(by_alias=True)
     page = build_subject_page(workspace)
     page.resize(1080, 768)

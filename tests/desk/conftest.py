@@ -22,7 +22,7 @@ from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, RetryRule
 from vbdesk.client.local_service import Credentials, Endpoint, LocalEncryption
 from vbdesk.clock import SystemClock
-from vbdesk.desk.ports import Outside
+from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.app import Desk
 from vbdesk.desk.shell.shipped_files import load_shipped_files
 from vbdesk.desk.shell.workspace import Workspace, open_budget, open_library
@@ -196,9 +196,9 @@ def system_network() -> ManualNetwork:
 
 
 @pytest.fixture
-def outside(tmp_path, microphone, network, local_service, system_network) -> Outside:
+def ports(tmp_path, microphone, network, local_service, system_network) -> DeskPorts:
     """The ports, all in-memory."""
-    return Outside(
+    return DeskPorts(
         data_dir=tmp_path / "data",
         config_dir=tmp_path / "config",
         clock=SystemClock(),
@@ -230,11 +230,11 @@ def profile() -> Profile:
 
 
 @pytest.fixture
-def workspace(outside, profile, tasks, qtbot):
+def workspace(ports, profile, tasks, qtbot):
     """An open profile with an empty library; its sync worker does not run."""
-    outside.keyring.set(profile.api_key_name, "right-key")
-    library = open_library(profile, outside)
-    opened = Workspace(profile, library, open_budget(profile, library), tasks, outside, Navigator())
+    ports.keyring.set(profile.api_key_name, "right-key")
+    library = open_library(profile, ports)
+    opened = Workspace(profile, library, open_budget(profile, library), tasks, ports, Navigator())
     yield opened
     qtbot.waitUntil(lambda: not tasks.busy)
     opened.close()
@@ -246,8 +246,8 @@ def open_desk(qtbot):
     """Open the whole window; closed and deleted at the end."""
     opened = []
 
-    def make(outside, **options):
-        desk = Desk(outside, **options)
+    def make(ports, **options):
+        desk = Desk(ports, **options)
         opened.append(desk)
         desk.start()
         return desk

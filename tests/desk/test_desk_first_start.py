@@ -34,8 +34,8 @@ class LockedKeyring(NoKeyring):
 
 @pytest.fixture
 def open_page(qtbot, tasks):
-    def make(outside):
-        page = FirstStartPage(FirstStartViewModel(Setup(outside), tasks), outside.data_dir)
+    def make(ports):
+        page = FirstStartPage(FirstStartViewModel(Setup(ports), tasks), ports.data_dir)
         qtbot.addWidget(page)
         page.show()
         return page
@@ -49,44 +49,44 @@ def type_service(page, key="right-key", address="https://voice.example"):
     page.key.setText(key)
 
 
-def test_this_computer_needs_nothing_typed(qtbot, open_page, outside):
-    page = open_page(outside)
+def test_this_computer_needs_nothing_typed(qtbot, open_page, ports):
+    page = open_page(ports)
     with qtbot.waitSignal(page._model.opened) as opened:
         page.this_computer.click()
     profile = opened.args[0]
     assert (profile.kind, profile.account_id) == ("local", "acc-local")
-    assert outside.keyring.get(profile.api_key_name) == "right-key"
-    assert ProfileStore(outside.config_dir).current() == profile
+    assert ports.keyring.get(profile.api_key_name) == "right-key"
+    assert ProfileStore(ports.config_dir).current() == profile
 
 
-def test_no_secret_stands_in_a_file(qtbot, open_page, outside, network):
+def test_no_secret_stands_in_a_file(qtbot, open_page, ports, network):
     network.api_key = "very-secret-key"
-    page = open_page(outside)
+    page = open_page(ports)
     with qtbot.waitSignal(page._model.opened):
         page.this_computer.click()
-    files = [path for path in outside.config_dir.rglob("*") if path.is_file()]
+    files = [path for path in ports.config_dir.rglob("*") if path.is_file()]
     assert files
     assert not [path for path in files if b"very-secret-key" in path.read_bytes()]
 
 
-def test_a_service_that_answers_is_said_so(qtbot, open_page, outside):
-    page = open_page(outside)
+def test_a_service_that_answers_is_said_so(qtbot, open_page, ports):
+    page = open_page(ports)
     type_service(page)
     page.test.click()
     qtbot.waitUntil(lambda: page.answer.text().startswith("Connected. The service answered in"))
 
 
-def test_a_wrong_key_is_said_so_and_nothing_is_saved(qtbot, open_page, outside):
-    page = open_page(outside)
+def test_a_wrong_key_is_said_so_and_nothing_is_saved(qtbot, open_page, ports):
+    page = open_page(ports)
     type_service(page, key="wrong-key")
     page.test.click()
     qtbot.waitUntil(lambda: bool(page.answer.text()))
     assert not page.answer.text().startswith("Connected")
-    assert ProfileStore(outside.config_dir).all() == []
+    assert ProfileStore(ports.config_dir).all() == []
 
 
-def test_continue_waits_for_all_three_fields(open_page, outside):
-    page = open_page(outside)
+def test_continue_waits_for_all_three_fields(open_page, ports):
+    page = open_page(ports)
     assert not page.go_on.isEnabled()
     type_service(page)
     assert page.go_on.isEnabled()
@@ -95,8 +95,8 @@ def test_continue_waits_for_all_three_fields(open_page, outside):
     assert page.address_field.below_text().startswith("Begin with https://")
 
 
-def test_without_a_keyring_the_session_is_offered(qtbot, open_page, outside):
-    page = open_page(replace(outside, keyring=NoKeyring()))
+def test_without_a_keyring_the_session_is_offered(qtbot, open_page, ports):
+    page = open_page(replace(ports, keyring=NoKeyring()))
     type_service(page)
     page.go_on.click()
     qtbot.waitUntil(page.banner.isVisible)
@@ -105,16 +105,16 @@ def test_without_a_keyring_the_session_is_offered(qtbot, open_page, outside):
     with qtbot.waitSignal(page._model.opened) as opened:
         page.banner.button.click()
     assert opened.args[0].secrets == "session"
-    assert outside.session_vault.get(opened.args[0].api_key_name) == "right-key"
+    assert ports.session_vault.get(opened.args[0].api_key_name) == "right-key"
 
 
-def test_without_a_keyring_this_computer_wants_a_passphrase(qtbot, open_page, outside):
-    outside = replace(outside, keyring=NoKeyring())
-    page = open_page(outside)
+def test_without_a_keyring_this_computer_wants_a_passphrase(qtbot, open_page, ports):
+    ports = replace(ports, keyring=NoKeyring())
+    page = open_page(ports)
     page.this_computer.click()
     qtbot.waitUntil(page.passphrase.isVisible)
     assert "Choose a passphrase" in page.why_passphrase.text()
-    assert ProfileStore(outside.config_dir).all() == []
+    assert ProfileStore(ports.config_dir).all() == []
     for first, second, fault in (
         ("short", "short", "Use at least 12 characters."),
         ("four calm otters", "four calm others", "The two entries differ. Enter the same passphrase twice."),
@@ -127,14 +127,14 @@ def test_without_a_keyring_this_computer_wants_a_passphrase(qtbot, open_page, ou
     with qtbot.waitSignal(page._model.opened) as opened:
         page.this_computer.click()
     assert opened.args[0].secrets == "passphrase"
-    assert outside.vault("passphrase").get(opened.args[0].api_key_name) == "right-key"
-    files = [path for folder in (outside.data_dir, outside.config_dir) for path in folder.rglob("*") if path.is_file()]
+    assert ports.vault("passphrase").get(opened.args[0].api_key_name) == "right-key"
+    files = [path for folder in (ports.data_dir, ports.config_dir) for path in folder.rglob("*") if path.is_file()]
     assert files
     assert not [path for path in files if b"right-key" in path.read_bytes() or b"otters" in path.read_bytes()]
 
 
-def test_a_locked_keyring_is_not_walked_around(qtbot, open_page, outside):
-    page = open_page(replace(outside, keyring=LockedKeyring()))
+def test_a_locked_keyring_is_not_walked_around(qtbot, open_page, ports):
+    page = open_page(replace(ports, keyring=LockedKeyring()))
     page.this_computer.click()
     qtbot.waitUntil(page.banner.isVisible)
     assert "locked" in page.banner.words()

@@ -52,17 +52,17 @@ def noise_take(library):
     return library.add_take(path, TakeMetadata("ward4-0172", datetime.now(UTC), RecordingTarget("model", "pulse")))
 
 
-def test_switching_in_the_middle_of_an_upload_keeps_it_and_sends_nothing_twice(qtbot, open_desk, outside):
+def test_switching_in_the_middle_of_an_upload_keeps_it_and_sends_nothing_twice(qtbot, open_desk, ports):
     storage = HoldingStorage()
 
     def connect(base_url, credentials, budget=None):
         return Client(base_url, credentials, retries=RetryRule.NEVER, budget=budget, transport=storage)
 
-    outside = replace(outside, connect=connect)
-    setup = Setup(outside)
+    ports = replace(ports, connect=connect)
+    setup = Setup(ports)
     other = setup.make_service(ServiceAddress("https://two.example", "acc-2", "key"), "keyring")
     first = setup.make_service(ServiceAddress("https://one.example", "acc-1", "key"), "keyring")
-    desk = open_desk(outside)
+    desk = open_desk(ports)
     qtbot.waitUntil(lambda: desk.workspace is not None)
     take_id = noise_take(desk.workspace.library)
     desk.workspace.library.queue(take_id)
@@ -102,13 +102,13 @@ class LockableVault(MemoryVault):
         self.asked_again += 1
 
 
-def test_a_locked_keyring_is_said_waited_for_and_asked_again(qtbot, open_desk, outside):
+def test_a_locked_keyring_is_said_waited_for_and_asked_again(qtbot, open_desk, ports):
     vault = LockableVault()
-    outside = replace(outside, keyring=vault)
+    ports = replace(ports, keyring=vault)
     vault.locked = False
-    Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
     vault.locked = True
-    desk = open_desk(outside)
+    desk = open_desk(ports)
     qtbot.waitUntil(lambda: "The keyring is locked" in desk.window.notice.words())
     assert desk.workspace is None
     desk.window.notice.button.click()
@@ -118,23 +118,23 @@ def test_a_locked_keyring_is_said_waited_for_and_asked_again(qtbot, open_desk, o
     assert not desk.window.notice.isVisible()
 
 
-def test_a_library_that_another_program_has_open_is_opened_when_that_ends(qtbot, open_desk, outside):
-    profile = Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
-    held = LockedLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
-    desk = open_desk(outside)
+def test_a_library_that_another_program_has_open_is_opened_when_that_ends(qtbot, open_desk, ports):
+    profile = Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    held = LockedLibrary(profile, ports.library_dir(profile.profile_id), ports.keyring)
+    desk = open_desk(ports)
     qtbot.waitUntil(lambda: "open in another window" in desk.window.notice.words())
     held.close()
     desk.window.notice.button.click()
     qtbot.waitUntil(lambda: desk.workspace is not None)
 
 
-def test_a_profile_of_an_earlier_session_says_that_its_keys_are_gone(qtbot, open_desk, outside):
-    setup = Setup(outside)
+def test_a_profile_of_an_earlier_session_says_that_its_keys_are_gone(qtbot, open_desk, ports):
+    setup = Setup(ports)
     kept = setup.make_service(ServiceAddress("https://one.example", "acc-1", "right-key"), "keyring")
     lost = setup.make_service(ServiceAddress("https://two.example", "acc-2", "right-key"), "session")
-    outside.session_vault.delete(lost.api_key_name)
+    ports.session_vault.delete(lost.api_key_name)
     setup.use(kept.profile_id)
-    desk = open_desk(outside)
+    desk = open_desk(ports)
     qtbot.waitUntil(lambda: desk.workspace is not None)
     desk.workspace.navigator.open("profile", lost.profile_id)
     qtbot.waitUntil(lambda: "for one session only" in desk.window.notice.words())
@@ -155,11 +155,11 @@ class SlowMicrophone(FileMicrophone):
         return super().open(device, sink, on_end)
 
 
-def test_closing_while_the_microphone_is_being_opened_leaves_nothing_running(qtbot, open_desk, outside, speech):
+def test_closing_while_the_microphone_is_being_opened_leaves_nothing_running(qtbot, open_desk, ports, speech):
     microphone = SlowMicrophone(speech, 48_000)
-    outside = replace(outside, microphone=microphone, lister=microphone)
-    Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
-    desk = open_desk(outside)
+    ports = replace(ports, microphone=microphone, lister=microphone)
+    Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    desk = open_desk(ports)
     qtbot.waitUntil(microphone.opening.is_set)
     with qtbot.waitSignal(desk.ended):
         desk.window.close()
@@ -168,11 +168,11 @@ def test_closing_while_the_microphone_is_being_opened_leaves_nothing_running(qtb
     qtbot.waitUntil(lambda: "monitor" not in [thread.name for thread in threading.enumerate()])
 
 
-def test_of_two_changes_of_profile_at_once_the_last_one_counts(qtbot, open_desk, outside):
-    setup = Setup(outside)
+def test_of_two_changes_of_profile_at_once_the_last_one_counts(qtbot, open_desk, ports):
+    setup = Setup(ports)
     first = setup.make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
     second = setup.make_service(ServiceAddress("https://voice.example", "acc-2", "right-key"), "keyring")
-    desk = open_desk(outside)
+    desk = open_desk(ports)
     qtbot.waitUntil(lambda: desk.workspace is not None)
     assert desk.workspace.profile == second
     desk._open(first)
@@ -182,4 +182,4 @@ def test_of_two_changes_of_profile_at_once_the_last_one_counts(qtbot, open_desk,
     qtbot.waitUntil(lambda: not desk._tasks.busy)
     assert desk.workspace.profile == first
     assert desk.window.notice.words() == ""
-    open_library(second, outside).close()  # nobody holds it any more
+    open_library(second, ports).close()  # nobody holds it any more

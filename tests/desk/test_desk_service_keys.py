@@ -47,27 +47,27 @@ def closed(qtbot, desk):
         desk.window.close()
 
 
-def started_again(outside, **changes):
+def started_again(ports, **changes):
     """The same computer after the desk was closed: what was unlocked is locked."""
-    return replace(outside, passphrase_vault=UnlockableVault(), session_vault=MemoryVault(), **changes)
+    return replace(ports, passphrase_vault=UnlockableVault(), session_vault=MemoryVault(), **changes)
 
 
 @pytest.fixture
-def keys_given(outside, local_service):
+def keys_given(ports, local_service):
     """The keys that the service on this computer was started with."""
     keys = []
 
     def make(folder, key):
-        assert folder == outside.service_dir
+        assert folder == ports.service_dir
         keys.append(key)
         return local_service
 
-    return keys, replace(outside, local_service=make)
+    return keys, replace(ports, local_service=make)
 
 
 def test_the_recovery_key_is_offered_once_and_is_the_key_of_the_service(qtbot, open_desk, keys_given):
-    keys, outside = keys_given
-    desk = open_desk(outside)
+    keys, ports = keys_given
+    desk = open_desk(ports)
     shows(qtbot, desk, FirstStartPage).this_computer.click()
     offer = shows(qtbot, desk, RecoveryOfferPage)
     assert not desk.window.sidebar.isVisible()
@@ -76,40 +76,40 @@ def test_the_recovery_key_is_offered_once_and_is_the_key_of_the_service(qtbot, o
     offer.done.click()
     shows(qtbot, desk, RecordPage)
     closed(qtbot, desk)
-    desk = open_desk(started_again(outside))
+    desk = open_desk(started_again(ports))
     shows(qtbot, desk, RecordPage)
     qtbot.waitUntil(lambda: len(keys) == 2)
     assert keys[0] == keys[1]
 
 
-def test_the_offer_comes_again_until_a_person_has_answered_it(qtbot, open_desk, outside):
-    desk = open_desk(outside)
+def test_the_offer_comes_again_until_a_person_has_answered_it(qtbot, open_desk, ports):
+    desk = open_desk(ports)
     shows(qtbot, desk, FirstStartPage).this_computer.click()
     first = shows(qtbot, desk, RecoveryOfferPage)._model.recovery_key
     closed(qtbot, desk)
-    desk = open_desk(started_again(outside))
+    desk = open_desk(started_again(ports))
     offer = shows(qtbot, desk, RecoveryOfferPage)
     assert offer._model.recovery_key == first
     offer.without.click()
     shows(qtbot, desk, RecordPage)
     closed(qtbot, desk)
-    desk = open_desk(started_again(outside))
+    desk = open_desk(started_again(ports))
     shows(qtbot, desk, RecordPage)
 
 
 def test_a_profile_of_an_earlier_release_gets_a_key_and_is_offered_the_recovery_key(qtbot, open_desk, keys_given):
-    keys, outside = keys_given
+    keys, ports = keys_given
     profile = Profile("p-0", "This computer", "local", None, "acc-local")
-    outside.keyring.set(profile.api_key_name, "right-key")
-    ProfileStore(outside.config_dir).save(profile)
-    desk = open_desk(outside)
+    ports.keyring.set(profile.api_key_name, "right-key")
+    ProfileStore(ports.config_dir).save(profile)
+    desk = open_desk(ports)
     shows(qtbot, desk, RecoveryOfferPage).done.click()
     shows(qtbot, desk, RecordPage)
     qtbot.waitUntil(lambda: len(keys) == 1)
 
 
-def test_the_recovery_key_is_copied_and_the_clipboard_is_emptied(qtbot, open_desk, outside):
-    desk = open_desk(outside)
+def test_the_recovery_key_is_copied_and_the_clipboard_is_emptied(qtbot, open_desk, ports):
+    desk = open_desk(ports)
     shows(qtbot, desk, FirstStartPage).this_computer.click()
     offer = shows(qtbot, desk, RecoveryOfferPage)
     offer.copy.click()
@@ -120,42 +120,42 @@ def test_the_recovery_key_is_copied_and_the_clipboard_is_emptied(qtbot, open_des
 
 
 def test_the_recovery_key_is_saved_where_a_person_wants_it_but_not_beside_the_data(
-    qtbot, open_desk, outside, tmp_path, monkeypatch
+    qtbot, open_desk, ports, tmp_path, monkeypatch
 ):
-    desk = open_desk(outside)
+    desk = open_desk(ports)
     shows(qtbot, desk, FirstStartPage).this_computer.click()
     offer = shows(qtbot, desk, RecoveryOfferPage)
     for place, begins in (
-        (outside.data_dir / "key.txt", "The recovery key was not saved"),
+        (ports.data_dir / "key.txt", "The recovery key was not saved"),
         (tmp_path / "k.txt", "Saved"),
     ):
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, place=place: (str(place), ""))
         offer.save.click()
         qtbot.waitUntil(lambda begins=begins: offer.banner.words().startswith(begins))
-    assert not (outside.data_dir / "key.txt").exists()
+    assert not (ports.data_dir / "key.txt").exists()
     text = (tmp_path / "k.txt").read_text()
     assert all(group in text for group in offer._model.groups)
     assert (tmp_path / "k.txt").stat().st_mode & 0o077 == 0
 
 
 def test_a_lost_keyring_entry_is_said_and_the_recovery_key_brings_everything_back(qtbot, open_desk, keys_given):
-    keys, outside = keys_given
-    desk = open_desk(outside)
+    keys, ports = keys_given
+    desk = open_desk(ports)
     shows(qtbot, desk, FirstStartPage).this_computer.click()
     offer = shows(qtbot, desk, RecoveryOfferPage)
     recovery_key = offer._model.recovery_key
     offer.done.click()
     shows(qtbot, desk, RecordPage)
     closed(qtbot, desk)
-    before = (outside.service_dir / KEY_FILE).read_bytes()
-    outside = started_again(outside, keyring=MemoryVault())
+    before = (ports.service_dir / KEY_FILE).read_bytes()
+    ports = started_again(ports, keyring=MemoryVault())
 
-    desk = open_desk(outside)
+    desk = open_desk(ports)
     page = shows(qtbot, desk, UnlockPage)
     assert "Nothing was deleted. Enter the recovery key, or restore the keyring." in page.sentence.text()
     assert not page.passphrase.isVisible()
     assert not page.new.isVisible()
-    assert (outside.service_dir / KEY_FILE).read_bytes() == before
+    assert (ports.service_dir / KEY_FILE).read_bytes() == before
     page.recovery.setText(recovery_key[:-1] + ("2" if recovery_key[-1] != "2" else "3"))
     page.go.click()
     qtbot.waitUntil(lambda: "A character of the recovery key is wrong" in page.banner.words())
@@ -172,9 +172,9 @@ def test_a_lost_keyring_entry_is_said_and_the_recovery_key_brings_everything_bac
 
 
 def test_without_a_keyring_the_passphrase_is_asked_for_at_every_start(qtbot, open_desk, keys_given):
-    keys, outside = keys_given
-    outside = replace(outside, keyring=NoKeyring())
-    desk = open_desk(outside)
+    keys, ports = keys_given
+    ports = replace(ports, keyring=NoKeyring())
+    desk = open_desk(ports)
     page = shows(qtbot, desk, FirstStartPage)
     page.this_computer.click()
     qtbot.waitUntil(page.passphrase.isVisible)
@@ -188,7 +188,7 @@ def test_without_a_keyring_the_passphrase_is_asked_for_at_every_start(qtbot, ope
     take_folder = desk.workspace.library.recording_folder
     closed(qtbot, desk)
 
-    desk = open_desk(started_again(outside))
+    desk = open_desk(started_again(ports))
     page = shows(qtbot, desk, UnlockPage)
     page.passphrase.setText("not the passphrase")
     page.go.click()
@@ -203,14 +203,14 @@ def test_without_a_keyring_the_passphrase_is_asked_for_at_every_start(qtbot, ope
     qtbot.waitUntil(lambda: "Connected" in desk.window.status.words())
 
 
-def test_a_forgotten_passphrase_is_replaced_with_the_recovery_key(qtbot, open_desk, outside):
-    outside = replace(outside, keyring=NoKeyring())
-    Setup(outside).make_local(PASSPHRASE)
-    keys = ServiceKeys(outside)
+def test_a_forgotten_passphrase_is_replaced_with_the_recovery_key(qtbot, open_desk, ports):
+    ports = replace(ports, keyring=NoKeyring())
+    Setup(ports).make_local(PASSPHRASE)
+    keys = ServiceKeys(ports)
     recovery_key = keys.due_recovery_key()
     keys.recovery_was_offered()
-    outside = started_again(outside)
-    desk = open_desk(outside)
+    ports = started_again(ports)
+    desk = open_desk(ports)
     page = shows(qtbot, desk, UnlockPage)
     page.use_recovery.click()
     page.recovery.setText(recovery_key)
@@ -221,19 +221,19 @@ def test_a_forgotten_passphrase_is_replaced_with_the_recovery_key(qtbot, open_de
     page.repeated.setText("another passphrase")
     page.go.click()
     shows(qtbot, desk, RecordPage)
-    assert ServiceKeyStore(outside.service_dir).unlock("another passphrase").recovery_key == recovery_key
+    assert ServiceKeyStore(ports.service_dir).unlock("another passphrase").recovery_key == recovery_key
 
 
-def test_a_keyring_that_is_gone_gives_way_to_the_recovery_key_and_a_passphrase(qtbot, open_desk, outside):
-    Setup(outside).make_local()
-    keys = ServiceKeys(outside)
+def test_a_keyring_that_is_gone_gives_way_to_the_recovery_key_and_a_passphrase(qtbot, open_desk, ports):
+    Setup(ports).make_local()
+    keys = ServiceKeys(ports)
     recovery_key = keys.due_recovery_key()
-    desk = open_desk(outside)
+    desk = open_desk(ports)
     shows(qtbot, desk, RecoveryOfferPage).done.click()
     shows(qtbot, desk, RecordPage)
     closed(qtbot, desk)
-    outside = started_again(outside, keyring=NoKeyring())
-    desk = open_desk(outside)
+    ports = started_again(ports, keyring=NoKeyring())
+    desk = open_desk(ports)
     page = shows(qtbot, desk, UnlockPage)
     assert "This computer has no keyring any more" in page.sentence.text()
     page.recovery.setText(recovery_key)
@@ -244,16 +244,16 @@ def test_a_keyring_that_is_gone_gives_way_to_the_recovery_key_and_a_passphrase(q
     page.go.click()
     shows(qtbot, desk, RecordPage)
     closed(qtbot, desk)
-    desk = open_desk(started_again(outside))
+    desk = open_desk(started_again(ports))
     assert shows(qtbot, desk, UnlockPage).passphrase.isVisible()
 
 
-def test_a_locked_computer_keeps_nobody_from_another_service(qtbot, open_desk, outside):
-    outside = replace(outside, keyring=MemoryVault())
-    setup = Setup(outside)
+def test_a_locked_computer_keeps_nobody_from_another_service(qtbot, open_desk, ports):
+    ports = replace(ports, keyring=MemoryVault())
+    setup = Setup(ports)
     setup.make_service(ServiceAddress("https://one.example", "acc-1", "right-key"), "keyring")
     setup.make_local(PASSPHRASE)
-    desk = open_desk(started_again(outside))
+    desk = open_desk(started_again(ports))
     page = shows(qtbot, desk, UnlockPage)
     button = page.foot.itemAt(0).widget()
     assert button.text() == "Open one.example instead"
@@ -262,8 +262,8 @@ def test_a_locked_computer_keeps_nobody_from_another_service(qtbot, open_desk, o
     assert desk.workspace.profile.name == "one.example"
 
 
-def test_no_page_and_no_sentence_shows_a_key_in_a_file_or_log(qtbot, open_desk, outside, caplog):
-    desk = open_desk(outside)
+def test_no_page_and_no_sentence_shows_a_key_in_a_file_or_log(qtbot, open_desk, ports, caplog):
+    desk = open_desk(ports)
     shows(qtbot, desk, FirstStartPage).this_computer.click()
     offer = shows(qtbot, desk, RecoveryOfferPage)
     recovery_key, key = offer._model.recovery_key, key_of_recovery(offer._model.recovery_key)
@@ -271,21 +271,21 @@ def test_no_page_and_no_sentence_shows_a_key_in_a_file_or_log(qtbot, open_desk, 
     shows(qtbot, desk, RecordPage)
     closed(qtbot, desk)
     told = [text.encode() for text in (key.hex(), recovery_key, recovery_key.replace("-", ""), recovery_key[:15])]
-    files = [path for folder in (outside.data_dir, outside.config_dir) for path in folder.rglob("*") if path.is_file()]
+    files = [path for folder in (ports.data_dir, ports.config_dir) for path in folder.rglob("*") if path.is_file()]
     assert len(files) > 3
     assert not [path for path in files if any(text in path.read_bytes() for text in [key, *told])]
     assert not [text for text in told if text.decode() in caplog.text]
-    assert json.loads((outside.service_dir / KEY_FILE).read_text())["passphrase"] is None
+    assert json.loads((ports.service_dir / KEY_FILE).read_text())["passphrase"] is None
 
 
 def test_the_status_bar_says_encrypted_only_when_the_service_says_complete(
-    qtbot, open_desk, outside, local_service, monkeypatch
+    qtbot, open_desk, ports, local_service, monkeypatch
 ):
     monkeypatch.setattr("vbdesk.desk.shell.local_service._ENCRYPTING_MS", 20)
     local_service.state = LocalEncryption.UNKNOWN
-    Setup(outside).make_local()
-    ServiceKeys(outside).recovery_was_offered()
-    desk = open_desk(outside)
+    Setup(ports).make_local()
+    ServiceKeys(ports).recovery_was_offered()
+    desk = open_desk(ports)
     shows(qtbot, desk, RecordPage)
     status = desk.window.status
     qtbot.waitUntil(lambda: "The service has not said yet how it keeps recordings." in status.words())

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QObject, Slot
 
 from vbdesk.client.errors import ConnectionFailed, Unauthorized
-from vbdesk.desk.tasks import Cancelled, Failure, Lane, LongLived, Remedy, TaskOwner
+from vbdesk.desk.tasks import Failure, Lane, LongLived, Remedy, TaskCancelled, TaskOwner
 
 
 class Receiver(QObject):
@@ -92,8 +92,8 @@ def test_a_cancelled_task_says_nothing(qtbot, tasks, receiver):
 
 
 def test_a_cancelled_task_leaves_at_its_next_look():
-    with pytest.raises(Cancelled):
-        raise Cancelled
+    with pytest.raises(TaskCancelled):
+        raise TaskCancelled
 
 
 def test_a_plain_function_is_refused_as_receiver(tasks):

@@ -18,8 +18,8 @@ def shows(qtbot, desk, kind):
     return desk.window.page()
 
 
-def test_the_first_start_leads_to_the_record_page(qtbot, open_desk, outside, local_service):
-    desk = open_desk(outside)
+def test_the_first_start_leads_to_the_record_page(qtbot, open_desk, ports, local_service):
+    desk = open_desk(ports)
     page = shows(qtbot, desk, FirstStartPage)
     assert not desk.window.sidebar.isVisible()
     page.this_computer.click()
@@ -31,58 +31,58 @@ def test_the_first_start_leads_to_the_record_page(qtbot, open_desk, outside, loc
     assert local_service.starts == 1
 
 
-def test_the_profile_in_use_opens_by_itself(qtbot, open_desk, outside):
-    Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
-    desk = open_desk(outside)
+def test_the_profile_in_use_opens_by_itself(qtbot, open_desk, ports):
+    Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    desk = open_desk(ports)
     shows(qtbot, desk, RecordPage)
     qtbot.waitUntil(lambda: "412 credits" in desk.window.status.words())
     assert "voice.example" in desk.window.status.words()
 
 
-def test_profiles_never_mix(qtbot, open_desk, outside):
-    setup = Setup(outside)
+def test_profiles_never_mix(qtbot, open_desk, ports):
+    setup = Setup(ports)
     first = setup.make_service(ServiceAddress("https://one.example", "acc-1", "right-key"), "keyring")
     second = setup.make_service(ServiceAddress("https://two.example", "acc-2", "right-key"), "keyring")
-    desk = open_desk(outside)
+    desk = open_desk(ports)
     shows(qtbot, desk, RecordPage)
     assert desk.workspace.profile == second
     desk.workspace.navigator.open("profile", first.profile_id)
     qtbot.waitUntil(lambda: desk.workspace is not None and desk.workspace.profile == first)
-    assert outside.library_dir(first.profile_id) != outside.library_dir(second.profile_id)
-    assert outside.keyring.get(first.library_key_name) != outside.keyring.get(second.library_key_name)
+    assert ports.library_dir(first.profile_id) != ports.library_dir(second.profile_id)
+    assert ports.keyring.get(first.library_key_name) != ports.keyring.get(second.library_key_name)
 
 
-def test_a_profile_can_be_named_at_the_start(qtbot, open_desk, outside):
-    setup = Setup(outside)
+def test_a_profile_can_be_named_at_the_start(qtbot, open_desk, ports):
+    setup = Setup(ports)
     first = setup.make_service(ServiceAddress("https://one.example", "acc-1", "right-key"), "keyring")
     setup.make_service(ServiceAddress("https://two.example", "acc-2", "right-key"), "keyring")
-    desk = open_desk(outside, profile_name="one.example")
+    desk = open_desk(ports, profile_name="one.example")
     qtbot.waitUntil(lambda: desk.workspace is not None)
     assert desk.workspace.profile.profile_id == first.profile_id
 
 
-def test_without_a_network_the_desk_says_so_and_works_on(qtbot, open_desk, outside, network):
+def test_without_a_network_the_desk_says_so_and_works_on(qtbot, open_desk, ports, network):
     network.up = False
-    Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
-    desk = open_desk(outside)
+    Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    desk = open_desk(ports)
     page = shows(qtbot, desk, RecordPage)
     qtbot.waitUntil(lambda: "No network, recordings wait here" in desk.window.status.words())
     page.ready.setup.subject.setText("ward4-0172")
     qtbot.waitUntil(page.ready.stage.record.isEnabled)
 
 
-def test_damaged_profiles_are_explained_and_left_alone(qtbot, open_desk, outside):
-    outside.config_dir.mkdir(parents=True)
-    damaged = outside.config_dir / "profiles.json"
+def test_damaged_profiles_are_explained_and_left_alone(qtbot, open_desk, ports):
+    ports.config_dir.mkdir(parents=True)
+    damaged = ports.config_dir / "profiles.json"
     damaged.write_text("{")
-    desk = open_desk(outside)
+    desk = open_desk(ports)
     qtbot.waitUntil(desk.window.notice.isVisible)
     assert "damaged" in desk.window.notice.words()
     assert damaged.read_text() == "{"
 
 
-def test_closing_stops_the_local_service(qtbot, open_desk, outside, local_service):
-    desk = open_desk(outside)
+def test_closing_stops_the_local_service(qtbot, open_desk, ports, local_service):
+    desk = open_desk(ports)
     shows(qtbot, desk, FirstStartPage).this_computer.click()
     shows(qtbot, desk, RecoveryOfferPage).done.click()
     shows(qtbot, desk, RecordPage)
@@ -93,9 +93,9 @@ def test_closing_stops_the_local_service(qtbot, open_desk, outside, local_servic
     assert local_service.stopped
 
 
-def test_a_narrow_window_keeps_icons_with_tooltips(qtbot, open_desk, outside):
-    Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
-    desk = open_desk(outside)
+def test_a_narrow_window_keeps_icons_with_tooltips(qtbot, open_desk, ports):
+    Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    desk = open_desk(ports)
     shows(qtbot, desk, RecordPage)
     desk.window.resize(1024, 640)
     qtbot.waitUntil(lambda: desk.window.sidebar.width() == 64)
@@ -146,9 +146,9 @@ def test_every_way_in_which_a_service_is_out_of_reach_has_its_words():
     assert len(words) == len(cut)
 
 
-def test_pressing_an_entry_of_the_rail_opens_its_page(qtbot, open_desk, outside):
-    Setup(outside).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
-    desk = open_desk(outside)
+def test_pressing_an_entry_of_the_rail_opens_its_page(qtbot, open_desk, ports):
+    Setup(ports).make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
+    desk = open_desk(ports)
     shows(qtbot, desk, RecordPage)
     desk.window.sidebar.entry("outbox").click()
     assert not isinstance(desk.window.page(), RecordPage)
@@ -156,10 +156,10 @@ def test_pressing_an_entry_of_the_rail_opens_its_page(qtbot, open_desk, outside)
     assert isinstance(desk.window.page(), RecordPage)
 
 
-def test_another_text_size_builds_pages_anew_and_leaves_the_open_one_and_record(qtbot, open_desk, outside):
-    setup = Setup(outside)
+def test_another_text_size_builds_pages_anew_and_leaves_the_open_one_and_record(qtbot, open_desk, ports):
+    setup = Setup(ports)
     setup.make_service(ServiceAddress("https://voice.example", "acc-1", "right-key"), "keyring")
-    desk = open_desk(outside)
+    desk = open_desk(ports)
     qtbot.waitUntil(lambda: desk.workspace is not None)
     pages = {}
     for key in ("record", "subjects", "account"):

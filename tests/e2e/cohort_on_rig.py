@@ -27,7 +27,7 @@ from vbdesk.desk.cohort.cohort_cache import KEPT_COHORT
 from vbdesk.desk.cohort.subject_summary import SignState, SubjectSummary, to_json
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.models.subject_list import KEPT_AS, AtService, KeptList, merged
-from vbdesk.desk.ports import Outside
+from vbdesk.desk.ports import DeskPorts
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.response_cache import ResponseCache
@@ -136,11 +136,11 @@ def summary(number: int, dice: random.Random) -> SubjectSummary:
 def fill(address: str) -> None:
     """What an earlier session has left: lists as they were read, some recordings, a few notes and tags."""
     place = desk_paths(None)
-    outside = Outside(data_dir=place.data, config_dir=place.config)
-    made = Setup(outside).make_service(ServiceAddress(address, "acc-1", "a-key"), "keyring")
+    ports = DeskPorts(data_dir=place.data, config_dir=place.config)
+    made = Setup(ports).make_service(ServiceAddress(address, "acc-1", "a-key"), "keyring")
     profile = replace(made, name="St. Anne clinic", plan=Plan.ENTERPRISE)
-    ProfileStore(outside.config_dir).save(profile)
-    library = LockedLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
+    ProfileStore(ports.config_dir).save(profile)
+    library = LockedLibrary(profile, ports.library_dir(profile.profile_id), ports.keyring)
     notes, dice = SubjectNotes(library.store), random.Random(7)
     job = Job.model_validate_json((ANSWERS / "job_pulse_moderate.json").read_bytes())
     assert job.result is not None

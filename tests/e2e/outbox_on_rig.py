@@ -15,7 +15,7 @@ from desktop import Desktop, until
 
 from vbdesk.cli.paths import desk_paths
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
-from vbdesk.desk.ports import Outside
+from vbdesk.desk.ports import DeskPorts
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.states import Fix, OutboxState
@@ -28,9 +28,9 @@ TO_DONE = (OutboxState.WAITING, OutboxState.UPLOADING, OutboxState.SUBMITTED, Ou
 def fill(speech: Path) -> None:
     """A week of recordings: three that wait, one that needs a person, one at rest, and sixty that are done."""
     place = desk_paths(None)
-    outside = Outside(data_dir=place.data, config_dir=place.config)
-    profile = Setup(outside).make_service(ServiceAddress(NOBODY_THERE, "acc-1", "a-key"), "keyring")
-    library = LockedLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
+    ports = DeskPorts(data_dir=place.data, config_dir=place.config)
+    profile = Setup(ports).make_service(ServiceAddress(NOBODY_THERE, "acc-1", "a-key"), "keyring")
+    library = LockedLibrary(profile, ports.library_dir(profile.profile_id), ports.keyring)
     now, pulse = datetime.now(UTC), RecordingTarget("model", "pulse")
     for number in range(5):
         facts = TakeMetadata(f"ward4-01{number}0", now - timedelta(hours=number + 1), pulse)

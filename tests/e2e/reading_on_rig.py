@@ -23,7 +23,7 @@ from vbdesk.contract.jobs import Job
 from vbdesk.contract.limits import Plan
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.models.preferences import PreferenceStore
-from vbdesk.desk.ports import Outside
+from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
 from vbdesk.outbox.library.opening import LockedLibrary
@@ -68,11 +68,11 @@ def fill(address: str, speech: Path, scheme: Scheme, percent: int) -> None:
     """What an earlier session has left: the choices for the desk, and two recordings with their sound and result."""
     place = desk_paths(None)
     PreferenceStore(place.config).change(scheme=scheme, text_size=percent)
-    outside = Outside(data_dir=place.data, config_dir=place.config)
-    made = Setup(outside).make_service(ServiceAddress(address, "acc-1", "a-key"), "keyring")
+    ports = DeskPorts(data_dir=place.data, config_dir=place.config)
+    made = Setup(ports).make_service(ServiceAddress(address, "acc-1", "a-key"), "keyring")
     profile = replace(made, plan=Plan.ENTERPRISE)
-    ProfileStore(outside.config_dir).save(profile)
-    library = LockedLibrary(profile, outside.library_dir(profile.profile_id), outside.keyring)
+    ProfileStore(ports.config_dir).save(profile)
+    library = LockedLibrary(profile, ports.library_dir(profile.profile_id), ports.keyring)
     job = Job.model_validate_json((ANSWERS / "job_pulse_moderate.json").read_bytes())
     assert job.result is not None
     for job_id, moment in HERE.items():

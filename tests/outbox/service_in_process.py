@@ -29,13 +29,13 @@ from vbdesk.service.composition.embedded_origin import embedded_origin
 from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.composition.servers import run_servers
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.encryption.recording_files import Recording
+from vbdesk.service.encryption.recording_files import StoredRecording
 from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.kernel.errors import audio_rejected
 from vbdesk.service.kernel.settings import load_settings
-from vbdesk.service.ports.audio_inspector import AudioFacts, Refusal, look_at
+from vbdesk.service.ports.audio_inspector import AudioFacts, AudioRefusal, look_at
 
 sys.path.append(str(Path(__file__).parents[1] / "service" / "support"))
 
@@ -58,10 +58,10 @@ class Clock:
 class _Inspector:
     """Looks at recordings in this process."""
 
-    async def inspect(self, recording: Recording, sender: str) -> AudioFacts:
+    async def inspect(self, recording: StoredRecording, sender: str) -> AudioFacts:
         with recording.open("rb") as file:
             seen = await asyncio.to_thread(look_at, file)
-        if isinstance(seen, Refusal):
+        if isinstance(seen, AudioRefusal):
             raise audio_rejected(seen.code, seen.message)
         return seen
 

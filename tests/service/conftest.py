@@ -32,13 +32,13 @@ from vbdesk.service.composition.embedded_origin import embedded_origin
 from vbdesk.service.composition.open_context import close_context, open_context
 from vbdesk.service.composition.servers import bind, origin_of, run_servers
 from vbdesk.service.encryption.keys import create_key_file
-from vbdesk.service.encryption.recording_files import Recording
+from vbdesk.service.encryption.recording_files import StoredRecording
 from vbdesk.service.http.slow_clients import ClientTimeouts
 from vbdesk.service.kernel.db.migrate import upgrade
 from vbdesk.service.kernel.db.session import open_database
 from vbdesk.service.kernel.errors import audio_rejected
 from vbdesk.service.kernel.settings import load_settings
-from vbdesk.service.ports.audio_inspector import AudioFacts, Refusal, look_at
+from vbdesk.service.ports.audio_inspector import AudioFacts, AudioRefusal, look_at
 from vbdesk.service.ports.context import Context
 
 sys.path.append(str(Path(__file__).parent / "support"))  # helpers, by name; children import their tasks from there
@@ -75,10 +75,10 @@ class RecordingQueue:
 class DirectInspector:
     """Looks at recordings in this process: at once, and without a fence."""
 
-    async def inspect(self, recording: Recording, sender: str) -> AudioFacts:
+    async def inspect(self, recording: StoredRecording, sender: str) -> AudioFacts:
         with recording.open("rb") as file:
             seen = await asyncio.to_thread(look_at, file)
-        if isinstance(seen, Refusal):
+        if isinstance(seen, AudioRefusal):
             raise audio_rejected(seen.code, seen.message)
         return seen
 

@@ -49,7 +49,7 @@ from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.playback import SilentPlayer
 from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
 from vbdesk.contract.limits import Plan
-from vbdesk.desk.ports import Outside
+from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.view_models import outbox_view_model
 from vbdesk.desk.shell.workspace import Workspace, open_budget
 from vbdesk.desk.tasks import TaskOwner
@@ -171,7 +171,7 @@ class Page:
         profile = Profile("p1", "Field", "service", laptop.network.base_url, laptop.account_id, plan=laptop.plan)
         keyring = MemoryVault()
         keyring.set(profile.api_key_name, laptop.key_here.api_key)
-        outside = Outside(
+        ports = DeskPorts(
             folder,
             folder,
             clock,
@@ -183,7 +183,7 @@ class Page:
             network=UnknownNetwork,
         )
         budget = open_budget(profile, laptop.library)
-        self._workspace = Workspace(profile, laptop.library, budget, self._tasks, outside, Navigator())
+        self._workspace = Workspace(profile, laptop.library, budget, self._tasks, ports, Navigator())
         self._shown = outbox_view_model(self._workspace)
         self._refusals: list[str] = []
         self._shown.refused.connect(self._refusals.append)

@@ -22,7 +22,7 @@ def desk(
         fail("Choose --light or --dark, not both.", 2)
     if not has_display() and "QT_QPA_PLATFORM" not in os.environ:
         fail("There is no display here. Start the desk in a graphical session.")
-    from vbdesk.desk.ports import Outside
+    from vbdesk.desk.ports import DeskPorts
     from vbdesk.desk.shell.app import run
     from vbdesk.desk.ui.tokens import Scheme
     from vbdesk.outbox.diagnostics.log_file import keep_log
@@ -30,4 +30,4 @@ def desk(
     scheme = Scheme.LIGHT if light else Scheme.DARK if dark else Scheme.SYSTEM
     place = desk_paths(data_dir)
     keep_log(place.data)
-    raise typer.Exit(run(Outside(data_dir=place.data, config_dir=place.config), scheme, profile))
+    raise typer.Exit(run(DeskPorts(data_dir=place.data, config_dir=place.config), scheme, profile))

@@ -47,12 +47,12 @@ def doctor(
         fail("--url belongs to --service.")
     if key_stdin:
         fail("--key-stdin belongs to --service.")
-    from vbdesk.desk.ports import Outside
+    from vbdesk.desk.ports import DeskPorts
     from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
     from vbdesk.outbox.profiles.vault import KeyringVault
 
     place = desk_paths(data_dir)
-    around = Outside(place.data, place.config, keyring=KeyringVault(_KEYRING_TIMEOUT_S))
+    around = DeskPorts(place.data, place.config, keyring=KeyringVault(_KEYRING_TIMEOUT_S))
     diagnosis = diagnose(around, with_hosts=with_hosts, read_sounds=not quick)
     if as_json:
         print_json(diagnosis.facts)

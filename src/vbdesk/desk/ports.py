@@ -1,4 +1,4 @@
-"""Every outside thing that the desk touches, each behind a Protocol; tests put twins here."""
+"""What the desk reaches beyond its own process, each as a Protocol; tests pass in-memory implementations."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -77,11 +77,11 @@ class EraseRecordings(Protocol):
 class MakeAccount(Protocol):
     """Makes an account on the service in a folder."""
 
-    def __call__(self, data_dir: Path, name: str) -> "NewAccount":
+    def __call__(self, data_dir: Path, name: str) -> "LocalAccount":
         """Blocks; raises LocalServiceFailed."""
 
 
-class NewAccount(Protocol):
+class LocalAccount(Protocol):
     """An account that was just made."""
 
     @property
@@ -109,8 +109,8 @@ def _open_in_browser(address: str) -> None:
 
 
 @dataclass(frozen=True)
-class Outside:
-    """The world.
+class DeskPorts:
+    """What the desk reaches beyond its own process: folders, keyrings, devices, the network.
 
     Attributes:
         data_dir: recordings, and the service on this computer.

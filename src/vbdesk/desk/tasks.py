@@ -24,7 +24,7 @@ CLOSING_PATIENCE_S = 5.0
 _CLOSING_POLL_MS = 50
 
 
-class Cancelled(Exception):
+class TaskCancelled(Exception):
     """Raised inside a task when it was asked to stop."""
 
 
@@ -90,10 +90,10 @@ class TaskContext:
         """Raise if the task has to stop.
 
         Raises:
-            Cancelled: it has to stop.
+            TaskCancelled: it has to stop.
         """
         if self.cancelled:
-            raise Cancelled
+            raise TaskCancelled
 
     def progress(self, done: int, total: int = 0) -> None:
         """Report progress; at most ten reports a second arrive, and always the last."""
@@ -157,7 +157,7 @@ class Task(QObject):
     def _run(self) -> None:
         try:
             result = self._work(TaskContext(self))
-        except Cancelled:
+        except TaskCancelled:
             pass
         except Exception as error:
             self.report(self.failed, Failure.of(error))

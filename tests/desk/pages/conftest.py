@@ -201,12 +201,12 @@ def open_outbox(open_listed):
 
 
 @pytest.fixture
-def account(workspace, outside, profile, qtbot) -> AccountPage:
+def account(workspace, ports, profile, qtbot) -> AccountPage:
     """The Account page, with a second profile that is not in use."""
-    store = ProfileStore(outside.config_dir)
+    store = ProfileStore(ports.config_dir)
     store.save(profile)
     store.save(Profile("p2", "This computer", "local", None, "acc-2"))
-    outside.keyring.set("profile/p2/api-key", "other")
+    ports.keyring.set("profile/p2/api-key", "other")
     page = build_account_page(workspace)
     qtbot.addWidget(page)
     page.show()

@@ -41,21 +41,21 @@ def test_a_working_connection_shows_the_credits(account, qtbot):
     assert "address, account and key are right" in account.connection.text()
 
 
-def test_a_wrong_key_is_said_and_mended_here(account, network, outside, profile, qtbot):
+def test_a_wrong_key_is_said_and_mended_here(account, network, ports, profile, qtbot):
     network.api_key = "new-key"
     account.test_button.click()
     qtbot.waitUntil(lambda: "does not accept" in account.connection.text())
     account.key.setText("new-key")
     account.save_button.click()
     qtbot.waitUntil(lambda: "are right" in account.connection.text())
-    assert outside.keyring.get(profile.api_key_name) == "new-key"
+    assert ports.keyring.get(profile.api_key_name) == "new-key"
     assert account.key.text() == ""
 
 
-def test_an_empty_key_is_not_saved(account, outside, profile):
+def test_an_empty_key_is_not_saved(account, ports, profile):
     account.save_button.click()
     assert account.key_field.below_text() == "Enter the key first."
-    assert outside.keyring.get(profile.api_key_name) == "right-key"
+    assert ports.keyring.get(profile.api_key_name) == "right-key"
 
 
 def test_switching_and_adding_are_asked_of_the_desk(account, asked):
@@ -64,13 +64,13 @@ def test_switching_and_adding_are_asked_of_the_desk(account, asked):
     assert asked == [("profile", "p2"), ("profile", None)]
 
 
-def test_removing_a_profile_asks_once_and_deletes_its_key(account, outside, qtbot):
+def test_removing_a_profile_asks_once_and_deletes_its_key(account, ports, qtbot):
     button(account, "Remove This computer").click()
     assert "its recordings stay" in account.banner.words()
     with qtbot.waitSignal(account.view_model.profiles.changed):
         account.banner.button.click()
-    assert [entry.profile_id for entry in ProfileStore(outside.config_dir).all()] == ["p1"]
-    assert outside.keyring.get("profile/p2/api-key") is None
+    assert [entry.profile_id for entry in ProfileStore(ports.config_dir).all()] == ["p1"]
+    assert ports.keyring.get("profile/p2/api-key") is None
 
 
 def test_the_rules_are_kept_at_once(account, workspace, qtbot):

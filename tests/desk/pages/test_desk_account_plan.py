@@ -23,7 +23,7 @@ def trials():
 
 
 @pytest.fixture
-def outside(outside, network, trials):
+def ports(ports, network, trials):
     def send(url, secret_key):
         trials["sent"].append((url, secret_key))
         answer = trials["answers"].get(url, 200)
@@ -31,7 +31,7 @@ def outside(outside, network, trials):
             raise answer
         return answer
 
-    return replace(outside, send_trial=send)
+    return replace(ports, send_trial=send)
 
 
 def words(widget):
@@ -61,7 +61,7 @@ def test_the_service_on_this_computer_has_the_prices_of_the_product(workspace, p
 
 
 def test_the_use_of_the_plan_is_that_of_the_budget_that_all_share(account, workspace):
-    now = workspace.outside.clock.monotonic()
+    now = workspace.ports.clock.monotonic()
     before = {use.bucket: use.used for use in account.view_model.use()}
     for _ in range(3):
         workspace.budget.spend(Bucket.POLLING, now)

@@ -217,7 +217,7 @@ def test_playing_either_is_noted_and_stops_the_other(opened, workspace, pair, qt
     left, right = opened.view_model.playback.sides
     assert left.playing
     assert not right.playing
-    folder = workspace.outside.library_dir(workspace.profile.profile_id)
+    folder = workspace.ports.library_dir(workspace.profile.profile_id)
     entries = AuditReader(folder, workspace.library.store.key).entries()
     assert [entry.take_id for entry in entries if entry.what == AuditAction.LISTENED] == [pair[1], pair[0]]
     opened.left_card.button.click()

@@ -280,7 +280,7 @@ def test_recordings_are_handed_over_and_taken_back(shelf, open_outbox, workspace
     qtbot.waitUntil(lambda: card.title.text() == "Hand over 2 recordings")
     card.go.click()
     assert card.key_field.below_text() == "Enter the key of that computer."
-    card.key.setText(public_key(workspace.outside.keyring, workspace.profile))
+    card.key.setText(public_key(workspace.ports.keyring, workspace.profile))
     card.folder.setText(str(tmp_path))
     with qtbot.waitSignal(card._work.done) as told:
         card.go.click()

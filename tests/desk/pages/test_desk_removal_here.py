@@ -44,12 +44,12 @@ def profile() -> Profile:
 
 
 @pytest.fixture
-def outside(outside, eraser):
-    return replace(outside, erase_recordings=eraser)
+def ports(ports, eraser):
+    return replace(ports, erase_recordings=eraser)
 
 
 @pytest.fixture
-def workspace(workspace, outside, monkeypatch):
+def workspace(workspace, ports, monkeypatch):
     """The workspace of the other tests, with the key of the service."""
     assert isinstance(workspace, Workspace)
     monkeypatch.setattr(workspace, "_service_key", SERVICE_KEY)

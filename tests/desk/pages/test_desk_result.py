@@ -127,7 +127,7 @@ def test_listening_is_noted_once(opened, workspace, qtbot):
             opened.player.button.click()
             qtbot.waitUntil(lambda: not workspace.tasks.busy)
             assert opened.view_model.playback.playing is playing
-    folder = workspace.outside.library_dir(workspace.profile.profile_id)
+    folder = workspace.ports.library_dir(workspace.profile.profile_id)
     entries = AuditReader(folder, workspace.library.store.key).entries()
     listened = [entry.take_id for entry in entries if entry.what == AuditAction.LISTENED]
     assert listened == [opened.view_model.view.take_id]

@@ -320,7 +320,7 @@ def test_a_report_and_a_bundle_of_this_recording_are_written(
     choose_file(page, tmp_path / "made")
     qtbot.waitUntil(lambda: page.banner.words() == f"Saved as {tmp_path / 'made'}.", timeout=10_000)
     assert (tmp_path / "made").read_bytes().startswith(beginning)
-    folder = workspace.outside.library_dir(workspace.profile.profile_id)
+    folder = workspace.ports.library_dir(workspace.profile.profile_id)
     entries = AuditReader(folder, workspace.library.store.key).entries()
     assert [entry.take_id for entry in entries if entry.what == AuditAction.EXPORTED] == [take_id]
 

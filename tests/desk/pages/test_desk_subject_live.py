@@ -237,7 +237,7 @@ def test_a_report_is_signed_in_the_page_and_noted(shown, workspace, tmp_path, qt
         qtbot.keyClick(card.reader, Qt.Key.Key_Return)
     report = pypdf.PdfReader(tmp_path / "reader-01.pdf")
     assert "Dr. A. Reader" in "".join(sheet.extract_text() for sheet in report.pages)
-    folder = workspace.outside.library_dir(workspace.profile.profile_id)
+    folder = workspace.ports.library_dir(workspace.profile.profile_id)
     reader = AuditReader(folder, workspace.library.store.key)
     assert [entry.detail for entry in reader.entries() if "export" in str(entry.what)] == ["pdf, subjects=1"]
 

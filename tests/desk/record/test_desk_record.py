@@ -249,7 +249,7 @@ def test_the_next_task_of_a_sequence_is_shown_and_kept_with_the_take(user):
 def test_the_chosen_microphone_is_remembered_and_its_loss_said(user):
     user.enters_subject("ward4-0172")
     user.page.model.setup.choose_device(0)
-    remembered = user.workspace.outside.config_dir / "microphone.json"
+    remembered = user.workspace.ports.config_dir / "microphone.json"
     user.waits_for(lambda: remembered.exists() and "File microphone" in remembered.read_text())
     user.microphone.unplug()
     user.waits_for_words("The microphone “File microphone” is gone.")

@@ -53,7 +53,7 @@ def test_the_foot_begins_and_ends_a_take_wherever_the_keyboard_is(user):
 
 
 def test_the_pedals_key_can_be_another(open_page, workspace):
-    PreferenceStore(workspace.outside.config_dir).save(Preferences(pedal_key="PgDown"))
+    PreferenceStore(workspace.ports.config_dir).save(Preferences(pedal_key="PgDown"))
     user = open_page()
     user.waits_for(lambda: user.page.pedal.key().toString() == "PgDown")
 

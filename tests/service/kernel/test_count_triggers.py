@@ -19,7 +19,7 @@ from vbdesk.service.kernel.db.jobs import job_days
 from vbdesk.service.kernel.db.jobs import jobs as jobs_table
 from vbdesk.service.kernel.db.migrate import configuration, upgrade
 from vbdesk.service.kernel.db.session import Database
-from vbdesk.service.kernel.paging import Page
+from vbdesk.service.kernel.paging import PagePosition
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -50,7 +50,7 @@ def store(connection: Connection, account_id: str, moments: Iterable[datetime], 
 def all_pages(connection: Connection, account_id: str, size: int) -> list[list[str]]:
     total = jobs.count(connection, account_id)
     return [
-        [row.job_id for row in jobs.list_page(connection, account_id, Page(number, size, total))]
+        [row.job_id for row in jobs.list_page(connection, account_id, PagePosition(number, size, total))]
         for number in range(-(-total // size) + 1)
     ]
 
@@ -105,7 +105,7 @@ def test_jobs_from_before_the_triggers_are_counted(tmp_path, config: tuple[Confi
     with database.reading() as connection:
         days = sa.select(job_days.c.day, job_days.c.jobs).order_by(job_days.c.day)
         assert [(str(row.day), row.jobs) for row in connection.execute(days)] == [("2026-01-01", 3), ("2026-01-03", 1)]
-        (group,) = groups.list_page(connection, "a", Page(0, 50, 1))
+        (group,) = groups.list_page(connection, "a", PagePosition(0, 50, 1))
         assert (group.job_count, group.done_job_count) == (4, 3)
         assert group.earliest_recorded_at == NEW_YEAR - timedelta(days=1)
         assert group.latest_recorded_at == NEW_YEAR + timedelta(days=1)

@@ -26,7 +26,7 @@ from vbdesk.service.kernel.db.webhooks import account_webhooks
 from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, KeyFile, RootKey, SecretsDamaged, key_file_of, open_secrets
 from vbdesk.service.kernel.settings import Settings, load_settings
 from vbdesk.service.maintenance.resealing import SealCount, any_sealed, count_seals, reseal
-from vbdesk.service.storage.signing import AddressRefused, PutRequest, UploadSigner
+from vbdesk.service.storage.signing import PutRequest, SignedAddressRefused, UploadSigner
 
 NOW = datetime.now(UTC)
 HOUR = timedelta(hours=1)
@@ -100,7 +100,7 @@ def test_upload_addresses_created_before_a_rotation_stay_valid(tmp_path):
     signer.check(put, NOW)
     file = KeyFile(tmp_path / "secrets")
     file.replace(file.read()[:1])
-    with pytest.raises(AddressRefused, match="does not match"):
+    with pytest.raises(SignedAddressRefused, match="does not match"):
         signer.check(put, NOW)
 
 

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from vbdesk.service.encryption.recording_files import RecordingFiles
-from vbdesk.service.kernel.address_guard import AddressGuard, AddressRefused
+from vbdesk.service.kernel.address_guard import AddressGuard, AddressNotAllowed
 from vbdesk.service.kernel.errors import AudioTooLarge, InvalidRequest
 from vbdesk.service.legacy.audio_fetch import AudioFetcher
 
@@ -212,7 +212,7 @@ class NamesOnly(AddressGuard):
 
     async def resolve(self, host, port, account_id):
         if self._number is None:
-            raise AddressRefused("The address leads into a private network. Give a publicly reachable one.")
+            raise AddressNotAllowed("The address leads into a private network. Give a publicly reachable one.")
         return [self._number]
 
 

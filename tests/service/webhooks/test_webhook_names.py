@@ -14,7 +14,7 @@ import pytest
 from slow_names import ENOUGH_S, SlowNames, wait_until
 
 from vbdesk.service.kernel import name_resolver
-from vbdesk.service.kernel.address_guard import AddressGuard, AddressRefused
+from vbdesk.service.kernel.address_guard import AddressGuard, AddressNotAllowed
 from vbdesk.service.kernel.name_resolver import Resolver
 from vbdesk.service.webhooks.delivery_worker import DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
@@ -210,7 +210,7 @@ def test_a_name_that_answers_late_with_a_private_address_is_not_called(monkeypat
     asyncio.run(guard.check_url("http://late.example/", "account"))
     late.set()
     monkeypatch.setattr(name_resolver, "TIMEOUT_S", ENOUGH_S)
-    with pytest.raises(AddressRefused):
+    with pytest.raises(AddressNotAllowed):
         WebhookSender(guard).post("http://late.example/", b"{}", {}, "account")
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from free_ports import free_port
 from vbdesk.contract.webhooks import signature_matches
-from vbdesk.service.kernel.address_guard import AddressGuard, AddressRefused, is_public
+from vbdesk.service.kernel.address_guard import AddressGuard, AddressNotAllowed, is_public
 from vbdesk.service.webhooks.delivery_worker import RETRY_DELAYS_S, DeliveryWorker
 from vbdesk.service.webhooks.sender import WebhookSender
 
@@ -216,9 +216,9 @@ def test_secrets_are_not_in_the_database_in_the_clear(open_bench, receiver):
 
 @pytest.mark.parametrize("url", PRIVATE)
 def test_the_sender_itself_never_connects_to_a_private_address(url):
-    with pytest.raises((AddressRefused, httpcore.ConnectError, OSError)) as refusal:
+    with pytest.raises((AddressNotAllowed, httpcore.ConnectError, OSError)) as refusal:
         WebhookSender(AddressGuard(allow_private=False), timeout_s=2).post(url, b"{}", {}, "account")
-    assert refusal.type is AddressRefused
+    assert refusal.type is AddressNotAllowed
 
 
 def test_a_name_that_does_not_resolve_yet_is_accepted_at_set_up():
@@ -300,7 +300,7 @@ def test_a_private_address_inside_an_ipv6_address_is_not_public(private):
 
 def test_a_name_with_one_private_number_among_its_numbers_is_refused():
     guard = AddressGuard(allow_private=False, look_up=lambda *_: ["93.184.216.34", "10.0.0.1"])
-    with pytest.raises(AddressRefused):
+    with pytest.raises(AddressNotAllowed):
         asyncio.run(guard.check_url("https://receiver.example/hook", "account"))
 
 
@@ -308,7 +308,7 @@ def test_a_name_that_turns_private_after_set_up_is_not_called():
     answers = [["93.184.216.34"], ["127.0.0.1"]]
     guard = AddressGuard(allow_private=False, look_up=lambda *_: answers.pop(0))
     asyncio.run(guard.check_url("http://receiver.example/hook", "account"))
-    with pytest.raises(AddressRefused):
+    with pytest.raises(AddressNotAllowed):
         WebhookSender(guard, timeout_s=2).post("http://receiver.example/hook", b"{}", {}, "account")
 
 

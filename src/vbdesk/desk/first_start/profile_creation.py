@@ -7,7 +7,7 @@ from typing import Literal
 from vbdesk.client import Credentials
 from vbdesk.contract.limits import Plan
 from vbdesk.desk.models.service_keys import ServiceKeys
-from vbdesk.desk.ports import Outside
+from vbdesk.desk.ports import DeskPorts
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, new_profile_id
 from vbdesk.privacy import make_private
 
@@ -35,9 +35,9 @@ class ConnectionTest:
 class Setup:
     """Makes and chooses profiles. Every method blocks: call it in a task."""
 
-    def __init__(self, outside: Outside) -> None:
-        self._outside = outside
-        self._profiles = ProfileStore(outside.config_dir)
+    def __init__(self, ports: DeskPorts) -> None:
+        self._ports = ports
+        self._profiles = ProfileStore(ports.config_dir)
 
     def current(self) -> tuple[Profile | None, list[Profile]]:
         """The profile in use, and all of them. Raises ProfilesUnreadable."""
@@ -59,7 +59,7 @@ class Setup:
             PassphraseNeeded, PassphraseWrong, PassphraseTooShort, ServiceKeyMissing: the key does not open.
             LocalServiceFailed: no account could be made.
         """
-        keys = ServiceKeys(self._outside)
+        keys = ServiceKeys(self._ports)
         secrets: Secrets = "keyring"
         if passphrase is None:
             self._check_vault(secrets)
@@ -67,8 +67,8 @@ class Setup:
         else:
             keys.create(passphrase)
             secrets = "passphrase"
-        make_private(self._outside.service_dir)
-        account = self._outside.make_account(self._outside.service_dir, "vbdesk")
+        make_private(self._ports.service_dir)
+        account = self._ports.make_account(self._ports.service_dir, "vbdesk")
         profile = Profile(
             new_profile_id(), "This computer", "local", None, account.account_id, secrets, Plan.ENTERPRISE
         )
@@ -81,7 +81,7 @@ class Setup:
             VaultError: the key cannot be stored.
             ValueError: the address is invalid.
         """
-        self._outside.connect(address.base_url, Credentials(address.account_id, address.api_key)).close()
+        self._ports.connect(address.base_url, Credentials(address.account_id, address.api_key)).close()
         self._check_vault(secrets)
         name = address.base_url.split("//")[-1].split("/")[0]
         base_url = address.base_url.strip().rstrip("/")
@@ -97,18 +97,18 @@ class Setup:
         """
         credentials = Credentials(address.account_id.strip(), address.api_key.strip())
         started = time.monotonic()
-        with self._outside.connect(address.base_url, credentials) as client:
+        with self._ports.connect(address.base_url, credentials) as client:
             left = client.account.credits()
         return ConnectionTest(time.monotonic() - started, left)
 
     def _check_vault(self, secrets: Secrets) -> None:
         """Check that a secret can be stored, before anything is made."""
-        vault = self._outside.vault(secrets)
+        vault = self._ports.vault(secrets)
         vault.set(_PROBE, _PROBE)
         vault.delete(_PROBE)
 
     def _keep(self, profile: Profile, api_key: str) -> Profile:
-        self._outside.vault(profile.secrets).set(profile.api_key_name, api_key)
+        self._ports.vault(profile.secrets).set(profile.api_key_name, api_key)
         self._profiles.save(profile)
         self._profiles.use(profile.profile_id)
         return profile

@@ -16,7 +16,7 @@ def has_room(budget: RequestBudget) -> bool:
 
 
 def wait_for_room(budget: RequestBudget, context: TaskContext) -> None:
-    """Wait until a request can be sent; on a worker. Raises Cancelled when the task has to stop."""
+    """Wait until a request can be sent; on a worker. Raises TaskCancelled when the task has to stop."""
     context.check()
     while not has_room(budget):
         time.sleep(_LOOK_S)

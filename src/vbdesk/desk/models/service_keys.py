@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from vbdesk.desk.ports import Outside
+from vbdesk.desk.ports import DeskPorts
 from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
 from vbdesk.outbox.profiles.recovery_key import recovery_key_of
@@ -27,9 +27,9 @@ class SavedWithTheData(Exception):
 class ServiceKeys:
     """Opens, makes and recovers the key. Every method blocks: call it in a task."""
 
-    def __init__(self, outside: Outside) -> None:
-        self._outside = outside
-        self._store = ServiceKeyStore(outside.service_dir)
+    def __init__(self, ports: DeskPorts) -> None:
+        self._ports = ports
+        self._store = ServiceKeyStore(ports.service_dir)
 
     def open(self) -> bytes:
         """Return the key; made at random on first use if there is a keyring.
@@ -39,11 +39,11 @@ class ServiceKeys:
             ServiceKeyMissing: a person has to enter the recovery key.
             VaultError: the keyring did not answer; VaultMissing: there is none, and no key was made yet.
         """
-        known = self._outside.passphrase_vault.service_key
+        known = self._ports.passphrase_vault.service_key
         if known is not None:
             return known
         try:
-            return self._opened(self._store.open(self._outside.keyring).key)
+            return self._opened(self._store.open(self._ports.keyring).key)
         except VaultMissing:
             if not self._store.is_there():
                 raise
@@ -75,7 +75,7 @@ class ServiceKeys:
             VaultMissing: there is no keyring, and `passphrase` is None.
             VaultError: the keyring did not answer.
         """
-        key = self._store.recover(typed, self._outside.keyring, passphrase).key
+        key = self._store.recover(typed, self._ports.keyring, passphrase).key
         self._opened(key)
         if passphrase is not None:
             self._use_passphrase()
@@ -87,11 +87,11 @@ class ServiceKeys:
     def keep_copies(self, profile: Profile, key: bytes) -> None:
         """Let the recovery key restore the keyring entries of a profile. Raises VaultError, OSError."""
         if profile.secrets == "keyring":
-            self._store.copy_secrets(self._outside.keyring, key, (profile.api_key_name, profile.library_key_name))
+            self._store.copy_secrets(self._ports.keyring, key, (profile.api_key_name, profile.library_key_name))
 
     def due_recovery_key(self) -> str | None:
         """The recovery key if it was not offered yet; None otherwise."""
-        key = self._outside.passphrase_vault.service_key
+        key = self._ports.passphrase_vault.service_key
         return recovery_key_of(key) if key is not None and self._store.recovery_is_due() else None
 
     def recovery_was_offered(self) -> None:
@@ -105,7 +105,7 @@ class ServiceKeys:
             SavedWithTheData: the file would be in the folder of the recordings.
             OSError: it could not be written.
         """
-        folder = self._outside.data_dir.resolve()
+        folder = self._ports.data_dir.resolve()
         if file.resolve().is_relative_to(folder):
             raise SavedWithTheData(
                 "The recovery key was not saved, because this is the folder of the recordings: who takes the folder "
@@ -117,12 +117,12 @@ class ServiceKeys:
             target.write(_SAVED.format(lines=lines))
 
     def _opened(self, key: bytes) -> bytes:
-        self._outside.passphrase_vault.unlock(EncryptedVault(self._outside.service_dir, key))
+        self._ports.passphrase_vault.unlock(EncryptedVault(self._ports.service_dir, key))
         return key
 
     def _use_passphrase(self) -> None:
         """Switch the profiles to the encrypted key file, since the keyring is gone."""
-        profiles = ProfileStore(self._outside.config_dir)
+        profiles = ProfileStore(self._ports.config_dir)
         for profile in profiles.all():
             if profile.kind == "local" and profile.secrets == "keyring":
                 profiles.save(replace(profile, secrets="passphrase"))

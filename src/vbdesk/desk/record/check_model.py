@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 
 from vbdesk.capture.crash_recovery import Leftovers, RescuedTake
 from vbdesk.capture.encrypted_take import FileDamaged, TakeAudio
+from vbdesk.capture.imported_sound import decode_file
 from vbdesk.capture.playback import Player
 from vbdesk.capture.recorder import Take
 from vbdesk.contract.limits import MIN_DURATION_S
@@ -17,7 +18,6 @@ from vbdesk.desk.record.check_text import CheckSource, Origin, Review, Version, 
 from vbdesk.desk.record.damaged_takes import DamagedTakesViewModel
 from vbdesk.desk.record.take_findings import TakeFindings
 from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
-from vbdesk.outbox.imports.imported_sound import decode_file
 from vbdesk.outbox.imports.take_check import TakeCheck, check_take
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata

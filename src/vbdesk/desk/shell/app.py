@@ -18,7 +18,7 @@ from vbdesk.desk.first_start.view_model import FirstStartViewModel
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.models.unlocking import RecoveryOfferViewModel, UnlockViewModel
-from vbdesk.desk.ports import Outside
+from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.all_pages import PAGES
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.main_window import MainWindow
@@ -54,17 +54,17 @@ class Desk(QObject):
 
     def __init__(
         self,
-        outside: Outside,
+        ports: DeskPorts,
         profile_name: str | None = None,
         first_page: tuple[str, object] | None = None,
     ) -> None:
         super().__init__()
         sys.setswitchinterval(_GIVE_WAY_S)
         load_shipped_files()
-        self._outside = outside
+        self._ports = ports
         self._wanted_name, self._first_page = profile_name, first_page
-        self._setup = Setup(outside)
-        self._keys = ServiceKeys(outside)
+        self._setup = Setup(ports)
+        self._keys = ServiceKeys(ports)
         self._tasks = TaskOwner(self)
         self._switching = TaskOwner(self)
         self._libraries = Lane(self._tasks, self)
@@ -91,7 +91,7 @@ class Desk(QObject):
     def _show_first_start(self) -> FirstStartPage:
         model = FirstStartViewModel(self._setup, self._tasks)
         model.opened.connect(self._on_profile_made)
-        page = FirstStartPage(model, self._outside.data_dir)
+        page = FirstStartPage(model, self._ports.data_dir)
         self.window.show_alone(page)
         return page
 
@@ -121,7 +121,7 @@ class Desk(QObject):
 
     def _known(self, profile: Profile) -> bool:
         """Whether the session's vault has the profile's key: it keeps it until the program ends."""
-        return self._outside.session_vault.get(profile.api_key_name) is not None
+        return self._ports.session_vault.get(profile.api_key_name) is not None
 
     @Slot(object)
     def _on_profile_made(self, profile: Profile) -> None:
@@ -158,7 +158,7 @@ class Desk(QObject):
         profile = self._next
         if profile is not None and self.workspace is None:
             self._libraries.run(
-                lambda context: _opened(profile, self._outside, self._keys),
+                lambda context: _opened(profile, self._ports, self._keys),
                 self._on_library,
                 self._on_not_opened,
                 name="open-library",
@@ -192,7 +192,7 @@ class Desk(QObject):
     def _on_unlocked(self) -> None:
         """Read the profile again, since a recovery may have changed where its keys are."""
         if self._next is not None:
-            self._outside.keyring.allow_prompt()
+            self._ports.keyring.allow_prompt()
             self._use_profile(self._next.profile_id)
 
     @Slot()
@@ -200,7 +200,7 @@ class Desk(QObject):
         """Open the profile now; the keyring may ask for its password."""
         if self._next is not None and self.workspace is None:
             self._again.stop()
-            self._outside.vault(self._next.secrets).allow_prompt()
+            self._ports.vault(self._next.secrets).allow_prompt()
             self._open_next()
         elif self.workspace is not None:
             self.window.notice.clear()
@@ -220,7 +220,7 @@ class Desk(QObject):
             library,
             opened.budget,
             self._tasks,
-            self._outside,
+            self._ports,
             Navigator(self),
             self,
             service_key=opened.service_key,
@@ -279,12 +279,12 @@ class Desk(QObject):
 
 
 def run(
-    outside: Outside, scheme: Scheme, profile_name: str | None = None, first_page: tuple[str, object] | None = None
+    ports: DeskPorts, scheme: Scheme, profile_name: str | None = None, first_page: tuple[str, object] | None = None
 ) -> int:
     """Run the desk until its window is closed; returns the exit status.
 
     Args:
-        outside: the ports.
+        ports: what the desk reaches beyond its own process.
         scheme: which colours.
         profile_name: name or id of the profile to open; the last one used if None.
         first_page: key and argument of the page to open on.
@@ -298,10 +298,10 @@ def run(
     application.setStyle("Fusion")
     application.setQuitOnLastWindowClosed(False)
     install_scroll_area_workaround()
-    chosen = PreferenceStore(outside.config_dir).load()  # one small file, read before the first paint
+    chosen = PreferenceStore(ports.config_dir).load()  # one small file, read before the first paint
     Theme(chosen.scheme if scheme is Scheme.SYSTEM else scheme, chosen.text_scale).install()
     collector = MainThreadCollector()
-    desk = Desk(outside, profile_name, first_page)
+    desk = Desk(ports, profile_name, first_page)
     desk.ended.connect(application.quit)
     desk.start()
     with collector, _closing_on_ctrl_c(desk):
@@ -318,11 +318,11 @@ def run_visit(*, name: str, base_url: str, credentials: Credentials, folder: Pat
         folder: for new recordings.
         subject: whose page is shown.
     """
-    outside = Outside(data_dir=folder, config_dir=folder, keyring=MemoryVault())
+    ports = DeskPorts(data_dir=folder, config_dir=folder, keyring=MemoryVault())
     profile = Profile(new_profile_id(), name, "service", base_url, credentials.account_id, "session", Plan.ENTERPRISE)
-    outside.session_vault.set(profile.api_key_name, credentials.api_key)
+    ports.session_vault.set(profile.api_key_name, credentials.api_key)
     ProfileStore(folder).save(profile)
-    return run(outside, Scheme.SYSTEM, profile.profile_id, ("subject", subject))
+    return run(ports, Scheme.SYSTEM, profile.profile_id, ("subject", subject))
 
 
 @contextmanager
@@ -355,9 +355,9 @@ class _Opened:
     recovery_key: str | None = field(repr=False)
 
 
-def _opened(profile: Profile, outside: Outside, keys: ServiceKeys) -> _Opened:
+def _opened(profile: Profile, ports: DeskPorts, keys: ServiceKeys) -> _Opened:
     service_key = keys.open() if profile.kind == "local" else None
-    library = open_library(profile, outside)
+    library = open_library(profile, ports)
     try:
         if service_key is None:
             return _Opened(profile, library, open_budget(profile, library), None, None)

@@ -38,44 +38,44 @@ from vbdesk.outbox.profiles.profiles import ProfileStore
 
 def offered_signs_view_model(workspace: Workspace) -> OfferedSignsViewModel:
     """The signs that the service offers."""
-    folder = workspace.outside.library_dir(workspace.profile.profile_id)
+    folder = workspace.ports.library_dir(workspace.profile.profile_id)
     return OfferedSignsViewModel(OfferedSigns(folder), workspace.sync, workspace, workspace.tasks)
 
 
 def record_setup_view_model(workspace: Workspace) -> RecordSetupViewModel:
     """The set-up card of Record."""
-    outside = workspace.outside
+    ports = workspace.ports
     return RecordSetupViewModel(
         workspace.library,
         workspace.sync,
         workspace.tasks,
-        outside.clock,
-        outside.lister,
-        outside.config_dir,
+        ports.clock,
+        ports.lister,
+        ports.config_dir,
         offered_signs_view_model(workspace),
     )
 
 
 def record_view_model(workspace: Workspace, count_in_s: int = COUNT_IN_S) -> RecordViewModel:
     """Record, with its set-up card."""
-    outside, library = workspace.outside, workspace.library
+    ports, library = workspace.ports, workspace.library
 
     def new_recorder(on_finished: Callable[[Take], None]) -> Recorder:
         return Recorder(
-            outside.microphone,
+            ports.microphone,
             library.recording_folder,
             lambda: library.store.key,
-            outside.clock,
-            outside.lister,
+            ports.clock,
+            ports.lister,
             on_finished=on_finished,
         )
 
     return RecordViewModel(
         record_setup_view_model(workspace),
-        outside.microphone,
+        ports.microphone,
         new_recorder,
         workspace.tasks,
-        outside.clock,
+        ports.clock,
         library.times,
         count_in_s,
     )
@@ -85,12 +85,12 @@ def take_review_view_model(
     workspace: Workspace, check: Callable[[TakeAudio], TakeCheck] | None = None
 ) -> TakeReviewViewModel:
     """The check of a take; `check` is the whole check if None."""
-    return TakeReviewViewModel(workspace.library, workspace.tasks, workspace.outside.player, check)
+    return TakeReviewViewModel(workspace.library, workspace.tasks, workspace.ports.player, check)
 
 
 def intake_view_model(workspace: Workspace) -> IntakeViewModel:
     """An import of files."""
-    return IntakeViewModel(workspace.library, workspace.tasks, workspace.outside.clock)
+    return IntakeViewModel(workspace.library, workspace.tasks, workspace.ports.clock)
 
 
 def subjects_view_model(workspace: Workspace) -> SubjectsViewModel:
@@ -102,7 +102,7 @@ def subjects_view_model(workspace: Workspace) -> SubjectsViewModel:
         workspace.budget,
         workspace.tasks,
         workspace.navigator,
-        workspace.outside.clock,
+        workspace.ports.clock,
     )
 
 
@@ -115,9 +115,9 @@ def outbox_view_model(workspace: Workspace) -> OutboxViewModel:
         workspace,
         tasks,
         workspace.navigator,
-        workspace.outside.clock,
+        workspace.ports.clock,
         OutboxActions(library, workspace.erasures, tasks),
-        BundleWork(profile, workspace.outside.vault(profile.secrets), library, tasks),
+        BundleWork(profile, workspace.ports.vault(profile.secrets), library, tasks),
     )
 
 
@@ -130,36 +130,36 @@ def cohort_view_model(workspace: Workspace) -> CohortViewModel:
         workspace.budget,
         workspace.tasks,
         workspace.navigator,
-        workspace.outside.clock,
+        workspace.ports.clock,
     )
 
 
 def cohort_group_view_model(workspace: Workspace) -> CohortGroupViewModel:
     """One group read as a cohort."""
-    return CohortGroupViewModel(workspace.library, workspace.results, workspace.tasks, workspace.outside.clock)
+    return CohortGroupViewModel(workspace.library, workspace.results, workspace.tasks, workspace.ports.clock)
 
 
 def account_view_model(workspace: Workspace) -> AccountViewModel:
     """Account, with its cards."""
-    profile, outside, library = workspace.profile, workspace.outside, workspace.library
+    profile, ports, library = workspace.profile, workspace.ports, workspace.library
     sync, tasks = workspace.sync, workspace.tasks
 
     def write_diagnostics(file: Path) -> None:
-        write_bundle(diagnose(outside), file)
+        write_bundle(diagnose(ports), file)
 
     return AccountViewModel(
         profile,
-        outside.vault(profile.secrets),
+        ports.vault(profile.secrets),
         library,
         sync,
         workspace,
         tasks,
-        outside.clock,
-        ProfilesViewModel(profile, ProfileStore(outside.config_dir), outside.vault, tasks, workspace.navigator),
+        ports.clock,
+        ProfilesViewModel(profile, ProfileStore(ports.config_dir), ports.vault, tasks, workspace.navigator),
         RulesViewModel(profile, library, sync, tasks, write_diagnostics),
-        WebhookViewModel(library.responses, workspace, outside.send_trial, tasks),
-        DeskChoices(PreferenceStore(outside.config_dir), app_theme(), outside.data_dir, outside.open_page, tasks),
-        PassphraseViewModel(ServiceKeys(outside), tasks) if profile.secrets == "passphrase" else None,
+        WebhookViewModel(library.responses, workspace, ports.send_trial, tasks),
+        DeskChoices(PreferenceStore(ports.config_dir), app_theme(), ports.data_dir, ports.open_page, tasks),
+        PassphraseViewModel(ServiceKeys(ports), tasks) if profile.secrets == "passphrase" else None,
     )
 
 
@@ -171,7 +171,7 @@ def subject_view_model(workspace: Workspace) -> SubjectViewModel:
         workspace.sync,
         workspace.tasks,
         workspace.navigator,
-        workspace.outside.clock,
+        workspace.ports.clock,
         SubjectExport(workspace.profile, workspace.library, workspace.results, workspace.tasks),
     )
 
@@ -185,12 +185,12 @@ def result_view_model(workspace: Workspace) -> ResultViewModel:
         workspace.sync,
         workspace.tasks,
         workspace.navigator,
-        workspace.outside.player,
+        workspace.ports.player,
     )
 
 
 def compare_view_model(workspace: Workspace) -> CompareViewModel:
     """Two results side by side."""
     return CompareViewModel(
-        workspace.library, workspace.results, workspace.tasks, workspace.navigator, workspace.outside.player
+        workspace.library, workspace.results, workspace.tasks, workspace.navigator, workspace.ports.player
     )

@@ -10,7 +10,7 @@ from vbdesk.client.errors import ConnectionFailed
 from vbdesk.client.local_service import LocalEncryption
 from vbdesk.desk.models.service_erasures import ServiceErasures
 from vbdesk.desk.models.sync_state import SyncState
-from vbdesk.desk.ports import Outside
+from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.local_service import LocalServiceProcess
 from vbdesk.desk.system_network import SystemNetwork
 from vbdesk.desk.tasks import LongLived, Stoppable, TaskContext, TaskOwner
@@ -42,15 +42,15 @@ class _Counted:
     owes_erasure: bool
 
 
-def open_library(profile: Profile, outside: Outside) -> Library:
+def open_library(profile: Profile, ports: DeskPorts) -> Library:
     """Open the recordings of a profile. Blocks on the keyring and the disk.
 
     Raises:
         LibraryInUse: another program has them open.
         VaultError, LibraryKeyMissing, OSError: as the vault and the library do.
     """
-    folder = outside.library_dir(profile.profile_id)
-    return LockedLibrary(profile, folder, outside.vault(profile.secrets), outside.clock)
+    folder = ports.library_dir(profile.profile_id)
+    return LockedLibrary(profile, folder, ports.vault(profile.secrets), ports.clock)
 
 
 def open_budget(profile: Profile, library: Library) -> RequestBudget:
@@ -68,7 +68,7 @@ class Workspace(QObject):
         tasks: the owner of all tasks.
         navigator: to ask for another page.
         sync: what is known of the library and the sync worker.
-        outside: microphones, players and the rest of the world.
+        ports: microphones, players and everything else beyond the process.
         erasures: erases at the service on this computer what was removed here; None for a service elsewhere.
         encryption: whether the service on this computer keeps its data encrypted; None for a service elsewhere.
 
@@ -88,7 +88,7 @@ class Workspace(QObject):
         library: Library,
         budget: RequestBudget,
         tasks: TaskOwner,
-        outside: Outside,
+        ports: DeskPorts,
         navigator: Navigator,
         parent: QObject | None = None,
         *,
@@ -99,13 +99,13 @@ class Workspace(QObject):
         self.profile, self.library, self.tasks = profile, library, tasks
         self._service_key = service_key
         self.encryption = LocalEncryption.UNKNOWN if profile.kind == "local" else None
-        self.outside, self.navigator = outside, navigator
+        self.ports, self.navigator = ports, navigator
         self._warnings: tuple[str, ...] = ()
         self._base_url = profile.base_url
         self._thread: LongLived | None = None
         self._keeper: LocalServiceProcess | None = None
         self._wake = threading.Event()
-        network: Network = UnknownNetwork() if profile.kind == "local" else outside.network()
+        network: Network = UnknownNetwork() if profile.kind == "local" else ports.network()
         self.sync = SyncState(network, self)
         self.erasures: ServiceErasures | None = None
         if library.erasures is not None:
@@ -115,7 +115,7 @@ class Workspace(QObject):
         self._courier = SyncWorker(
             library,
             self._courier_client,
-            outside.clock,
+            ports.clock,
             self._wake,
             budget=self._budget,
             network=network,
@@ -142,7 +142,7 @@ class Workspace(QObject):
         if self._service_key is None:
             raise ValueError("The service on this computer does not start without its key.")
         self.sync.set_status(SyncStatus(None, "Starting the service on this computer", None, None))
-        service = self.outside.local_service(self.outside.service_dir, self._service_key)
+        service = self.ports.local_service(self.ports.service_dir, self._service_key)
         self._keeper = LocalServiceProcess(service, self.tasks, self)
         self._keeper.encryption_changed.connect(self._on_encryption)
         self._keeper.ready.connect(self._on_service_ready)
@@ -165,10 +165,10 @@ class Workspace(QObject):
     def _connected(self, budget: RequestBudget | None) -> Client:
         if self._base_url is None:
             raise ConnectionFailed(maybe_delivered=False)
-        key = self.outside.vault(self.profile.secrets).get(self.profile.api_key_name)
+        key = self.ports.vault(self.profile.secrets).get(self.profile.api_key_name)
         if key is None:
             raise VaultFailed("The API key of this profile is not in the keyring. Enter it again under Account.")
-        return self.outside.connect(self._base_url, Credentials(self.profile.account_id, key), budget)
+        return self.ports.connect(self._base_url, Credentials(self.profile.account_id, key), budget)
 
     @property
     def budget(self) -> RequestBudget:
@@ -181,13 +181,13 @@ class Workspace(QObject):
 
     def try_again(self) -> None:
         """Resume a queue on hold, and ask the keyring again."""
-        self.outside.vault(self.profile.secrets).allow_prompt()
+        self.ports.vault(self.profile.secrets).allow_prompt()
         self._courier.resume()
 
     def open_login_page(self) -> None:
         """Open the service's address in the browser: the network's login page comes in its place."""
         if self._base_url is not None:
-            self.outside.open_page(self._base_url)
+            self.ports.open_page(self._base_url)
 
     def running_parts(self) -> list[Stoppable]:
         """What has to stop before the library can be closed."""
@@ -211,8 +211,8 @@ class Workspace(QObject):
     def _erase_at_service(self, owed: PendingErasure) -> None:
         if self._service_key is None:
             raise ValueError("The service on this computer erases nothing without its key.")
-        self.outside.erase_recordings(
-            self.outside.service_dir,
+        self.ports.erase_recordings(
+            self.ports.service_dir,
             self._service_key,
             self.profile.account_id,
             owed.job_ids,

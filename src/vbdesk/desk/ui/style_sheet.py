@@ -1,15 +1,10 @@
 """The application's style sheet, made from the theme."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import asdict
 from string import Template
-from typing import TYPE_CHECKING
 
-from vbdesk.desk.ui.tokens import RADIUS, TYPE_SCALE, Role
-
-if TYPE_CHECKING:
-    from vbdesk.desk.ui.theme import Theme
+from vbdesk.desk.ui.tokens import RADIUS, TYPE_SCALE, Palette, Role
 
 _SHEET = Template("""
 QWidget { color: $text; }
@@ -86,15 +81,15 @@ QTableCornerButton::section { background: $surface; border: none; }
 """)
 
 
-def style_sheet(theme: Theme) -> str:
-    """The style sheet for the theme's colours and text size."""
-    values: dict[str, str] = asdict(theme.colours)
-    caption = theme.px(TYPE_SCALE[Role.CAPTION].size)
+def style_sheet(colours: Palette, px: Callable[[float], int]) -> str:
+    """The style sheet for these colours; `px` scales a measure of the design to the text size."""
+    values: dict[str, str] = asdict(colours)
+    caption = px(TYPE_SCALE[Role.CAPTION].size)
     measures = {
-        "field_pad": theme.px(8),
-        "lead_pad": theme.px(40),
-        "trail_pad": theme.px(32),
-        "row": theme.px(28),
+        "field_pad": px(8),
+        "lead_pad": px(40),
+        "trail_pad": px(32),
+        "row": px(28),
         "caption": caption,
     }
     measures |= {f"radius_{name}": radius for name, radius in RADIUS.items()}

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplicati
 from PySide6.QtWidgets import QApplication
 
 from vbdesk.contract.levels import Level
+from vbdesk.desk.ui.style_sheet import style_sheet
 from vbdesk.desk.ui.tokens import (
     BODY_PX,
     DARK,
@@ -154,12 +155,10 @@ class Theme(QObject):
         return min(max(self._text_size, LEAST_SCALE), LARGEST_SCALE)
 
     def _apply(self) -> None:
-        from vbdesk.desk.ui.style_sheet import style_sheet
-
         self._fonts.clear()
         application = QApplication.instance()
         if isinstance(application, QApplication):
-            _set(application, self.font(Role.BODY), _qt_palette(self.colours), style_sheet(self))
+            _set(application, self.font(Role.BODY), _qt_palette(self.colours), style_sheet(self.colours, self.px))
         self.changed.emit()
 
 

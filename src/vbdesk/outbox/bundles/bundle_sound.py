@@ -15,10 +15,10 @@ from typing import Any, Protocol
 from pydantic_core import from_json
 
 from vbdesk.capture.encrypted_take import BlockKind, BlockWriter, read_blocks
+from vbdesk.capture.imported_sound import measure_file
 from vbdesk.contract.limits import MAX_DURATION_S
 from vbdesk.outbox.bundles.bundle_errors import MalformedBundle
 from vbdesk.outbox.bundles.bundle_manifest import LARGEST_SOUND_BYTES, bounded_json
-from vbdesk.outbox.imports.imported_sound import measure_file
 from vbdesk.voice.errors import AudioError
 
 SLOWEST_RATE, FASTEST_RATE = 8_000, 192_000  # Hz

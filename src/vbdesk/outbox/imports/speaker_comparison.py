@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from vbdesk.capture.encrypted_take import EncryptedFileError, TakeAudio
+from vbdesk.capture.imported_sound import FULL_SCALE
 from vbdesk.data_files import read_toml
-from vbdesk.outbox.imports.imported_sound import FULL_SCALE
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.resource_files import resource

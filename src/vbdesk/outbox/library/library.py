@@ -14,11 +14,11 @@ from typing import Any
 
 from vbdesk.capture.crash_recovery import Leftovers, find_leftovers
 from vbdesk.capture.encrypted_take import TakeAudio, read_take
+from vbdesk.capture.imported_sound import decode_file
 from vbdesk.client.submission_recovery import with_random_microseconds
 from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
-from vbdesk.outbox.imports.imported_sound import decode_file
 from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart, AuditReader, AuditVerification
 from vbdesk.outbox.library.damaged_takes import DamagedTakes
 from vbdesk.outbox.library.integrity_check import (

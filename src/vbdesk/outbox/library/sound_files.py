@@ -31,8 +31,8 @@ from vbdesk.capture.encrypted_take import (
     read_take,
     sync_folder,
 )
+from vbdesk.capture.imported_sound import decode_file
 from vbdesk.capture.take_keys import blank, has_key, new_key, own_key, shred
-from vbdesk.outbox.imports.imported_sound import decode_file
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.migrations import backups
 from vbdesk.outbox.library.store import Store

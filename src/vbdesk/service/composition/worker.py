@@ -19,7 +19,7 @@ from vbdesk.service.composition.process import (
     start_work,
 )
 from vbdesk.service.encryption.keys import EncryptionKeys
-from vbdesk.service.encryption.recording_files import Recording
+from vbdesk.service.encryption.recording_files import StoredRecording
 from vbdesk.service.engine.supervisor import RuntimeSupervisor, supervise_runtime
 from vbdesk.service.health.operations_app import create_ops_app
 from vbdesk.service.health.readiness import worker_readiness
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 class _NoInspector:
     """Refuses: the API process inspects recordings at submission."""
 
-    async def inspect(self, recording: Recording, sender: str) -> AudioFacts:
+    async def inspect(self, recording: StoredRecording, sender: str) -> AudioFacts:
         """Refuse."""
         raise ProcessingFailed
 

@@ -12,7 +12,7 @@ from vbdesk.contract.limits import MAX_WEBHOOK_URL_LENGTH
 from vbdesk.service.console.pages import go_to, page
 from vbdesk.service.console.signed_in import CurrentVisit, OwnForm, Visit
 from vbdesk.service.http.guard import CurrentContext
-from vbdesk.service.kernel.address_guard import AddressRefused
+from vbdesk.service.kernel.address_guard import AddressNotAllowed
 from vbdesk.service.kernel.errors import Conflict, NotFound
 from vbdesk.service.ports.context import Context
 from vbdesk.service.webhooks import setup
@@ -51,7 +51,7 @@ async def set_webhook(visit: CurrentVisit, context: CurrentContext, fields: OwnF
         await setup.set_webhook(context, visit.account.account_id, str(config.url), secret_key)
     except ValidationError:
         return await run_in_threadpool(refuse, url_error=_NO_URL)
-    except AddressRefused as refusal:
+    except AddressNotAllowed as refusal:
         return await run_in_threadpool(refuse, url_error=str(refusal))
     return go_to("/webhook", "webhook-set")
 

@@ -22,7 +22,7 @@ from vbdesk.service.kernel.encrypted_text import NO_KEY, KeyMissing, Keys
 _COPY_BYTES = 1024 * 1024
 
 
-class Recording(Protocol):
+class StoredRecording(Protocol):
     """The bytes of a recording in any storage. A `Path` of a plain file is one."""
 
     def open(self, mode: Literal["rb"]) -> io.BufferedReader:

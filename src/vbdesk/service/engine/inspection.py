@@ -5,12 +5,12 @@ import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from vbdesk.service.encryption.recording_files import Recording
+from vbdesk.service.encryption.recording_files import StoredRecording
 from vbdesk.service.engine.fair_slots import FairSlots
 from vbdesk.service.engine.slot import ChildCrashed, Prepare, SlotClosed, TaskFailed, TaskTimedOut
 from vbdesk.service.engine.slot_pool import SlotPool
 from vbdesk.service.kernel.errors import AudioRejected, ProcessingFailed, UnsupportedFormat, audio_rejected
-from vbdesk.service.ports.audio_inspector import AudioFacts, Refusal, load_decoders, look_at
+from vbdesk.service.ports.audio_inspector import AudioFacts, AudioRefusal, load_decoders, look_at
 
 AT_ONCE = 4
 AT_ONCE_OF_ONE_SENDER = 2
@@ -43,7 +43,7 @@ class SandboxedInspector:
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="vbdesk-inspect")
         self._places = FairSlots(AT_ONCE, AT_ONCE_OF_ONE_SENDER)
 
-    async def inspect(self, recording: Recording, sender: str) -> AudioFacts:
+    async def inspect(self, recording: StoredRecording, sender: str) -> AudioFacts:
         """Decode the recording like the analysis. Raises AudioRejected, ProcessingFailed, TooMuchRefused."""
         await self._places.take(sender)
         began = time.monotonic()
@@ -61,7 +61,7 @@ class SandboxedInspector:
         self._slots.close()
         self._threads.shutdown()
 
-    def _inspect(self, recording: Recording) -> AudioFacts:
+    def _inspect(self, recording: StoredRecording) -> AudioFacts:
         try:
             with self._slots.borrow() as slot:
                 try:
@@ -69,7 +69,7 @@ class SandboxedInspector:
                 except ChildCrashed as crash:  # before it read the file
                     log.error("The process that looks at recordings does not start. %s", crash)
                     raise ProcessingFailed from None
-                seen: AudioFacts | Refusal = slot.run(look_at, timeout_s=self._timeout_s, recording=recording)
+                seen: AudioFacts | AudioRefusal = slot.run(look_at, timeout_s=self._timeout_s, recording=recording)
         except SlotClosed:
             raise ProcessingFailed from None
         except TaskFailed as failure:
@@ -80,7 +80,7 @@ class SandboxedInspector:
         except (ChildCrashed, TaskTimedOut) as failure:
             log.warning("A recording ended the process that looked at it. %s", failure)
             raise UnsupportedFormat from None
-        if isinstance(seen, Refusal):
+        if isinstance(seen, AudioRefusal):
             raise audio_rejected(seen.code, seen.message)
         return seen
 

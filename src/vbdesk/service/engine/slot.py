@@ -42,7 +42,7 @@ from vbdesk.service.engine.resource_limits import limit_resources
 from vbdesk.service.engine.sandbox import enter
 
 if TYPE_CHECKING:  # children import this module and do not need encryption
-    from vbdesk.service.encryption.recording_files import Recording
+    from vbdesk.service.encryption.recording_files import StoredRecording
 
 FORKS = sys.platform == "linux"
 CONTEXT = multiprocessing.get_context("forkserver") if FORKS else multiprocessing.get_context("spawn")
@@ -171,7 +171,7 @@ class Slot:
         with self._busy:
             self._ready_child()
 
-    def run(self, task: Task, *args: Any, timeout_s: float, recording: "Recording | None" = None) -> Any:
+    def run(self, task: Task, *args: Any, timeout_s: float, recording: "StoredRecording | None" = None) -> Any:
         """Run `task(*args)` in the child; all of them must pickle.
 
         Args:
@@ -330,7 +330,7 @@ def _take_over(pipe: Connection) -> BinaryIO:
 
 
 @contextmanager
-def _opened(recording: "Recording | None") -> Iterator[BinaryIO | None]:
+def _opened(recording: "StoredRecording | None") -> Iterator[BinaryIO | None]:
     """Open the recording for a child. Raises TaskFailed, like a task that cannot open it."""
     if recording is None:
         yield None

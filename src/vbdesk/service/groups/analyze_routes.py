@@ -11,7 +11,7 @@ from vbdesk.service.groups.membership import submit_to_group
 from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guard
 from vbdesk.service.http.openapi_parts import AUDIO_REFUSALS, analyze_form, refusals
 from vbdesk.service.jobs.routes import name_is_known
-from vbdesk.service.jobs.target import Target
+from vbdesk.service.jobs.target import JobTarget
 
 _IN_GROUP: dict[str, Any] = {
     "openapi_extra": analyze_form(recorded_at=True),
@@ -27,7 +27,7 @@ async def analyze_model_in_group(
     model_name: str, group_id: str, request: Request, account: CurrentAccount, context: CurrentContext
 ) -> GroupJob:
     """Analyse a recording for a model and register it into a group; scored alone."""
-    target = Target.of(JobType.MODEL, model_name)
+    target = JobTarget.of(JobType.MODEL, model_name)
     return await submit_to_group(request, context, account, target, group_id, longitudinal=False)
 
 
@@ -36,7 +36,7 @@ async def analyze_sign_in_group(
     sign_name: str, group_id: str, request: Request, account: CurrentAccount, context: CurrentContext
 ) -> GroupJob:
     """Analyse a recording for one sign and register it into a group; scored alone."""
-    target = Target.of(JobType.SIGN, sign_name)
+    target = JobTarget.of(JobType.SIGN, sign_name)
     return await submit_to_group(request, context, account, target, group_id, longitudinal=False)
 
 
@@ -45,7 +45,7 @@ async def analyze_model_longitudinally(
     model_name: str, group_id: str, request: Request, account: CurrentAccount, context: CurrentContext
 ) -> GroupJob:
     """Analyse a recording for a model against the group's history."""
-    target = Target.of(JobType.MODEL, model_name)
+    target = JobTarget.of(JobType.MODEL, model_name)
     return await submit_to_group(request, context, account, target, group_id, longitudinal=True)
 
 
@@ -54,5 +54,5 @@ async def analyze_sign_longitudinally(
     sign_name: str, group_id: str, request: Request, account: CurrentAccount, context: CurrentContext
 ) -> GroupJob:
     """Analyse a recording for one sign against the group's history."""
-    target = Target.of(JobType.SIGN, sign_name)
+    target = JobTarget.of(JobType.SIGN, sign_name)
     return await submit_to_group(request, context, account, target, group_id, longitudinal=True)

@@ -8,7 +8,7 @@ from vbdesk.service.groups.service import GroupService, require_valid_id
 from vbdesk.service.http.account_form import account_form
 from vbdesk.service.jobs.submission import read_submission
 from vbdesk.service.jobs.submit import idempotency_key, submit_form
-from vbdesk.service.jobs.target import Target
+from vbdesk.service.jobs.target import JobTarget
 from vbdesk.service.ports.context import Context
 from vbdesk.service.ports.identity import Account
 
@@ -32,7 +32,7 @@ class NewMember:
 
 
 async def submit_to_group(
-    request: Request, context: Context, account: Account, target: Target, group_id: str, *, longitudinal: bool
+    request: Request, context: Context, account: Account, target: JobTarget, group_id: str, *, longitudinal: bool
 ) -> GroupJob:
     """Receive the form and submit a job into a group, which is created if new. Raises as `jobs.submit.submit` does."""
     require_valid_id(group_id)

@@ -14,7 +14,7 @@ from vbdesk.service.jobs.repository import UNFINISHED, AnyRow
 from vbdesk.service.kernel.db.groups import group_states, groups, memberships
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.upsert import insert_into
-from vbdesk.service.kernel.paging import Page
+from vbdesk.service.kernel.paging import PagePosition
 
 _DONE = jobs.c.status == JobStatus.DONE.value
 _LISTED = tuple(jobs.c[name] for name in GroupJobItem.model_fields)
@@ -65,7 +65,7 @@ def count(connection: Connection, account_id: str) -> int:
     return connection.execute(query).scalar_one()
 
 
-def list_page(connection: Connection, account_id: str, page: Page) -> Sequence[AnyRow]:
+def list_page(connection: Connection, account_id: str, page: PagePosition) -> Sequence[AnyRow]:
     """List groups with the number and time range of their jobs, newest first."""
     query = (
         sa.select(groups)
@@ -89,7 +89,7 @@ def count_jobs(connection: Connection, group_key: str, wanted: JobFilter) -> int
     return connection.execute(query).scalar_one()
 
 
-def list_jobs(connection: Connection, group_key: str, wanted: JobFilter, page: Page) -> Sequence[AnyRow]:
+def list_jobs(connection: Connection, group_key: str, wanted: JobFilter, page: PagePosition) -> Sequence[AnyRow]:
     """List the group's matching jobs in the order of their recordings."""
     query = (
         sa.select(*_LISTED)

@@ -22,7 +22,7 @@ from vbdesk.service.groups import repository
 from vbdesk.service.groups.histories import GroupHistories
 from vbdesk.service.groups.repository import JobFilter
 from vbdesk.service.kernel.errors import Conflict, InvalidRequest, NotFound
-from vbdesk.service.kernel.paging import Page
+from vbdesk.service.kernel.paging import PagePosition
 from vbdesk.service.ports.context import Context
 from vbdesk.service.ports.identity import Account
 
@@ -77,7 +77,7 @@ class GroupService:
 
     def list_groups(self, connection: Connection, account: Account, page_number: int) -> GroupList:
         """List one page, newest first."""
-        page = Page(page_number, self._page_size, repository.count(connection, account.account_id))
+        page = PagePosition(page_number, self._page_size, repository.count(connection, account.account_id))
         rows = repository.list_page(connection, account.account_id, page)
         groups = [Group.model_validate(dict(row._mapping)) for row in rows]
         return GroupList(groups=groups, page=page.number, total_pages=page.total_pages)
@@ -91,7 +91,7 @@ class GroupService:
 
     def list_jobs(self, connection: Connection, group: Row[Any], wanted: JobFilter, page_number: int) -> GroupJobList:
         """List one page of matching jobs, in the order of their recordings."""
-        page = Page(page_number, self._page_size, repository.count_jobs(connection, group.group_key, wanted))
+        page = PagePosition(page_number, self._page_size, repository.count_jobs(connection, group.group_key, wanted))
         rows = repository.list_jobs(connection, group.group_key, wanted, page)
         return GroupJobList(
             group_id=group.group_id,

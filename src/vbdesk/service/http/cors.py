@@ -11,14 +11,16 @@ from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER, SECRET_KEY_
 from vbdesk.contract.errors import ErrorCode, error_body
 from vbdesk.contract.idempotency import KEY_HEADER, RETENTION_HEADER
 from vbdesk.contract.uploads import LENGTH_RANGE_HEADER
-from vbdesk.service.http.malformed_requests import Refusal
+from vbdesk.service.http.malformed_requests import MalformedRequestAnswer
 
 REFUSED = "The service does not allow this cross-origin request. See the setting cors_origins."
 
 _API_PATHS = ("/v2/", "/api/v1/", "/openapi.json")  # never the console: its forms belong to its own origin
 _API_HEADERS = (ACCOUNT_HEADER, API_KEY_HEADER, SECRET_KEY_HEADER, KEY_HEADER, "If-None-Match", "traceparent")
 _EXPOSED = (RETENTION_HEADER, "Retry-After", "ETag", "RateLimit", "RateLimit-Policy", "Content-Disposition")
-_IN_JSON = Refusal("application/json", error_body(ErrorCode.INVALID_REQUEST, REFUSED).model_dump_json().encode())
+_IN_JSON = MalformedRequestAnswer(
+    "application/json", error_body(ErrorCode.INVALID_REQUEST, REFUSED).model_dump_json().encode()
+)
 
 
 def api_with_cors(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
@@ -29,7 +31,7 @@ def api_with_cors(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
     return _Cors(app, origins, ("GET", "POST", "DELETE"), _API_HEADERS, _EXPOSED, _IN_JSON, _API_PATHS)
 
 
-def storage_with_cors(app: ASGIApp, origins: Collection[str], refusal: Refusal) -> ASGIApp:
+def storage_with_cors(app: ASGIApp, origins: Collection[str], refusal: MalformedRequestAnswer) -> ASGIApp:
     """Allow pages of these origins to PUT to the embedded store."""
     return _Cors(app, origins, ("PUT",), (LENGTH_RANGE_HEADER,), (), refusal, ("/",))
 
@@ -44,7 +46,7 @@ class _Cors(CORSMiddleware):
         methods: Collection[str],
         headers: Collection[str],
         exposed: Collection[str],
-        refusal: Refusal,
+        refusal: MalformedRequestAnswer,
         paths: tuple[str, ...],
     ) -> None:
         super().__init__(

@@ -24,14 +24,16 @@ _TIMEOUT_S = 2.0  # for a caller that is still sending
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class MalformedRequestAnswer:
     """The 400 response; an application that does not use JSON sets its own in `app.state.unreadable`."""
 
     media_type: str
     body: bytes
 
 
-_IN_JSON = Refusal("application/json", error_body(ErrorCode.INVALID_REQUEST, UNREADABLE).model_dump_json().encode())
+_IN_JSON = MalformedRequestAnswer(
+    "application/json", error_body(ErrorCode.INVALID_REQUEST, UNREADABLE).model_dump_json().encode()
+)
 
 
 MAX_CHUNK_EXTENSION_BYTES = 16 * 1024
@@ -122,7 +124,7 @@ class RefusesMalformedRequests(CutsOffSlowClients):
     closed; the rest of the request is read and discarded until the caller has finished.
     """
 
-    refusal: ClassVar[Refusal] = _IN_JSON
+    refusal: ClassVar[MalformedRequestAnswer] = _IN_JSON
     _refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

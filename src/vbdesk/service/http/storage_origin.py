@@ -22,10 +22,10 @@ from starlette.types import ASGIApp
 from vbdesk.clock import Clock
 from vbdesk.contract.uploads import LENGTH_RANGE_HEADER, STORED_SHA256
 from vbdesk.service.http.cors import REFUSED, storage_with_cors
-from vbdesk.service.http.malformed_requests import UNREADABLE, Refusal
+from vbdesk.service.http.malformed_requests import UNREADABLE, MalformedRequestAnswer
 from vbdesk.service.kernel.disk_space import is_disk_full
 from vbdesk.service.kernel.errors import OutOfSpace
-from vbdesk.service.storage.signing import AddressRefused, PutRequest, UploadSigner
+from vbdesk.service.storage.signing import PutRequest, SignedAddressRefused, UploadSigner
 from vbdesk.service.storage.spool import Spool, StreamTooLong, TakeBytes, take_all
 from vbdesk.service.storage.store import ObjectExists, ObjectMissing, ObjectStore
 
@@ -33,16 +33,20 @@ _XML = "application/xml"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot represent. Responses repeat header names, which callers put in addresses."""
 # Create a new one per request: an exception that is raised repeatedly keeps every frame, and its request, alive.
-_too_large = partial(AddressRefused, 400, "EntityTooLarge", "The file is larger than the address allows.")
-_too_small = partial(AddressRefused, 400, "EntityTooSmall", "The file is smaller than the address allows.")
+_too_large = partial(SignedAddressRefused, 400, "EntityTooLarge", "The file is larger than the address allows.")
+_too_small = partial(SignedAddressRefused, 400, "EntityTooSmall", "The file is smaller than the address allows.")
 _address_ended = partial(
-    AddressRefused,
+    SignedAddressRefused,
     403,
     "AccessDenied",
     "The address does not hold any more. Ask for a new one.",
 )
-_slow_down = partial(AddressRefused, 503, "SlowDown", "Files are being put to this address already. Try again later.")
-_no_room = partial(AddressRefused, 503, "ServiceUnavailable", "The store is short of disk space. Try again later.")
+_slow_down = partial(
+    SignedAddressRefused, 503, "SlowDown", "Files are being put to this address already. Try again later."
+)
+_no_room = partial(
+    SignedAddressRefused, 503, "ServiceUnavailable", "The store is short of disk space. Try again later."
+)
 RETRY_AFTER_S = 60
 
 
@@ -85,7 +89,7 @@ def create_storage_app(
     app = _StorageApp(
         routes=[Route("/{key:path}", origin.put, methods=["PUT"])],
         exception_handlers={
-            AddressRefused: _refusal,
+            SignedAddressRefused: _refusal,
             HTTPException: _framework_refusal,
             OutOfSpace: _out_of_space,
             OSError: _disk_full_or_crash,
@@ -94,7 +98,7 @@ def create_storage_app(
         },
     )
     app.cors_origins = cors_origins
-    app.state.unreadable = Refusal(_XML, _xml_body("InvalidRequest", UNREADABLE, {}))
+    app.state.unreadable = MalformedRequestAnswer(_XML, _xml_body("InvalidRequest", UNREADABLE, {}))
     return app
 
 
@@ -162,12 +166,12 @@ class _Origin:
             self.store.delete(key)
             raise _address_ended()
 
-    def _written_already(self, key: str) -> AddressRefused:
+    def _written_already(self, key: str) -> SignedAddressRefused:
         """Return the error for a second file, with the digest of the first: a caller can recognise its retry."""
         told = {}
         with suppress(ObjectMissing), self.store.local_copy(key) as copy, copy.open("rb") as file:
             told[STORED_SHA256] = hashlib.file_digest(file, "sha256").hexdigest()
-        return AddressRefused(412, "PreconditionFailed", "A file was put to this address already.", **told)
+        return SignedAddressRefused(412, "PreconditionFailed", "A file was put to this address already.", **told)
 
 
 def _xml_body(code: str, message: str, details: dict[str, str]) -> bytes:
@@ -186,11 +190,11 @@ def _xml(
     return Response(_xml_body(code, message, details), status, headers, media_type=_XML)
 
 
-_CROSS_ORIGIN = Refusal(_XML, _xml_body("AccessForbidden", REFUSED, {}))
+_CROSS_ORIGIN = MalformedRequestAnswer(_XML, _xml_body("AccessForbidden", REFUSED, {}))
 
 
 async def _refusal(request: Request, error: Exception) -> Response:
-    assert isinstance(error, AddressRefused)  # noqa: S101  (narrows the handler's type)
+    assert isinstance(error, SignedAddressRefused)  # noqa: S101  (narrows the handler's type)
     headers = {"Retry-After": str(RETRY_AFTER_S)} if error.status == 503 else None
     return _xml(error.status, error.code, error.message, error.details, headers)
 

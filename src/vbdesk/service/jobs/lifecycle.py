@@ -17,7 +17,7 @@ from vbdesk.contract.results import Result
 from vbdesk.service.jobs import repository
 from vbdesk.service.jobs.history_record import parse_result, record_of
 from vbdesk.service.jobs.repository import Hold
-from vbdesk.service.jobs.target import Target
+from vbdesk.service.jobs.target import JobTarget
 from vbdesk.service.kernel.db import events
 from vbdesk.service.ports.context import Context
 from vbdesk.service.ports.job_events import JobEvents
@@ -32,7 +32,7 @@ class Run:
     """Job given to an executor, with what to analyse."""
 
     job_id: str
-    target: Target
+    target: JobTarget
     diarize: bool
     audio_key: str
     created_at: datetime
@@ -69,7 +69,7 @@ class JobLifecycle:
         hold = Hold(executor_id, row.starts)
         return Run(
             job_id,
-            Target.of_row(row),
+            JobTarget.of_row(row),
             row.diarize,
             row.audio_key,
             row.created_at,

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row
 
 from vbdesk.contract.jobs import JOB_EDGES, TERMINAL_STATUSES, JobStatus
 from vbdesk.service.kernel.db.jobs import executors, idempotency_keys, job_days, jobs
-from vbdesk.service.kernel.paging import Page
+from vbdesk.service.kernel.paging import PagePosition
 
 AnyRow = Row[*tuple[Any, ...]]
 
@@ -73,7 +73,7 @@ def count(connection: Connection, account_id: str) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def list_page(connection: Connection, account_id: str, page: Page) -> Sequence[AnyRow]:
+def list_page(connection: Connection, account_id: str, page: PagePosition) -> Sequence[AnyRow]:
     """List `job_id`, `status`, `job_type`, `created_at` of the account's jobs, newest first."""
     before, skipped = _day_of(connection, account_id, page.offset) if page.offset else (None, 0)
     query = (

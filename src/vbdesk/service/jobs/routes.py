@@ -13,7 +13,7 @@ from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guard
 from vbdesk.service.http.openapi_parts import AUDIO_REFUSALS, analyze_form, refusals
 from vbdesk.service.jobs.service import JobService, require
 from vbdesk.service.jobs.submit import submit
-from vbdesk.service.jobs.target import Target
+from vbdesk.service.jobs.target import JobTarget
 from vbdesk.service.jobs.view import job_json
 from vbdesk.service.kernel.paging import PageNumber
 from vbdesk.service.ports.context import Context
@@ -48,13 +48,13 @@ ROUTERS: tuple[APIRouter, ...] = (polling_router, analyze_router, list_router)
 @analyze_router.post("/v2/models/{model_name}/analyze", **_ALONE, dependencies=ANALYZE)
 async def analyze_model(model_name: str, request: Request, account: CurrentAccount, context: CurrentContext) -> Job:
     """Analyse a recording for a model's signs."""
-    return await submit(request, context, account, Target.of(JobType.MODEL, model_name))
+    return await submit(request, context, account, JobTarget.of(JobType.MODEL, model_name))
 
 
 @analyze_router.post("/v2/signs/{sign_name}/analyze", **_ALONE, dependencies=ANALYZE)
 async def analyze_sign(sign_name: str, request: Request, account: CurrentAccount, context: CurrentContext) -> Job:
     """Analyse a recording for one sign."""
-    return await submit(request, context, account, Target.of(JobType.SIGN, sign_name))
+    return await submit(request, context, account, JobTarget.of(JobType.SIGN, sign_name))
 
 
 @list_router.get("/v2/jobs", dependencies=GENERAL)

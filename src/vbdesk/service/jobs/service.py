@@ -15,16 +15,16 @@ from vbdesk.contract.ids import new_id
 from vbdesk.contract.jobs import Job, JobList, JobListItem, JobStatus
 from vbdesk.service.accounts.service import require_active
 from vbdesk.service.credits.service import CreditsService
-from vbdesk.service.encryption.recording_files import Recording
+from vbdesk.service.encryption.recording_files import StoredRecording
 from vbdesk.service.jobs import repository
 from vbdesk.service.jobs.queue_order import next_tag
 from vbdesk.service.jobs.submission import Submission
 from vbdesk.service.jobs.view import as_submitted, shown_status
-from vbdesk.service.kernel.address_guard import AddressRefused
+from vbdesk.service.kernel.address_guard import AddressNotAllowed
 from vbdesk.service.kernel.db.events import JobAccepted, publish
 from vbdesk.service.kernel.disk_space import is_disk_full
 from vbdesk.service.kernel.errors import Conflict, InsufficientCredits, InvalidRequest, NotFound, ServiceError
-from vbdesk.service.kernel.paging import Page
+from vbdesk.service.kernel.paging import PagePosition
 from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET
 from vbdesk.service.observability.tracing import trace_parent
 from vbdesk.service.ports.audio_inspector import AudioFacts
@@ -59,7 +59,9 @@ class JobService:
 
     def list_jobs(self, connection: Connection, account: Account, page_number: int) -> JobList:
         """List one page, newest first."""
-        page = Page(page_number, self._context.settings.page_size, repository.count(connection, account.account_id))
+        page = PagePosition(
+            page_number, self._context.settings.page_size, repository.count(connection, account.account_id)
+        )
         rows = repository.list_page(connection, account.account_id, page)
         jobs = [JobListItem(job_id=row.job_id, status=shown_status(row), created_at=row.created_at) for row in rows]
         return JobList(jobs=jobs, page=page.number, total_pages=page.total_pages)
@@ -108,7 +110,7 @@ class JobService:
             return
         try:
             await self._context.guard.check_url(webhook.url, submission.account.account_id)
-        except AddressRefused as refusal:
+        except AddressNotAllowed as refusal:
             raise InvalidRequest(str(refusal)) from None
 
     def precheck(self, submission: Submission) -> str | None:
@@ -248,7 +250,7 @@ class JobService:
         return costs.of(submission.target.sign_count, diarize=submission.diarize)
 
 
-def digest_of(recording: Recording) -> str:
+def digest_of(recording: StoredRecording) -> str:
     """Return the SHA-256 of a file in hexadecimal. Raises OSError."""
     with recording.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

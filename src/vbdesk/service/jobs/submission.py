@@ -13,7 +13,7 @@ from vbdesk.contract.errors import ErrorDetail
 from vbdesk.contract.limits import MAX_WEBHOOK_URL_LENGTH
 from vbdesk.contract.timestamps import parse_timestamp
 from vbdesk.service.http.multipart import Form, UploadedFile
-from vbdesk.service.jobs.target import Target
+from vbdesk.service.jobs.target import JobTarget
 from vbdesk.service.kernel.errors import InvalidRequest, ValidationFailed
 from vbdesk.service.ports.identity import Account
 
@@ -70,7 +70,7 @@ class Submission:
     """
 
     account: Account
-    target: Target
+    target: JobTarget
     audio: UploadedFile | None = None
     upload_ref: str | None = None
     diarize: bool = False
@@ -93,7 +93,7 @@ class Submission:
 def read_submission(
     form: Form,
     account: Account,
-    target: Target,
+    target: JobTarget,
     *,
     group: JobGroup | None = None,
     idempotency_key: str | None = None,

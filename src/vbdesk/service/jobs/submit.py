@@ -12,7 +12,7 @@ from vbdesk.contract.jobs import Job
 from vbdesk.service.http.account_form import account_form
 from vbdesk.service.jobs.service import JobService, Submitted, digest_of
 from vbdesk.service.jobs.submission import Submission, read_submission
-from vbdesk.service.jobs.target import Target
+from vbdesk.service.jobs.target import JobTarget
 from vbdesk.service.kernel.errors import AudioTooLarge, InvalidRequest, ServiceError
 from vbdesk.service.observability.metrics import ACCEPTED
 from vbdesk.service.observability.tracing import traced
@@ -27,7 +27,7 @@ def idempotency_key(request: Request) -> str | None:
     return request.headers.get(KEY_HEADER, "").strip() or None
 
 
-async def submit(request: Request, context: Context, account: Account, target: Target) -> Job:
+async def submit(request: Request, context: Context, account: Account, target: JobTarget) -> Job:
     """Receive the form and submit a job; a refused request leaves no data behind.
 
     Raises:

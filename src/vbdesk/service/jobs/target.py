@@ -10,7 +10,7 @@ from vbdesk.contract.jobs import JobType
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class JobTarget:
     """A model or a sign, possibly under a name of the earlier form.
 
     Attributes:

@@ -30,7 +30,7 @@ NEVER = tuple(
 """Networks that some Python versions count as global, or that relay to other networks."""
 
 
-class AddressRefused(Exception):
+class AddressNotAllowed(Exception):
     """The service does not call this address; `str(error)` says why and what to do."""
 
 
@@ -51,7 +51,7 @@ class AddressGuard:
         """Accept a URL at set-up, also if its name does not resolve yet.
 
         Raises:
-            AddressRefused: not http or https, malformed, or not public.
+            AddressNotAllowed: not http or https, malformed, or not public.
         """
         host, port = endpoint_of(url)
         try:
@@ -63,7 +63,7 @@ class AddressGuard:
         """Resolve a name to addresses that are all allowed; the lookup counts for the account.
 
         Raises:
-            AddressRefused: at least one is not public.
+            AddressNotAllowed: at least one is not public.
             OSError: the name does not resolve, or not in time.
         """
         _require_name(host)
@@ -76,21 +76,21 @@ class AddressGuard:
 
     def _allowed(self, addresses: list[str]) -> list[str]:
         if not self._allow_private and not all(map(is_public, addresses)):
-            raise AddressRefused("The address leads into a private network. Give a publicly reachable one.")
+            raise AddressNotAllowed("The address leads into a private network. Give a publicly reachable one.")
         return addresses
 
 
 def endpoint_of(url: str) -> tuple[str, int]:
-    """Return host and port of a URL. Raises AddressRefused: malformed, or neither http nor https."""
+    """Return host and port of a URL. Raises AddressNotAllowed: malformed, or neither http nor https."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise AddressRefused("The address is malformed. Give a URL such as https://host/path.") from None
+        raise AddressNotAllowed("The address is malformed. Give a URL such as https://host/path.") from None
     if parts.scheme not in DEFAULT_PORTS:
-        raise AddressRefused("The address must begin with https:// (or http://).")
+        raise AddressNotAllowed("The address must begin with https:// (or http://).")
     if not host or any(character.isspace() or not character.isprintable() for character in url):
-        raise AddressRefused(NO_HOST)
+        raise AddressNotAllowed(NO_HOST)
     return host, port or DEFAULT_PORTS[parts.scheme]
 
 
@@ -112,4 +112,4 @@ def _require_name(host: str) -> None:
     try:
         host.encode("idna")
     except UnicodeError:
-        raise AddressRefused(NO_HOST) from None
+        raise AddressNotAllowed(NO_HOST) from None

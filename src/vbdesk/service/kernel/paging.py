@@ -22,7 +22,7 @@ PageNumber = Annotated[int, BeforeValidator(_integer), Query(ge=0, description="
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PagePosition:
     """One page of a list of `total` entries.
 
     Attributes:

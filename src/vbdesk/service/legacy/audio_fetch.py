@@ -12,7 +12,7 @@ import httpcore
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.encryption.recording_files import RecordingFiles
 from vbdesk.service.http.multipart import UploadedFile
-from vbdesk.service.kernel.address_guard import AddressGuard, AddressRefused
+from vbdesk.service.kernel.address_guard import AddressGuard, AddressNotAllowed
 from vbdesk.service.kernel.errors import AudioTooLarge, InvalidRequest
 from vbdesk.service.storage.spool import Spool, StreamTooLong, TakeBytes, take_all
 from vbdesk.service.webhooks.sender import ssl_context
@@ -39,7 +39,7 @@ class AudioFetcher:
             raise InvalidRequest("Audio is fetched over HTTPS only. Give an address that begins with https://.")
         try:
             await self._guard.check_url(url, self._account_id)
-        except AddressRefused as refusal:
+        except AddressNotAllowed as refusal:
             raise InvalidRequest(str(refusal)) from None
 
     @asynccontextmanager
@@ -78,7 +78,7 @@ class AudioFetcher:
                 await spool.finish()
         except StreamTooLong:
             raise AudioTooLarge from None
-        except AddressRefused as refusal:
+        except AddressNotAllowed as refusal:
             raise InvalidRequest(str(refusal)) from None
         except TimeoutError:
             raise InvalidRequest(f"The audio did not arrive within {self._timeout_s:g} s.") from None

@@ -15,7 +15,7 @@ from vbdesk.service.http.multipart import Form
 from vbdesk.service.http.openapi_parts import AUDIO_REFUSALS, analyze_form, refusals
 from vbdesk.service.jobs.submission import read_submission
 from vbdesk.service.jobs.submit import idempotency_key, submit_form
-from vbdesk.service.jobs.target import Target
+from vbdesk.service.jobs.target import JobTarget
 from vbdesk.service.legacy.targets import condition_in_form, condition_in_path, use_case_in_form, use_case_in_path
 from vbdesk.service.ports.context import Context
 from vbdesk.service.ports.identity import Account
@@ -85,7 +85,7 @@ async def analyze_condition_in_group(
     return await submit_to_group(request, context, account, target, group_id, longitudinal=False)
 
 
-async def _submit(request: Request, context: Context, account: Account, target_in: Callable[[Form], Target]) -> Job:
+async def _submit(request: Request, context: Context, account: Account, target_in: Callable[[Form], JobTarget]) -> Job:
     async with account_form(request, context, account) as form:
         target = target_in(form)
         submission = read_submission(form, account, target, idempotency_key=idempotency_key(request))

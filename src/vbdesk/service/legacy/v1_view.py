@@ -7,7 +7,7 @@ from sqlalchemy import Row
 from vbdesk.contract.catalog import V1_USE_CASES
 from vbdesk.contract.jobs import JobList, JobStatus
 from vbdesk.contract.legacy import V1_DIARIZED, V1Job, v1_status
-from vbdesk.service.jobs.target import Target
+from vbdesk.service.jobs.target import JobTarget
 from vbdesk.service.jobs.view import result_in_earlier_form, with_result
 
 V1 = "v1"
@@ -39,7 +39,7 @@ def v1_job_list(jobs: JobList) -> JobList:
 
 
 def _pipeline_type(row: Row[Any]) -> str:
-    name = Target.of_row(row).name
+    name = JobTarget.of_row(row).name
     if row.api_version == V1:
         name = _CONDITIONS[name]
     return f"{name}{V1_DIARIZED}" if row.diarize else name

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 from vbdesk.contract.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from vbdesk.service.encryption.recording_files import Recording
+    from vbdesk.service.encryption.recording_files import StoredRecording
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class AudioFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class AudioRefusal:
     """Why a recording is refused."""
 
     code: ErrorCode
@@ -34,7 +34,7 @@ class Refusal:
 class AudioInspector(Protocol):
     """Inspects recordings."""
 
-    async def inspect(self, recording: "Recording", sender: str) -> AudioFacts:
+    async def inspect(self, recording: "StoredRecording", sender: str) -> AudioFacts:
         """Decode the recording like the analysis does; senders share the inspection time fairly.
 
         Raises:
@@ -50,7 +50,7 @@ def load_decoders() -> None:
     import vbdesk.voice.decode  # noqa: F401
 
 
-def look_at(recording: Path | BinaryIO) -> AudioFacts | Refusal:
+def look_at(recording: Path | BinaryIO) -> AudioFacts | AudioRefusal:
     """Decode the recording. Raises OSError when the file cannot be read."""
     from vbdesk.voice.decode import decode
     from vbdesk.voice.errors import AudioError
@@ -58,7 +58,7 @@ def look_at(recording: Path | BinaryIO) -> AudioFacts | Refusal:
     try:
         decoded = decode(recording)
     except AudioError as error:
-        return Refusal(error.code, str(error))
+        return AudioRefusal(error.code, str(error))
     return AudioFacts(
         content_type=decoded.content_type,
         size_bytes=decoded.size_bytes,

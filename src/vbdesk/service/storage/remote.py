@@ -34,7 +34,7 @@ USUAL_TIMEOUTS = StoreTimeouts(3, 10, 4)
 PROBING_TIMEOUTS = StoreTimeouts(2, 2, 2)
 
 
-class Bucket(Protocol):
+class StorageBucket(Protocol):
     """One provider's bucket, by full key. Every other failure raises StoreUnavailable.
 
     Each write stores a unique mark with the object. When a response is lost and the write is repeated, the store
@@ -87,7 +87,9 @@ def _needing_room() -> Iterator[None]:
 class RemoteObjectStore:
     """Objects in a bucket below one prefix; files pass through the local folder `incoming`."""
 
-    def __init__(self, bucket: Bucket, probing: Bucket, prefix: str, incoming: Path, keys: Keys | None = None) -> None:
+    def __init__(
+        self, bucket: StorageBucket, probing: StorageBucket, prefix: str, incoming: Path, keys: Keys | None = None
+    ) -> None:
         """Create the store.
 
         Args:

@@ -17,7 +17,7 @@ _SCOPE_TAIL = "local/storage/vbdesk4_request"
 _DATE_FORM = "%Y%m%dT%H%M%S.%fZ"
 
 
-class AddressRefused(Exception):
+class SignedAddressRefused(Exception):
     """The request does not match a signed address; `code` is the S3 or GCS error code."""
 
     def __init__(self, status: int, code: str, message: str, **details: str) -> None:
@@ -60,15 +60,16 @@ class UploadSigner:
         """Check that a signed address allows the request.
 
         Raises:
-            AddressRefused: it is not signed, lacks a signed header, was altered, or has expired; checked in this order.
+            SignedAddressRefused: it is not signed, lacks a signed header, was altered, or has expired; checked in this
+                order.
         """
         query = dict(parse_qsl(request.raw_query, keep_blank_values=True))
         if query.get(f"{_PREFIX}-Algorithm") != ALGORITHM:
-            raise AddressRefused(403, "AccessDenied", "The address has no signature.")
+            raise SignedAddressRefused(403, "AccessDenied", "The address has no signature.")
         names = query.get(f"{_PREFIX}-SignedHeaders", "").split(";")
         for name in names:
             if not name.isascii() or name not in request.headers:  # other names cannot be looked up in headers
-                raise AddressRefused(
+                raise SignedAddressRefused(
                     400,
                     "MalformedSecurityHeader",
                     "Your request has a malformed header.",
@@ -79,13 +80,13 @@ class UploadSigner:
         signed = {name: request.headers[name] for name in names}
         right = (_signature(key, request.raw_path, query, signed) for key in self._keys())
         if not any(hmac.compare_digest(signature.encode(), given.encode()) for signature in right):
-            raise AddressRefused(
+            raise SignedAddressRefused(
                 403, "SignatureDoesNotMatch", "The signature does not match: send the address and headers unaltered."
             )
         # Signed by us, hence well-formed.
         minted_at = datetime.strptime(query[f"{_PREFIX}-Date"], _DATE_FORM).replace(tzinfo=UTC)
         if now > minted_at + timedelta(seconds=float(query[f"{_PREFIX}-Expires"])):
-            raise AddressRefused(400, "ExpiredToken", "The address has expired. Ask for a new one.")
+            raise SignedAddressRefused(400, "ExpiredToken", "The address has expired. Ask for a new one.")
 
 
 def _signature(root: bytes, path: str, query: Mapping[str, str], headers: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from vbdesk.service.kernel.address_guard import AddressRefused, endpoint_of
+from vbdesk.service.kernel.address_guard import AddressNotAllowed, endpoint_of
 from vbdesk.service.kernel.name_resolver import numeric_address
 
 AT_ONCE = 128
@@ -55,6 +55,6 @@ def receiver_of(url: str) -> tuple[str, int]:
     """Return the normalised host and port; a URL without a host is its own receiver."""
     try:
         host, port = endpoint_of(url)
-    except AddressRefused:
+    except AddressNotAllowed:
         return url, 0
     return numeric_address(host) or host.rstrip("."), port

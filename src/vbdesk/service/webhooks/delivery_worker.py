@@ -19,7 +19,7 @@ from vbdesk.clock import Clock
 from vbdesk.contract.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER, webhook_signature
 from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.view import job_json
-from vbdesk.service.kernel.address_guard import AddressRefused
+from vbdesk.service.kernel.address_guard import AddressNotAllowed
 from vbdesk.service.kernel.db.events import DeliveryTried, publish
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.secret_box import WEBHOOK_SECRET, SecretBox
@@ -242,7 +242,7 @@ class DeliveryWorker:
                 DELIVERY_HEADER: delivery.delivery_id,
             }
             return self._sender.post(delivery.url, body, headers, delivery.account_id), None
-        except AddressRefused as refusal:
+        except AddressNotAllowed as refusal:
             return None, str(refusal)
         except (
             OSError,

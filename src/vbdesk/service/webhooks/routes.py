@@ -10,7 +10,7 @@ from vbdesk.contract.limits import Bucket
 from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guard
 from vbdesk.service.http.json_body import json_body
 from vbdesk.service.http.openapi_parts import refusals
-from vbdesk.service.kernel.address_guard import AddressRefused
+from vbdesk.service.kernel.address_guard import AddressNotAllowed
 from vbdesk.service.kernel.errors import ValidationFailed
 from vbdesk.service.webhooks.setup import set_webhook
 
@@ -26,7 +26,7 @@ async def configure_webhook(
     """Report every finished job of the account to this address, signed with this key."""
     try:
         await set_webhook(context, account.account_id, str(body.url), body.secret_key.get_secret_value())
-    except AddressRefused as refusal:
+    except AddressNotAllowed as refusal:
         detail = ErrorDetail(loc=["body", "url"], msg=str(refusal), type="address_refused")
         raise ValidationFailed([detail]) from None
     return WebhookConfigured(success=True, message="Finished jobs will be reported to this address.")

@@ -25,7 +25,7 @@ class WebhookSender:
         """POST `body` for an account and return the HTTP status; the response body is not read.
 
         Raises:
-            AddressRefused: the address is in a private network (by now).
+            AddressNotAllowed: the address is in a private network (by now).
             OSError: no connection.
             httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError: no valid answer in time.
             ValueError: the URL is not usable.

@@ -72,7 +72,7 @@ class WebhookService(JobSubscriber):
         return cls(context.secrets, context.clock, context.guard)
 
     async def check_address(self, url: str, account_id: str) -> None:
-        """Check an address given by an account; this may use DNS. Raises AddressRefused."""
+        """Check an address given by an account; this may use DNS. Raises AddressNotAllowed."""
         await self._guard.check_url(url, account_id)
 
     def seal(self, secret_key: str) -> bytes:

@@ -13,7 +13,7 @@ _turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
 
 async def set_webhook(context: Context, account_id: str, url: str, secret_key: str) -> None:
-    """Check the address and store the webhook, replacing an earlier one. Raises AddressRefused."""
+    """Check the address and store the webhook, replacing an earlier one. Raises AddressNotAllowed."""
     webhooks = WebhookService.of(context)
     await webhooks.check_address(url, account_id)
 
