@@ -3,10 +3,11 @@
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Any
 
 from vbdesk.client.analyze import AnalysisTarget
 from vbdesk.client.audio import AudioSource
@@ -16,29 +17,22 @@ from vbdesk.client.errors import (
     Cancelled,
     ClientError,
     Conflict,
-    NotFound,
-    UnexpectedAnswer,
     UploadFailed,
     UploadRefInvalid,
 )
+from vbdesk.client.exactly_once import ExactlyOnce
 from vbdesk.client.folder_lock import exclusive_lock
 from vbdesk.client.submission_journal import SubmissionEntry, SubmissionJournal
 from vbdesk.client.submission_recovery import (
-    CLOCK_TOLERANCE,
     SEARCH_AFTER_S,
     ProvenJob,
     UnprovenJob,
-    find_own_job,
-    is_answer_to,
     key_is_kept,
     may_have_been_accepted,
-    proves_not_accepted,
-    resembles,
-    search_span,
 )
 from vbdesk.client.uploads import Progress
 from vbdesk.clock import CancelFlag, Clock, SystemClock
-from vbdesk.contract.jobs import GroupJob
+from vbdesk.contract.jobs import GroupJob, Job
 from vbdesk.contract.limits import FIRST_RETRY_DELAY_S, MAX_AUDIO_BYTES, MAX_RETRIES
 
 _MOMENT = re.compile(  # limited ranges, so that a subject's number is not parsed as a year
@@ -175,6 +169,7 @@ class _Sender:
         self._progress = progress
         self._cancel = cancel
         self._time = clock
+        self._steps = ExactlyOnce(lambda _: nullcontext(client), journal.is_known_job, cancel=cancel)
 
     def send(self, file: FileToSubmit) -> SubmissionOutcome:
         try:
@@ -213,51 +208,41 @@ class _Sender:
                 return self._submitted(file, entry)
             except ClientError as error:
                 attempts += 1
-                entry = self._after(error, entry)
+                entry = self._after(error, entry.key)
                 if attempts > MAX_RETRIES and not entry.unproven:
                     raise
 
     def _submitted(self, file: FileToSubmit, entry: SubmissionEntry) -> SubmissionEntry:
-        """Request the analysis. The note of the first request stays, since the service may have kept its key."""
-        asked = entry
-        if not entry.asked:
-            if self._client.server_time is None:
-                self._client.account.credits()  # reads the service's time and promise
-            now, kept_s = self._client.server_time, self._client.key_kept_s
-            asked = self._journal.write(replace(entry, asked=True, asked_service_at=now, key_kept_s=kept_s))
-        job = self._client.analyze(
-            file.target,
-            entry.upload_ref or "",
-            group_id=entry.group_id,
-            longitudinal=file.longitudinal,
-            recorded_at=entry.recorded_at,
-            diarize=file.diarize,
-            idempotency_key=entry.key,
-            after_faults=False,
-            cancel=self._cancel,
-        )
-        if self._journal.is_known_job(job.job_id) or not is_answer_to(job, entry.group_id):  # job of another recording
-            raise UnexpectedAnswer
-        at = job.recorded_at if isinstance(job, GroupJob) else None
-        taken = replace(asked, asked=False, job_id=job.job_id)
-        if at is not None and abs(at - entry.recorded_at) >= _OTHER_TIME:  # an earlier run used the key
-            taken = replace(taken, recorded_at=at)
-        return self._journal.write(taken)
+        """Request the analysis."""
+        if not entry.asked and self._client.server_time is None:
+            self._client.account.credits()  # reads the service's time and promise
 
-    def _after(self, error: ClientError, entry: SubmissionEntry) -> SubmissionEntry:
-        """What is known of a recording after a failed submit.
+        def ask(client: Client) -> Job | GroupJob:
+            return client.analyze(
+                file.target,
+                entry.upload_ref or "",
+                group_id=entry.group_id,
+                longitudinal=file.longitudinal,
+                recorded_at=entry.recorded_at,
+                diarize=file.diarize,
+                idempotency_key=entry.key,
+                after_faults=False,
+                cancel=self._cancel,
+            )
 
-        `entry` is from before the request: the service may have accepted an earlier one, unless the error proves that
-        it has nothing by this key.
-        """
-        known = self._journal.get(entry.key) or entry
+        record = _JournalRecord(self._journal, entry, self._client)
+        self._steps.request(record, entry.group_id, ask)
+        return record.entry
+
+    def _after(self, error: ClientError, key: str) -> SubmissionEntry:
+        """What is known of a recording after a failed submit; raises an error that concerns all recordings."""
+        entry = self._journal.entry(key)
         if isinstance(error, Conflict):
-            return self._journal.write(replace(known, asked=False, unproven=True, refusal=_KEY_USED))
+            return self._journal.write(replace(entry, unproven=True, refusal=_KEY_USED))
         if isinstance(error, UploadRefInvalid):
-            return self._journal.write(replace(known, asked=entry.asked, upload_ref=None))
+            return self._journal.write(replace(entry, upload_ref=None))
         if may_have_been_accepted(error):
-            return known
-        self._journal.write(replace(known, asked=not proves_not_accepted(error, asked_before=entry.asked)))
+            return entry
         raise error
 
     def _recovered(
@@ -277,34 +262,50 @@ class _Sender:
             if self._cancel is not None and self._cancel.is_set():
                 raise Cancelled
             waited_s = after_s
-            found = self._found(asked, entry)
+            found = self._steps.find_in_group(asked, entry.group_id, entry.asked_service_at)
             if isinstance(found, ProvenJob):
                 return self._journal.write(replace(entry, asked=False, job_id=found.job_id))
-        if found is not None or self._may_have_left_group(asked, source, entry):
+        if found is not None or (
+            entry.asked_service_at is not None
+            and self._steps.may_have_left_group(asked, source.size_bytes, entry.asked_service_at)
+        ):
             return self._journal.write(replace(entry, unproven=True, refusal=_UNPROVEN))
         return self._journal.write(replace(entry, asked=False))
 
-    def _found(self, asked: _Asked, entry: SubmissionEntry) -> ProvenJob | UnprovenJob | None:
-        from_, to = search_span(asked)
-        try:
-            jobs = list(self._client.groups.all_jobs(entry.group_id, from_=from_, to=to))
-        except NotFound:
-            return None
-        return find_own_job(asked, jobs, self._journal.is_known_job, entry.asked_service_at)
 
-    def _may_have_left_group(self, asked: _Asked, source: AudioSource, entry: SubmissionEntry) -> bool:
-        """Whether the account has a similar job: its group may have been deleted."""
-        asked_at = entry.asked_service_at
-        if asked_at is None:
-            return False
-        for listed in self._client.jobs.all():
-            if listed.created_at < asked_at - CLOCK_TOLERANCE:
-                return False
-            if not self._journal.is_known_job(listed.job_id):
-                job = self._client.jobs.get(listed.job_id, self._cancel)
-                if resembles(asked, job, source.size_bytes, asked_at):
-                    return True
-        return False
+class _JournalRecord:
+    """The entry of one recording, as the shared steps change it."""
+
+    def __init__(self, journal: SubmissionJournal, entry: SubmissionEntry, client: Client) -> None:
+        self._journal = journal
+        self._client = client
+        self.entry = entry
+
+    @property
+    def asked_before(self) -> bool:
+        return self.entry.asked
+
+    def mark_asked(self) -> bool:
+        """The note of the first request stays, since the service may have kept its key."""
+        if not self.entry.asked:
+            now, kept_s = self._client.server_time, self._client.key_kept_s
+            self._change(asked=True, asked_service_at=now, key_kept_s=kept_s)
+        return True
+
+    def mark_not_accepted(self) -> None:
+        self._change(asked=False)
+
+    def mark_lost(self, *, may_still_arrive: bool) -> None:
+        """The journal holds it as asked already."""
+
+    def mark_accepted(self, job: Job | GroupJob) -> None:
+        at = job.recorded_at if isinstance(job, GroupJob) else None
+        if at is None or abs(at - self.entry.recorded_at) < _OTHER_TIME:
+            at = self.entry.recorded_at  # else an earlier run used the key
+        self._change(asked=False, job_id=job.job_id, recorded_at=at)
+
+    def _change(self, **values: Any) -> None:
+        self.entry = self._journal.write(replace(self.entry, **values))
 
 
 def _outcome(file: FileToSubmit, entry: SubmissionEntry, *, earlier: bool = False) -> SubmissionOutcome:

@@ -58,6 +58,10 @@ class SubmissionJournal:
         """The entry of a recording; None if there is none."""
         return self._entries.get(key)
 
+    def entry(self, key: str) -> SubmissionEntry:
+        """The entry of a recording that `begin` has added. Raises KeyError."""
+        return self._entries[key]
+
     def begin(self, key: str, group_id: str, recorded_at: datetime) -> SubmissionEntry:
         """Add a recording; a time without a fraction gets a random one, and is increased until it is unique."""
         unique = recorded_at.microsecond == 0

@@ -1,11 +1,12 @@
 """What the sync worker does: each task is one step that may be interrupted and repeated."""
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
-from vbdesk.client import AudioSource
+from vbdesk.client import AudioSource, Client
 from vbdesk.client.errors import (
     ClientError,
     ConnectionFailed,
@@ -14,22 +15,14 @@ from vbdesk.client.errors import (
     UnexpectedAnswer,
     UploadFailed,
 )
+from vbdesk.client.exactly_once import ExactlyOnce
 from vbdesk.client.submission_recovery import (
-    CLOCK_TOLERANCE,
     ProvenJob,
     UnprovenJob,
-    find_own_job,
-    is_answer_to,
     key_is_kept,
-    may_have_been_accepted,
-    may_still_arrive,
-    proves_not_accepted,
-    resembles,
-    search_span,
 )
 from vbdesk.clock import Clock
-from vbdesk.contract.groups import GroupJobItem
-from vbdesk.contract.jobs import Job, JobStatus
+from vbdesk.contract.jobs import GroupJob, Job, JobStatus
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S, Bucket
 from vbdesk.contract.longitudinal import TrajectoryRunning
 from vbdesk.contract.uploads import UploadGrant
@@ -37,7 +30,6 @@ from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.library.store import UnknownTake
-from vbdesk.outbox.profiles.vault import VaultError
 from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.clock_check import FUTURE
 from vbdesk.outbox.sync.connection import RequestBudgetUsedUp, ServiceConnection
@@ -48,7 +40,7 @@ from vbdesk.outbox.sync.upload_queue import PendingEvent, UploadQueue
 
 SUBJECT_AGAIN_S = 60.0
 CONFIRMING = 3  # answers to request until two agree
-PAGES_SEARCHED = 20  # of the account's jobs, 50 each, for a job that is in no group
+JOBS_SEARCHED = 1000  # of the account, newest first, for a job that is in no group
 UNPROVEN = "The service may have this recording, but nothing proves it. Look again, or send it again at its price."
 MAY_BE_SENT = (
     "Another computer may have sent this recording, but nothing proves it. Look again, or send it again at its price."
@@ -94,7 +86,7 @@ class TaskHandlers:
         self._measured = measured
         self._granted: dict[str, _Granted] = {}  # by event id
         self._taken_at: dict[str, float] = {}  # by take id
-        self._of_others: dict[str, Job] = {}  # jobs that belong to no recording here
+        self._steps = ExactlyOnce(connection.requesting, self._queue.is_known_job, jobs_searched=JOBS_SEARCHED)
         self.stop = threading.Event()
 
     def send(self, event: PendingEvent) -> bool:
@@ -289,35 +281,29 @@ class TaskHandlers:
     def _submit(self, event: PendingEvent, item: RecordingItem, upload_ref: str) -> bool:
         """Request the analysis; with the same key again if an earlier answer was lost."""
         self._read_service_time()
-        asked_before = event.asked_at is not None
-        if not self._queue.mark_asked(event, self._confirmed_time(), self._connection.key_kept_s):
-            return False
         began = self._clock.monotonic()
-        try:
-            with self._connection.requesting(Bucket.ANALYZE) as client:
-                job = client.analyze(
-                    item.target,
-                    upload_ref,
-                    group_id=item.group_id,
-                    longitudinal=item.longitudinal,
-                    recorded_at=item.recorded_at,
-                    idempotency_key=event.event_id,
-                )
-        except (RequestBudgetUsedUp, VaultError):
-            if not asked_before:
-                self._queue.mark_not_asked(event)
-            raise
-        except ClientError as error:
-            if may_have_been_accepted(error):
-                self._planner.answer_lost(event, may_still_arrive=may_still_arrive(error))
-            elif proves_not_accepted(error, asked_before=asked_before):
-                self._queue.mark_not_asked(event)
-            raise
+
+        def ask(client: Client) -> Job | GroupJob:
+            return client.analyze(
+                item.target,
+                upload_ref,
+                group_id=item.group_id,
+                longitudinal=item.longitudinal,
+                recorded_at=item.recorded_at,
+                idempotency_key=event.event_id,
+            )
+
+        record = _EventRecord(
+            event,
+            self._queue,
+            self._planner,
+            service_time=self._confirmed_time(),
+            key_kept_s=self._connection.key_kept_s,
+            on_accepted=self._begin_following,
+        )
+        if not self._steps.request(record, item.group_id, ask):
+            return False
         self._measured.request(self._clock.monotonic() - began)
-        if self._queue.is_known_job(job.job_id) or not is_answer_to(job, item.group_id):  # job of another recording
-            self._planner.answer_lost(event, may_still_arrive=False)
-            raise UnexpectedAnswer
-        self._begin_following(event, job.job_id)
         return True
 
     def _begin_following(self, event: PendingEvent, job_id: str) -> None:
@@ -335,48 +321,49 @@ class TaskHandlers:
     # Searching
 
     def _found_in_group(self, event: PendingEvent, item: RecordingItem) -> ProvenJob | UnprovenJob | None:
-        first, last = search_span(item)
-        found: list[GroupJobItem] = []
-        page, pages = 0, 1
-        while page < pages:
-            try:
-                with self._connection.requesting(Bucket.GENERAL) as client:
-                    answer = client.groups.jobs(item.group_id, page=page, from_=first, to=last)
-            except NotFound:
-                return None
-            found += answer.jobs
-            page, pages = page + 1, answer.total_pages
-        return find_own_job(item, found, self._queue.is_known_job, event.asked_service_at)
+        return self._steps.find_in_group(item, item.group_id, event.asked_service_at)
 
     def _may_have_left_group(self, event: PendingEvent, item: RecordingItem) -> bool:
-        """Whether a similar job is outside the group: somebody may have deleted the group."""
         asked_at = event.asked_service_at
         if asked_at is None and not event.shared and self._confirmed_time() is None:
             asked_at = event.asked_at  # for a service that never sends its time
         if asked_at is None:  # this computer did not submit it
             return False
-        size_bytes = len(upload_of(self._library, item).content)
-        page, pages = 0, 1
-        while page < min(pages, PAGES_SEARCHED):
-            with self._connection.requesting(Bucket.GENERAL) as client:
-                answer = client.jobs.list(page)
-            for listed in answer.jobs:
-                if listed.created_at < asked_at - CLOCK_TOLERANCE:
-                    return False
-                if self._queue.is_known_job(listed.job_id):
-                    continue
-                if resembles(item, self._job_of_another(listed.job_id), size_bytes, asked_at):
-                    return True
-            page, pages = page + 1, answer.total_pages
-        return False
+        return self._steps.may_have_left_group(item, len(upload_of(self._library, item).content), asked_at)
 
-    def _job_of_another(self, job_id: str) -> Job:
-        """A job without its result; cached, so that an interrupted search does not read it again."""
-        if job_id not in self._of_others:
-            with self._connection.requesting(Bucket.POLLING) as client:
-                job = self._results.reader_of(client).get(job_id)
-            self._of_others[job_id] = job.model_copy(update={"result": None})
-        return self._of_others[job_id]
+
+@dataclass(frozen=True, slots=True)
+class _EventRecord:
+    """The event of one recording, as the shared steps change it.
+
+    Attributes:
+        service_time: the service's time now; None if unknown.
+        key_kept_s: for how many seconds it promises to keep keys; None: no promise.
+        on_accepted: called with the event and the job's id.
+    """
+
+    event: PendingEvent
+    queue: UploadQueue
+    planner: Planner
+    service_time: datetime | None
+    key_kept_s: int | None
+    on_accepted: Callable[[PendingEvent, str], None]
+
+    @property
+    def asked_before(self) -> bool:
+        return self.event.asked_at is not None
+
+    def mark_asked(self) -> bool:
+        return self.queue.mark_asked(self.event, self.service_time, self.key_kept_s)
+
+    def mark_not_accepted(self) -> None:
+        self.queue.mark_not_asked(self.event)
+
+    def mark_lost(self, *, may_still_arrive: bool) -> None:
+        self.planner.answer_lost(self.event, may_still_arrive=may_still_arrive)
+
+    def mark_accepted(self, job: Job | GroupJob) -> None:
+        self.on_accepted(self.event, job.job_id)
 
 
 class _NotWanted:
