@@ -284,6 +284,10 @@ def tests_of(changed: list[str]) -> list[str]:
         if name.parts[:2] == ("src", "vbdesk") and name.suffix == ".py" and len(name.parts) > 3:
             packages.add(".".join(name.parts[1:-1]))
             folders.add(Path("tests", *name.parts[2:-1]))
+        elif name.parts[:2] == ("src", "vbdesk") and name.suffix == ".py":
+            packages.add(f"vbdesk.{name.stem}")
+        elif name.suffix == ".md":
+            chosen.add("tests/test_documents.py")
         elif name.parts[0] == "resources" and len(name.parts) > 2:
             folders.add(Path("tests", name.parts[1]))
         elif name.parts[0] == "tests" and not name.name.startswith("test_"):

@@ -191,6 +191,7 @@ def test_the_audio_callback_only_hands_on_a_copy():
 # Rule 5: ports have a real and an in-memory implementation; one clock, one reader of TOML, one of JSON lines.
 
 PORTS = {
+    "Clock": ("SystemClock", "ManualClock"),
     "DeviceLister": ("PortAudioLister", "FileMicrophone"),
     "Microphone": ("PortAudioMicrophone", "FileMicrophone"),
     "Network": ("SystemNetwork", "ManualNetwork"),

@@ -19,7 +19,7 @@ from figures import AUDIO, DATA, Row, judged, show
 
 from vbdesk.contract.catalog import ModelName
 from vbdesk.resource_files import resource
-from vbdesk.signs.engine import ScoringTarget, measure_recording, score_recording
+from vbdesk.signs.analysis import ScoringTarget, measure_recording, score_recording
 from vbdesk.voice.decode import decode
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording, Samples
 

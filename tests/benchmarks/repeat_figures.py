@@ -19,7 +19,7 @@ import numpy as np
 from figures import AUDIO, Row, judged, reported, show, skipped
 
 from vbdesk.contract.catalog import SignName
-from vbdesk.signs.engine import RecordingMeasurements, measure_recording, recording_conditions
+from vbdesk.signs.analysis import RecordingMeasurements, measure_recording, recording_conditions
 from vbdesk.signs.passage import Passage
 from vbdesk.signs.reference_data import load_reference_data
 from vbdesk.signs.scoring import score_sign, sign_index

@@ -24,7 +24,7 @@ REPEATS = {60: 5, 300: 3, 1195: 3}
 ANALYSE = """
 import json, sys, time
 from pathlib import Path
-from vbdesk.signs.engine import ScoringTarget, analyze
+from vbdesk.signs.analysis import ScoringTarget, analyze
 from vbdesk.voice.decode import decode
 
 def run(path):

@@ -36,7 +36,7 @@ from vbdesk.outbox.profiles.recovery_key import recovery_key_of
 from vbdesk.outbox.profiles.service_key import KEY_FILE, RecoveryKeyWrong, ServiceKeyMissing, ServiceKeyStore
 from vbdesk.outbox.profiles.vault import MemoryVault
 from vbdesk.outbox.sync.sync_worker import SyncWorker
-from vbdesk.outbox.sync.upload import upload_of
+from vbdesk.outbox.sync.upload_bytes import upload_of
 from vbdesk.service.encryption.file_format import HEADER_BYTES, MAGIC
 
 pytestmark = [pytest.mark.e2e, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]

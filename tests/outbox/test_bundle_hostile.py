@@ -295,7 +295,7 @@ import resource, sys
 from pathlib import Path
 import vbdesk.outbox.bundles.bundle_import
 from vbdesk.outbox.bundles.manifest_parser import ManifestParser
-from vbdesk.outbox.imports import imported_sound
+from vbdesk.capture import imported_sound
 imported_sound.MOST_FRAMES = 1 << 24
 content = Path(sys.argv[2]).read_bytes()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

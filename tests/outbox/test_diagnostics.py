@@ -25,10 +25,10 @@ from vbdesk.outbox.diagnostics.diagnostics import FindingStatus, diagnose, write
 from vbdesk.outbox.diagnostics.list_check import LIST_MISSING, STRUCTURE_DIFFERS
 from vbdesk.outbox.diagnostics.log_file import CRASH_NAME, LOG_NAME
 from vbdesk.outbox.library.audit import AuditAction, AuditPart
+from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.integrity_check import KEYRING_MARK_MISSING, MARK_MISSING, NOT_KNOWN, OLDER_COPY
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.opening import LockedLibrary
-from vbdesk.outbox.library.schema import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.store import ROWS_MISSING
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, known_library_key, library_folder
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked, VaultWaiting

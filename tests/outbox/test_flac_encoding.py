@@ -10,7 +10,7 @@ import soundfile as sf
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.sync.flac_encoding import BLOCK_FRAMES, encode_flac
-from vbdesk.outbox.sync.upload import upload_of
+from vbdesk.outbox.sync.upload_bytes import upload_of
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -10,6 +10,7 @@ import pytest
 
 from vbdesk.boot_clock import BootTime
 from vbdesk.capture.encrypted_take import EncryptedFileError, FileDamaged
+from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.integrity_check import (
     FAULTY,
     OLDER_COPY,
@@ -23,7 +24,6 @@ from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.outbox.library.recording_time import ServiceTime, TimeReference
 from vbdesk.outbox.library.retention import SoundRetention
 from vbdesk.outbox.library.rows import DETAILS_CHANGED, RESULT_CHANGED, ROW_CHANGED
-from vbdesk.outbox.library.schema import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.states import Fix, IllegalStateChange, OutboxState
 from vbdesk.outbox.sync.request_journal import StoredRequestJournal
 from vbdesk.outbox.sync.upload_queue import UploadQueue

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.items import ItemFilter, RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library, NotAllowed, UnknownTake
-from vbdesk.outbox.library.schema import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.voice.errors import UnsupportedAudio
 

@@ -11,13 +11,13 @@ import pytest
 
 from vbdesk.outbox.library.audit import AuditReader
 from vbdesk.outbox.library.column_encryption import ColumnCipher
+from vbdesk.outbox.library.database import SCHEMA_VERSION, LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.integrity_check import ROWS_MISSING
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, details_json
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.migrations import LibraryMigrationFailed, migrate
 from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.rows import ROW_CHANGED
-from vbdesk.outbox.library.schema import SCHEMA_VERSION, LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes

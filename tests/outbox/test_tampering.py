@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.integrity_check import HELD, ROWS_MISSING, STRUCTURE_CHANGED
 from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.rows import ROW_CHANGED
-from vbdesk.outbox.library.schema import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.states import Fix, IllegalStateChange, OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
 from vbdesk.outbox.sync.upload_queue import UploadQueue

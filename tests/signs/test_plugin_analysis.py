@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
-from vbdesk.signs.engine import measure_recording
+from vbdesk.signs.analysis import measure_recording
 from vbdesk.signs.plugins.analysis import analyze_plugin, plugin_signal, score_plugin
 from vbdesk.signs.plugins.discovery import PluginSign
 from vbdesk.signs.plugins.scorers import PluginError, linear_scorer

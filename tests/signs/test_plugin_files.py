@@ -69,7 +69,7 @@ def test_a_linear_sign_needs_no_code_at_all(offer):
 
 
 def test_the_score_is_anchored_as_that_of_every_sign(offer):
-    from vbdesk.signs.scoring import index_to_score
+    from vbdesk.signs.score_to_level import index_to_score
 
     file = offer().available["hoarse-voice"].file
     assert index_to_score(file, 0.0) == pytest.approx(0.2)

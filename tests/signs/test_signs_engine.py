@@ -10,7 +10,7 @@ import pytest
 from vbdesk.contract.catalog import MODEL_SIGNS, STANDALONE_SIGNS, ModelName
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import ModelResult, SignResult
-from vbdesk.signs.engine import ScoringTarget, analyze, measure_recording, score_recording
+from vbdesk.signs.analysis import ScoringTarget, analyze, measure_recording, score_recording
 from vbdesk.signs.target import UnknownTarget
 from vbdesk.voice.decode import decode, from_samples
 

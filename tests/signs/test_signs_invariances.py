@@ -6,7 +6,7 @@ import soundfile as sf
 import soxr
 
 from vbdesk.contract.catalog import SignName
-from vbdesk.signs.engine import measure_recording, recording_conditions
+from vbdesk.signs.analysis import measure_recording, recording_conditions
 from vbdesk.signs.scoring import score_sign
 from vbdesk.voice.decode import decode, from_samples
 

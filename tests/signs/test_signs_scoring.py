@@ -4,15 +4,8 @@ import pytest
 
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.levels import LEVEL_ORDER, Level
-from vbdesk.signs.scoring import (
-    feature_contributions,
-    index_to_level,
-    index_to_score,
-    is_conclusive,
-    measured_weight_share,
-    score_sign,
-    sign_index,
-)
+from vbdesk.signs.score_to_level import index_to_level, index_to_score
+from vbdesk.signs.scoring import feature_contributions, is_conclusive, measured_weight_share, score_sign, sign_index
 
 EVERY_SIGN = pytest.mark.parametrize("name", list(SignName))
 

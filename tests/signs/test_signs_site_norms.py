@@ -10,7 +10,7 @@ import tomli_w
 from vbdesk.contract.catalog import SignName
 from vbdesk.data_files import DataFileError
 from vbdesk.resource_files import resource
-from vbdesk.signs.engine import ScoringTarget, analyze, measure_recording
+from vbdesk.signs.analysis import ScoringTarget, analyze, measure_recording
 from vbdesk.signs.plugins.analysis import analyze_sign
 from vbdesk.signs.plugins.source import PluginSource
 from vbdesk.signs.reference_data import load_reference_data

@@ -11,8 +11,9 @@ import pytest
 
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.levels import Level
-from vbdesk.signs.engine import ScoringTarget, analyze, measure_recording
-from vbdesk.signs.scoring import Reading, index_to_score
+from vbdesk.signs.analysis import ScoringTarget, analyze, measure_recording
+from vbdesk.signs.score_to_level import index_to_score
+from vbdesk.signs.scoring import Reading
 from vbdesk.signs.uncertainty import add_score_interval, index_error
 from vbdesk.voice.decode import decode
 
@@ -20,7 +21,7 @@ SPOKEN = "speech_male_20s.flac"
 PRINT_RESULT = """
 import sys
 from pathlib import Path
-from vbdesk.signs.engine import ScoringTarget, analyze
+from vbdesk.signs.analysis import ScoringTarget, analyze
 from vbdesk.voice.decode import decode
 print(analyze(decode(Path(sys.argv[1])), ScoringTarget("model", "haven")).model_dump_json())
 """

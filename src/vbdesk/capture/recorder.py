@@ -1,4 +1,4 @@
-"""Record takes, one at a time: from the microphone's blocks to encrypted sound on disk, with every failure handled."""
+"""Record takes, one at a time: from the microphone's blocks to encrypted sound on disk."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -13,7 +13,7 @@ from vbdesk.capture.devices import Device, DeviceLister
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.capture.meter import SILENCE, InputLevels
 from vbdesk.capture.microphone import Microphone
-from vbdesk.capture.recording import RecordingHealth, RecordingPhase, RunningTake
+from vbdesk.capture.running_take import RecordingHealth, RecordingPhase, RunningTake
 from vbdesk.capture.speech_meter import SpeechMeter, SpeechProgress
 from vbdesk.capture.take import EndReason, Take
 from vbdesk.clock import Clock, SystemClock

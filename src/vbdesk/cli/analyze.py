@@ -79,7 +79,7 @@ def _analyze(
     file: Path, target: "ScoringTarget | PluginSign", diarize: bool, language: str, norms: Path | None
 ) -> "ModelResult | SignResult":
     from vbdesk.data_files import DataFileError
-    from vbdesk.signs.engine import analyze as analyze_recording
+    from vbdesk.signs.analysis import analyze as analyze_recording
     from vbdesk.signs.plugins.analysis import analyze_plugin
     from vbdesk.signs.plugins.discovery import PluginSign
     from vbdesk.signs.plugins.scorers import PluginError

@@ -94,9 +94,9 @@ def _log(wanted: str | None, data_dir: "Path | None") -> "Iterator[_Log]":
     from vbdesk.clock import SystemClock
     from vbdesk.outbox.diagnostics.list_check import check_list, copied_list
     from vbdesk.outbox.library.audit import AuditReader, AuditUnreadable
+    from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
     from vbdesk.outbox.library.integrity_check import NOT_KNOWN
     from vbdesk.outbox.library.rollback_detection import read_keyring
-    from vbdesk.outbox.library.schema import LibraryKeyWrong, LibraryUnreadable
     from vbdesk.outbox.profiles.profiles import known_library_key, library_folder
     from vbdesk.outbox.profiles.vault import retry_while_waiting
 

@@ -17,8 +17,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from vbdesk.cli.display import has_display
+from vbdesk.cli.interrupts import stop_in_order
 from vbdesk.cli.output import fail
-from vbdesk.cli.signals import stop_in_order
 
 if TYPE_CHECKING:
     from vbdesk.client.client import Client

@@ -162,9 +162,9 @@ def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: 
     from vbdesk.cli.connection import named_profile, vault_of
     from vbdesk.cli.paths import desk_paths
     from vbdesk.outbox.library.audit import AuditAction, AuditPart
+    from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
     from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault, stopped_sentence
     from vbdesk.outbox.library.opening import LibraryInUse, LockedLibrary
-    from vbdesk.outbox.library.schema import LibraryKeyWrong, LibraryUnreadable
     from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, library_folder
     from vbdesk.outbox.profiles.vault import VaultError
 

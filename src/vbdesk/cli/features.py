@@ -67,7 +67,7 @@ def measure(
     """Measure every feature of a recording; say why if one has no value."""
 
     from vbdesk.data_files import DataFileError
-    from vbdesk.signs.engine import measure_recording
+    from vbdesk.signs.analysis import measure_recording
     from vbdesk.signs.fact_sheets import measured_features
     from vbdesk.signs.reference_data import load_reference_data
     from vbdesk.voice.decode import decode

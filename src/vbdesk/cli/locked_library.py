@@ -36,9 +36,9 @@ def locked_library(wanted: str | None, data_dir: Path | None, vault: "Vault | No
     """
     from vbdesk.cli.paths import desk_paths
     from vbdesk.outbox.library.audit import AuditPart
+    from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
     from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault
     from vbdesk.outbox.library.opening import LibraryInUse, LockedLibrary
-    from vbdesk.outbox.library.schema import LibraryKeyWrong, LibraryUnreadable
     from vbdesk.outbox.profiles.profiles import library_folder
     from vbdesk.outbox.profiles.vault import retry_while_waiting
 

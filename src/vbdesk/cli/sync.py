@@ -28,9 +28,9 @@ from vbdesk.cli.connection import (
     running,
     service_of,
 )
+from vbdesk.cli.interrupts import stop_in_order
 from vbdesk.cli.output import fail, print_json, say
 from vbdesk.cli.recording_times import decide_times, how_to_decide, is_undecided, parse_times, undecided_times
-from vbdesk.cli.signals import stop_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

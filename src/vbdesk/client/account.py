@@ -1,7 +1,7 @@
 """The account's balance and webhook."""
 
-from vbdesk.client.paths import path
 from vbdesk.client.transport import Call, Transport
+from vbdesk.client.url_paths import path
 from vbdesk.contract.accounts import Credits, WebhookConfigured
 
 

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from vbdesk.client.audio import AudioSource
-from vbdesk.client.paths import path
 from vbdesk.client.transport import Call, Transport
+from vbdesk.client.url_paths import path
 from vbdesk.clock import CancelFlag
 from vbdesk.contract.idempotency import KEY_HEADER
 from vbdesk.contract.jobs import GroupJob, Job

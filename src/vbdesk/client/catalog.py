@@ -1,7 +1,7 @@
 """The models and signs that a service offers."""
 
-from vbdesk.client.paths import path
 from vbdesk.client.transport import Call, Transport
+from vbdesk.client.url_paths import path
 from vbdesk.contract.catalog import Model, ModelList, Sign, SignDetail, SignList
 
 

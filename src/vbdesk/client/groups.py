@@ -7,8 +7,8 @@ from pydantic import TypeAdapter
 
 from vbdesk.client.errors import Cancelled, UnexpectedAnswer
 from vbdesk.client.pagination import read_all
-from vbdesk.client.paths import path
 from vbdesk.client.transport import Call, Transport
+from vbdesk.client.url_paths import path
 from vbdesk.clock import CancelFlag
 from vbdesk.contract.groups import (
     AddJobs,

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from vbdesk.client.errors import Cancelled, UnexpectedAnswer
 from vbdesk.client.pagination import read_all
-from vbdesk.client.paths import path
 from vbdesk.client.transport import Call, Transport
+from vbdesk.client.url_paths import path
 from vbdesk.clock import CancelFlag
 from vbdesk.contract.jobs import Job, JobList, JobListItem, JobStatus
 from vbdesk.contract.limits import POLL_INTERVAL_S, Bucket

@@ -9,8 +9,8 @@ import httpx
 from vbdesk.client.audio import AudioSource
 from vbdesk.client.error_responses import is_of_portal, storage_error_of
 from vbdesk.client.errors import AddressUsed, Cancelled, ConnectionFailed, UploadExpired
-from vbdesk.client.paths import path
 from vbdesk.client.transport import Call, Transport
+from vbdesk.client.url_paths import path
 from vbdesk.clock import CancelFlag
 from vbdesk.contract.limits import Bucket
 from vbdesk.contract.uploads import STORED_SHA256, AudioContentType, UploadGrant, UploadRequest

@@ -11,7 +11,7 @@ import numpy as np
 
 from vbdesk.longitudinal.anomaly import Detections, detect_anomalies
 from vbdesk.longitudinal.filter import FilterOutput, run_filter
-from vbdesk.longitudinal.first_submission import MIN_RECORDINGS
+from vbdesk.longitudinal.first_submission import has_history
 from vbdesk.longitudinal.gains import GainStep, gain_steps
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.longitudinal.parameters import Parameters, SignClass
@@ -83,7 +83,7 @@ def filter_signs(entries: Sequence[HistoryEntry], signs: Sequence[str], paramete
         readings = [entry.signs.get(sign) for entry in entries]
         scores = score_array(readings)
         present = np.isfinite(scores)
-        if np.count_nonzero(present) >= MIN_RECORDINGS:
+        if has_history(int(np.count_nonzero(present))):
             factors = reading_factors(readings, by_quality, parameters.class_of(sign), parameters)
             key = (parameters.class_name(sign), present.tobytes(), factors[present].tobytes())
             shared.setdefault(key, []).append((sign, scores))

@@ -13,6 +13,11 @@ MIN_RECORDINGS = 2
 NULL_JOB_FIELDS = LongitudinalFields()
 
 
+def has_history(recordings: int) -> bool:
+    """Whether so many recordings of a sign can be compared with each other; else its results are null."""
+    return recordings >= MIN_RECORDINGS
+
+
 def null_trajectory(
     name: str, label: str, sign_class: SignClass, recorded_at: Sequence[datetime], as_of: datetime
 ) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from vbdesk.contract.limits import HISTORY_JOBS
 from vbdesk.longitudinal.anomaly import NO_RUN, SignificantRun, compute_z_scores, is_confirmed, next_run
 from vbdesk.longitudinal.filter import FilterOutput, MeanCarry, mean_rows, prior_means
 from vbdesk.longitudinal.filtered_series import SignEstimate, has_score
-from vbdesk.longitudinal.first_submission import MIN_RECORDINGS
+from vbdesk.longitudinal.first_submission import has_history
 from vbdesk.longitudinal.gains import GainCarry, gain_steps
 from vbdesk.longitudinal.history import HistoryEntry
 from vbdesk.longitudinal.job_fields import estimates_in_window
@@ -142,7 +142,7 @@ class _SignFilter:
         sustained = significant
         if self.sign_class.needs_confirmation:
             sustained = is_confirmed(run, significant, day, rule.confirm_hours)
-        if self._recordings >= MIN_RECORDINGS:
+        if has_history(self._recordings):
             level = float(filtered.level[0, 0])
             self.estimate = SignEstimate(
                 latest_score=float(score_of(level, parameters.scale.offset)),

@@ -14,7 +14,7 @@ from vbdesk.signs.calibration import FeatureEvidence, ScoringRules
 from vbdesk.signs.norms import FeatureNorm, interpret
 from vbdesk.signs.passage import Passage
 from vbdesk.signs.reference_data import ReferenceData
-from vbdesk.signs.scoring import ScoreScale, index_to_score
+from vbdesk.signs.score_to_level import ScoreScale, index_to_score
 
 FEMALE_ONLY = "only voices that clearly resemble the female-typical reference; others are inconclusive"
 

@@ -2,38 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from vbdesk.contract.catalog import SignName
-from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.contract.levels import Level
 from vbdesk.signs.calibration import SCORE_AT_MEAN, ScoringRules, SignCalibration
-from vbdesk.signs.norms import ZScores, logistic
-
-CUT_TOLERANCE = 1e-9  # an index equal to a cut reaches it despite rounding
-
-
-class ScoreScale(Protocol):
-    """The scale that turns an index into a score and a level; every calibration implements it."""
-
-    @property
-    def logit_intercept(self) -> float:
-        """Logit of the score at index 0."""
-        ...
-
-    @property
-    def logit_slope(self) -> float:
-        """Change of that logit per unit of the index."""
-        ...
-
-    @property
-    def cuts(self) -> dict[Level, float]:
-        """Index from which each level holds, in ascending order."""
-        ...
-
-    @property
-    def max_level(self) -> Level:
-        """Highest level that the evidence allows."""
-        ...
+from vbdesk.signs.norms import ZScores
+from vbdesk.signs.score_to_level import index_to_level, index_to_score
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +57,6 @@ def sign_index(sign: SignCalibration, z: ZScores, female_share: float | None) ->
     """Compute the index in reference SD; 0 is the healthy mean. A feature that was not measured adds nothing."""
     raw = sum(feature_contributions(sign, z, female_share).values())
     return (raw - sign.reference_mean) / sign.reference_sd
-
-
-def index_to_score(sign: ScoreScale, index: float) -> float:
-    """Convert an index to the score, 0 to 1: 0.2 at the healthy mean, 0.5 at the cut for `consider`."""
-    return logistic(sign.logit_intercept + sign.logit_slope * index)
-
-
-def index_to_level(sign: ScoreScale, index: float) -> Level:
-    """Convert an index to the highest level whose cut it reaches, at most `max_level`."""
-    reached = Level.NONE
-    for level, cut in sign.cuts.items():
-        if index >= cut - CUT_TOLERANCE:
-            reached = level
-    return min(reached, sign.max_level, key=LEVEL_ORDER.index)
 
 
 def is_conclusive(rules: ScoringRules, sign: SignCalibration, z: ZScores, conditions: RecordingConditions) -> bool:

@@ -8,7 +8,8 @@ import numpy as np
 
 from vbdesk.signs.calibration import ScoringRules, SignCalibration
 from vbdesk.signs.norms import ZScores
-from vbdesk.signs.scoring import Reading, index_to_score, sign_index
+from vbdesk.signs.score_to_level import index_to_score
+from vbdesk.signs.scoring import Reading, sign_index
 
 NORMAL_90 = 1.6449  # half width of a 90 % interval in standard errors
 

@@ -21,7 +21,7 @@ from vbdesk.service.credits.repository import read_ledger
 from vbdesk.service.erasure import repository as erasure_rows
 from vbdesk.service.erasure.service import PUT_LASTS, Eraser
 from vbdesk.service.groups import repository as group_rows
-from vbdesk.service.groups.histories import GroupHistories
+from vbdesk.service.groups.waiting_jobs import GroupHistories
 from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.address_guard import AddressGuard
 from vbdesk.service.kernel.db import metadata

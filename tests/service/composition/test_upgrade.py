@@ -16,7 +16,7 @@ from service_in_process import API, Clock, ServiceInProcess
 
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.erasure.service import Eraser, list_erasures
-from vbdesk.service.groups.histories import GroupHistories
+from vbdesk.service.groups.waiting_jobs import GroupHistories
 from vbdesk.service.kernel.db.uploads import uploads
 from vbdesk.service.kernel.db.webhooks import account_webhooks
 

@@ -90,7 +90,7 @@ class SubjectRow:
         return any(wanted in tag.lower() for tag in self.note.tags)
 
 
-class Only(StrEnum):
+class SubjectFilter(StrEnum):
     """Filter of the list; the value is its display text."""
 
     ALL = "Everyone"
@@ -105,15 +105,15 @@ class Only(StrEnum):
     def takes(self, row: SubjectRow) -> bool:
         """Whether the filter accepts a subject."""
         match self:
-            case Only.ALL:
+            case SubjectFilter.ALL:
                 return True
-            case Only.UNREAD:
+            case SubjectFilter.UNREAD:
                 return row.unread > 0
-            case Only.INCONCLUSIVE:
+            case SubjectFilter.INCONCLUSIVE:
                 return row.level is Level.INCONCLUSIVE
-            case Only.NO_RESULT:
+            case SubjectFilter.NO_RESULT:
                 return row.level is None
-            case Only.MOVING:
+            case SubjectFilter.MOVING:
                 return row.moving > 0
         return row.level in LEVEL_ORDER and rank(row.level) >= LEVEL_ORDER.index(Level(self.name.lower()))
 

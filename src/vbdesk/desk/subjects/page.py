@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from vbdesk.desk.models.subject_list import ORDER_OF_COLUMN, Only, Order
+from vbdesk.desk.models.subject_list import ORDER_OF_COLUMN, Order, SubjectFilter
 from vbdesk.desk.subjects.note_card import SubjectNoteCard
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
 from vbdesk.desk.ui.banner import Banner, Tone
@@ -130,7 +130,7 @@ class SubjectsPage(QWidget):
         self.search = LineField(icon="search", placeholder="Search subjects, tags, notes")
         self.search.setAccessibleName("Search subjects")
         self.search.setClearButtonEnabled(True)
-        self.only = _choice("person", "Which subjects", [only.value for only in Only])
+        self.only = _choice("person", "Which subjects", [only.value for only in SubjectFilter])
         self.tag = _choice("tag", "Tag", [_ANY_TAG])
         self.tag.hide()
         self.order = _choice("arrow-down", "Order", [order.value for order in Order])
@@ -173,7 +173,7 @@ class SubjectsPage(QWidget):
             return
         if model.loading:
             self.empty.say_loading("The subjects")
-        elif model.search and not (model.tag or model.only is not Only.ALL):
+        elif model.search and not (model.tag or model.only is not SubjectFilter.ALL):
             new = "Record it as a new subject." if model.can_record_search() else "Try another part of it."
             self.empty.say(f"No subject called {model.search}", new, "Record")
         elif model.everyone:
@@ -202,7 +202,7 @@ class SubjectsPage(QWidget):
 
     @Slot(str)
     def _on_only(self, words: str) -> None:
-        self.view_model.show_only(Only(words))
+        self.view_model.show_only(SubjectFilter(words))
 
     @Slot(str)
     def _on_tag(self, words: str) -> None:

@@ -18,8 +18,8 @@ from vbdesk.desk.models.subject_list import (
     KEPT_AS,
     AtService,
     KeptList,
-    Only,
     Order,
+    SubjectFilter,
     SubjectRow,
     all_tags,
     kept_in_place,
@@ -103,7 +103,7 @@ class SubjectsViewModel(QObject):
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
         self.table = CellTable(HEADINGS, self)
         self.tags: tuple[str, ...] = ()
-        self.only, self.tag, self.order = Only.ALL, "", Order.NEWEST
+        self.only, self.tag, self.order = SubjectFilter.ALL, "", Order.NEWEST
         self._search = ""
         self._rows: list[SubjectRow] = []
         self._service = SubjectListing({})
@@ -156,7 +156,7 @@ class SubjectsViewModel(QObject):
         self._search = text.strip()
         self._list()
 
-    def show_only(self, only: Only) -> None:
+    def show_only(self, only: SubjectFilter) -> None:
         """Set the filter."""
         self.only = only
         self._list()
@@ -289,7 +289,7 @@ class SubjectsViewModel(QObject):
 
     def _list(self) -> None:
         wanted, tag = self._search.lower(), self.tag
-        rows = self._rows if self.only is Only.ALL else [row for row in self._rows if self.only.takes(row)]
+        rows = self._rows if self.only is SubjectFilter.ALL else [row for row in self._rows if self.only.takes(row)]
         if wanted or tag:
             rows = [row for row in rows if row.holds(wanted) and (not tag or tag in row.note.tags)]
         self.table.show(rows if self.order is Order.NEWEST else ordered(rows, self.order))

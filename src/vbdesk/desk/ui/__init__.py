@@ -1,1 +1,1 @@
-"""Widgets that any feature may use. They know nothing of recordings, results or subjects."""
+"""Widgets that any feature may use. They know no feature."""

@@ -37,10 +37,10 @@ from vbdesk.outbox.diagnostics.library_facts import (
 from vbdesk.outbox.diagnostics.list_check import ListCopy, check_list, copied_list
 from vbdesk.outbox.library.audit import AuditReader, AuditUnreadable
 from vbdesk.outbox.library.damaged_takes import FOLDER as DAMAGED_FOLDER
+from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault
 from vbdesk.outbox.library.integrity_check import HELD, NOT_KNOWN
 from vbdesk.outbox.library.rollback_detection import KeyringReading, read_keyring
-from vbdesk.outbox.library.schema import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.profiles import (
     KEY_BYTES,

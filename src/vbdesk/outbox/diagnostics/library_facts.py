@@ -19,10 +19,10 @@ from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
 from vbdesk.outbox.diagnostics.list_check import ListCopy
 from vbdesk.outbox.library.column_encryption import ColumnCipher, InvalidTag
 from vbdesk.outbox.library.damaged_takes import FOLDER as DAMAGED_FOLDER
+from vbdesk.outbox.library.database import DAMAGE, is_disk_error
 from vbdesk.outbox.library.integrity_check import has_findings
 from vbdesk.outbox.library.rollback_detection import MarkFile
 from vbdesk.outbox.library.rows import ITEMS, event_is_authentic, lenient, row_is_authentic
-from vbdesk.outbox.library.schema import DAMAGE, is_disk_error
 from vbdesk.outbox.library.sound_files import read_sound
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.table_checksums import open_sums, sums_of

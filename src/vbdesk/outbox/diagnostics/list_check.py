@@ -14,11 +14,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from vbdesk.clock import Clock
+from vbdesk.outbox.library.database import DAMAGE, LibraryUnreadable, unreadable
 from vbdesk.outbox.library.integrity_check import OLDER_COPY, check_library
 from vbdesk.outbox.library.opening import LOCK_NAME, LibraryInUse, lock_library
 from vbdesk.outbox.library.rollback_detection import FILE_NAME as MARK_NAME
 from vbdesk.outbox.library.rollback_detection import KeyringReading
-from vbdesk.outbox.library.schema import DAMAGE, LibraryUnreadable, unreadable
 from vbdesk.outbox.library.sound_files import SoundFiles
 from vbdesk.outbox.library.store import STRUCTURE_CHANGED, Store
 

@@ -21,6 +21,7 @@ from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart, AuditReader, AuditVerification
 from vbdesk.outbox.library.damaged_takes import DamagedTakes
+from vbdesk.outbox.library.database import DAMAGE, unreadable
 from vbdesk.outbox.library.integrity_check import (
     accept_findings,
     check_library,
@@ -34,7 +35,6 @@ from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasures
 from vbdesk.outbox.library.recording_time import TOLERANCE, TimeReference, clock_words, read_reference
 from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.rollback_detection import KeyringReading
-from vbdesk.outbox.library.schema import DAMAGE, unreadable
 from vbdesk.outbox.library.service_times import ServiceTimes
 from vbdesk.outbox.library.settings import LibrarySettings, Retention, SendRule, read_settings, write_settings
 from vbdesk.outbox.library.sound_files import SoundFiles

@@ -16,6 +16,7 @@ from vbdesk.clock import Clock
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.library import maintenance
 from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditLog, AuditPart
+from vbdesk.outbox.library.database import ColumnCipher, open_database
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, details_json
 from vbdesk.outbox.library.recording_cache import RecordingCache
 from vbdesk.outbox.library.rollback_detection import MarkFile
@@ -29,7 +30,6 @@ from vbdesk.outbox.library.rows import (
     result_nonce_of,
     row_is_authentic,
 )
-from vbdesk.outbox.library.schema import ColumnCipher, open_database
 from vbdesk.outbox.library.states import Fix, IllegalStateChange, OutboxState, check_move
 from vbdesk.outbox.library.structure import drop_foreign_triggers, is_ours
 from vbdesk.outbox.library.table_checksums import (

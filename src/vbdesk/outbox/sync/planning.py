@@ -9,6 +9,7 @@ from vbdesk.client.submission_recovery import SEARCH_AFTER_S
 from vbdesk.clock import Clock
 from vbdesk.contract.limits import POLL_INTERVAL_S, Bucket
 from vbdesk.outbox.sync.error_policy import POSTPONED_S
+from vbdesk.outbox.sync.upload_order import sendable, urgency
 from vbdesk.outbox.sync.upload_queue import PendingEvent
 
 POLL_GROWTH = 1.25
@@ -221,20 +222,14 @@ class Planner:
                 )
 
     def _sends_of(self, events: list[PendingEvent], gate: SendingLimits, now: float) -> Iterator[_Planned]:
-        """Recordings in the order they were made; those that failed come after the others.
-
-        While one recording of a subject has an unknown outcome, no other of that subject is sent. A service may store
-        few digits of `recorded_at`, so the search could confuse the two.
-        """
+        """Recordings as `upload_order` says."""
         room_s = max(gate.sends_s, self._room_s(Bucket.ANALYZE, now))
-        unclear = {event.group_id for event in events if event.asked_at is not None and not event.follows}
-        for place, event in enumerate(events):
-            if event.follows or event.group_id in unclear or (gate.by_hand and not event.released):
+        for place, event in enumerate(sendable(events)):
+            if gate.by_hand and not event.released:
                 continue
-            urgency = 2 if event.upload_ref else 3
             search_s = self._budget.wait_s(Bucket.GENERAL, now) if event.shared or not gate.heard else 0.0
             yield _Planned(
-                (urgency + 2 * bool(event.attempts), place),
+                (urgency(event), place),
                 max(room_s, search_s, self._until(event.not_before)),
                 SendRecording(event),
             )

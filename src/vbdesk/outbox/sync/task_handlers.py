@@ -35,7 +35,7 @@ from vbdesk.outbox.sync.clock_check import FUTURE
 from vbdesk.outbox.sync.connection import RequestBudgetUsedUp, ServiceConnection
 from vbdesk.outbox.sync.forecast import MeasuredDurations
 from vbdesk.outbox.sync.planning import Planner
-from vbdesk.outbox.sync.upload import Upload, upload_of
+from vbdesk.outbox.sync.upload_bytes import Upload, upload_of
 from vbdesk.outbox.sync.upload_queue import PendingEvent, UploadQueue
 
 SUBJECT_AGAIN_S = 60.0

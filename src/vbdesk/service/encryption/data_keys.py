@@ -20,7 +20,7 @@ from sqlalchemy import Connection
 
 from vbdesk.service.encryption.keys import EncryptionKey, EncryptionKeys, KeyUnusable
 from vbdesk.service.kernel.db.encryption import data_keys, encryption_state
-from vbdesk.service.kernel.db.schema import schema_floor
+from vbdesk.service.kernel.db.schema_floor import schema_floor
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.db.upsert import insert_into
 from vbdesk.service.kernel.encrypted_text import NO_KEY, PREFIX

@@ -49,7 +49,7 @@ def prepare() -> None:
 
     The imports are inside functions because the parent passes these by name and must not load them itself.
     """
-    import vbdesk.signs.engine
+    import vbdesk.signs.analysis
     import vbdesk.voice.decode  # noqa: F401
     from vbdesk.signs.reference_data import load_reference_data
     from vbdesk.voice.blas_threads import one_blas_thread
@@ -61,7 +61,7 @@ def prepare() -> None:
 
 def analyse_file(recording: BinaryIO, request: AnalysisRequest) -> Analysed:
     """Decode and analyse one recording."""
-    from vbdesk.signs.engine import ScoringTarget, analyze
+    from vbdesk.signs.analysis import ScoringTarget, analyze
     from vbdesk.signs.plugins.analysis import analyze_sign
     from vbdesk.voice.decode import decode
 

@@ -18,7 +18,7 @@ from vbdesk.service.engine.job_engine import HandedBack
 from vbdesk.service.engine.run_observation import ANALYSE, FETCH, SETTLE, RunStages, observed_run
 from vbdesk.service.engine.slot import ChildCrashed, Slot, SlotClosed, TaskFailed, TaskTimedOut
 from vbdesk.service.engine.slot_pool import SlotPool
-from vbdesk.service.groups.histories import GroupHistories
+from vbdesk.service.groups.waiting_jobs import GroupHistories
 from vbdesk.service.jobs import repository
 from vbdesk.service.jobs.lifecycle import JobLifecycle, Run
 from vbdesk.service.jobs.repository import Hold

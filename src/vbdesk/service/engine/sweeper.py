@@ -16,7 +16,7 @@ from vbdesk.service.engine.job_engine import JobEngine
 from vbdesk.service.engine.shared_clock import ProcessTime, SharedTime
 from vbdesk.service.erasure.service import Eraser
 from vbdesk.service.groups.cohort_snapshots import CohortSnapshots
-from vbdesk.service.groups.histories import GroupHistories
+from vbdesk.service.groups.waiting_jobs import GroupHistories
 from vbdesk.service.jobs import repository
 from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.maintenance import orphans, retention

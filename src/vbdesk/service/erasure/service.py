@@ -14,7 +14,7 @@ from vbdesk.service.accounts.credentials import NO_HASH
 from vbdesk.service.credits.service import CreditsService
 from vbdesk.service.erasure import repository
 from vbdesk.service.groups import repository as groups
-from vbdesk.service.groups.histories import GroupHistories
+from vbdesk.service.groups.waiting_jobs import GroupHistories
 from vbdesk.service.jobs import repository as jobs
 from vbdesk.service.jobs.repository import UNFINISHED, AnyRow
 from vbdesk.service.jobs.service import AUDIO_FOLDER

@@ -19,8 +19,8 @@ from vbdesk.contract.groups import (
 )
 from vbdesk.contract.ids import new_id
 from vbdesk.service.groups import repository
-from vbdesk.service.groups.histories import GroupHistories
 from vbdesk.service.groups.repository import JobFilter
+from vbdesk.service.groups.waiting_jobs import GroupHistories
 from vbdesk.service.kernel.errors import Conflict, InvalidRequest, NotFound
 from vbdesk.service.kernel.paging import PagePosition
 from vbdesk.service.ports.context import Context

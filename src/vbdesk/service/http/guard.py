@@ -45,7 +45,7 @@ CurrentAccount = Annotated[Account, Depends(_given_account)]
 
 
 class Guard:
-    """Checks a request before its body is read: 401, 503 for a full disk or queue, 429, then 404 for its path.
+    """Checks a request before its body is read: 401, 503 for a full disk, 429, then 404 for its path.
 
     Attributes:
         headers: names of the headers with the credentials.

@@ -35,7 +35,7 @@ def _condition_is_known(request: Request, _connection: Connection, _account: Acc
     v1_condition_in_path(request.path_params["condition"])
 
 
-GENERAL = guard(Bucket.GENERAL, Credential.SECRET_KEY)
+V1_GENERAL = guard(Bucket.GENERAL, Credential.SECRET_KEY)
 router = APIRouter()
 ANALYZE = guard(Bucket.ANALYZE, Credential.SECRET_KEY, check=_condition_is_known)
 analyze_router = APIRouter(responses=refusals(ErrorCode.NOT_FOUND))
@@ -44,13 +44,13 @@ ROUTERS: tuple[APIRouter, ...] = (router, analyze_router)
 _FORM: dict[str, Any] = {"openapi_extra": form({"audio": AUDIO}, ["audio"]), "responses": refusals(*AUDIO_REFUSALS)}
 _URL: dict[str, Any] = {"responses": refusals(*AUDIO_REFUSALS)}
 
-router.get("/api/v1/account/credits", dependencies=GENERAL)(read_credits)
-router.post("/api/v1/account/webhook", responses=refusals(ErrorCode.INVALID_REQUEST), dependencies=GENERAL)(
+router.get("/api/v1/account/credits", dependencies=V1_GENERAL)(read_credits)
+router.post("/api/v1/account/webhook", responses=refusals(ErrorCode.INVALID_REQUEST), dependencies=V1_GENERAL)(
     configure_webhook
 )
 
 
-@router.get("/api/v1/account/jobs", dependencies=GENERAL)
+@router.get("/api/v1/account/jobs", dependencies=V1_GENERAL)
 def list_jobs(account: CurrentAccount, context: CurrentContext, page: PageNumber = 0) -> JobList:
     """One page of the account's jobs, newest first, whichever version they came by."""
     with context.database.reading() as connection:
@@ -58,7 +58,10 @@ def list_jobs(account: CurrentAccount, context: CurrentContext, page: PageNumber
 
 
 @router.get(
-    "/api/v1/account/jobs/{job_id}", response_model=V1Job, responses=refusals(ErrorCode.NOT_FOUND), dependencies=GENERAL
+    "/api/v1/account/jobs/{job_id}",
+    response_model=V1Job,
+    responses=refusals(ErrorCode.NOT_FOUND),
+    dependencies=V1_GENERAL,
 )
 def read_job(job_id: UUID, account: CurrentAccount, context: CurrentContext) -> Response:
     """One job; an id that is not a UUID is 422, an unknown one 404."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import vbdesk.voice
 from vbdesk.resource_files import resource
-from vbdesk.signs.engine import measurement_options
+from vbdesk.signs.analysis import measurement_options
 from vbdesk.signs.reference_data import load_reference_data
 from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.decode import decode

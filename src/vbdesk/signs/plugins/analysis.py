@@ -5,8 +5,7 @@ from pathlib import Path
 
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import Signal, SignResult
-from vbdesk.signs.calibration import SCORE_AT_MEAN, ScoringRules
-from vbdesk.signs.engine import (
+from vbdesk.signs.analysis import (
     DECIMALS,
     RecordingMeasurements,
     analyze,
@@ -15,11 +14,13 @@ from vbdesk.signs.engine import (
     recording_conditions,
     to_audio_quality,
 )
+from vbdesk.signs.calibration import SCORE_AT_MEAN, ScoringRules
 from vbdesk.signs.passage import Passage
 from vbdesk.signs.plugins.discovery import PluginSign, load_plugins
 from vbdesk.signs.plugins.source import PluginSource
 from vbdesk.signs.reference_data import load_reference_data
-from vbdesk.signs.scoring import RecordingConditions, index_to_level, index_to_score, is_sufficient
+from vbdesk.signs.score_to_level import index_to_level, index_to_score
+from vbdesk.signs.scoring import RecordingConditions, is_sufficient
 from vbdesk.signs.stage_timing import SCORING, StageTimer, no_timing
 from vbdesk.signs.target import ScoringTarget, UnknownTarget, standalone_sign_names
 from vbdesk.signs.uncertainty import NORMAL_90, standard_error

@@ -14,7 +14,7 @@ from filelock import FileLock
 from sqlalchemy import Connection
 
 from vbdesk.privacy import FILE_MODE
-from vbdesk.service.kernel.db.schema import schema_floor
+from vbdesk.service.kernel.db.schema_floor import schema_floor
 from vbdesk.service.kernel.db.session import DEADLOCK, Database
 
 if TYPE_CHECKING:

@@ -1,11 +1,9 @@
 """One take from its first block to its end.
 
 The sound system's thread puts blocks into a queue. The recorder's thread takes them out, measures them, and writes them
-encrypted at least twice a second. A watch thread checks regularly whether the chosen microphone is still there, because
-the sound system silently continues with another one.
+encrypted at least twice a second. `MicrophoneLoss` ends the take when its microphone is lost.
 """
 
-import contextlib
 import queue
 import threading
 from collections.abc import Callable
@@ -18,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk.boot_clock import BootTime
-from vbdesk.capture.devices import Device, DeviceLister, DeviceListUnavailable, is_among
+from vbdesk.capture.devices import Device, DeviceLister
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter, Frames
 from vbdesk.capture.meter import InputLevelMeter, InputLevels, LiveEnvelope
 from vbdesk.capture.microphone import Block, MicrophoneStream
+from vbdesk.capture.microphone_loss import MicrophoneLoss
 from vbdesk.capture.speech_meter import SpeechMeter, SpeechProgress
 from vbdesk.capture.take import EndReason, Take, end_sentence
 from vbdesk.capture.take_keys import shred
@@ -29,8 +28,6 @@ from vbdesk.clock import Clock
 from vbdesk.contract.limits import MAX_DURATION_S
 
 SEAL_S = 0.5
-STALL_S = 3.0
-WATCH_S = 0.8  # with the listing itself, under a second of another microphone's sound
 POLL_S = 0.1
 NOTICED_LOSS_S = 0.5
 JOIN_S = 3.0  # a listing may take longer if the sound system hangs; do not wait for that
@@ -90,6 +87,7 @@ class RunningTake:
         self.boot = BootTime(boot.boot_id, boot.seconds + lead_in_s)  # read now, since the clock may be set later
         self.phase = RecordingPhase.RECORDING if lead_in_s <= 0 else RecordingPhase.LEAD_IN
         self._clock = clock
+        self._loss = MicrophoneLoss(lambda reason, keep_frames: self._queue.put(_End(reason, keep_frames)))
         self._lister = lister
         self._device = device
         self._on_finished = on_finished
@@ -118,10 +116,7 @@ class RunningTake:
         self._first_block: float | None = None
         self._threads = [threading.Thread(target=self._run, name="recorder", daemon=True)]
         if self._lister is not None and self._device is not None:
-            watch = threading.Thread(
-                target=self._watch, args=(self._lister, self._device), name="recorder-watch", daemon=True
-            )
-            self._threads.append(watch)
+            self._threads.append(self._loss.watching(self._lister, self._device, lambda: self._frames, self._sealed))
         for thread in self._threads:
             thread.start()
 
@@ -133,7 +128,7 @@ class RunningTake:
 
     def stream_ended(self) -> None:
         """Handle an unexpected end of the stream."""
-        self._queue.put(_End(EndReason.UNPLUGGED))
+        self._loss.stream_ended()
 
     def pause(self) -> None:
         """Leave out sound until `resume`."""
@@ -231,7 +226,7 @@ class RunningTake:
         try:
             item = self._queue.get(timeout=POLL_S)
         except queue.Empty:  # queued blocks behind a slow disk do not count as a stall
-            stalled = self._clock.monotonic() - self._last_block >= STALL_S
+            stalled = self._loss.is_stalled(self._clock.monotonic() - self._last_block)
             return _End(EndReason.STALLED) if stalled else None
         if isinstance(item, _End):
             return item
@@ -319,16 +314,3 @@ class RunningTake:
             missing_s=self._missing_s(),
             all_zero=self._all_zero and kept_frames > 0,
         )
-
-    # Watch thread
-
-    def _watch(self, lister: DeviceLister, device: Device) -> None:
-        """End the take when the microphone is no longer listed, cut back to where it last was certainly there."""
-        certain = 0
-        while not self._sealed.wait(WATCH_S):
-            frames_before = self._frames
-            with contextlib.suppress(DeviceListUnavailable):
-                if not is_among(device, lister.devices()):
-                    self._queue.put(_End(EndReason.REPLACED, certain))
-                    return
-                certain = frames_before

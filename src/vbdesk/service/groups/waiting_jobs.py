@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.results import ModelResult, Result
 from vbdesk.longitudinal.parameters import Parameters
-from vbdesk.service.groups import job_history, repository
+from vbdesk.service.groups import job_longitudinal_fields, repository
 from vbdesk.service.jobs.history_record import parse_result, record_of
 from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.ports.context import Context
@@ -88,7 +88,7 @@ class GroupHistories(JobSubscriber):
 
     def _longitudinal(self, connection: Connection, job: Row[Any]) -> Result:
         result = parse_result(job.analysis)
-        fields, unconfirmed = job_history.read_job(connection, job, record_of(result), self._parameters)
+        fields, unconfirmed = job_longitudinal_fields.read_job(connection, job, record_of(result), self._parameters)
         if isinstance(result, ModelResult):
             return add_longitudinal(result, fields, unconfirmed, language=self._language)
         return add_longitudinal(result, fields, unconfirmed, language=self._language)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from vbdesk.contract.limits import RATE_WINDOW_S
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.disk_space import is_disk_full
-from vbdesk.service.limits.memory import MemoryRateWindows
+from vbdesk.service.limits.memory_rate_windows import MemoryRateWindows
 
 _LOCK_NUMBER = 0x7662_7261_7465  # "vbrate"; advisory locks have numbers for names
 
