@@ -59,7 +59,7 @@ def record(desk: Desktop, subject: str, speech: Path = SPEECH) -> None:
     time.sleep(RECORDED_S)
     desk.look("recording-light", window=True)
     desk.press("push button", "Stop")
-    desk.wait("label", "Good to send", 30)
+    desk.wait("label", "Good to send")
     time.sleep(1)
     desk.look("check-light", window=True)
     feed.terminate()
@@ -74,7 +74,7 @@ def room(desk: Desktop) -> None:
         hum = desk.speak(noise)
         time.sleep(1)
         desk.press("push button", "Check again")
-        desk.wait("label", "The room is quiet enough", 10)
+        desk.wait("label", "The room is quiet enough")
         hum.terminate()
         hum.wait()
 
@@ -120,7 +120,7 @@ def demonstration(folder: Path) -> None:
     """Record, the check, Result and Compare."""
     command = [sys.executable, "-m", "vbdesk", "demo"]
     with tempfile.TemporaryDirectory() as here, window(folder, command, Path(here)) as desk:
-        desk.wait("push button", "Export", 120)
+        desk.wait("push button", "Export")
         record(desk, "demo-reader", SPEECH.with_name("reading_4.flac"))
         desk.press("push button", "Send")
         record(desk, "demo-reader")  # Compare needs two with their sound
@@ -142,7 +142,7 @@ def everybody(folder: Path) -> None:
                 time.sleep(2)
                 desk.look(f"cohort-{scheme}", window=True)
                 desk.keys("table", "To look at first", "Home", "Return")
-                desk.wait("push button", "Export", 20)
+                desk.wait("push button", "Export")
                 time.sleep(2)
                 desk.look(f"subject-{scheme}", window=True)
             desk.go("Subjects")
@@ -154,7 +154,7 @@ def everybody(folder: Path) -> None:
             desk.press("check box", "One group")
             desk.write("text", "Group to read as a cohort", "study-1")
             desk.press("push button", "Read")
-            desk.wait("label", "recordings of the last 270 days", 20)
+            desk.wait("label", "recordings of the last 270 days")
             time.sleep(1)
             desk.look("cohort-group-light", window=True)
 
@@ -174,7 +174,7 @@ def after_days_offline(folder: Path) -> None:
             library.close()
             with window(folder) as desk:
                 desk.go("Outbox")
-                desk.wait("table cell", "State: Done", 60)
+                desk.wait("table cell", "State: Done")
                 for scheme, word in (("dark", "Dark"), ("light", "Light")):
                     desk.go("Account")
                     desk.press("check box", word)
@@ -215,11 +215,11 @@ def schemes(desk: Desktop) -> None:
             time.sleep(1)
             desk.look("record-dark", window=True)
             desk.go("Outbox")
-            desk.wait("table cell", "State: Done", 90)
+            desk.wait("table cell", "State: Done")
         desk.go("Outbox")
         time.sleep(2)
         desk.keys("table", "Recordings", "Home", "Return")
-        desk.wait("label", "For care staff, not a diagnosis", 20)
+        desk.wait("label", "For care staff, not a diagnosis")
         time.sleep(2)
         desk.look(f"result-{scheme}", window=True)
         desk.hit("c")

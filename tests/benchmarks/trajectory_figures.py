@@ -125,7 +125,7 @@ def charts(recordings: int) -> bool:
     zooms = [took_ms(moved(lambda n=n: view.time.zoom(0.94 if n % 40 < 20 else 1 / 0.94, middle))) for n in range(40)]
     kept &= tell("a frame of zooming, 270 days and less", zooms, FRAME_MS)
     moments = view._moments[-60:]
-    points = [took_ms(moved(lambda m=m: view._stand_at(float(m)))) for m in moments]
+    points = [took_ms(moved(lambda m=m: view._move_cursor(float(m)))) for m in moments]
     kept &= tell("a frame of the cursor", points, FRAME_MS)
     view.deleteLater()
     return kept

@@ -40,7 +40,7 @@ def key(profile: OwnProfile = None, data_dir: DataDir = None) -> None:
     from vbdesk.outbox.bundles.bundle_keys import public_key
     from vbdesk.outbox.profiles.vault import retry_while_waiting
 
-    with _told(), report_errors():  # the desk may be open
+    with _bundle_errors_reported(), report_errors():  # the desk may be open
         place = desk_paths(data_dir)
         known = named_profile(profile, place)
         if known.secrets == "session":
@@ -65,7 +65,7 @@ def export(
     from vbdesk.outbox.bundles.bundle_keys import KeyLock, PassphraseLock
     from vbdesk.outbox.library.disk_faults import disk_fault, stopped_sentence
 
-    with _told(), locked_library(profile, data_dir) as held:
+    with _bundle_errors_reported(), locked_library(profile, data_dir) as held:
         if held.library.store.sending_blocked:  # `locked_library` has printed why
             refusal = "Nothing was handed over, because it is not sure that this is the newest list of recordings."
             fail(refusal, ACT_FIRST)
@@ -103,7 +103,7 @@ def import_(
     from vbdesk.outbox.bundles.bundle_import import import_bundle
     from vbdesk.outbox.bundles.bundle_keys import secret_of
 
-    with _told(), locked_library(profile, data_dir) as held:
+    with _bundle_errors_reported(), locked_library(profile, data_dir) as held:
         passphrase = None
         if read_head(file).needs_passphrase:
             passphrase = typer.prompt("Passphrase of the bundle", hide_input=True, err=True)
@@ -129,7 +129,7 @@ def list_(profile: OwnProfile = None, data_dir: DataDir = None, as_json: AsJson 
     """List the bundles made here, with the state of their recordings; finish unfinished ones."""
     from vbdesk.outbox.bundles.bundle_export import bundles, settle
 
-    with _told(), locked_library(profile, data_dir) as held:
+    with _bundle_errors_reported(), locked_library(profile, data_dir) as held:
         settle(held.library)
         known = bundles(held.library)
     if as_json:
@@ -155,7 +155,7 @@ def take_back(
     """Let this computer send what is still handed over in a bundle, for example if the USB stick is lost."""
     from vbdesk.outbox.bundles import bundle_export as outbox
 
-    with _told(), locked_library(profile, data_dir) as held:
+    with _bundle_errors_reported(), locked_library(profile, data_dir) as held:
         wanted = [
             each for each in outbox.bundles(held.library) if name in (each.bundle_id, each.path.name, str(each.path))
         ]
@@ -169,7 +169,7 @@ def take_back(
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _bundle_errors_reported() -> Iterator[None]:
     """End the command with the sentence of a bundle error."""
     from vbdesk.capture.encrypted_take import EncryptedFileError
     from vbdesk.outbox.bundles.bundle_errors import BundleDiskFull, BundleError

@@ -313,7 +313,7 @@ class _Watch:
     @contextmanager
     def _at_work(self) -> Iterator[None]:
         stop = threading.Event()
-        thread = threading.Thread(target=self._sync_worker.run, args=(stop,), name="courier")
+        thread = threading.Thread(target=self._sync_worker.run, args=(stop,), name="sync-worker")
         thread.start()
         try:
             yield

@@ -61,8 +61,8 @@ def test_everything_of_an_older_folder_is_still_there(old):
 
 def test_a_key_from_before_the_upgrade_answers_its_job_and_a_new_one_is_bound_to_its_recording(old):
     done, _ = old.known["job_ids"]
-    jobs = {job.job_id: job for job in old.books.jobs(old.known["account_id"])}
-    audio = old.books.audio(jobs[done])
+    jobs = {job.job_id: job for job in old.records.jobs(old.known["account_id"])}
+    audio = old.records.audio(jobs[done])
     assert ask(old, "POST", PATH, key="take-1", audio=audio).json()["job_id"] == done
     new = ask(old, "POST", PATH, key="take-2", audio=audio).json()["job_id"]
     assert ask(old, "POST", PATH, key="take-2", audio=audio).json()["job_id"] == new

@@ -163,10 +163,12 @@ class BundleWork(QObject):
 
 def _taken_in_words(taken: ImportedBundle) -> str:
     sentences = [
-        _told(len(taken.added), "waits in the line here; the service is asked first whether it has it already", _LINE),
-        _told(len(taken.known), "was here already", "were here already"),
-        _told(len(taken.deleted), "was deleted here and stays so", "were deleted here and stay so"),
-        _told(len(taken.clashing), f"has {_SAME}. Take it {_BACK}", f"have {_SAME}. Take them {_BACK}"),
+        _sentence(
+            len(taken.added), "waits in the line here; the service is asked first whether it has it already", _LINE
+        ),
+        _sentence(len(taken.known), "was here already", "were here already"),
+        _sentence(len(taken.deleted), "was deleted here and stays so", "were deleted here and stay so"),
+        _sentence(len(taken.clashing), f"has {_SAME}. Take it {_BACK}", f"have {_SAME}. Take them {_BACK}"),
     ]
     return " ".join(sentence for sentence in sentences if sentence) or "There was nothing in it."
 
@@ -176,5 +178,5 @@ _SAME = "the subject and moment of another recording that is here now, and was n
 _BACK = "back on the computer that made the bundle"
 
 
-def _told(count: int, one: str, more: str) -> str:
+def _sentence(count: int, one: str, more: str) -> str:
     return f"{counted(count, 'recording')} {one if count == 1 else more}." if count else ""

@@ -95,7 +95,7 @@ class Review:
         failing = self._rows(CheckRating.FAIL)
         if not failing:
             return ""
-        told = ", ".join(_told(row) for row in failing[:2])
+        told = ", ".join(_row_text(row) for row in failing[:2])
         return f"Likely inconclusive if sent: {told}" if self.sendable else f"The service would refuse it: {told}"
 
     @property
@@ -231,7 +231,7 @@ def misses(row: CheckRow) -> str:
     return "high" if row.high is not None and row.value > row.high else ""
 
 
-def _told(row: CheckRow) -> str:
+def _row_text(row: CheckRow) -> str:
     if misses(row):
         return f"{row.name.lower()} {row_value(row)}, needs {limit_words(row)}"
     why = row.sentence.split(". ")[0].removesuffix(".")

@@ -80,7 +80,7 @@ class Workspace(QObject):
     encryption_changed = Signal()
     warned = Signal(str)
     _poked = Signal()
-    _told = Signal(object)
+    _status_changed = Signal(object)
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Workspace(QObject):
         self._warnings: tuple[str, ...] = ()
         self._base_url = profile.base_url
         self._thread: LongLived | None = None
-        self._keeper: LocalServiceProcess | None = None
+        self._local_service: LocalServiceProcess | None = None
         self._wake = threading.Event()
         network: Network = UnknownNetwork() if profile.kind == "local" else ports.network()
         self.sync = SyncState(network, self)
@@ -112,22 +112,22 @@ class Workspace(QObject):
             self.erasures = ServiceErasures(library.erasures, self._erase_at_service, tasks, self)
         self._budget = budget
         self.results = ResultRepository(library, self.client)
-        self._courier = SyncWorker(
+        self._sync_worker = SyncWorker(
             library,
-            self._courier_client,
+            self._sync_client,
             ports.clock,
             self._wake,
             budget=self._budget,
             network=network,
             results=self.results,
-            on_status=self._told.emit,
+            on_status=self._status_changed.emit,
         )
         self._gather = QTimer(self)
         self._gather.setSingleShot(True)
         self._gather.setInterval(_GATHER_MS)
         self._gather.timeout.connect(self._pass_on_change)
         self._poked.connect(self._on_poked)
-        self._told.connect(self.sync.set_status)
+        self._status_changed.connect(self.sync.set_status)
         self._leave_library = library.subscribe(self._poked.emit)
         self._leave_results = self.results.subscribe(self.sync.results_changed.emit)
         if isinstance(network, SystemNetwork):
@@ -137,17 +137,17 @@ class Workspace(QObject):
         """Begin to bring recordings to the service; first start that service, where it is on this computer."""
         self._pass_on_change()
         if self.profile.kind == "service":
-            self._start_courier()
+            self._start_sync_worker()
             return
         if self._service_key is None:
             raise ValueError("The service on this computer does not start without its key.")
         self.sync.set_status(SyncStatus(None, "Starting the service on this computer", None, None))
         service = self.ports.local_service(self.ports.service_dir, self._service_key)
-        self._keeper = LocalServiceProcess(service, self.tasks, self)
-        self._keeper.encryption_changed.connect(self._on_encryption)
-        self._keeper.ready.connect(self._on_service_ready)
-        self._keeper.failed.connect(self._on_service_failed)
-        self._keeper.start()
+        self._local_service = LocalServiceProcess(service, self.tasks, self)
+        self._local_service.encryption_changed.connect(self._on_encryption)
+        self._local_service.ready.connect(self._on_service_ready)
+        self._local_service.failed.connect(self._on_service_failed)
+        self._local_service.start()
 
     def client(self) -> Client:
         """A client of the profile's account, within the one budget of it. Blocks on the keyring: call it in a task.
@@ -158,8 +158,8 @@ class Workspace(QObject):
         """
         return self._connected(self._budget)
 
-    def _courier_client(self) -> Client:
-        """The courier's own: it plans and counts its requests itself."""
+    def _sync_client(self) -> Client:
+        """The sync worker's own: it plans and counts its requests itself."""
         return self._connected(None)
 
     def _connected(self, budget: RequestBudget | None) -> Client:
@@ -177,12 +177,12 @@ class Workspace(QObject):
 
     def forecast(self) -> Forecast | None:
         """How long the line should take; None where nothing can be said. From any thread."""
-        return self._courier.forecast()
+        return self._sync_worker.forecast()
 
     def try_again(self) -> None:
         """Resume a queue on hold, and ask the keyring again."""
         self.ports.vault(self.profile.secrets).allow_prompt()
-        self._courier.resume()
+        self._sync_worker.resume()
 
     def open_login_page(self) -> None:
         """Open the service's address in the browser: the network's login page comes in its place."""
@@ -192,7 +192,7 @@ class Workspace(QObject):
     def running_parts(self) -> list[Stoppable]:
         """What has to stop before the library can be closed."""
         mark_thread = self.library.mark_thread if isinstance(self.library, LockedLibrary) else None
-        parts: list[Stoppable] = [part for part in (self._thread, self._keeper, mark_thread) if part is not None]
+        parts: list[Stoppable] = [part for part in (self._thread, self._local_service, mark_thread) if part is not None]
         return parts
 
     def leave(self) -> Library:
@@ -220,8 +220,8 @@ class Workspace(QObject):
             sound_only=owed.what is ErasureScope.SOUND,
         )
 
-    def _start_courier(self) -> None:
-        self._thread = LongLived(self._courier.run, self._wake.set, "courier")
+    def _start_sync_worker(self) -> None:
+        self._thread = LongLived(self._sync_worker.run, self._wake.set, "sync-worker")
         self._thread.start()
 
     @Slot(str)
@@ -229,9 +229,9 @@ class Workspace(QObject):
         self._base_url = base_url
         self.sync.set_status(SyncStatus(None, "Connecting", None, self.sync.status.credits))
         if self._thread is None:
-            self._start_courier()
+            self._start_sync_worker()
         else:
-            self._courier.resume()
+            self._sync_worker.resume()
 
     @Slot(str)
     def _on_service_failed(self, sentence: str) -> None:
@@ -265,7 +265,7 @@ class Workspace(QObject):
     @Slot(object)
     def _on_counts(self, found: _Counted) -> None:
         self.sync.set_counts(found.counts, found.settings)
-        if found.owes_erasure and self.erasures is not None and self._keeper is not None:
+        if found.owes_erasure and self.erasures is not None and self._local_service is not None:
             self.erasures.look()
         if found.warnings != self._warnings:
             self._warnings = found.warnings

@@ -101,10 +101,10 @@ class StateCollector(Collector):
         if self._metrics.ledger is not None:
             yield from _told_of_ledger(self._metrics.ledger)
         if self.state is not None:
-            yield from _told(self.state)
+            yield from _metrics_of(self.state)
 
 
-def _told(state: State) -> Iterable[Metric]:
+def _metrics_of(state: State) -> Iterable[Metric]:
     queue = state.queue
     for name, told, value in (
         ("vbdesk_queue_waiting", "Jobs that wait for a worker.", queue.waiting),
