@@ -87,7 +87,7 @@ class Offered:
             )
         return (
             "This system offers no sandbox: the processes that read recordings are bounded in time alone, and on Linux "
-            "in memory. Where strangers send recordings, run the service on Linux 5.13 or later."
+            "in memory. If unknown people send recordings, run the service on Linux 5.13 or later."
         )
 
 

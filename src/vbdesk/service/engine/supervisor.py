@@ -78,14 +78,14 @@ class RuntimeSupervisor:
                     self._restart()
 
     def _restart(self) -> None:
-        log.warning("Executor %s was taken for dead; its work begins anew.", self.executor_id)
+        log.warning("Executor %s was considered dead by the others. It starts again.", self.executor_id)
         self._stop_whatever()
         while not self._stopping.is_set():
             self._runtime = self._make()
             try:
                 self._runtime.start()
             except Exception:  # the database may be away again
-                log.exception("The work could not begin anew; trying again.")
+                log.exception("The executor could not start again. The next attempt follows.")
                 self._stop_whatever()
                 self._stopping.wait(self._pause_s)
             else:

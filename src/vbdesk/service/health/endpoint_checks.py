@@ -44,9 +44,9 @@ def _look_at_answer(address: str) -> Finding:
         return action_needed(topic, f"{address} is ready, and yet describes no service: a proxy answers in its place.")
     if version != INTERFACE_VERSION:
         return action_needed(
-            topic, f"{address} speaks version {version}, this vbdesk {INTERFACE_VERSION}: is it another service?"
+            topic, f"{address} has version {version}, this vbdesk {INTERFACE_VERSION}: is it another service?"
         )
-    return ok(topic, f"{address} is ready and speaks version {version}.")
+    return ok(topic, f"{address} is ready and has version {version}.")
 
 
 def _look_at_certificate(host: str, port: int | None, scheme: str) -> Finding:

@@ -83,8 +83,8 @@ class StateCollector(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Return the current metrics."""
-        yield _gauge("vbdesk_state_known", "Whether the database told its state in time.", self.state is not None)
-        yield _gauge("vbdesk_draining", "Whether this process was told to stop.", self._draining.is_set())
+        yield _gauge("vbdesk_state_known", "Whether the database answered in time.", self.state is not None)
+        yield _gauge("vbdesk_draining", "Whether this process was asked to stop.", self._draining.is_set())
         ready = GaugeMetricFamily("vbdesk_ready", "Whether a check of readiness passes.", labels=["check"])
         for check, fails in self.failing.items():
             ready.add_metric([check], not fails)
