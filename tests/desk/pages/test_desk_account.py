@@ -12,11 +12,6 @@ from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
 from vbdesk.outbox.sync.network import NetworkState
 
 
-def button(page, name):
-    found = [b for b in page.findChildren(QAbstractButton) if name in (b.text(), b.accessibleName()) and b.isVisible()]
-    return found[0]
-
-
 def test_the_page_comes_in_pieces_and_shows_its_cards_once_all_are_there(workspace, qtbot, qapp):
     page = build_account_page(workspace)
     qtbot.addWidget(page)
@@ -59,13 +54,13 @@ def test_an_empty_key_is_not_saved(account, ports, profile):
 
 
 def test_switching_and_adding_are_asked_of_the_desk(account, asked):
-    button(account, "Switch to This computer").click()
+    account.findChild(QAbstractButton, "switch-p2").click()
     account.add_button.click()
     assert asked == [("profile", "p2"), ("profile", None)]
 
 
 def test_removing_a_profile_asks_once_and_deletes_its_key(account, ports, qtbot):
-    button(account, "Remove This computer").click()
+    account.findChild(QAbstractButton, "remove-p2").click()
     assert "its recordings stay" in account.banner.words()
     with qtbot.waitSignal(account.view_model.profiles.changed):
         account.banner.button.click()

@@ -221,9 +221,11 @@ class AccountPage(QWidget):
             return row
         remove = quiet_button("Remove", size=ButtonSize.ROW)
         remove.setAccessibleName(f"Remove {entry.name}")
+        remove.setObjectName(f"remove-{entry.profile_id}")
         remove.clicked.connect(partial(self._ask_to_remove, entry))
         switch = secondary_button("Switch", size=ButtonSize.ROW)
         switch.setAccessibleName(f"Switch to {entry.name}")
+        switch.setObjectName(f"switch-{entry.profile_id}")
         switch.clicked.connect(partial(self.view_model.profiles.switch, entry.profile_id))
         box.addWidget(remove)
         box.addWidget(switch)
