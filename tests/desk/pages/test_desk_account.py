@@ -110,12 +110,12 @@ def test_diagnostics_are_written_where_they_are_wanted(account, tmp_path, qtbot)
     "sentence", ["The keyring is locked.", "This computer has no keyring.", "The keyring was not unlocked."]
 )
 def test_a_keyring_that_gives_no_key_is_said_with_the_button_that_asks_again(account, workspace, qtbot, sentence):
-    workspace._told.emit(SyncStatus(None, sentence, Fix.UNLOCK_KEYRING, None))
+    workspace._status_changed.emit(SyncStatus(None, sentence, Fix.UNLOCK_KEYRING, None))
     qtbot.waitUntil(lambda: account.banner.words() == sentence)
     assert account.banner.button.text() == "Try again"
     account.banner.button.click()
     assert workspace._courier._reconnect.is_set()
-    workspace._told.emit(SyncStatus(None, sentence, Fix.UNLOCK_KEYRING, None, ConnectivityState.OFFLINE))
+    workspace._status_changed.emit(SyncStatus(None, sentence, Fix.UNLOCK_KEYRING, None, ConnectivityState.OFFLINE))
     qtbot.waitUntil(account.banner.isVisible)
-    workspace._told.emit(SyncStatus(True, "Connected.", None, 3, ConnectivityState.CONNECTED))
+    workspace._status_changed.emit(SyncStatus(True, "Connected.", None, 3, ConnectivityState.CONNECTED))
     qtbot.waitUntil(lambda: not account.banner.isVisible())

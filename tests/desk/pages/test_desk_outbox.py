@@ -121,7 +121,7 @@ def test_a_line_on_hold_has_one_explanation_and_one_button(shelf, open_outbox, w
     waiting = [shelf.put("ward4-0155", OutboxState.WAITING) for _ in range(3)]
     page = open_outbox(3)
     sentence = "The service does not accept the account id or the API key. Enter them again."
-    workspace._told.emit(SyncStatus(True, sentence, Fix.ENTER_KEY, None))
+    workspace._status_changed.emit(SyncStatus(True, sentence, Fix.ENTER_KEY, None))
     qtbot.waitUntil(lambda: page.banner.words() == sentence)
     assert {cells(page, take_id)[3].text for take_id in waiting} == {"until you decide"}
     page.banner.button.click()
@@ -131,7 +131,7 @@ def test_a_line_on_hold_has_one_explanation_and_one_button(shelf, open_outbox, w
 def test_without_a_network_the_estimate_says_so(shelf, open_outbox, workspace, qtbot):
     take_id = shelf.put("ward4-0155", OutboxState.WAITING)
     page = open_outbox(1)
-    workspace._told.emit(SyncStatus(False, "The service cannot be reached.", None, None))
+    workspace._status_changed.emit(SyncStatus(False, "The service cannot be reached.", None, None))
     qtbot.waitUntil(lambda: cells(page, take_id)[3].text == "waiting for the network")
 
 
@@ -180,9 +180,9 @@ def test_a_full_disk_is_told_by_the_banner_and_the_rows_wait_for_it(shelf, open_
     waiting = shelf.put("ward4-0155", OutboxState.WAITING)
     page = open_outbox(1)
     sentence = "The disk is full. Nothing is lost. Make room, and the recordings go on automatically."
-    workspace._told.emit(SyncStatus(False, sentence, Fix.MAKE_ROOM, None))
+    workspace._status_changed.emit(SyncStatus(False, sentence, Fix.MAKE_ROOM, None))
     qtbot.waitUntil(lambda: page.banner.words() == sentence)
     assert cells(page, waiting)[3].text == "waiting for the disk"
     assert connection(workspace.sync.status).words == "The disk takes no data"
-    workspace._told.emit(SyncStatus(True, "Connected.", None, None))
+    workspace._status_changed.emit(SyncStatus(True, "Connected.", None, None))
     qtbot.waitUntil(lambda: "disk" not in page.banner.words())

@@ -264,7 +264,7 @@ def test_by_hand_everything_waits_for_its_button(shelf, open_outbox, workspace, 
 def test_the_login_page_of_a_network_opens_with_the_banners_button(shelf, open_outbox, workspace, network, qtbot):
     shelf.put("a", S.WAITING)
     page = open_outbox(1)
-    workspace._told.emit(
+    workspace._status_changed.emit(
         SyncStatus(False, "The network asks you to log in first.", None, None, ConnectivityState.PORTAL)
     )
     qtbot.waitUntil(lambda: page.banner.button.text() == "Open login page")
