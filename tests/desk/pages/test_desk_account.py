@@ -114,7 +114,7 @@ def test_a_keyring_that_gives_no_key_is_said_with_the_button_that_asks_again(acc
     qtbot.waitUntil(lambda: account.banner.words() == sentence)
     assert account.banner.button.text() == "Try again"
     account.banner.button.click()
-    assert workspace._courier._reconnect.is_set()
+    assert workspace._sync_worker._reconnect.is_set()
     workspace._status_changed.emit(SyncStatus(None, sentence, Fix.UNLOCK_KEYRING, None, ConnectivityState.OFFLINE))
     qtbot.waitUntil(account.banner.isVisible)
     workspace._status_changed.emit(SyncStatus(True, "Connected.", None, 3, ConnectivityState.CONNECTED))
