@@ -3,7 +3,7 @@
 import random
 import shutil
 import sqlite3
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -186,6 +186,25 @@ def test_a_disk_that_fails_is_not_said_to_be_a_damaged_list(tmp_path):
     (tmp_path / "library" / FILE).mkdir(parents=True)
     with pytest.raises(LibraryUnreadable, match="the disk is full, write-protected or gone"):
         Library(tmp_path / "library", bytes(32))
+
+
+@pytest.mark.parametrize("empty", [False, True], ids=["missing", "empty"])
+def test_the_log_of_a_list_that_was_moved_away_is_kept(library, new_take, folder, tmp_path, empty):
+    take_id = new_take(note="after the checkpoint")
+    killed = tmp_path / "killed"
+    shutil.copytree(folder, killed)
+    file, log = killed / FILE, killed / f"{FILE}-wal"
+    file.rename(killed / "away")
+    if empty:
+        file.touch()
+    before = log.read_bytes()
+    assert before
+    with pytest.raises(LibraryUnreadable, match="Put the list back"):
+        Library(killed, library.store.key)
+    assert log.read_bytes() == before
+    (killed / "away").replace(file)
+    with closing(Library(killed, library.store.key)) as again:
+        assert again.get(take_id).note == "after the checkpoint"
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def opened_database(
     from vbdesk.service.encryption.keys import KeyUnusable
     from vbdesk.service.encryption.state import unlock
     from vbdesk.service.kernel.db.migrate import MigrationFailed, upgrade
-    from vbdesk.service.kernel.db.session import open_database
+    from vbdesk.service.kernel.db.session import DatabaseMissing, database_fault, open_database
     from vbdesk.service.kernel.disk_space import is_disk_full
     from vbdesk.service.kernel.encrypted_text import KeyMissing
     from vbdesk.service.kernel.errors import ServiceError
@@ -71,6 +71,7 @@ def opened_database(
             yield settings, database
     except (
         ServiceError,
+        DatabaseMissing,
         SecretsDamaged,
         MigrationFailed,
         StoreUnavailable,
@@ -85,10 +86,7 @@ def opened_database(
     except SQLAlchemyError as error:
         if is_disk_full(error):
             fail(f"The disk of the database of {data_dir} is full. Nothing was changed. Make room and run it again.")
-        fail(
-            f"The database of {data_dir} cannot be used ({type(error).__name__}). See that it runs, and that "
-            "database_url and the password are right."
-        )
+        fail(database_fault(settings, error))
 
 
 @contextmanager

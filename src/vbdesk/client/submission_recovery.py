@@ -22,7 +22,6 @@ from vbdesk.client.errors import (
     ClientError,
     Conflict,
     ConnectionFailed,
-    InsufficientCredits,
     ServiceUnavailable,
     UnexpectedAnswer,
 )
@@ -87,7 +86,7 @@ def proves_not_accepted(error: ClientError, *, asked_before: bool) -> bool:
 
     After an earlier unanswered submit, only those errors prove it that a service returns after looking up the key.
     """
-    return not asked_before or isinstance(error, InsufficientCredits | AudioRefused | Conflict)
+    return not asked_before or isinstance(error, AudioRefused | Conflict)
 
 
 def may_still_arrive(error: ClientError) -> bool:

@@ -157,6 +157,60 @@ def test_serve_refuses_to_start_with_a_database_that_lacks_the_recordings(data_d
     assert recordings(data_dir) == kept
 
 
+def copy_of_a_killed_service(folder: Path, to: Path, job_id: str) -> None:
+    """Copy the folder at a moment when the log holds a change to `job_id` that the database lacks."""
+    with closing(sqlite3.connect(folder / "vbdesk.db")) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        with connection:
+            connection.execute("UPDATE jobs SET audio_size_bytes = 4711 WHERE job_id = ?", (job_id,))
+        shutil.copytree(folder, to)
+
+
+@posix_only
+@pytest.mark.parametrize("empty", [False, True], ids=["missing", "empty"])
+def test_the_log_of_a_database_that_was_moved_away_is_kept(data_dir, tmp_path, serve, empty):
+    assert serve(data_dir) is None
+    with closing(sqlite3.connect(data_dir / "vbdesk.db")) as connection:
+        [job_id] = connection.execute("SELECT job_id FROM jobs LIMIT 1").fetchone()
+    killed = tmp_path / "killed"
+    copy_of_a_killed_service(data_dir, killed, job_id)
+    database, log = killed / "vbdesk.db", killed / "vbdesk.db-wal"
+    database.rename(killed / "away.db")
+    if empty:
+        database.touch()
+    before = log.read_bytes()
+    assert before
+
+    said = serve(killed)
+    assert said is not None
+    assert "Put the database back" in said
+    assert said.count("\n") == 1
+    [finding] = [finding for finding in run_checks(killed) if finding.topic == "database"]
+    assert finding.health is Health.MEND
+    assert "Put the database back" in finding.sentence
+    assert operate(killed, "account", "list").exit_code == 1
+    assert operate(killed, "database", "upgrade").exit_code == 1
+    assert log.read_bytes() == before
+    assert database.exists() == empty
+
+    (killed / "away.db").replace(database)
+    with closing(sqlite3.connect(database)) as connection:
+        sizes = connection.execute("SELECT audio_size_bytes FROM jobs WHERE job_id = ?", (job_id,)).fetchone()
+    assert sizes == (4711,)
+
+
+@pytest.mark.parametrize("empty", [False, True], ids=["missing", "empty"])
+def test_doctor_does_not_create_a_database_beside_recordings(data_dir, empty):
+    database = data_dir / "vbdesk.db"
+    database.rename(data_dir / "away.db")
+    if empty:
+        database.touch()
+    [finding] = [finding for finding in run_checks(data_dir) if finding.topic in ("database", "schema")]
+    assert finding.health is Health.MEND
+    assert "restore it from a backup" in finding.sentence
+    assert [path.name for path in data_dir.glob("vbdesk.db*")] == (["vbdesk.db"] if empty else [])
+
+
 class Place:
     """A data folder with its own database and store, or with those of another folder."""
 

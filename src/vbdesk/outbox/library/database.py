@@ -17,6 +17,7 @@ from vbdesk.outbox.library.structure import TableMissing
 from vbdesk.outbox.library.table_checksums import PROVED_TABLES, RECORDINGS, seal_sums
 from vbdesk.outbox.library.tables import TABLES
 from vbdesk.privacy import FILE_MODE
+from vbdesk.sqlite_files import orphaned_log
 
 __all__ = ["DAMAGE", "SCHEMA_VERSION", "ColumnCipher", "LibraryKeyWrong", "LibraryUnreadable", "open_database"]
 
@@ -46,6 +47,12 @@ def open_database(path: Path, cipher: ColumnCipher) -> tuple[sqlite3.Connection,
         LibraryKeyWrong: another key made it.
         LibraryUnreadable: it is damaged, from a newer version of the desk, or cannot be migrated.
     """
+    log = orphaned_log(path)
+    if log is not None:
+        raise LibraryUnreadable(
+            f"The list of recordings {path} is missing or empty, but its log {log.name} is there. Put the list back "
+            "beside the log, or a copy of the whole folder; nothing was changed."
+        )
     try:
         path.touch(mode=FILE_MODE)  # SQLite gives its log files the same mode
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)

@@ -29,7 +29,7 @@ from vbdesk.service.engine.dbos_engine import DbosQueue
 from vbdesk.service.engine.plugin_signs import offered_signs
 from vbdesk.service.engine.supervisor import RuntimeSupervisor
 from vbdesk.service.kernel.db.migrate import MigrationFailed, upgrade
-from vbdesk.service.kernel.db.session import Database, open_database
+from vbdesk.service.kernel.db.session import Database, DatabaseMissing, database_fault, open_database
 from vbdesk.service.kernel.disk_space import is_disk_full
 from vbdesk.service.kernel.parent_process import parent_gone
 from vbdesk.service.kernel.secret_box import SecretsDamaged
@@ -167,6 +167,8 @@ def _disk_full(settings: Settings) -> StartRefused:
 def _migrated_database(settings: Settings) -> Database:
     try:
         database = open_database(settings)
+    except DatabaseMissing as missing:
+        raise StartRefused(str(missing)) from None
     except OSError as error:
         raise StartRefused(f"The folder {settings.data_dir} cannot be used: {error.strerror}.") from None
     restrict_to_owner(own_files(settings.data_dir))  # an earlier release left the permissions to the umask
@@ -179,11 +181,7 @@ def _migrated_database(settings: Settings) -> Database:
         database.close()
         if is_disk_full(error):
             raise _disk_full(settings) from None
-        kind = type(error).__name__  # the message may contain the database address and password
-        raise StartRefused(
-            f"The database cannot be opened or brought up to date ({kind}). See that it runs, and that database_url "
-            "and the password are right; what is damaged is restored from a backup."
-        ) from None
+        raise StartRefused(database_fault(settings, error)) from None
     return database
 
 

@@ -1,5 +1,6 @@
 """Database checks: reachable, schema version, free connections, clock difference."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
@@ -7,13 +8,42 @@ from sqlalchemy import Connection
 
 from vbdesk.service.health.findings import Finding, action_needed, note, ok
 from vbdesk.service.kernel.db.migrate import SchemaState, status
-from vbdesk.service.kernel.db.session import Database
+from vbdesk.service.kernel.db.session import Database, DatabaseMissing, refuse_orphaned_log, sqlite_file
+from vbdesk.service.kernel.settings import Settings
+from vbdesk.service.storage.store import ObjectStore, StoreUnavailable
 
 OLDEST_POSTGRESQL = 13
 MOST_SKEW_S = 2.0
 """Signed addresses and heartbeats tolerate more; a synchronised clock stays far below."""
 FEW_CONNECTIONS = 40
 """Roughly the connections that one more process may open."""
+
+
+def look_at_missing_database(settings: Settings, store: ObjectStore | None) -> Finding | None:
+    """Check that the file of an embedded database is there; None if it is, or if a server has the database.
+
+    To be called before the database is opened, which would create it.
+    """
+    file = sqlite_file(settings)
+    if file is None or (file.exists() and file.stat().st_size > 0):
+        return None
+    try:
+        refuse_orphaned_log(file)
+    except DatabaseMissing as missing:
+        return action_needed("database", str(missing))
+    if store is not None and _has_recordings(store):
+        return action_needed(
+            "database",
+            f"{file} is missing or empty, but the store has recordings. Put the database back, or restore it from a "
+            "backup.",
+        )
+    return note("database", "There is none yet. The first start of the service creates it.")
+
+
+def _has_recordings(store: ObjectStore) -> bool:
+    with suppress(StoreUnavailable):  # reported as a finding of the store
+        return next(iter(store.keys("audio")), None) is not None
+    return False
 
 
 def look_at_database(database: Database) -> list[Finding]:

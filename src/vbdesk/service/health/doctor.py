@@ -9,10 +9,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from vbdesk.clock import SystemClock
 from vbdesk.service.encryption.keys import EncryptionKeys
 from vbdesk.service.health.audio_reconciliation import reconcile_audio
-from vbdesk.service.health.database_checks import look_at_database
+from vbdesk.service.health.database_checks import look_at_database, look_at_missing_database
 from vbdesk.service.health.encryption_checks import look_at_encryption
 from vbdesk.service.health.endpoint_checks import look_at_address
-from vbdesk.service.health.findings import Finding, action_needed
+from vbdesk.service.health.findings import Finding, Health, action_needed
 from vbdesk.service.health.host_checks import (
     look_at_disk,
     look_at_extras,
@@ -30,7 +30,7 @@ from vbdesk.service.health.storage_checks import (
     look_at_store,
 )
 from vbdesk.service.kernel.db.migrate import SchemaState, status
-from vbdesk.service.kernel.db.session import Database, open_database
+from vbdesk.service.kernel.db.session import Database, database_fault, open_database
 from vbdesk.service.kernel.secret_box import SecretsDamaged, key_file_of, open_secrets
 from vbdesk.service.kernel.settings import Settings, SettingsInvalid, load_settings
 from vbdesk.service.maintenance.orphans import SweptStore
@@ -81,8 +81,12 @@ def _look_inside(settings: Settings, keys: EncryptionKeys, *, whole: bool) -> It
             if key_file_of(settings).path.exists():  # opening secrets would create missing keys
                 with suppress(SecretsDamaged):  # already reported
                     yield look_at_signed_addresses(settings, open_secrets(settings), store)
+        missing = look_at_missing_database(settings, store)
+        if missing is not None:
+            yield missing
+            return
         database = stack.enter_context(closing(open_database(settings)))
-        yield from _guarded(lambda: _look_at_content(settings, database, store, keys, whole=whole))
+        yield from _guarded(settings, lambda: _look_at_content(settings, database, store, keys, whole=whole))
 
 
 def _look_at_content(
@@ -102,23 +106,23 @@ def _look_at_content(
         findings += look_at_sealed(settings, database)
     if store is None:
         return findings
-    findings.append(look_at_pairing(database, store))
+    pairing = look_at_pairing(database, store)
+    findings.append(pairing)
     if whole:
         try:
-            findings += look_at_orphans(SweptStore(database, store, SystemClock()))
-            findings.append(look_at_audio(reconcile_audio(database, store)))
+            about_files = [
+                *look_at_orphans(SweptStore(database, store, SystemClock())),
+                look_at_audio(reconcile_audio(database, store)),
+            ]
+            # nothing is quarantined while store and database do not belong together
+            findings += [found for found in about_files if found.health is Health.MEND or pairing.health is Health.OK]
         except StoreUnavailable as error:
             findings.append(action_needed("audio", f"It cannot be compared with the jobs: {error}"))
     return findings
 
 
-def _guarded(look: Callable[[], list[Finding]]) -> list[Finding]:
+def _guarded(settings: Settings, look: Callable[[], list[Finding]]) -> list[Finding]:
     try:
         return look()
-    except SQLAlchemyError as error:  # the message may contain the database address and password
-        kind = type(error).__name__
-        return [
-            action_needed(
-                "database", f"The database does not answer ({kind}): see that it runs and that its address is right."
-            )
-        ]
+    except SQLAlchemyError as error:
+        return [action_needed("database", database_fault(settings, error))]

@@ -12,11 +12,16 @@ from vbdesk.privacy import FILE_MODE, make_private
 from vbdesk.service.kernel.db import events
 from vbdesk.service.kernel.db.engine import READ_ONLY, create_engine
 from vbdesk.service.kernel.settings import Settings
+from vbdesk.sqlite_files import orphaned_log
 
 DEADLOCK = "40P01"  # SQLSTATE of PostgreSQL
 DEADLOCKS_BORNE = 5
 
 Result = TypeVar("Result")
+
+
+class DatabaseMissing(Exception):
+    """The database is not where its log is; the message is for the operator."""
 
 
 class Database:
@@ -97,10 +102,44 @@ class Database:
 
 
 def open_database(settings: Settings) -> Database:
-    """Open the database of `settings`; create its folder, but not its tables."""
+    """Open the database of `settings`; create its folder, but not its tables.
+
+    Raises:
+        DatabaseMissing: its file is missing or empty, but its log is there.
+        OSError: its folder cannot be used.
+    """
     make_private(settings.data_dir)
-    url = sa.make_url(settings.resolved_database_url)
-    if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
+    file = sqlite_file(settings)
+    if file is not None:
+        refuse_orphaned_log(file)
         with suppress(FileNotFoundError):  # without such a folder SQLite fails below
-            Path(url.database).touch(mode=FILE_MODE)  # SQLite's log files follow it
+            file.touch(mode=FILE_MODE)  # SQLite's log files follow it
     return Database(create_engine(settings.resolved_database_url))
+
+
+def sqlite_file(settings: Settings) -> Path | None:
+    """The file of an SQLite database; None for a server."""
+    url = sa.make_url(settings.resolved_database_url)
+    if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
+        return None
+    return Path(url.database)
+
+
+def refuse_orphaned_log(file: Path) -> None:
+    """Raise DatabaseMissing if only the log of a database is there: SQLite would delete the log, and jobs with it."""
+    log = orphaned_log(file)
+    if log is not None:
+        raise DatabaseMissing(
+            f"{file} is missing or empty, but its log {log.name} holds accepted jobs. Put the database back beside the "
+            f"log. To continue without them, move the log away first."
+        )
+
+
+def database_fault(settings: Settings, error: Exception) -> str:
+    """One sentence about a database that cannot be used; never the error's text, which may hold its password."""
+    kind, file = type(error).__name__, sqlite_file(settings)
+    if file is not None:
+        return f"The database {file} cannot be read ({kind}). If it is damaged, restore it from a backup."
+    return (
+        f"The database does not answer ({kind}). Check that it runs, and that database_url and the password are right."
+    )
