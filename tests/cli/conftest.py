@@ -19,6 +19,8 @@ from typer.testing import CliRunner
 from vbdesk.cli.main import app
 from vbdesk.client import Client, Credentials
 from vbdesk.contract.limits import Plan
+from vbdesk.service.erasure.service import Eraser
+from vbdesk.service.groups.waiting_jobs import GroupHistories
 
 sys.path.append(str(Path(__file__).parents[1] / "outbox"))
 
@@ -104,6 +106,11 @@ class NearService:
             return answer(request)
 
         self.answer = used_before
+
+    def erase(self, job_id):
+        context = self.service.context
+        eraser = Eraser(context.database, context.storage, GroupHistories.of(context), context.clock)
+        eraser.erase_job(self.credentials.account_id, job_id)
 
     def analysed(self):
         """The bytes of every analysed recording."""

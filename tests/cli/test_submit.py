@@ -66,6 +66,22 @@ def test_what_failed_is_sent_anew_on_demand_and_only_that(submit, near_service, 
     assert all(entry["earlier"] for entry in json.loads(submit(*command, "--retry-failed", "--json").stdout))
 
 
+def test_a_job_that_the_service_no_longer_knows_is_sent_again_on_demand_only(submit, near_service, recordings):
+    file = min(recordings.iterdir())
+    command = [file, "--group", "subj-7", "--sign", "stress", "--from-name"]
+    assert submit(*command).exit_code == 0
+    [lost] = jobs_of(near_service, "subj-7")
+    near_service.erase(lost.job_id)
+    told = submit(*command, "--retry-failed")
+    assert told.exit_code == 1
+    assert "an older database was restored. See --send-again." in told.stdout
+    assert jobs_of(near_service, "subj-7") == []
+    assert submit(*command, "--send-again").exit_code == 0
+    [sent] = jobs_of(near_service, "subj-7")
+    assert sent.job_id != lost.job_id
+    assert sent.job_id in submit(*command).stdout
+
+
 def test_what_cannot_be_analysed_is_named_and_the_others_are_sent(submit, near_service, recordings, tmp_path):
     broken, notes, unnamed = recordings / "broken_2026-03-01_08-00.wav", tmp_path / "notes.txt", recordings / "a.flac"
     broken.write_bytes(b"RIFF of a kind")

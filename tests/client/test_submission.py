@@ -17,6 +17,7 @@ import soundfile
 from vbdesk.client import FileToSubmit, InUse, JsonLinesDamaged, Target, recorded_at_in_name, submit_files
 from vbdesk.client.errors import ConnectionFailed, InsufficientCredits, NotFound
 from vbdesk.client.folder_lock import exclusive_lock
+from vbdesk.client.submission_journal import SubmissionJournal
 from vbdesk.contract.limits import Plan
 from vbdesk.json_lines import JsonLinesFile
 
@@ -153,7 +154,7 @@ def test_a_refused_recording_does_not_keep_the_others_back_and_is_not_sent_again
 def test_what_holds_for_all_ends_the_run_and_marks_no_recording(desk, files, journal):
     unknown = FileToSubmit(files[0].path, "ward4-0172", MORNING, Target("model", "nonesuch"))
     with pytest.raises(NotFound):
-        send(desk, [unknown], journal)
+        send(desk, [unknown], journal.with_name("another account.jsonl"))
     poor = desk.service.add_account(Plan.ENTERPRISE, 0)
     with pytest.raises(InsufficientCredits):
         send(desk, files[:1], journal, credentials=poor)
@@ -221,6 +222,35 @@ def twins(tmp_path):
 def sound_of(desk, job_id):
     [job] = [job for job in desk.jobs() if job.job_id == job_id]
     return desk.service.records.audio(job)
+
+
+def test_a_file_that_is_replaced_meanwhile_is_sent_as_it_was_read(desk, twins, journal, monkeypatch):
+    file = FileToSubmit(twins[0], "mr-y", MORNING, PULSE, duration_s=20.0)
+    own, others = twins[0].read_bytes(), twins[1].read_bytes()
+    begin = SubmissionJournal.begin
+
+    def replaced(*arguments):
+        twins[0].write_bytes(others)
+        return begin(*arguments)
+
+    monkeypatch.setattr(SubmissionJournal, "begin", replaced)
+    [done] = send(desk, [file], journal)
+    assert sound_of(desk, done.job_id) == own
+    monkeypatch.undo()
+    [later] = send(desk, [file], journal)
+    assert later.job_id != done.job_id
+    assert sound_of(desk, later.job_id) == others
+
+
+def test_a_journal_belongs_to_one_account(desk, files, journal):
+    send(desk, files[:1], journal)
+    another = desk.service.add_account(Plan.ENTERPRISE, 1_000)
+    with pytest.raises(JsonLinesDamaged, match="the journal of another account"):
+        send(desk, files[:1], journal, credentials=another)
+    [line] = [json.loads(line) for line in journal.read_text().splitlines()][-1:]
+    earlier_release = {name: value for name, value in line.items() if name != "account_id"}
+    journal.write_text(json.dumps(earlier_release) + "\n")
+    assert send(desk, files[:1], journal)[0].earlier
 
 
 @pytest.mark.parametrize("moment", [MORNING, SUPPLIED])

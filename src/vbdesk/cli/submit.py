@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 NO_SOUND = "The file is not WAV, FLAC, MP3 or M4A."
 
 
+_JOB_UNKNOWN = (
+    "It was sent before, but the service does not know its job {} any more: it was erased there, or an older database "
+    "was restored."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class _Moments:
     """Source of the recording times: one time, the file names, or the files' modification times."""
@@ -68,7 +74,10 @@ def submit(
     ] = False,
     send_again: Annotated[
         bool,
-        typer.Option("--send-again", help="Send recordings again that the service may have already; costs credits."),
+        typer.Option(
+            "--send-again",
+            help="Send again, at their price, recordings that the service may have or does not know any more.",
+        ),
     ] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the results and show them.")] = False,
     journal: Annotated[
@@ -246,8 +255,8 @@ class _Sender:
         files = [self._file(row) for row in rows if row.error is None]
         while files:
             once_more = []
-            for outcome in self._submitted(files):
-                failed = self._retry_failed and outcome.earlier and self._has_failed(outcome)
+            for sent in self._submitted(files):
+                outcome, failed = self._looked_up(sent)
                 if failed or (self._send_again and outcome.earlier and outcome.unproven):
                     once_more.append(replace(outcome.file, attempt=outcome.file.attempt + 1))
                 else:
@@ -259,11 +268,17 @@ class _Sender:
 
         return submit_files(self._client, files, self._journal, progress=_counter("Sent", " MB", 1e6))
 
-    def _has_failed(self, outcome: "SubmissionOutcome") -> bool:
-        if outcome.job_id is None:
-            return False
-        job = self._client.jobs.get(outcome.job_id)
-        return job.status.terminal and job.result is None
+    def _looked_up(self, outcome: "SubmissionOutcome") -> "tuple[SubmissionOutcome, bool]":
+        """The outcome by what the service knows of its job now, and whether to send the recording again."""
+        from vbdesk.client.errors import NotFound
+
+        if outcome.job_id is None or not outcome.earlier or not (self._retry_failed or self._send_again):
+            return outcome, False
+        try:
+            job = self._client.jobs.get(outcome.job_id)
+        except NotFound:
+            return replace(outcome, job_id=None, refusal=_JOB_UNKNOWN.format(outcome.job_id), unproven=True), False
+        return outcome, self._retry_failed and job.status.terminal and job.result is None
 
     def _file(self, row: "ImportRow") -> "FileToSubmit":
         from vbdesk.client import FileToSubmit

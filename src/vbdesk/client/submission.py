@@ -103,8 +103,8 @@ def submit_files(
 ) -> Iterator[SubmissionOutcome]:
     """Send each file that is not in `journal`, one after the other, and yield the outcome of each.
 
-    The journal identifies recordings by sound, group and target, not by file name; use one per account. It is written
-    before each step. After an interruption, just run it again: nothing is sent twice.
+    The journal identifies recordings by sound, group and target, not by file name. It belongs to one account. It is
+    written before each step. After an interruption, just run it again: nothing is sent twice.
     When an answer was lost, a service that keeps idempotency keys gets the same request again. At another one the
     group's jobs are searched for the recording's capture time. If neither proves the outcome, it is `unproven`.
     `recorded_at` is increased by microseconds until no other recording of the journal has it.
@@ -123,7 +123,9 @@ def submit_files(
         InUse, JsonLinesDamaged, OSError: the journal cannot be used.
     """
     with exclusive_lock(journal.with_name(f"{journal.name}.lock")):
-        sender = _Sender(client, SubmissionJournal(journal), progress, cancel, clock or SystemClock())
+        sender = _Sender(
+            client, SubmissionJournal(journal, client.account_id), progress, cancel, clock or SystemClock()
+        )
         for file in files:
             yield sender.send(file)
 
@@ -173,17 +175,15 @@ class _Sender:
 
     def send(self, file: FileToSubmit) -> SubmissionOutcome:
         try:
-            source = AudioSource.from_path(file.path)
-            key = _key(file)
+            source, sha256 = _read(file.path)
         except (ValueError, OSError) as error:
             return SubmissionOutcome(file, None, _words(error))
+        key = _key(file, sha256)
         entry = self._journal.get(key)
-        if entry is not None and entry.unproven and self._journal.get(_key(later := _next(file))) is not None:
+        if entry is not None and self._journal.get(_key(later := _next(file), sha256)) is not None:
             return self.send(later)  # a person has raised its attempt
         if entry is not None and (entry.job_id or entry.refusal):
             return _outcome(file, entry, earlier=True)
-        if source.size_bytes > MAX_AUDIO_BYTES:
-            return SubmissionOutcome(file, None, "The recording is larger than 32 MB. Save it as FLAC, or cut it.")
         entry = entry or self._journal.begin(key, file.group_id, file.recorded_at)
         try:
             entry = self._sent(file, source, entry)
@@ -316,10 +316,18 @@ def _next(file: FileToSubmit) -> FileToSubmit:
     return replace(file, attempt=file.attempt + 1)
 
 
-def _key(file: FileToSubmit) -> str:
+def _read(path: Path) -> tuple[AudioSource, str]:
+    """The recording and its SHA-256. It is read once: the file may be replaced before the bytes are sent."""
+    file = AudioSource.from_path(path)
+    with file.open() as sound:
+        content = sound.read(MAX_AUDIO_BYTES + 1)
+    if len(content) > MAX_AUDIO_BYTES:
+        raise ValueError("The recording is larger than 32 MB. Save it as FLAC, or cut it.")
+    return AudioSource.from_bytes(content, file.content_type, file.filename), hashlib.sha256(content).hexdigest()
+
+
+def _key(file: FileToSubmit, digest: str) -> str:
     """Identifies a recording by its sound and what is requested, independent of its name and folder."""
-    with file.path.open("rb") as sound:
-        digest = hashlib.file_digest(sound, "sha256").hexdigest()
     asked = f"{file.target.kind}:{file.target.name}:{file.longitudinal}:{file.diarize}:{file.attempt}:{file.group_id}"
     return hashlib.sha256(f"{digest}:{asked}".encode()).hexdigest()
 

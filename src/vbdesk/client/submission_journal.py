@@ -23,6 +23,7 @@ class SubmissionEntry:
         asked_service_at: the service's time at the first request; None if unknown.
         key_kept_s: for how many seconds the service had promised to keep the key; None: no promise.
         unproven: the service may have the recording, but no job is proved to be its own: a person decides.
+        account_id: account of the recording; None in entries of earlier releases.
     """
 
     key: str
@@ -36,14 +37,21 @@ class SubmissionEntry:
     asked_service_at: datetime | None = None
     key_kept_s: int | None = None
     unproven: bool = False
+    account_id: str | None = None
 
 
 class SubmissionJournal:
     """Entries by recording; one program at a time may open it."""
 
-    def __init__(self, path: Path) -> None:
-        """Read the journal at `path`, created by its first entry. Raises JsonLinesDamaged, OSError."""
+    def __init__(self, path: Path, account_id: str) -> None:
+        """Read the journal at `path`, created by its first entry.
+
+        Raises:
+            JsonLinesDamaged: it is no journal of this account.
+            OSError: it cannot be read.
+        """
         self._file = JsonLinesFile(path)
+        self._account_id = account_id
         self._entries: dict[str, SubmissionEntry] = {}
         for line in self._file.read():
             try:
@@ -51,6 +59,8 @@ class SubmissionJournal:
                 entry = SubmissionEntry(**line | times | {"recorded_at": times["recorded_at"]})
             except (TypeError, KeyError, ValueError):
                 raise JsonLinesDamaged(f"{path} is not a journal of submissions. Name another file.") from None
+            if entry.account_id not in (None, account_id):
+                raise JsonLinesDamaged(f"{path} is the journal of another account. Name another file.")
             self._entries[entry.key] = entry
         self._moments = {entry.recorded_at for entry in self._entries.values()}
 
@@ -69,7 +79,9 @@ class SubmissionJournal:
         while recorded_at in self._moments:
             recorded_at += timedelta(microseconds=1)
         self._moments.add(recorded_at)
-        return self.write(SubmissionEntry(key, group_id, recorded_at, time_is_unique=unique))
+        return self.write(
+            SubmissionEntry(key, group_id, recorded_at, time_is_unique=unique, account_id=self._account_id)
+        )
 
     def write(self, entry: SubmissionEntry) -> SubmissionEntry:
         """Write an entry to the disk, replacing an earlier one of its recording. Raises OSError."""
