@@ -321,7 +321,8 @@ def _serve(pipe: Connection, prepare: Prepare, memory_bytes: int | None, readabl
             said = SUCCEEDED + _answer_type(task).dump_json(value)
         except Exception as error:
             said = FAILED + FAILURE.dump_json((type(error).__name__, str(error)[:500]))
-        pipe.send_bytes(said)
+        with suppress(BrokenPipeError):  # the service was killed; the next round reads the end of the pipe
+            pipe.send_bytes(said)
 
 
 def _take_over(pipe: Connection) -> BinaryIO:
