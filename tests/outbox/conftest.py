@@ -25,7 +25,7 @@ from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.sync.sync_worker import SyncWorker
-from vbdesk.service.limits.memory_rate_windows import MemoryRateWindows
+from vbdesk.service.limits.rate_windows import MemoryRateWindows
 
 KEY = bytes(range(32))
 MOMENT = datetime(2026, 3, 1, 8, 0, 12, 345678, tzinfo=UTC)

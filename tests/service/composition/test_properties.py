@@ -24,7 +24,7 @@ from vbdesk.service.kernel.db.credits import credit_entries
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.errors import Conflict, InsufficientCredits, NotFound
-from vbdesk.service.limits.memory_rate_windows import MemoryRateWindows
+from vbdesk.service.limits.rate_windows import MemoryRateWindows
 from vbdesk.service.ports.identity import Account
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

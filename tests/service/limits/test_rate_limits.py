@@ -12,8 +12,7 @@ from hypothesis import given
 from vbdesk.contract.limits import Plan
 from vbdesk.service.kernel.db.engine import create_engine
 from vbdesk.service.kernel.db.session import Database
-from vbdesk.service.limits.memory_rate_windows import MemoryRateWindows
-from vbdesk.service.limits.shared_rate_windows import SharedRateWindows
+from vbdesk.service.limits.rate_windows import MemoryRateWindows, SharedRateWindows
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 

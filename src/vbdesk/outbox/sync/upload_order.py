@@ -1,4 +1,4 @@
-"""In which order recordings are uploaded."""
+"""In which order recordings are uploaded: the oldest first, as `UploadQueue` lists them, by their urgency."""
 
 from collections.abc import Sequence
 

@@ -19,8 +19,7 @@ from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.disk_space import DiskReserve
 from vbdesk.service.kernel.secret_box import open_secrets
 from vbdesk.service.kernel.settings import MIB, Settings
-from vbdesk.service.limits.memory_rate_windows import MemoryRateWindows
-from vbdesk.service.limits.shared_rate_windows import RateWindows, SharedRateWindows
+from vbdesk.service.limits.rate_windows import MemoryRateWindows, RateWindows, SharedRateWindows
 from vbdesk.service.maintenance.resealing import any_sealed
 from vbdesk.service.maintenance.store_identity import require_match_at_start, require_shared_folder
 from vbdesk.service.observability.measured_store import MeasuredStore

@@ -16,7 +16,7 @@ from vbdesk.service.kernel.disk_space import DiskReserve
 from vbdesk.service.kernel.secret_box import SecretBox
 from vbdesk.service.kernel.settings import Settings
 from vbdesk.service.limits.bytes_in_flight import BytesInFlight
-from vbdesk.service.limits.shared_rate_windows import RateWindows
+from vbdesk.service.limits.rate_windows import RateWindows
 from vbdesk.service.observability.metrics import Metrics
 from vbdesk.service.observability.tracing import Tracing
 from vbdesk.service.ports.audio_inspector import AudioInspector

@@ -1,7 +1,9 @@
-"""Exact sliding windows shared by processes, counted by a PostgreSQL function."""
+"""Exact sliding windows of requests: in memory beside SQLite, shared by processes on PostgreSQL."""
 
 import math
+from collections import defaultdict, deque
 from datetime import datetime
+from threading import Lock
 from typing import Protocol
 
 import psycopg
@@ -10,7 +12,6 @@ import sqlalchemy as sa
 from vbdesk.contract.limits import RATE_WINDOW_S
 from vbdesk.service.kernel.db.session import Database
 from vbdesk.service.kernel.disk_space import is_disk_full
-from vbdesk.service.limits.memory_rate_windows import MemoryRateWindows
 
 _LOCK_NUMBER = 0x7662_7261_7465  # "vbrate"; advisory locks have numbers for names
 
@@ -100,6 +101,46 @@ class RateWindows(Protocol):
     def close(self) -> None:
         """Close connections."""
         ...
+
+
+class MemoryRateWindows:
+    """Counts requests per owner and bucket; a restart resets the counts, which last a minute anyway."""
+
+    def __init__(self, window_s: float = RATE_WINDOW_S) -> None:
+        self._window_s = window_s
+        self._moments: defaultdict[tuple[str, str], deque[float]] = defaultdict(deque)  # ascending
+        self._lock = Lock()
+
+    def hit(self, owner: str, bucket: str, limit: int, now: datetime) -> int:
+        """Count one request of `owner` at `now`; see `RateWindows.hit`."""
+        moment = now.timestamp()
+        with self._lock:
+            counted = self._moments[owner, bucket]
+            while counted and counted[0] <= moment - self._window_s:
+                counted.popleft()
+            if len(counted) >= limit:
+                leaves_at = counted[len(counted) - limit] + self._window_s
+                return max(1, min(math.ceil(leaves_at - moment), math.ceil(self._window_s)))
+            counted.append(moment)
+            if len(counted) > 1 and moment < counted[-2]:  # the clock was set back
+                self._moments[owner, bucket] = deque(sorted(counted))
+            return 0
+
+    def counted(self, owner: str, bucket: str, now: datetime) -> int:
+        """Return the requests of `owner` in the window that ends at `now`."""
+        with self._lock:
+            return sum(moment > now.timestamp() - self._window_s for moment in self._moments.get((owner, bucket), ()))
+
+    def remove_past(self, now: datetime) -> None:
+        """Remove expired counters, which would otherwise accumulate per address."""
+        before = now.timestamp() - self._window_s
+        with self._lock:
+            past = [key for key, moments in self._moments.items() if not moments or moments[-1] <= before]
+            for key in past:
+                del self._moments[key]
+
+    def close(self) -> None:
+        """Do nothing: no resource is held open."""
 
 
 class SharedRateWindows:
