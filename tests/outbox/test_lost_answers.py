@@ -151,14 +151,14 @@ def test_a_refusal_of_the_repeat_is_no_proof_that_the_first_was_not_taken(
     assert len(keeping.jobs) == 1
 
 
-def test_without_credits_a_repeat_proves_that_nothing_was_taken(
+def test_without_credits_a_repeat_proves_nothing_and_is_repeated_later(
     library, all_done, waiting, sync_worker, keeping, drive
 ):
     keeping.faults["analyze"].append(502)
     keeping.credits = 0
     take_id = waiting()
     drive(sync_worker, lambda: keeping.count("analyze") == 2)
-    assert event_of(library, take_id)["asked_at"] is None
+    assert event_of(library, take_id)["asked_at"] is not None  # a service may look at credits before the key
     keeping.credits = 100
     sync_worker.resume()
     drive(sync_worker, all_done, seconds=400)
