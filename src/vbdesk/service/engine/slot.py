@@ -313,7 +313,7 @@ def _serve(pipe: Connection, prepare: Prepare, memory_bytes: int | None, readabl
         try:
             task, args, with_recording = pipe.recv()
             opened = _take_over(pipe) if with_recording else None
-        except EOFError:
+        except (EOFError, ConnectionResetError):  # the service has ended, perhaps by a kill
             return
         try:
             with opened or nullcontext():
