@@ -178,10 +178,13 @@ class _Sender:
             source, sha256 = _read(file.path)
         except (ValueError, OSError) as error:
             return SubmissionOutcome(file, None, _words(error))
+        return self._send(file, source, sha256)
+
+    def _send(self, file: FileToSubmit, source: AudioSource, sha256: str) -> SubmissionOutcome:
         key = _key(file, sha256)
         entry = self._journal.get(key)
         if entry is not None and self._journal.get(_key(later := _next(file), sha256)) is not None:
-            return self.send(later)  # a person has raised its attempt
+            return self._send(later, source, sha256)  # a person has raised its attempt
         if entry is not None and (entry.job_id or entry.refusal):
             return _outcome(file, entry, earlier=True)
         entry = entry or self._journal.begin(key, file.group_id, file.recorded_at)

@@ -66,5 +66,5 @@ def list_jobs(account: CurrentAccount, context: CurrentContext, page: PageNumber
 
 @polling_router.get("/v2/jobs/{job_id}", response_model=Job, dependencies=POLLING)
 async def read_job(job_id: str, request: Request) -> Response:
-    """One job in whatever state."""
+    """One job, with its result once it is done."""
     return Response(request.state.job, media_type="application/json")
