@@ -21,6 +21,7 @@ from vbdesk.service.http.error_responses import install_error_handlers
 from vbdesk.service.http.idempotency_header import AnnouncesIdempotency
 from vbdesk.service.http.openapi_document import INTERFACE_VERSION, complete
 from vbdesk.service.http.openapi_parts import refusals
+from vbdesk.service.http.route_building import build_routes
 from vbdesk.service.jobs import routes as jobs_routes
 from vbdesk.service.legacy import earlier_routes, v1_routes
 from vbdesk.service.observability.request_metrics import MeasureRequests
@@ -111,6 +112,7 @@ def create_app(context: Context) -> Api:
     app.add_middleware(MeasureRequests, metrics=context.metrics)
     if context.tracing.on:
         app.add_middleware(TraceRequests, tracer=context.tracing.tracer)
+    build_routes(app)
     return app
 
 

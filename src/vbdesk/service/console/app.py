@@ -15,6 +15,7 @@ from vbdesk.service.console import keys_routes, overview_routes, sign_in_routes,
 from vbdesk.service.console.forms import FormRefused
 from vbdesk.service.console.pages import go_to, page
 from vbdesk.service.console.signed_in import SESSION_COOKIE, SignInNeeded
+from vbdesk.service.http.route_building import build_routes
 from vbdesk.service.http.security_headers import Protected
 from vbdesk.service.kernel.disk_space import is_disk_full
 from vbdesk.service.kernel.errors import NotFound, OutOfSpace, ProcessingFailed, ServiceError
@@ -39,6 +40,7 @@ def create_console(context: Context) -> FastAPI:
         console.include_router(routes.router)
     for name, media_type in _FILES.items():
         _add_file(console, name, media_type)
+    build_routes(console)
     return console
 
 
