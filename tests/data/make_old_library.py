@@ -1,7 +1,7 @@
-"""Writes library_1.zip or library_2.zip: a library as an earlier version of vbdesk left it.
+"""Writes library_1.zip, library_2.zip or library_3.zip: a library as an earlier version of vbdesk left it.
 
 Run with the source of that version on PYTHONPATH: `python make_old_library.py 1` with the last commit whose library has
-schema version 1, `python make_old_library.py 2` with the last one of version 2. The key is bytes 0 to 31.
+schema version 1, and so on with the last ones of version 2 and 3. The key is bytes 0 to 31.
 """
 
 import shutil
@@ -11,17 +11,21 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
-from vbdesk.capture.clock import ManualClock
-from vbdesk.capture.sealed import SealedTakeWriter
 
 VERSION = int(sys.argv[1])
+if VERSION < 3:
+    from vbdesk.capture.clock import ManualClock
+    from vbdesk.capture.sealed import SealedTakeWriter
+else:
+    from vbdesk.capture.encrypted_take import EncryptedTakeWriter as SealedTakeWriter
+    from vbdesk.clock import ManualClock
 if VERSION == 1:
     from vbdesk.outbox.items import TakeMetadata, Target
     from vbdesk.outbox.line import Line
     from vbdesk.outbox.states import Fix, OutboxState
 
     from vbdesk.outbox.library import Library
-else:
+elif VERSION == 2:
     from vbdesk.outbox.courier.line import Line
     from vbdesk.outbox.library.kept_reads import KeptReads
 
@@ -30,11 +34,27 @@ else:
     from vbdesk.outbox.library.settings import SendRule
     from vbdesk.outbox.library.states import Fix, OutboxState
     from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
+else:
+    from vbdesk.outbox.library.items import RecordingTarget as Target
+    from vbdesk.outbox.library.items import TakeMetadata
+    from vbdesk.outbox.library.library import Library
+    from vbdesk.outbox.library.response_cache import ResponseCache as KeptReads
+    from vbdesk.outbox.library.settings import SendRule
+    from vbdesk.outbox.library.states import Fix, OutboxState
+    from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
+    from vbdesk.outbox.sync.upload_queue import UploadQueue
+
+    class Line(UploadQueue):
+        """The queue, with the names of earlier versions."""
+
+        ask, taken = UploadQueue.mark_asked, UploadQueue.mark_taken
+
 
 HERE = Path(__file__).parent
 KEY = bytes(range(32))
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 RESULT = b'{"signal": {}}'
+TICKED = ("checked", "done") if VERSION == 3 else ()
 NAMES = ("checked", "waiting", "asked", "uploaded", "followed", "done", "stopped", "retried")
 
 
@@ -45,7 +65,9 @@ def take(library: Library, number: int, name: str) -> str:
     writer.append(np.random.default_rng(number).normal(0, 3000, 1000).astype(np.int16))
     writer.close()
     moment = EIGHT + timedelta(minutes=number)
-    return library.add_take(path, TakeMetadata(f"ward4-{number}", moment, Target("model", "pulse"), note=name))
+    ticked = moment - timedelta(minutes=1) if name in TICKED else None
+    metadata = TakeMetadata(f"ward4-{number}", moment, Target("model", "pulse"), note=name, consented_at=ticked)
+    return library.add_take(path, metadata)
 
 
 def keep_result(library: Library, take_id: str) -> None:
@@ -83,13 +105,17 @@ def fill(library: Library) -> None:
         library.store.remove_event(ids["retried"])
     library.retry(ids["retried"])
     library.discard(take(library, 20, "discarded"))
-    if VERSION == 2:
+    if VERSION >= 2:
         library.change_settings(send_rule=SendRule.BY_HAND, paused=True)
         library.send_now([ids["waiting"]])
         SubjectNotes(library.store).keep("ward4-5", SubjectNote("hoarse", ("left-handed",)))
         SubjectNotes(library.store).open_subject("ward4-5")
         KeptReads(library.store).keep("credits", b'{"credits": 7}')
-        line.keep_trajectory("ward4-5", b'{"points": []}')
+        if VERSION == 2:
+            line.keep_trajectory("ward4-5", b'{"points": []}')
+        else:
+            with library.store.changing():
+                library.store.keep_trajectory("ward4-5", b'{"points": []}')
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -4,13 +4,14 @@ import re
 import shutil
 import sqlite3
 import zipfile
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from vbdesk.outbox.library.audit import AuditReader
 from vbdesk.outbox.library.column_encryption import ColumnCipher
+from vbdesk.outbox.library.consent import ConsentKind
 from vbdesk.outbox.library.database import SCHEMA_VERSION, LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.integrity_check import ROWS_MISSING
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, details_json
@@ -187,7 +188,8 @@ def old_folder(tmp_path, request):
     return folder
 
 
-each_version = pytest.mark.parametrize("old_folder", [1, 2], indirect=True)
+each_version = pytest.mark.parametrize("old_folder", [1, 2, 3], indirect=True)
+version_3 = pytest.mark.parametrize("old_folder", [3], indirect=True)
 version_2 = pytest.mark.parametrize("old_folder", [2], indirect=True)
 
 
@@ -243,6 +245,46 @@ def test_it_has_the_structure_of_a_new_library_and_keeps_it(old_folder, tmp_path
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         database.close()
     assert shapes[0] == shapes[1]
+
+
+@version_3
+def test_a_tick_of_version_3_becomes_one_consent_event(old_folder, clock):
+    library = Library(old_folder, KEY, clock)
+    ticked = {item.group_id: item.consented_at for item in library.list() if item.consented_at}
+    assert set(ticked) == {"ward4-0", "ward4-5"}  # the recordings keep their tick
+    found = {
+        group_id: [(event.at, event.kind) for event in known.events]
+        for group_id, known in library.consents.all().items()
+    }
+    assert found == {group_id: [(moment, ConsentKind.NOT_STATED)] for group_id, moment in ticked.items()}
+    for item in library.list():
+        assert library.consents.status(item.group_id, item.recorded_at).in_force == (item.group_id in ticked)
+    assert not library.consents.status("ward4-0", ticked["ward4-0"] + timedelta(days=2)).in_force  # asked again
+    assert library.warnings == ()
+    library.close()
+
+
+@version_3
+def test_a_tick_that_somebody_else_wrote_becomes_no_consent(old_folder, clock):
+    database = sqlite3.connect(old_folder / "library.sqlite")
+    database.execute("UPDATE recordings SET group_id = 'somebody-else' WHERE group_id = 'ward4-0'")
+    database.commit()
+    database.close()
+    library = Library(old_folder, KEY, clock)
+    assert set(library.consents.all()) == {"ward4-5"}
+    assert {item.group_id for item in library.list() if item.fault} == {"somebody-else"}
+    library.close()
+
+
+@version_3
+def test_a_list_of_version_3_with_a_removed_row_is_still_reported(old_folder, clock):
+    database = sqlite3.connect(old_folder / "library.sqlite")
+    database.execute("DELETE FROM subjects")
+    database.commit()
+    database.close()
+    library = Library(old_folder, KEY, clock)
+    assert any(sentence.startswith(ROWS_MISSING[:40]) for sentence in library.warnings)
+    library.close()
 
 
 @version_2
@@ -315,4 +357,4 @@ def test_a_migration_of_real_data_killed_at_any_statement_leaves_either_version(
         migrate(database, victim / "library.sqlite", ColumnCipher(KEY), version, SCHEMA_VERSION)
         database.close()
         assert_complete(found if found.exists() else victim, clock)
-    assert killed_after > 50
+    assert killed_after > 40

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from vbdesk.outbox.library.consent import ConsentKind
 from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.integrity_check import HELD, ROWS_MISSING, STRUCTURE_CHANGED
 from vbdesk.outbox.library.library import Library, NotAllowed
@@ -31,6 +32,7 @@ KEYS = {
     "subjects": ("group_id",),
     "opened": ("take_id",),
     "bundles": ("bundle_id",),
+    "consents": ("event_id",),
 }
 
 
@@ -74,6 +76,8 @@ def full(library, new_take, folder):
         store.remove_event(takes["done"])
         store.keep_trajectory("ward4-4", b"{}")
         store.add("bundles", "b-1", store.now(), 1, store.cipher.encrypt(b"{}", "bundles/b-1"))
+    library.consents.give("ward4-1", ConsentKind.BOTH, wording="1", language="en", asked_by="N. N.")
+    library.consents.withdraw("ward4-1", ConsentKind.RESEARCH)
     library.change_settings(paused=True)
     library.discard(takes.pop("gone"))
     notes = SubjectNotes(store)
@@ -109,6 +113,7 @@ def seen_by_a_person(library):
         sorted(row["job_id"] for row in library.store.rows("SELECT job_id FROM jobs")),
         sorted(row["take_id"] for row in library.store.rows("SELECT take_id FROM removed")),
         sorted(tuple(row) for row in library.store.rows("SELECT * FROM bundles")),
+        library.consents.all(),
     )
 
 
@@ -132,7 +137,7 @@ def assert_noticed(library, before):
         searched_first = event.asked_at is not None and event.upload_ref is None
         assert event.take_id not in faulty
         assert repr(event) in before[1] or searched_first or event.follows, event  # restored for a known job
-    for index in (2, 3, 7, 8, 9):
+    for index in (2, 3, 7, 8, 9, 10):
         assert now[index] == before[index], index
     assert faulty or now[4] == before[4]  # an entry with another id counts as unread
     for index in (5, 6):  # cached answers: read again
@@ -156,6 +161,7 @@ def test_a_byte_flipped_in_any_value_of_any_row_is_noticed(library_to_flip, data
         shutil.copytree(folder, copy)
         with by_hand(copy) as database:
             database.execute("DROP TRIGGER audit_is_never_changed")
+            database.execute("DROP TRIGGER consents_are_never_changed")
             table = data.draw(st.sampled_from([name for name in tables_of(database) if name not in NOT_PROVED]))
             rows = database.execute(f"SELECT rowid AS place, * FROM {table}").fetchall()
             row = data.draw(st.sampled_from(rows))
@@ -170,6 +176,10 @@ def test_a_byte_flipped_in_any_value_of_any_row_is_noticed(library_to_flip, data
             database.execute(
                 "CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit\n"
                 "BEGIN SELECT RAISE (ABORT, 'the audit log is append-only'); END"
+            )
+            database.execute(
+                "CREATE TRIGGER consents_are_never_changed BEFORE UPDATE ON consents\n"
+                "BEGIN SELECT RAISE (ABORT, 'consent events are append-only'); END"
             )
         try:
             opened = Library(copy, library.store.key, library.store.clock)
@@ -200,6 +210,7 @@ def flipped(value, data):
 @pytest.mark.parametrize("table", ["settings", *KEYS])
 def test_a_row_removed_from_any_table_is_noticed(full, before, folder, reopen, table):
     with by_hand(folder) as database:
+        database.execute("DROP TRIGGER consents_are_never_removed")
         database.execute(f"DELETE FROM {table} WHERE rowid = (SELECT max(rowid) FROM {table})")
     assert_noticed(opened := reopen(), before)
     assert opened.findings or any(item.fault for item in opened.list())

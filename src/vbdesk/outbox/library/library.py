@@ -20,6 +20,7 @@ from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart, AuditReader, AuditVerification
+from vbdesk.outbox.library.consents import Consents
 from vbdesk.outbox.library.damaged_takes import DamagedTakes
 from vbdesk.outbox.library.database import DAMAGE, unreadable
 from vbdesk.outbox.library.integrity_check import (
@@ -68,6 +69,7 @@ class Library(RecordingList):
         store: the database, shared with the upload queue.
         times: the times that the service has confirmed.
         subject_notes: notes and tags of subjects, and which results were opened.
+        consents: what subjects have consented to, and withdrawn.
         responses: cached answers of the service.
         damaged: operations on takes whose files are damaged.
         erasures: what the service must erase of removed recordings; None unless it runs on this computer.
@@ -101,6 +103,7 @@ class Library(RecordingList):
         super().__init__(Store(folder, key, clock or SystemClock(), actor))
         self.times = ServiceTimes(self.store)
         self.subject_notes = SubjectNotes(self.store)
+        self.consents = Consents(self.store)
         self.responses = ResponseCache(self.store)
         self.erasures = PendingErasures(self.store) if erases_at_service else None
         self._sounds = SoundFiles(self.store, self.recording_folder)
@@ -167,6 +170,7 @@ class Library(RecordingList):
         try:
             with self.store.changing():
                 self.store.insert(take_id, metadata, duration_s, imported=False)
+                self.consents.take_in_tick(metadata.group_id, metadata.consented_at)
                 self.store.note(AuditAction.RECORDED, take_id)
                 self.times.review(take_id)
                 self._sounds.take_in(take_id, path, sha256)
@@ -198,6 +202,7 @@ class Library(RecordingList):
         take_key = self._sounds.seal_copy(take_id, path)
         with self.store.changing():
             self.store.insert(take_id, metadata, duration_s, imported=True)
+            self.consents.take_in_tick(metadata.group_id, metadata.consented_at)
             self.store.note(AuditAction.IMPORTED, take_id)
             self._sounds.keep_copy(take_id, take_key)
         return take_id

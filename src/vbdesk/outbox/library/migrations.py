@@ -1,18 +1,22 @@
 """Migrate a library of an earlier version: copy it first, then one transaction per step."""
 
+import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from vbdesk.outbox.library.audit import AuditHead, seal_head
 from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnCipher, InvalidTag
-from vbdesk.outbox.library.rows import EVENT, event_mac_of, lenient, mac_of, result_nonce_of
+from vbdesk.outbox.library.consent import event_of_tick
+from vbdesk.outbox.library.consent_rows import sealed_row
+from vbdesk.outbox.library.rows import EVENT, event_mac_of, lenient, mac_of, result_nonce_of, row_is_authentic
 from vbdesk.outbox.library.structure import TableMissing, check_columns, is_ours, rebuild, trigger_drop_statements
-from vbdesk.outbox.library.table_checksums import seal_sums, sums_of
+from vbdesk.outbox.library.table_checksums import open_sums, seal_sums, sums_of
 from vbdesk.privacy import FILE_MODE
 
 
@@ -174,7 +178,7 @@ def _prove_tables(connection: sqlite3.Connection, cipher: ColumnCipher) -> None:
     library = connection.execute("SELECT version, rows_sum FROM library").fetchone()
     was_whole = library["rows_sum"] == _sum_2(cipher, (row["mac"] for row in rows), library["version"])
     proved = [row for row in rows if row["mac"] == _mac_2(row, cipher)]
-    rebuild(connection)
+    rebuild(connection, new_tables=True)
     events = {row["take_id"]: dict(row) for row in connection.execute(f"SELECT {', '.join(EVENT)} FROM pending")}  # noqa: S608
     nonces = dict(connection.execute("SELECT take_id, substr(sealed, 1, 12) FROM results").fetchall())
     changes = []
@@ -198,6 +202,46 @@ def _seal_with_time(connection: sqlite3.Connection, cipher: ColumnCipher, table:
         with suppress(InvalidTag):  # the sync worker reads it again
             sealed = cipher.encrypt(cipher.decrypt(row["sealed"], place), f"{place}/{row['read_at']}")
             connection.execute(f"UPDATE {table} SET sealed = ? WHERE rowid = ?", (sealed, row["rowid"]))  # noqa: S608
+
+
+def _move_ticks_to_consents(connection: sqlite3.Connection, cipher: ColumnCipher) -> None:
+    """Add a consent event for each tick that is stored with a recording; the recordings keep theirs."""
+    rebuild(connection, new_tables=True)
+    was_whole = _is_whole(connection, cipher)
+    for row in connection.execute("SELECT * FROM recordings").fetchall():
+        ticked_at = _ticked_at(dict(row), cipher)
+        if ticked_at is not None:
+            event = event_of_tick(row["group_id"], ticked_at)
+            connection.execute("INSERT OR IGNORE INTO consents VALUES (?, ?, ?)", sealed_row(event, cipher))
+    if was_whole:
+        _seal_tables(connection, cipher)
+
+
+def _ticked_at(row: Mapping[str, Any], cipher: ColumnCipher) -> datetime | None:
+    """When consent was ticked for a recording; None if it was not, or somebody else changed the row."""
+    if not row_is_authentic(row, cipher):
+        return None
+    with suppress(InvalidTag, KeyError, TypeError, ValueError):
+        moment = datetime.fromisoformat(
+            json.loads(cipher.decrypt(row["details"], f"{row['take_id']}/details"))["consented_at"]
+        )
+        return moment if moment.tzinfo is not None else None
+    return None
+
+
+def _is_whole(connection: sqlite3.Connection, cipher: ColumnCipher) -> bool:
+    """Whether every table has the rows of the last change; a table that the earlier version did not have is empty."""
+    library = connection.execute("SELECT version, sums FROM library").fetchone()
+    kept = open_sums(cipher, library["sums"], library["version"])
+    found = sums_of(lambda query: connection.execute(query).fetchall(), cipher)
+    return kept is not None and dict.fromkeys(found, 0) | kept == found
+
+
+def _seal_tables(connection: sqlite3.Connection, cipher: ColumnCipher) -> None:
+    """Accept the present rows as complete."""
+    version = connection.execute("SELECT version FROM library").fetchone()["version"]
+    sums = sums_of(lambda query: connection.execute(query).fetchall(), cipher)
+    connection.execute("UPDATE library SET sums = ?", (seal_sums(cipher, sums, version),))
 
 
 _STEPS = {
@@ -253,4 +297,5 @@ _STEPS = {
         _prove_rows,
     ),
     2: MigrationStep("", _prove_tables),
+    3: MigrationStep("", _move_ticks_to_consents),
 }

@@ -22,6 +22,7 @@ PROVED_TABLES = {
     "subjects": ("group_id", "sealed"),
     "opened": ("take_id",),
     "bundles": ("bundle_id", "made_at", "settled", "sealed"),
+    "consents": ("event_id", "group_id", "sealed"),
 }
 """Columns of the tables that are covered as a whole; the first is the key."""
 RECORDINGS = "recordings"

@@ -103,6 +103,17 @@ CREATE TABLE bundles (
   settled INTEGER NOT NULL,
   sealed BLOB NOT NULL
 );
+-- Consent of subjects, given and withdrawn: events are only added.
+CREATE TABLE consents (
+  event_id TEXT PRIMARY KEY,
+  group_id TEXT NOT NULL,
+  sealed BLOB NOT NULL
+);
+CREATE INDEX consents_by_subject ON consents (group_id);
+CREATE TRIGGER consents_are_never_changed BEFORE UPDATE ON consents
+BEGIN SELECT RAISE (ABORT, 'consent events are append-only'); END;
+CREATE TRIGGER consents_are_never_removed BEFORE DELETE ON consents
+BEGIN SELECT RAISE (ABORT, 'consent events are append-only'); END;
 CREATE TABLE audit (
   seq INTEGER PRIMARY KEY,
   at TEXT NOT NULL,

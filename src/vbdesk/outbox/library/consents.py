@@ -1,0 +1,91 @@
+"""The consent events of one library: encrypted, authenticated, and only ever added."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from vbdesk.contract.ids import new_id
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.consent import (
+    ConsentChange,
+    ConsentEvent,
+    ConsentKind,
+    ConsentStatus,
+    event_of_tick,
+)
+from vbdesk.outbox.library.consent_rows import SubjectConsent, read_consents, sealed_row
+from vbdesk.outbox.library.store import Store
+
+
+class Consents:
+    """Consent events of one library. Every method reads or writes the disk."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def all(self) -> dict[str, SubjectConsent]:
+        """The events of every subject that has any."""
+        return read_consents(self._store.rows("SELECT event_id, group_id, sealed FROM consents"), self._store.cipher)
+
+    def of(self, group_id: str) -> SubjectConsent:
+        """The events of one subject."""
+        query = "SELECT event_id, group_id, sealed FROM consents WHERE group_id = ?"
+        return read_consents(self._store.rows(query, (group_id,)), self._store.cipher).get(group_id, SubjectConsent())
+
+    def status(self, group_id: str, at: datetime | None = None) -> ConsentStatus:
+        """Where the consent of a subject stands for a recording made `at`; now if None."""
+        return self.of(group_id).status(at or self._store.clock.now())
+
+    def give(
+        self,
+        group_id: str,
+        kind: ConsentKind,
+        *,
+        wording: str = "",
+        language: str = "",
+        asked_by: str = "",
+        expires: datetime | None = None,
+        at: datetime | None = None,
+    ) -> ConsentEvent:
+        """Note that a subject has consented, `at` a moment or now."""
+        moment = at or self._store.clock.now()
+        event = ConsentEvent(
+            new_id(), group_id, ConsentChange.GIVEN, kind, moment, wording, language, asked_by.strip(), expires
+        )
+        return self._note(event)
+
+    def withdraw(self, group_id: str, kind: ConsentKind = ConsentKind.BOTH, *, asked_by: str = "") -> ConsentEvent:
+        """Note that a subject has withdrawn consent for these purposes."""
+        moment = self._store.clock.now()
+        event = ConsentEvent(new_id(), group_id, ConsentChange.WITHDRAWN, kind, moment, asked_by=asked_by.strip())
+        return self._note(event)
+
+    def take_in(self, events: Iterable[ConsentEvent]) -> int:
+        """Add events of another computer; known ones are skipped. Returns how many were new."""
+        with self._store.changing():
+            return sum(self._add(event, AuditAction.CONSENT_TAKEN_IN) for event in events)
+
+    def take_in_tick(self, group_id: str, ticked_at: datetime | None) -> None:
+        """Add the event for a tick of an earlier release, if there is one and it is not known."""
+        if ticked_at is not None:
+            self.take_in([event_of_tick(group_id, ticked_at)])
+
+    def _note(self, event: ConsentEvent) -> ConsentEvent:
+        """Add an event of this computer: newer than all that are known, even if a clock was wrong."""
+        with self._store.changing():
+            known = [each.at for each in self.of(event.group_id).events if each.change is not event.change]
+            newest = max(known, default=event.at)
+            if newest >= event.at:
+                later = newest + timedelta(microseconds=1)
+                event = replace(event, at=later)
+            given = event.change is ConsentChange.GIVEN
+            self._add(event, AuditAction.CONSENT_GIVEN if given else AuditAction.CONSENT_WITHDRAWN)
+        return event
+
+    def _add(self, event: ConsentEvent, what: AuditAction) -> bool:
+        """Add an event, unless there is one with its id. Within a transaction."""
+        if self._store.rows("SELECT 1 FROM consents WHERE event_id = ?", (event.event_id,)):
+            return False
+        self._store.add("consents", *sealed_row(event, self._store.cipher))
+        self._store.note(what, detail=f"{event.change}, {event.kind}, {event.event_id}")
+        return True
