@@ -1,6 +1,7 @@
 """Consent events as rows of the database: encrypted, each bound to its id and subject."""
 
 import json
+import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,7 +36,7 @@ def sealed_row(event: ConsentEvent, cipher: ColumnCipher) -> tuple[str, str, byt
     return event.event_id, event.group_id, cipher.encrypt(content, _place(event.event_id, event.group_id))
 
 
-def read_consents(rows: Iterable[Mapping[str, object]], cipher: ColumnCipher) -> dict[str, SubjectConsent]:
+def read_consents(rows: Iterable[sqlite3.Row], cipher: ColumnCipher) -> dict[str, SubjectConsent]:
     """Rows of `consents` by subject."""
     found: dict[str, list[ConsentEvent]] = {}
     unreadable: set[str] = set()
