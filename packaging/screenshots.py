@@ -2,13 +2,19 @@
 
     tests/e2e/rig/desk-session --size 1320x880 -- .venv/bin/python packaging/screenshots.py docs/guide [PART...]
 
-The parts; all of them where none is named:
+The parts; the first four where none is named:
   first     the first start, with nothing there yet
   demo      `vbdesk demo`: five recordings are there from the start, a sixth is spoken into the virtual microphone
   field     Outbox and Account of a laptop that has come back from some days in the field
   subjects  Subjects, Cohort and one subject of an account with a hundred and twenty of them
+  pages     every page in every size, text size and colours, to look at:
+
+    tests/e2e/rig/desk-session --size 2000x1160 -- .venv/bin/python packaging/screenshots.py /tmp/pictures pages
+
+Without `--size` and `--text-scale` these are 1024x640, 1280x800 and 1920x1080, and 1280x800 with 200 % text.
 """
 
+import argparse
 import os
 import subprocess
 import sys
@@ -29,6 +35,7 @@ sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 import cohort_on_rig  # noqa: E402  (an end-to-end test's account)
 from desktop import Desktop  # noqa: E402  (the driver of the end-to-end tests)
 
+import page_pictures  # noqa: E402  (beside this file)
 from vbdesk.cli.paths import desk_paths  # noqa: E402
 from vbdesk.client.local_service import LocalService, make_account  # noqa: E402
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup  # noqa: E402
@@ -229,19 +236,39 @@ def schemes(desk: Desktop) -> None:
         desk.go("Account")
 
 
+def every_page(folder: Path, chosen: argparse.Namespace) -> None:
+    """Every page in every look, one program for each text size."""
+    looks = LOOKS
+    if chosen.size or chosen.text_scale:
+        looks = dict.fromkeys(chosen.text_scale or [1.0], chosen.size or LOOKS[1.0])
+    for scale, sizes in looks.items():
+        options = [f"--size={width}x{height}" for width, height in sizes]
+        options += [f"--theme={theme}" for theme in chosen.theme or ()]
+        options += [f"--page={page}" for page in chosen.page or ()]
+        command = [sys.executable, str(ROOT / "packaging" / "page_pictures.py"), str(folder), f"--text-scale={scale:g}"]
+        subprocess.run([*command, *options], check=True)
+
+
+LOOKS = {1.0: [(1024, 640), (1280, 800), (1920, 1080)], 2.0: [(1280, 800)]}
 PARTS = {"first": first_start, "demo": demonstration, "field": after_days_offline, "subjects": everybody}
 
 
-def main(folder: Path, parts: list[str]) -> None:
+def main(folder: Path, parts: list[str], chosen: argparse.Namespace) -> None:
     """Take the pictures of these parts."""
     folder.mkdir(parents=True, exist_ok=True)
     for part in parts:
-        PARTS[part](folder)
-    (folder / "desk.log").unlink()
+        if part == "pages":
+            every_page(folder, chosen)
+        else:
+            PARTS[part](folder)
+    (folder / "desk.log").unlink(missing_ok=True)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2 or not set(sys.argv[2:]) <= set(PARTS):
-        sys.exit(__doc__)
+    reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    reader.add_argument("folder", type=Path)
+    reader.add_argument("parts", nargs="*", choices=[*PARTS, "pages"])
+    page_pictures.add_options(reader)
+    chosen = reader.parse_args()
     subprocess.run(["xdotool", "mousemove", "1319", "879"], check=True)
-    main(Path(sys.argv[1]).resolve(), sys.argv[2:] or list(PARTS))
+    main(chosen.folder.resolve(), chosen.parts or list(PARTS), chosen)

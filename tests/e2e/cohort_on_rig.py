@@ -133,10 +133,11 @@ def summary(number: int, dice: random.Random) -> SubjectSummary:
     )
 
 
-def fill(address: str) -> None:
+def fill(address: str, ports: DeskPorts | None = None) -> None:
     """What an earlier session has left: lists as they were read, some recordings, a few notes and tags."""
-    place = desk_paths(None)
-    ports = DeskPorts(data_dir=place.data, config_dir=place.config)
+    if ports is None:
+        place = desk_paths(None)
+        ports = DeskPorts(data_dir=place.data, config_dir=place.config)
     made = Setup(ports).make_service(ServiceAddress(address, "acc-1", "a-key"), "keyring")
     profile = replace(made, name="St. Anne clinic", plan=Plan.ENTERPRISE)
     ProfileStore(ports.config_dir).save(profile)

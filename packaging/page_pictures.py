@@ -1,0 +1,339 @@
+"""Take pictures of every page of the real window, in several sizes, text sizes and colours.
+
+    packaging/page_pictures.py OUTDIR --size 1024x640 --size 1280x800 --text-scale 1 --theme light --page record
+
+`packaging/screenshots.py OUTDIR pages` runs it once for each text size. It has a service, recordings, a keyring and a
+microphone of its own, so that it needs neither sound nor keys: it runs on the rig, and with QT_QPA_PLATFORM=offscreen.
+Pictures are named after page, size, text size and colours: `subjects-1024x640-100-light.png`.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+
+import cohort_on_rig  # noqa: E402  (an end-to-end test's account)
+import numpy as np  # noqa: E402
+import soundfile  # noqa: E402
+import soxr  # noqa: E402
+from PySide6.QtCore import QObject, QTimer, Slot  # noqa: E402
+from PySide6.QtWidgets import QApplication  # noqa: E402
+
+from vbdesk.capture.microphone import FileMicrophone  # noqa: E402
+from vbdesk.capture.playback import SilentPlayer  # noqa: E402
+from vbdesk.desk.cohort.page import CohortPage  # noqa: E402
+from vbdesk.desk.ports import DeskPorts  # noqa: E402
+from vbdesk.desk.record.page import RecordPage  # noqa: E402
+from vbdesk.desk.record.view_model import RecordPhase  # noqa: E402
+from vbdesk.desk.shell.app import Desk  # noqa: E402
+from vbdesk.desk.subjects.page import SubjectsPage  # noqa: E402
+from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute  # noqa: E402
+from vbdesk.desk.ui.theme import Scheme, Theme, app_theme  # noqa: E402
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata  # noqa: E402
+from vbdesk.outbox.library.opening import LockedLibrary  # noqa: E402
+from vbdesk.outbox.library.states import Fix, OutboxState  # noqa: E402
+from vbdesk.outbox.profiles.profiles import ProfileStore  # noqa: E402
+from vbdesk.outbox.profiles.vault import MemoryVault  # noqa: E402
+
+TEXT_PX, POINTS_PER_INCH, SYSTEM_POINTS = 14, 72, 9
+SPEECH = ROOT / "resources" / "samples" / "reading_3.flac"
+STEP_MS, SETTLED_S, HANGS_S = 40, 0.6, 120.0
+LONG_NAME = "clinic-north.cohort-2026.participant-000184"
+
+Walk = Generator[Callable[[], bool], None, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How the window looks in one picture."""
+
+    width: int
+    height: int
+    theme: str
+
+
+class PageWalk(QObject):
+    """Open page after page and save each in every look."""
+
+    def __init__(self, desk: Desk, folder: Path, looks: list[Look], scale: float, pages: list[str]) -> None:
+        super().__init__()
+        self._desk, self._folder, self._looks, self._scale = desk, folder, looks, scale
+        self._pages = pages or list(SCENES)
+        self._walk = self._all()
+        self._ready: Callable[[], bool] = lambda: True
+        self._since = time.monotonic()
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._step)
+        self._timer.start(STEP_MS)
+
+    @Slot()
+    def _step(self) -> None:
+        if not self._ready():
+            if time.monotonic() - self._since > HANGS_S:
+                print("The desk did not get any further. Stopped.", file=sys.stderr)
+                os._exit(1)
+            return
+        try:
+            self._ready = next(self._walk)
+            self._since = time.monotonic()
+        except StopIteration:
+            self._timer.stop()
+            self._desk.window.close()
+
+    def _all(self) -> Walk:
+        yield lambda: self._desk.workspace is not None and self._desk.window.page() is not None
+        yield settled()
+        for name in self._pages:
+            yield from SCENES[name](self._desk)
+            yield settled()
+            for look in self._looks:
+                yield from self._take(name, look)
+        self._desk.window.open_page("subjects")
+
+    def _take(self, name: str, look: Look) -> Walk:
+        window = self._desk.window
+        app_theme().set_scheme(Scheme(look.theme))
+        window.resize(look.width, look.height)
+        yield lambda: (window.width(), window.height()) == (look.width, look.height)
+        yield settled()
+        scale = round(100 * self._scale)
+        window.grab().save(str(self._folder / f"{name}-{look.width}x{look.height}-{scale}-{look.theme}.png"))
+
+
+def settled() -> Callable[[], bool]:
+    """Hold once everything that a page starts has had time to show."""
+    begun = time.monotonic()
+    return lambda: time.monotonic() - begun > SETTLED_S
+
+
+def opens(key: str, argument: object = None) -> Callable[[Desk], Walk]:
+    """Open a page."""
+
+    def scene(desk: Desk) -> Walk:
+        desk.window.open_page(key, argument)
+        yield settled()
+
+    return scene
+
+
+def record_page(desk: Desk) -> RecordPage:
+    """Record, in front."""
+    page = desk.window.page()
+    if not isinstance(page, RecordPage):
+        desk.window.open_page("record")
+        page = desk.window.page()
+    assert isinstance(page, RecordPage)
+    return page
+
+
+def ready(desk: Desk) -> Walk:
+    """Record, filled in."""
+    page = record_page(desk)
+    page.model.setup.set_subject("ward4-0172")
+    yield lambda: page.model.setup.device is not None
+    yield lambda: page.model.room.finding is not None
+
+
+def recording(desk: Desk) -> Walk:
+    """A recording that runs; it goes on while its pictures are taken."""
+    page = record_page(desk)
+    if page.model.phase is RecordPhase.READY:
+        yield from ready(desk)
+        page.ready.setup.consent.setChecked(True)
+        page.model.press()
+    yield lambda: page.model.phase is RecordPhase.RECORDING
+    begun = time.monotonic()
+    yield lambda: time.monotonic() - begun > 5.0
+    page.model.mark()
+
+
+def check(desk: Desk) -> Walk:
+    """The check of a recording of twenty seconds."""
+    page = record_page(desk)
+    if page.model.phase is RecordPhase.READY:
+        yield from recording(desk)
+    begun = time.monotonic()
+    yield lambda: time.monotonic() - begun > 17.0
+    page.model.press()
+    yield lambda: page.review.review is not None
+
+
+def spectrum(desk: Desk) -> Walk:
+    """The spectrogram of the check."""
+    page = record_page(desk)
+    if page.review.review is None:
+        yield from check(desk)
+    page.check.toggle_picture()
+    yield settled()
+
+
+def imported(desk: Desk) -> Walk:
+    """The preview of an import."""
+    page = record_page(desk)
+    if page.model.phase is not RecordPhase.READY:
+        page.review.keep()
+        yield lambda: page.model.phase is RecordPhase.READY
+    page.model.setup.set_subject("ward4-0172")
+    page.import_files([SPEECH.parent])
+    begun = time.monotonic()
+    yield lambda: time.monotonic() - begun > 3.0
+
+
+def note(desk: Desk) -> Walk:
+    """A subject chosen in the list."""
+    desk.window.open_page("subjects")
+    yield settled()
+    page = desk.window.page()
+    assert isinstance(page, SubjectsPage)
+    page.list.acted.emit(page.list.model().row(0).key)
+    yield settled()
+
+
+def one_group(desk: Desk) -> Walk:
+    """One group read as a cohort."""
+    desk.window.open_page("cohort")
+    page = desk.window.page()
+    assert isinstance(page, CohortPage)
+    page.scope.choose("group")
+    page.scope.chosen.emit("group")
+    assert page.group is not None
+    page.group.field.setText("study-1")
+    page.group.read_button.click()
+    yield settled()
+
+
+def result(desk: Desk) -> Walk:
+    """The result of the newest finished recording."""
+    yield from opens("result", RecordingRoute("take-0000"))(desk)
+    yield settled()
+
+
+def compare(desk: Desk) -> Walk:
+    """Two recordings."""
+    sides = RecordingRoute("take-0000"), RecordingRoute("take-0001")
+    yield from opens("compare", ComparisonRoute(*sides))(desk)
+    yield settled()
+
+
+def subject(desk: Desk) -> Walk:
+    """A subject with a history."""
+    yield from opens("subject", cohort_on_rig.name_of(0))(desk)
+    yield settled()
+
+
+def first_start(desk: Desk) -> Walk:
+    """The first start; comes last, since it closes the pages."""
+    desk._on_page_asked("profile", None)
+    yield settled()
+
+
+SCENES: dict[str, Callable[[Desk], Walk]] = {
+    "record": ready,
+    "recording": recording,
+    "check": check,
+    "spectrum": spectrum,
+    "import": imported,
+    "subjects": opens("subjects"),
+    "subjects-note": note,
+    "outbox": opens("outbox"),
+    "cohort": opens("cohort"),
+    "cohort-group": one_group,
+    "account": opens("account"),
+    "subject": subject,
+    "result": result,
+    "compare": compare,
+    "first-start": first_start,
+}
+
+
+def fill(ports: DeskPorts, address: str) -> None:
+    """Recordings in several states, with short and long names of subjects."""
+    cohort_on_rig.fill(address, ports)
+    profile = ProfileStore(ports.config_dir).all()[0]
+    library = LockedLibrary(profile, ports.library_dir(profile.profile_id), ports.keyring)
+    now, pulse = datetime.now(UTC), RecordingTarget("model", "pulse")
+    for number, name in enumerate(("ward4-0168", "ward4-0155", LONG_NAME, "ward4-0131")):
+        taken = TakeMetadata(
+            name, now - timedelta(hours=5 * number + 1), pulse, tags=("ENT", "evening") if number else ()
+        )
+        take_id = library.import_file(SPEECH, taken)
+        if number != 1:
+            library.queue(take_id)
+        if number == 2:
+            with library.store.changing():
+                library.store.move(take_id, OutboxState.NEEDS_ATTENTION, TOO_SHORT, Fix.REVIEW_TAKE)
+    library.close()
+
+
+TOO_SHORT = "9 s of speech, under the 15 s minimum. Likely inconclusive, so it was not sent."
+
+
+def microphone() -> FileMicrophone:
+    """A microphone that hears the reading of a sample, with a quiet room before it."""
+    sound, rate = soundfile.read(SPEECH, dtype="float32")
+    speech = np.clip(soxr.resample(sound, rate, 48_000), -1, 1)
+    room = 10 ** (-62 / 20) * np.random.default_rng(1).normal(size=4 * 48_000)
+    return FileMicrophone((32767 * np.concatenate([room, *[speech] * 4])).astype(np.int16), pace=1.0)
+
+
+def main(folder: Path, looks: list[Look], scale: float, pages: list[str]) -> None:
+    """Take the pictures."""
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ["QT_ENABLE_HIGHDPI_SCALING"] = "0"  # larger text, not a larger window
+    os.environ["QT_FONT_DPI"] = str(round(TEXT_PX * scale * POINTS_PER_INCH / SYSTEM_POINTS))
+    application = QApplication(sys.argv[:1])
+    application.setStyle("Fusion")
+    application.setQuitOnLastWindowClosed(False)
+    with tempfile.TemporaryDirectory() as here, cohort_on_rig.served() as address:
+        sound = microphone()
+        ports = DeskPorts(
+            data_dir=Path(here) / "data",
+            config_dir=Path(here) / "config",
+            microphone=sound,
+            lister=sound,
+            player=SilentPlayer,
+            keyring=MemoryVault(),
+        )
+        fill(ports, address)
+        Theme(Scheme(looks[0].theme)).install()
+        desk = Desk(ports)
+        desk.ended.connect(application.quit)
+        desk.start()
+        walk = PageWalk(desk, folder, looks, scale, pages)
+        application.exec()
+        del walk
+
+
+def size(text: str) -> tuple[int, int]:
+    """Read a size such as 1280x800."""
+    width, height = text.split("x")
+    return int(width), int(height)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that `screenshots.py` has too."""
+    parser.add_argument("--size", action="append", type=size, help="of the window, such as 1280x800; may be repeated")
+    parser.add_argument("--text-scale", action="append", type=float, help="1 for 100 %%, 2 for 200 %%")
+    parser.add_argument("--theme", action="append", choices=["light", "dark"], help="may be repeated")
+    parser.add_argument("--page", action="append", choices=list(SCENES), help="only this page; may be repeated")
+
+
+if __name__ == "__main__":
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("folder", type=Path)
+    add_options(reader)
+    chosen = reader.parse_args()
+    main(
+        chosen.folder.resolve(),
+        [Look(*each, theme) for each in chosen.size or [(1280, 800)] for theme in chosen.theme or ["light", "dark"]],
+        (chosen.text_scale or [1.0])[0],
+        chosen.page or [],
+    )
