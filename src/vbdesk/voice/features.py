@@ -15,6 +15,7 @@ from vbdesk.voice.intonation import semitones
 from vbdesk.voice.measurement import FeatureSet, Measurement
 from vbdesk.voice.pitch_tract import PitchTractModel
 from vbdesk.voice.recording import Samples
+from vbdesk.voice.rhythm import syllables_of
 from vbdesk.voice.short_term import HOP_S, Floats, Spans
 from vbdesk.voice.spectrum import COLUMNS as SPECTRUM_COLUMNS
 
@@ -176,10 +177,10 @@ def _rhythm(frames: FrameAnalysis, spans: Spans | None) -> Values:
     if speech_s < HOP_S * _FEWEST_FRAMES or phrases.size == 0:
         return {}
     pauses = frames.pauses.within(spans)
-    nuclei = frames.nuclei.within(spans).size
+    syllables = syllables_of(frames.nuclei.within(spans).size)
     values: Values = {
-        "speech_rate": nuclei / total_s,
-        "articulation_rate": nuclei / speech_s,
+        "speech_rate": syllables / total_s,
+        "articulation_rate": syllables / speech_s,
         "pause_rate": 60 * pauses.size / total_s,
         "pause_ratio": 100 * (total_s - speech_s) / total_s,
         "phrase_length": np.mean(phrases),

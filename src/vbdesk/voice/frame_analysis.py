@@ -15,7 +15,7 @@ from vbdesk.voice.intonation import pitch_resets, pitch_tremor, plausible, semit
 from vbdesk.voice.perturbation import Perturbation, measure_perturbation
 from vbdesk.voice.pulses import find_pulses
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
-from vbdesk.voice.rhythm import sounding_frames, speech_threshold, syllable_nuclei
+from vbdesk.voice.rhythm import sounding_frames, speech_thresholds, syllable_nuclei
 from vbdesk.voice.short_term import HOP_S, Floats, Indices, Mask, Track, runs
 from vbdesk.voice.spectrum import spectral_balance
 
@@ -79,8 +79,8 @@ def analyse_frames(samples: Samples) -> FrameAnalysis | None:
     times = f0.times
     intensity = measure_intensity(samples)
     level = intensity.at(times)
-    threshold = speech_threshold(intensity.level_dbfs)
-    sounding = sounding_frames(level, threshold)
+    thresholds = speech_thresholds(level, f0.frequency > 0)
+    sounding = sounding_frames(level, thresholds)
     phrases = runs(sounding)
     voiced = (f0.frequency > 0) & sounding
     if not voiced.any():
@@ -97,7 +97,7 @@ def analyse_frames(samples: Samples) -> FrameAnalysis | None:
     breath = measure_harmonicity(
         breath_band(samples), times[vowels], f0.floor, silence_threshold=BAND_SILENCE_THRESHOLD
     )
-    nuclei = syllable_nuclei(level, threshold, sounding, voiced)
+    nuclei = syllable_nuclei(level, thresholds.onset, sounding, voiced)
     return FrameAnalysis(
         speaking=Track(times[first:end], sounding[first:end].astype(float)),
         phrases=_lengths(times, phrases),
