@@ -186,7 +186,7 @@ def recording_conditions(passage: Passage, quality: Quality) -> RecordingConditi
         speech_seconds=passage.speech_s,
         voice_percentage=quality.voice_percentage,
         audio_clarity=quality.audio_clarity,
-        female_share=passage.female_share,
+        voice=passage.voice,
     )
 
 
@@ -198,7 +198,7 @@ def _readings(passage: Passage, quality: Quality, target: ScoringTarget, referen
         sign = calibration.signs[name]
         reading = score_sign(name, sign, calibration.scoring, passage.z, conditions)
         readings.append(
-            add_score_interval(reading, sign, calibration.scoring, passage.replicates, passage.female_share)
+            add_score_interval(reading, sign, calibration.scoring, passage.replicates, passage.voice)
         )
     return readings
 

@@ -42,13 +42,11 @@ class FeatureEvidence(DataModel):
             raise ValueError(f"the weight of {self.feature} must have the sign of its direction, {self.direction}")
         return self
 
-    def class_share(self, female_share: float | None) -> float:
-        """Share of the weight that counts for this voice; 0.5 if the voice class is unknown."""
+    def class_share(self, tract_share: float) -> float:
+        """Share of the weight that counts for a voice of this tract, 0 male-typical to 1 female-typical."""
         if self.sex is None:
             return 1.0
-        if female_share is None:
-            return 0.5
-        return female_share if self.sex == "female" else 1 - female_share
+        return tract_share if self.sex == "female" else 1 - tract_share
 
 
 class SignCalibration(DataModel):

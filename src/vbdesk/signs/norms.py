@@ -1,14 +1,18 @@
 """Norms: z values of measured features, and their interpretation.
 
-The norms differ between female-typical and male-typical voices. The voice class is estimated from pitch and resonance
-and weights the two norms. It is internal: never shown, logged or stored.
+The norms are continuous in the voice itself. Features of voice quality, spectrum and resonance are compared with those
+of voices of the same pitch. Pitch is compared with that of vocal tracts of the same resonances, which mixes two groups
+of speakers by how likely the tract belongs to each. Pitch itself never moves what it is compared with, so that a
+raised pitch always reads higher. Where the voice lies is internal: never shown, logged or stored.
 """
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field
+from scipy.special import ndtr, ndtri
 
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.results import ValueInterpretation
@@ -16,6 +20,7 @@ from vbdesk.data_files import DataModel
 from vbdesk.voice.measurement import FeatureSet
 
 Z_LIMIT = 3.0
+PITCH_ORIGIN_HZ = 150.0
 SMALLEST_LOGGED = 1e-9  # keeps the logarithm of a measured 0 finite; its z is clipped anyway
 
 ZScores = Mapping[str, float]
@@ -27,11 +32,35 @@ _INTERPRETATION_FROM = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class VoicePosition:
+    """Where a voice lies among the reference voices; internal.
+
+    Attributes:
+        pitch: mean pitch in semitones re 150 Hz; None if unknown.
+        tract_share: probability, 0 to 1, that a tract of these resonances is a woman's; 0.5 if they are unknown.
+        female_share: how female-typical pitch and tract are together, 0 to 1; None if unknown.
+    """
+
+    pitch: float | None
+    tract_share: float
+    female_share: float | None
+
+
+UNKNOWN_VOICE = VoicePosition(None, 0.5, None)
+
+
 class Spread(DataModel):
-    """Mean and SD of a transformed feature in one voice class."""
+    """Mean and SD of a transformed feature in one group of speakers."""
 
     t_mean: float
     t_sd: Annotated[float, Field(gt=0)]
+
+
+class PitchLine(Spread):
+    """Mean of a transformed feature for voices of 150 Hz, its slope per semitone of pitch, and the SD around it."""
+
+    t_slope: float = 0.0
 
 
 class FeatureNorm(DataModel):
@@ -59,7 +88,7 @@ class FeatureNorm(DataModel):
     sd_inflation_free_speech: Annotated[float, Field(ge=1)]
     male: Spread
     female: Spread
-    mixed: Spread
+    reference: PitchLine | None = None
 
     def transform(self, value: float) -> float:
         """Transform `value` to the scale on which the norms are normally distributed."""
@@ -68,43 +97,60 @@ class FeatureNorm(DataModel):
         held = max(value, self.floor or SMALLEST_LOGGED)
         return math.log(min(held, self.ceiling) if self.ceiling else held)
 
-    def z(self, value: float, female_share: float | None) -> float:
-        """Standardise `value` for speech of an unknown task; `female_share` None takes the mixed norms."""
-        transformed = self.transform(value)
-        if female_share is None:
-            return self._z_within(self.mixed, transformed)
-        z_male, z_female = self._z_within(self.male, transformed), self._z_within(self.female, transformed)
-        return (1 - female_share) * z_male + female_share * z_female
+    @property
+    def needs_pitch(self) -> bool:
+        """Whether the reference depends on the pitch of the voice."""
+        return self.reference is not None and self.reference.t_slope != 0
 
-    def _z_within(self, spread: Spread, transformed: float) -> float:
-        z = (transformed - spread.t_mean) / (spread.t_sd * self.sd_inflation_free_speech)
+    def z(self, value: float, voice: VoicePosition) -> float:
+        """Standardise `value` for speech of an unknown task.
+
+        With a `reference`, z is the distance from its line. Without, it is the normal score of the value among men and
+        women mixed by `voice.tract_share`, which grows with the value whatever the share.
+        """
+        transformed = self.transform(value)
+        if self.reference is None:
+            below = (1 - voice.tract_share) * ndtr(self._score(self.male, transformed))
+            below += voice.tract_share * ndtr(self._score(self.female, transformed))
+            z = float(ndtri(below))
+        else:
+            expected_shift = self.reference.t_slope * (voice.pitch or 0.0)
+            z = self._score(self.reference, transformed - expected_shift)
         return min(max(z, -Z_LIMIT), Z_LIMIT)
+
+    def _score(self, spread: Spread, transformed: float) -> float:
+        return (transformed - spread.t_mean) / (spread.t_sd * self.sd_inflation_free_speech)
 
 
 class VoiceClass(DataModel):
-    """Logistic model of the voice class on mean pitch and third formant.
+    """Logistic model of the speaker's sex on the pitch that is usual for the tract, and on pitch itself.
+
+    Both in semitones re 150 Hz. `tract_*` is the model of the tract alone. The log odds of a tract differ between
+    takes of one speaker; shares are averaged over that spread: MacKay (1992), The evidence framework applied to
+    classification networks.
 
     Attributes:
-        between_takes_sd: SD of the logit between takes of one speaker. The share is averaged over this spread;
-            otherwise a voice between the classes would change its norms with every take.
-        resonance_sd: the part of that SD from the third formant. A pitch that moves the class also moves its own z the
-            other way; a resonance does not.
+        between_takes_sd: SD of the log odds of the tract between takes of one speaker.
     """
 
-    b0: float
-    b1: float
-    b2: float
-    between_takes_sd: Annotated[float, Field(ge=0)] = 0.0
-    resonance_sd: Annotated[float, Field(ge=0)] = 0.0
+    intercept: float
+    pitch: float
+    tract: float
+    tract_alone_intercept: float
+    tract_alone: float
+    between_takes_sd: Annotated[float, Field(ge=0)]
 
-    def logit(self, pitch: float, resonance: float) -> float:
-        """Log odds of the female-typical class at a mean pitch and a third formant in Hz."""
-        # 150 Hz and 2600 Hz belong to the fitted model
-        return self.b0 + self.b1 * 12 * math.log2(pitch / 150) + self.b2 * 10 * math.log(resonance / 2600)
+    def tract_share(self, tract: float, deviation: float) -> float:
+        """Share by the tract alone, in a take `deviation` SD away."""
+        return self._mean_share(self.tract_alone_intercept + self.tract_alone * tract, deviation)
 
-    def share(self, logit: float) -> float:
-        """Mean of the logistic over takes: MacKay (1992), The evidence framework applied to classification networks."""
-        return logistic(logit / math.sqrt(1 + math.pi * self.between_takes_sd**2 / 8))
+    def female_share(self, pitch: float, tract: float, deviation: float) -> float:
+        """Share by pitch and tract, in a take `deviation` SD away."""
+        return self._mean_share(self.intercept + self.pitch * pitch + self.tract * tract, deviation)
+
+    def _mean_share(self, logit: float, deviation: float) -> float:
+        moved = logit + self.between_takes_sd * deviation
+        return logistic(moved / math.sqrt(1 + math.pi * self.between_takes_sd**2 / 8))
 
 
 class NormsMeta(DataModel):
@@ -132,31 +178,31 @@ class Norms(DataModel):
     voice_class: VoiceClass
     sign_reference: dict[SignName, IndexReference] = Field(default_factory=dict)
 
-    def class_logit(self, measured: FeatureSet) -> float | None:
-        """Log odds of the measured voice class; None without pitch or resonance. Internal only."""
-        pitch = _value(measured, "pitch_mean")
-        resonance = _value(measured, "formant_3_mean")
-        if pitch is None or resonance is None or min(pitch, resonance) <= 0:
-            return None
-        return self.voice_class.logit(pitch, resonance)
+    def locate(self, measured: FeatureSet, deviation: float = 0.0) -> VoicePosition:
+        """Find where a voice lies; `deviation` simulates a take whose resonances lie that many SD away. Internal only.
 
-    def female_share(self, measured: FeatureSet) -> float | None:
-        """How female-typical the voice is, 0 to 1; None if unknown. Internal only."""
-        logit = self.class_logit(measured)
-        return None if logit is None else self.voice_class.share(logit)
+        The pitch that is usual for the tract is the measured pitch minus `pitch_tract_residual`.
+        """
+        pitch_hz, residual = _value(measured, "pitch_mean"), _value(measured, "pitch_tract_residual")
+        if pitch_hz is None or pitch_hz <= 0:
+            return UNKNOWN_VOICE
+        pitch = 12 * math.log2(pitch_hz / PITCH_ORIGIN_HZ)
+        if residual is None:
+            return VoicePosition(pitch, UNKNOWN_VOICE.tract_share, None)
+        tract = pitch - residual
+        return VoicePosition(
+            pitch,
+            self.voice_class.tract_share(tract, deviation),
+            self.voice_class.female_share(pitch, tract, deviation),
+        )
 
-    def resampled_female_share(self, measured: FeatureSet, deviation: float) -> float | None:
-        """Female share of a simulated take with a resonance `deviation` SD away. Internal only."""
-        logit = self.class_logit(measured)
-        return None if logit is None else self.voice_class.share(logit + self.voice_class.resonance_sd * deviation)
-
-    def standardise(self, measured: FeatureSet, female_share: float | None) -> ZScores:
-        """Compute z of every measured feature; features that differ between the classes need `female_share`."""
+    def standardise(self, measured: FeatureSet, voice: VoicePosition) -> ZScores:
+        """Compute z of every measured feature; one whose reference depends on an unknown pitch is left out."""
         z: dict[str, float] = {}
         for name, norm in self.features.items():
             value = _value(measured, name)
-            if value is not None and not (female_share is None and _differs_between_classes(name)):
-                z[name] = norm.z(value, female_share)
+            if value is not None and not (norm.needs_pitch and voice.pitch is None):
+                z[name] = norm.z(value, voice)
         return z
 
 
@@ -180,7 +226,3 @@ def interpret(z: float) -> ValueInterpretation:
 def _value(measured: FeatureSet, name: str) -> float | None:
     measurement = measured.get(name)
     return measurement.value if measurement is not None else None
-
-
-def _differs_between_classes(name: str) -> bool:
-    return name in ("pitch_mean", "pitch_tract_residual") or name.startswith("formant_")

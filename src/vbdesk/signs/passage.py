@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from vbdesk.signs.norms import Norms, ZScores
+from vbdesk.signs.norms import Norms, VoicePosition, ZScores
 from vbdesk.voice.features import FrameAnalysis, summarise_features
 from vbdesk.voice.measurement import FeatureSet, Measurement
 
@@ -62,15 +62,15 @@ class Passage:
 
     Attributes:
         features: of the whole passage, in their units; `z` standardised.
-        female_share: voice class, internal.
-        replicates: `z` of bootstrap resamples of the phrases, each with the voice class of a simulated take.
+        voice: where the voice lies among the reference voices, internal.
+        replicates: `z` of bootstrap resamples of the phrases, each with the resonances of a simulated take.
         windows: windows of 10 s, 5 s apart.
     """
 
     speech_s: float
     features: FeatureSet
     z: ZScores
-    female_share: float | None
+    voice: VoicePosition
     replicates: Sequence[ZScores]
     windows: Sequence[Window]
 
@@ -90,22 +90,22 @@ def measure_passage(
     if not segments:  # hum and music also have a pitch
         frames = None
     features = options.measure(frames, turns)
-    female_share = options.norms.female_share(features)
-    z = options.norms.standardise(features, female_share)
+    voice = options.norms.locate(features)
+    z = options.norms.standardise(features, voice)
 
     def in_window(spans: Spans) -> ZScores:
-        return options.norms.standardise(options.measure(frames, spans), female_share)
+        return options.norms.standardise(options.measure(frames, spans), voice)
 
     def in_replicate(spans: Spans, deviation: float) -> ZScores:
         drawn = options.measure(frames, spans)
-        return {**z, **options.norms.standardise(drawn, options.norms.resampled_female_share(drawn, deviation))}
+        return {**z, **options.norms.standardise(drawn, options.norms.locate(drawn, deviation))}
 
     units = resampling_units(frames.phrase_spans, turns) if frames is not None else []
     return Passage(
         speech_s=speech_s,
         features=features,
         z=z,
-        female_share=female_share,
+        voice=voice,
         replicates=[in_replicate(spans, deviation) for spans, deviation in _draws(units)],
         windows=[
             Window(speech_s, in_window(parts)) for parts, speech_s in _windows(segments, turns) if frames is not None
@@ -146,7 +146,7 @@ def merge_turns(segments: Spans, others: Collection[tuple[float, float]]) -> lis
 
 
 def _draws(units: Spans) -> list[tuple[list[tuple[float, float]], float]]:
-    """Bootstrap draws: units in order of time, and the deviation of the voice class in SD."""
+    """Bootstrap draws: units in order of time, and the deviation of the resonances in SD."""
     if len(units) < 2:
         return []
     random = np.random.default_rng(SEED)

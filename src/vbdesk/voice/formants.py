@@ -7,8 +7,7 @@ from vbdesk.voice.band import emphasised_band
 from vbdesk.voice.recording import Samples
 from vbdesk.voice.short_term import Floats, Track, cut_frames, frame_times, map_blocks
 
-LOW_CEILING, HIGH_CEILING = 5000, 5500  # Hz, for long and for short vocal tracts
-F0_OF_SHORT_TRACTS = 165.0  # Hz, median F0 from which the vocal tract is assumed to be short
+CEILING = 5250  # Hz, half-way between Praat's for men (5000) and for women (5500); see docs/decisions/0037
 _ORDER = 10  # two poles for each of five formants
 _WINDOW_S = 0.05  # Gaussian, effectively 25 ms
 _EDGE_HZ = 50.0  # resonances closer to 0 or the ceiling are not formants
@@ -16,13 +15,10 @@ _PLAUSIBLE = ((200.0, 1100.0), (600.0, 3000.0), (1400.0, 4000.0))  # Hz, of F1, 
 _BLOCK = 256
 
 
-def formant_ceiling(median_f0: float) -> int:
-    """Highest frequency to search for formants, in Hz, for a voice with this median F0 in Hz."""
-    return LOW_CEILING if median_f0 < F0_OF_SHORT_TRACTS else HIGH_CEILING
-
-
-def measure_formants(samples: Samples, at: Floats, ceiling: int) -> Track:
+def measure_formants(samples: Samples, at: Floats, ceiling: int = CEILING) -> Track:
     """Measure formants of mono `samples`, shape (n,), at times `at` in seconds, interpolated from 10 ms frames.
+
+    The ceiling, in Hz, is the same for every voice: one that depends on F0 would move the formants with the pitch.
 
     Returns:
         F1, F2, F3 and the bandwidth of F1 in Hz, shape (m, 4), at the times with three plausible formants.

@@ -8,7 +8,7 @@ import numpy as np
 from vbdesk.voice.band import breath_band
 from vbdesk.voice.cepstrum import cepstral_prominence
 from vbdesk.voice.f0 import track_f0
-from vbdesk.voice.formants import formant_ceiling, measure_formants
+from vbdesk.voice.formants import measure_formants
 from vbdesk.voice.harmonicity import BAND_SILENCE_THRESHOLD, measure_harmonicity
 from vbdesk.voice.intensity import measure_intensity
 from vbdesk.voice.intonation import pitch_resets, pitch_tremor, plausible, semitones, voiced_stretches
@@ -114,7 +114,7 @@ def analyse_frames(samples: Samples) -> FrameAnalysis | None:
         breath_harmonicity=_measured(times[vowels], breath),
         cepstral_prominence=cepstral_prominence(samples, _cepstral_stretches(phrases)),
         spectrum=spectral_balance(samples, times[vowels], f0.frequency[vowels]),
-        formants=measure_formants(samples, times[vowels], formant_ceiling(float(np.median(f0.frequency[kept])))),
+        formants=measure_formants(samples, times[vowels]),
         phrase_spans=_phrase_spans(times, phrases),
     )
 

@@ -185,7 +185,7 @@ def _require_speakers(labels: Sequence[RecordingLabel], fewest: int) -> None:
 
 def _standardised(measured: MeasuredFile, norms: Norms) -> Mapping[str, float]:
     features = {name: Measurement(value) for name, value in measured.features.items()}
-    return norms.standardise(features, norms.female_share(features))
+    return norms.standardise(features, norms.locate(features))
 
 
 def _numbered(names: Sequence[str]) -> Ints:

@@ -28,12 +28,12 @@ def sign_references(
     rules = calibration.scoring
     for speaker in group:
         features = {name: Measurement(value) for name, value in speaker.features.items()}
-        share = as_read.female_share(features)
-        z = as_read.standardise(features, share)
+        voice = as_read.locate(features)
+        z = as_read.standardise(features, voice)
         for name, sign in calibration.signs.items():
-            enough = measured_weight_share(sign, z, share) >= rules.min_weight_available
-            if enough and sign_applies(rules, sign, share):
-                sums[name][speaker.sex].append(sum(feature_contributions(sign, z, share).values()))
+            enough = measured_weight_share(sign, z, voice.tract_share) >= rules.min_weight_available
+            if enough and sign_applies(rules, sign, voice.female_share):
+                sums[name][speaker.sex].append(sum(feature_contributions(sign, z, voice.tract_share).values()))
     found = {
         name: _spread(
             by_sex, ("male", "female") if calibration.signs[name].applies_to == "all" else ("female",), fewest

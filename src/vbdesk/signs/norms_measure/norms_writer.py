@@ -16,17 +16,27 @@ from vbdesk.data_files import read_data, read_toml
 from vbdesk.privacy import set_export_mode
 from vbdesk.resource_files import resource
 from vbdesk.signs.corpus.measurement import extractor_fingerprint
-from vbdesk.signs.norms import FeatureNorm, Norms
+from vbdesk.signs.norms import PITCH_ORIGIN_HZ, FeatureNorm, Norms
 from vbdesk.signs.norms_measure.index_reference import sign_references
 from vbdesk.signs.norms_measure.reference_group import ReferenceSpeaker, Sex
-from vbdesk.signs.norms_measure.spread import ClassSpread, class_entry, mixed_entry, significant, spread_of
+from vbdesk.signs.norms_measure.sex_model import fit_logistic
+from vbdesk.signs.norms_measure.spread import (
+    ClassSpread,
+    class_entry,
+    line_through,
+    mixed_entry,
+    significant,
+    spread_of,
+)
 from vbdesk.signs.reference_data import load_reference_data
-from vbdesk.voice.measurement import Measurement
 
 FEWEST_FOR_AGE = 20
 CLEAR_T = 3.0  # t value of an age slope; strict because 36 features in two classes are tested
 MIDDLE_AGE = 32.0
-UNSURE = (0.1, 0.9)
+GROUPS_ALONG_PITCH = frozenset({"voice quality", "spectrum", "resonance"})
+"""Groups of features that depend on the pitch of a voice by the physics of the source or of its measurement.
+
+Timing, loudness and intonation may go with pitch, too, but as part of the same state, which must not be taken out."""
 
 _NOT_MEASURED_HERE = ("second_language_shift_sd", "split_half_icc_measured", "split_half_n")
 _ONLY_OF_THE_SHIPPED = ("n_native", "n_second_language", "n_over_60", "source_cites", "licence_note", "why_measured")
@@ -44,14 +54,14 @@ class MeasuredNorms:
         text: the file's content.
         measured: number of features with measured numbers.
         kept: features that keep the shipped numbers, with the reason.
-        left_out: number of outliers left out, by feature.
+        at_limit: number of speakers on the floor or ceiling, by feature.
         signs: number of signs with a measured reference.
     """
 
     text: str
     measured: int
     kept: Mapping[str, str]
-    left_out: Mapping[str, int]
+    at_limit: Mapping[str, int]
     signs: int
 
 
@@ -64,7 +74,8 @@ def measure_norms(group: Sequence[ReferenceSpeaker], fewest: int) -> MeasuredNor
     shipped = read_data(shipped_path, Norms)
     content: dict[str, Any] = read_toml(shipped_path)
     kept: dict[str, str] = {}
-    left_out: dict[str, int] = {}
+    at_limit: dict[str, int] = {}
+    pitches = _pitches(group)
     for name, norm in shipped.features.items():
         values: dict[Sex, list[tuple[float, float | None]]] = {"male": [], "female": []}
         for speaker in group:
@@ -76,16 +87,22 @@ def measure_norms(group: Sequence[ReferenceSpeaker], fewest: int) -> MeasuredNor
             kept[name] = reason
             entry["norm_source"] = f"kept from the shipped norms: {reason}"
             continue
-        left_out[name] = _replace_numbers(entry, norm, values)
+        at_limit[name] = _replace_numbers(entry, norm, values)
+        if name == "pitch_mean":
+            entry.pop("reference", None)  # compared with both groups, by the share of the tract
+        elif norm.group in GROUPS_ALONG_PITCH:
+            entry["reference"] = _along_pitch(norm, name, group, pitches)
+        else:
+            entry["reference"] = {"t_mean": entry["mixed"]["t_mean"], "t_sd": entry["mixed"]["t_sd"]}
     content["meta"] = _meta(content["meta"], group)
-    content["voice_class"] = {**content["voice_class"], **_voice_class(shipped, group)}
+    content["voice_class"] = {**content["voice_class"], **_voice_class(group, pitches, fewest)}
     content.pop("calibration", None)
     references = sign_references(Norms.model_validate(content), load_reference_data().calibration, group, fewest)
     if references:
         content["sign_reference"] = {name.value: entry for name, entry in references.items()}
     text = _HEADER + "\n" + tomli_w.dumps(content)
-    outliers = {name: count for name, count in left_out.items() if count}
-    return MeasuredNorms(text, len(left_out), kept, outliers, len(references))
+    limited = {name: count for name, count in at_limit.items() if count}
+    return MeasuredNorms(text, len(at_limit), kept, limited, len(references))
 
 
 def write_norms(norms: MeasuredNorms, path: Path) -> None:
@@ -120,7 +137,7 @@ def _reason_to_keep(
 def _replace_numbers(
     entry: dict[str, Any], norm: FeatureNorm, values: Mapping[Sex, Sequence[tuple[float, float | None]]]
 ) -> int:
-    """Write the measured numbers into a feature's entry; return the number of outliers left out."""
+    """Write the measured numbers into a feature's entry; return the number of speakers on its floor or ceiling."""
     spreads = {sex: spread_of(norm, [value for value, _ in found]) for sex, found in values.items()}
     male, female = spreads["male"], spreads["female"]
     for key in _NOT_MEASURED_HERE:
@@ -135,15 +152,14 @@ def _replace_numbers(
     entry["age_slope"] = {sex: slope for sex, slope in slopes.items() if slope is not None}
     if not entry["age_slope"]:
         del entry["age_slope"]
-    return male.left_out + female.left_out
+    return male.at_limit + female.at_limit
 
 
 def _age_slope(
     norm: FeatureNorm, spread: ClassSpread, values: Sequence[tuple[float, float | None]]
 ) -> dict[str, float | bool] | None:
     """Slope in SD per decade of age within a class; None with too few known ages."""
-    kept = set(spread.values.tolist())
-    known = [(age, norm.transform(value)) for value, age in values if age is not None and value in kept]
+    known = [(age, norm.transform(value)) for value, age in values if age is not None]
     if len(known) < FEWEST_FOR_AGE or len({age for age, _ in known}) < 2:
         return None
     ages, transformed = (np.array(column) for column in zip(*sorted(known), strict=True))
@@ -156,23 +172,55 @@ def _age_slope(
     }
 
 
-def _voice_class(norms: Norms, group: Sequence[ReferenceSpeaker]) -> dict[str, Any]:
-    """Agreement of the shipped voice-class model with the sex of the speakers."""
-    shares = []
+def _pitches(group: Sequence[ReferenceSpeaker]) -> dict[str, tuple[float, float]]:
+    """Maps speaker to mean pitch and to the pitch that is usual for the tract, in semitones re 150 Hz."""
+    found = {}
     for speaker in group:
-        features = {name: Measurement(value) for name, value in speaker.features.items()}
-        share = norms.female_share(features)
-        if share is not None:
-            shares.append((share, speaker.sex))
-    if not shares:
-        return {}
-    agreement = np.mean([(share >= 0.5) == (sex == "female") for share, sex in shares])
-    unsure = np.mean([UNSURE[0] < share < UNSURE[1] for share, _ in shares])
+        hertz, residual = speaker.features.get("pitch_mean"), speaker.features.get("pitch_tract_residual")
+        if hertz is not None and residual is not None:
+            pitch = 12 * float(np.log2(hertz / PITCH_ORIGIN_HZ))
+            found[speaker.name] = (pitch, pitch - residual)
+    return found
+
+
+def _along_pitch(
+    norm: FeatureNorm, name: str, group: Sequence[ReferenceSpeaker], pitches: Mapping[str, tuple[float, float]]
+) -> dict[str, float]:
+    """Line of the transformed feature over pitch, each sex weighted as half of the group."""
+    known = [speaker for speaker in group if name in speaker.features and speaker.name in pitches]
+    counts = {sex: sum(speaker.sex == sex for speaker in known) for sex in ("male", "female")}
+    line = line_through(
+        np.array([pitches[speaker.name][0] for speaker in known]),
+        np.array([norm.transform(speaker.features[name]) for speaker in known]),
+        np.array([1 / counts[speaker.sex] for speaker in known]),
+    )
     return {
-        "measured_agreement": significant(float(agreement), 4),
-        "measured_unsure_share": significant(float(unsure), 4),
-        "n": len(shares),
-        "note": "Coefficients as shipped; agreement with the sex that the table of speakers gives.",
+        "t_mean": significant(line.mean, 5),
+        "t_slope": significant(line.slope, 4),
+        "t_sd": significant(line.sd, 5),
+    }
+
+
+def _voice_class(
+    group: Sequence[ReferenceSpeaker], pitches: Mapping[str, tuple[float, float]], fewest: int
+) -> dict[str, Any]:
+    """Logistic models of the sex of the speakers on pitch and tract; nothing with too few speakers."""
+    known = [speaker for speaker in group if speaker.name in pitches]
+    female = np.array([speaker.sex == "female" for speaker in known])
+    if min(np.sum(female), np.sum(~female)) < fewest:
+        return {}
+    pitch, tract = np.array([pitches[speaker.name] for speaker in known]).T
+    both = fit_logistic(np.stack([pitch, tract], axis=1), female)
+    alone = fit_logistic(tract[:, None], female)
+    logit = both[0] + both[1] * pitch + both[2] * tract
+    alone_logit = alone[0] + alone[1] * tract
+    names = ("intercept", "pitch", "tract", "tract_alone_intercept", "tract_alone")
+    agreement = {"measured_agreement": logit, "measured_agreement_tract_alone": alone_logit}
+    return {
+        **{key: significant(float(value), 5) for key, value in zip(names, [*both, *alone], strict=True)},
+        **{key: significant(float(np.mean((found > 0) == female)), 4) for key, found in agreement.items()},
+        "n": len(known),
+        "note": "Each sex weighs as half. Agreement with the sex that the table of speakers gives, in the same speakers.",
     }
 
 
@@ -191,7 +239,8 @@ def _meta(shipped: Mapping[str, Any], group: Sequence[ReferenceSpeaker]) -> dict
         "status": "measured at this site, not clinically validated",
         "extractor": f"vbdesk {version('vbdesk')} ({extractor_fingerprint()}); audio mono, resampled to 16 kHz",
         "norm_source": "Values under male, female and mixed are MEASURED by this extractor on recordings of this site.",
-        "robust": "One value a speaker, the mean over the recordings; values beyond 3.5 robust SD are left out.",
+        "robust": "One value a speaker, the mean over the recordings; values are held to the 1st and 99th percentile, and "
+        "values on a floor or ceiling count as censored (maximum likelihood). Nobody is left out.",
         "age_bands": "Age bands are not tabulated. Use age_slope (SD per decade from age 32, within sex) only where "
         "significant = true, and cap the correction at 3 decades.",
         "n_male": sum(speaker.sex == "male" for speaker in group),

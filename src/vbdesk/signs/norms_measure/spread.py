@@ -1,4 +1,7 @@
-"""Location and spread of a feature in a group, robust against single wrong measurements."""
+"""Location and spread of a feature in a group, robust against single wrong measurements.
+
+A fluent reader without pauses is no wrong measurement: values on the floor of a feature stay in, as censored values.
+"""
 
 import math
 from collections.abc import Sequence
@@ -6,16 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_ndtr
 
 from vbdesk.signs.norms import FeatureNorm
 
-OUTLIER_Z = 3.5
-"""Robust z beyond which a value is left out (Iglewicz and Hoaglin 1993, for the MAD)."""
+LIMITS = (0.01, 0.99)
+"""Percentiles that values are held to. A value beyond them counts as the limit, so that nobody is left out."""
 
-FEWEST_FOR_OUTLIERS = 15
-"""With fewer values the MAD is too rough to detect outliers."""
+MOST_STEPS = 200
+CONVERGED = 1e-7  # change of mean and SD in SD
 
-MAD_TO_SD = 1.4826
 EDGES = {"low_at_or_below": -1.96, "reduced_at_or_below": -1.2816, "slightly_elevated_from": 1.2816, "high_from": 1.96}
 PERCENTILES = {"p05": 0.05, "p50": 0.5, "p95": 0.95}
 
@@ -24,32 +27,77 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ClassSpread:
-    """Values of one voice class, in the unit of the feature, without outliers; `left_out` counts the outliers."""
+    """Values of one group of speakers, in ascending order.
+
+    Attributes:
+        values: in the unit of the feature, as measured.
+        mean, sd: of the transformed values, held to `LIMITS`; values on a floor or ceiling count as censored.
+        at_limit: number of values on the floor or ceiling of the feature.
+    """
 
     values: Values
-    transformed: Values
-    left_out: int
+    mean: float
+    sd: float
+    at_limit: int
 
-    @property
-    def mean(self) -> float:
-        """Mean of the transformed values."""
-        return float(self.transformed.mean())
 
-    @property
-    def sd(self) -> float:
-        """SD of the transformed values."""
-        return float(self.transformed.std(ddof=1))
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Mean at 0 of the covariate, slope, and SD around the line."""
+
+    mean: float
+    slope: float
+    sd: float
 
 
 def spread_of(norm: FeatureNorm, values: Sequence[float]) -> ClassSpread:
     """Compute the spread of at least two `values`, one per speaker."""
     everything = np.array(sorted(values), dtype=np.float64)
     transformed = np.array([norm.transform(value) for value in everything])
-    middle = np.median(transformed)
-    scale = MAD_TO_SD * np.median(np.abs(transformed - middle))
-    detectable = scale > 0 and everything.size >= FEWEST_FOR_OUTLIERS
-    kept = np.abs(transformed - middle) <= OUTLIER_Z * scale if detectable else np.ones(everything.size, dtype=bool)
-    return ClassSpread(everything[kept], transformed[kept], int(np.count_nonzero(~kept)))
+    low = norm.transform(norm.floor) if norm.floor else -math.inf
+    high = norm.transform(norm.ceiling) if norm.ceiling else math.inf
+    held = np.clip(transformed, *np.quantile(transformed, LIMITS))
+    mean, sd = censored_normal(held, low, high)
+    return ClassSpread(everything, mean, sd, int(np.sum((transformed <= low) | (transformed >= high))))
+
+
+def censored_normal(values: Values, low: float, high: float) -> tuple[float, float]:
+    """Mean and SD of a normal variable of which values at or beyond `low` and `high` are only known to be there.
+
+    Maximum likelihood by expectation and maximisation (Wolynetz 1979, Algorithm AS 138); the SD with n - 1.
+    """
+    below, above = values <= low, values >= high
+    inside = values[~(below | above)]
+    mean, sd = float(values.mean()), float(values.std(ddof=1))
+    if inside.size == values.size or inside.size < 2:
+        return mean, sd
+    for _ in range(MOST_STEPS):
+        expected, variance = values.copy(), np.zeros(values.size)
+        for side, limit, sign in ((below, low, -1.0), (above, high, 1.0)):
+            if side.any():
+                distance = sign * (limit - mean) / sd
+                hazard = math.exp(-(distance**2) / 2 - log_ndtr(-distance)) / math.sqrt(2 * math.pi)
+                expected[side] = mean + sign * sd * hazard
+                variance[side] = sd**2 * (1 + distance * hazard - hazard**2)
+        before, mean = (mean, sd), float(expected.mean())
+        sd = math.sqrt(float(np.sum((expected - mean) ** 2 + variance)) / (values.size - 1))
+        if max(abs(mean - before[0]), abs(sd - before[1])) < CONVERGED * sd:
+            break
+    return mean, sd
+
+
+def line_through(covariate: Values, transformed: Values, weights: Values) -> Line:
+    """Least-squares line, weighted, fitted twice: the second time with residuals held to `LIMITS`."""
+    design = np.stack([np.ones_like(covariate), covariate], axis=1)
+    root = np.sqrt(weights / weights.sum())
+    held = transformed
+    for _ in range(2):
+        mean, slope = np.linalg.lstsq(design * root[:, None], held * root, rcond=None)[0].tolist()
+        line = design @ (mean, slope)
+        held = line + np.clip(transformed - line, *np.quantile(transformed - line, LIMITS))
+    residual = held - line
+    free = 1 - 2 / residual.size  # of the line
+    return Line(mean, slope, float(np.sqrt(np.average(residual**2, weights=weights) / free)))
 
 
 def class_entry(norm: FeatureNorm, spread: ClassSpread) -> dict[str, float | int]:
