@@ -72,18 +72,22 @@ def estimate_ratios(samples: Samples, activity: SpeechActivity, rules: ClarityRu
         moments = (np.array(starts)[:, None] + np.arange(length)) / ANALYSIS_RATE
         counts = ~activity.is_sustained_at(moments)
         denoised_db = float(np.median(_si_sdr_db(reference=denoise(windows) * counts, estimate=windows * counts)))
-    return ClarityEstimates(denoised_db, speech_to_pause_db(filtered, activity))
+    return ClarityEstimates(denoised_db, speech_to_pause_db(filtered, activity, rules.pause_peak_db))
 
 
-def speech_to_pause_db(samples: Samples, activity: SpeechActivity) -> float | None:
-    """Ratio of voice energy to noise energy in dB; noise is measured in the pauses. None without pauses."""
+def speech_to_pause_db(samples: Samples, activity: SpeechActivity, peak_db: float) -> float | None:
+    """Ratio of voice energy to noise energy in dB; noise is measured in the pauses. None without pauses.
+
+    A frame of a pause counts with at most `peak_db` over their median: a word that the detector missed is no noise.
+    """
     energy = frame_energy(samples)
     speech = activity.covers((np.arange(len(energy)) + 0.5) * FRAME / ANALYSIS_RATE)
     near_speech = np.convolve(speech, np.ones(2 * PAUSE_MARGIN_FRAMES + 1), "same") > 0
     pauses = ~near_speech
     if pauses.sum() < MIN_PAUSE_FRAMES or not speech.any():
         return None
-    noise = energy[pauses].mean() + FLOOR
+    most = np.median(energy[pauses]) * 10 ** (peak_db / 10)
+    noise = np.minimum(energy[pauses], most).mean() + FLOOR
     voice = max(energy[speech].mean() - noise, FLOOR) * speech.mean()
     return float(np.clip(10 * np.log10(voice / noise), *PAUSE_RATIO_RANGE_DB))
 

@@ -31,6 +31,7 @@ class ClarityRules(_Rules):
     denoiser_offset_db: float
     pause_weight: float = Field(ge=0, le=1)
     max_difference_db: float = Field(ge=0)
+    pause_peak_db: float = Field(gt=0)
     points_per_db: float = Field(gt=0)
     zero_db: float
 

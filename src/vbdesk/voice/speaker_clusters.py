@@ -18,6 +18,7 @@ NEIGHBOUR_SHARES = (0.05, 0.08, 0.12, 0.17, 0.23, 0.3)
 MIN_HALF_SHARE = 0.04  # a smaller half is an outlier window, not a speaker
 MIN_HALF_WINDOWS = 3
 KMEANS_RUNS = 8
+WINDOWS_OF_ONE = 2  # neighbouring windows overlap by half, so that two of them say as much as one
 SEED = 20_200  # fixed, so that clustering is reproducible
 
 Embeddings = NDArray[np.float32]
@@ -58,14 +59,38 @@ def similarity_of_halves(embeddings: Embeddings) -> float:
 
 
 def _merge_alike(embeddings: Embeddings, labels: Labels) -> Labels:
-    """Merge speakers as similar as the halves of a monologue, the most similar first, down to two."""
+    """Merge speakers as similar as the halves of a monologue, the most similar first, down to two.
+
+    A speaker of a few windows is merged with the most similar one in any case: those windows are outliers.
+    """
+    fewest = max(MIN_HALF_WINDOWS, MIN_HALF_SHARE * len(embeddings))
     while labels.max() > 1:
-        cosine, kept, dropped = _most_alike(embeddings, labels)
-        if cosine <= quality_rules().speakers.one_voice_cosine:
-            break
+        cosines = _cosines_of_voices(embeddings, labels)
+        sizes = np.bincount(labels)
+        smallest = int(sizes.argmin())
+        if sizes[smallest] < fewest:
+            kept, dropped = int((cosines + cosines.T)[smallest].argmax()), smallest
+        else:
+            kept, dropped = (int(index) for index in np.unravel_index(cosines.argmax(), cosines.shape))
+            if cosines[kept, dropped] <= quality_rules().speakers.one_voice_cosine:
+                break
         labels = np.where(labels == dropped, kept, labels)
         labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
     return labels
+
+
+def _cosines_of_voices(embeddings: Embeddings, labels: Labels) -> NDArray[np.float64]:
+    """Cosine of each pair of speakers, first < second, as it would be with endless speech; 0 elsewhere.
+
+    The scatter of a few windows makes two parts of one voice look less alike. A centre of n independent unit vectors
+    has the squared length s + (1 - s) / n, of which s is the voice's: Spearman's correction for attenuation.
+    """
+    count = int(labels.max()) + 1
+    centres = np.stack([embeddings[labels == label].mean(axis=0) for label in range(count)]).astype(np.float64)
+    independent = np.maximum(np.bincount(labels) / WINDOWS_OF_ONE, 1.5)
+    length = np.square(centres).sum(axis=1)
+    own = np.maximum((independent * length - 1) / (independent - 1), 0.25 * length)
+    return np.triu(centres @ centres.T / np.sqrt(np.outer(own, own)), k=1)
 
 
 def _most_alike(embeddings: Embeddings, labels: Labels) -> tuple[float, int, int]:
