@@ -21,7 +21,7 @@ from synthetic_voice import make_speech, make_vowel
 
 from vbdesk.voice.f0 import F0Track, track_f0
 from vbdesk.voice.features import extract_features
-from vbdesk.voice.formants import formant_ceiling, measure_formants
+from vbdesk.voice.formants import CEILING, measure_formants
 from vbdesk.voice.harmonicity import measure_harmonicity
 from vbdesk.voice.perturbation import measure_perturbation
 from vbdesk.voice.pulses import find_pulses
@@ -122,10 +122,9 @@ def formant_differences(path: Path) -> np.ndarray:
     samples = samples - samples.mean()
     f0 = track_f0(samples)
     voiced = f0.frequency > 0
-    ceiling = formant_ceiling(float(np.median(f0.frequency[voiced])))
-    found = measure_formants(samples, f0.times[voiced], ceiling)
+    found = measure_formants(samples, f0.times[voiced])
     sound = parselmouth.Sound(samples.astype(np.float64), ANALYSIS_RATE)
-    praat = sound.to_formant_burg(0.01, 5, ceiling, 0.025, 50)
+    praat = sound.to_formant_burg(0.01, 5, CEILING, 0.025, 50)
     theirs = np.array([[praat.get_value_at_time(number, time) for number in (1, 2)] for time in found.times])
     difference = np.abs(found.values[:, :2] - theirs)
     return difference[np.isfinite(difference).all(axis=1)]

@@ -114,7 +114,7 @@ def _coverage(halves: Sequence[tuple[Passage, Passage]]) -> Iterator[Row]:
     scoring, metrics = REFERENCE.calibration.scoring, REFERENCE.metrics
     covered: dict[str, float] = {}
     for name, sign in SIGNS.items():
-        errors = [[index_error(sign, scoring, one.replicates, one.female_share) for one in pair] for pair in halves]
+        errors = [[index_error(sign, scoring, one.replicates, one.voice.tract_share) for one in pair] for pair in halves]
         differences = [_index(name, first) - _index(name, second) for first, second in halves]
         covered[name] = _share_within(differences, errors)
     low = min(covered, key=covered.__getitem__)
@@ -167,7 +167,7 @@ def _levels(people: Sequence[str], heard: Sequence[RecordingMeasurements]) -> Ro
 
 
 def _index(name: SignName, passage: Passage) -> float:
-    return sign_index(SIGNS[name], passage.z, passage.female_share)
+    return sign_index(SIGNS[name], passage.z, passage.voice.tract_share)
 
 
 if __name__ == "__main__":

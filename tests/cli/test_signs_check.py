@@ -141,7 +141,7 @@ def test_a_broken_sign_is_named_and_the_others_are_listed(folder):
 def test_a_recording_is_compared_with_norms_of_ones_own(folder, recording):
     shipped = resource("norms", "norms.toml").read_text(encoding="utf-8")
     own = folder / "site.toml.norms"
-    own.write_text(shipped.replace('version = "1.0.0"', 'version = "2.0+site"', 1), encoding="utf-8")
+    own.write_text(shipped.replace('version = "2.0.0"', 'version = "2.0+site"', 1), encoding="utf-8")
     outcome = run("analyze", recording, "--sign", "slow-speech", "--signs-dir", folder, "--norms", own, "--json")
     assert json.loads(outcome.stdout)["signal"]["sign_version"] == "3.0+norms.2.0.site"
     people = run("analyze", recording, "--model", "haven", "--norms", own)

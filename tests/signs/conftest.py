@@ -2,6 +2,7 @@
 
 import pytest
 
+from vbdesk.signs.norms import VoicePosition
 from vbdesk.signs.passage import Passage
 from vbdesk.signs.reference_data import load_reference_data
 from vbdesk.signs.scoring import RecordingConditions
@@ -9,6 +10,7 @@ from vbdesk.voice.measurement import Measurement
 
 MALE_VOICE = {"pitch_mean": 119.0, "formant_3_mean": 2465.0}
 FEMALE_VOICE = {"pitch_mean": 200.0, "formant_3_mean": 2760.0}
+MALE_TYPICAL, FEMALE_TYPICAL = VoicePosition(-4.0, 0.0, 0.0), VoicePosition(5.0, 1.0, 1.0)
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +26,7 @@ def calibration(reference):
 @pytest.fixture
 def quiet():
     """Recording conditions without limits on readings."""
-    return RecordingConditions(speech_seconds=40.0, voice_percentage=80.0, audio_clarity=95.0, female_share=1.0)
+    return RecordingConditions(speech_seconds=40.0, voice_percentage=80.0, audio_clarity=95.0, voice=FEMALE_TYPICAL)
 
 
 @pytest.fixture
@@ -51,7 +53,7 @@ def make_passage(reference):
             name: Measurement(1.2345678) if name in z else Measurement(None, "noise")
             for name in reference.norms.features
         }
-        return Passage(40.0, features, z, 0.0, list(replicates), list(windows))
+        return Passage(40.0, features, z, MALE_TYPICAL, list(replicates), list(windows))
 
     return make
 

@@ -7,6 +7,7 @@ import pytest
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.signs.analysis import measure_recording
+from vbdesk.signs.norms import UNKNOWN_VOICE
 from vbdesk.signs.plugins.analysis import analyze_plugin, plugin_signal, score_plugin
 from vbdesk.signs.plugins.discovery import PluginSign
 from vbdesk.signs.plugins.scorers import PluginError, linear_scorer
@@ -14,7 +15,7 @@ from vbdesk.signs.plugins.sign_file import SignFile
 from vbdesk.signs.scoring import RecordingConditions
 from vbdesk.voice.decode import decode, from_samples
 
-CLEAR = RecordingConditions(speech_seconds=40.0, voice_percentage=80.0, audio_clarity=95.0, female_share=0.0)
+CLEAR = RecordingConditions(speech_seconds=40.0, voice_percentage=80.0, audio_clarity=95.0, voice=UNKNOWN_VOICE)
 
 
 def made_sign(weights=None, scorer=None, **changes):

@@ -1,5 +1,6 @@
 import pytest
 
+from vbdesk.signs.norms import UNKNOWN_VOICE
 from vbdesk.signs.passage import (
     LONGEST_UNIT_S,
     MeasurementOptions,
@@ -33,7 +34,7 @@ def test_a_speaker_keeps_the_pauses_of_a_turn_but_not_the_words_of_others():
 
 def test_a_passage_without_speech_has_no_values(reference):
     passage = measure_passage(None, [], 0.0, None, MeasurementOptions(reference.norms))
-    assert (passage.z, passage.replicates, passage.windows, passage.female_share) == ({}, [], [], None)
+    assert (passage.z, passage.replicates, passage.windows, passage.voice) == ({}, [], [], UNKNOWN_VOICE)
     assert all(measurement.value is None for measurement in passage.features.values())
 
 

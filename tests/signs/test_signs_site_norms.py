@@ -64,13 +64,13 @@ def test_every_result_names_the_norms(write_site_norms, recording, tmp_path):
     own = analyze_sign(recording, "slow-speech", source, norms_file=path).signal
     assert own.sign_version == "3.0+norms.2.0.site"
     assert analyze_sign(recording, "slow-speech", source).signal.sign_version == "3.0"
-    assert analyze(recording, ScoringTarget.model("pulse")).signals[0].sign_version == "1.0.0"
+    assert analyze(recording, ScoringTarget.model("pulse")).signals[0].sign_version == "2.0.0"
 
 
 def test_the_same_numbers_under_another_version_give_the_same_levels(write_site_norms, recording):
     here = analyze(recording, ScoringTarget.model("haven"), norms_file=write_site_norms())
     shipped = analyze(recording, ScoringTarget.model("haven"))
-    renamed = [signal.model_copy(update={"sign_version": "1.0.0"}) for signal in here.signals]
+    renamed = [signal.model_copy(update={"sign_version": "2.0.0"}) for signal in here.signals]
     assert renamed == shipped.signals
     assert here.summary == shipped.summary
 
@@ -89,7 +89,7 @@ def test_the_sign_reference_of_site_norms_replaces_that_of_the_calibration(write
 @pytest.mark.parametrize(
     ("change", "version", "reason"),
     [
-        (faster, "1.0.0", "Set another version"),
+        (faster, "2.0.0", "Set another version"),
         (lambda content: content["feature"].pop("speech_rate"), "2.0", "there is no speech_rate"),
         (lambda content: content["meta"].pop("version"), "2.0", "meta.version"),
         (lambda content: content["feature"]["speech_rate"]["male"].update(t_sd=0), "2.0", "speech_rate.male.t_sd"),

@@ -73,7 +73,7 @@ def test_a_signal_carries_evidence_interval_and_version(reference):
         "flagged": True,
         "evidence_grade": "B",
         "score_interval": [0.4124, 0.6123],
-        "sign_version": "1.0.0",
+        "sign_version": "2.0.0",
     }
 
 

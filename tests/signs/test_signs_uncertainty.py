@@ -77,7 +77,7 @@ def test_more_speech_gives_a_narrower_interval(recording_path, calibration):
     twice = replace(once, samples=np.tile(once.samples, 2), duration_s=2 * once.duration_s)
     errors = [
         [
-            index_error(sign, calibration.scoring, passage.replicates, passage.female_share)
+            index_error(sign, calibration.scoring, passage.replicates, passage.voice.tract_share)
             for sign in calibration.signs.values()
         ]
         for passage in (measure_recording(recording).passages[0] for recording in (once, twice))

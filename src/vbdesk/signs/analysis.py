@@ -198,7 +198,7 @@ def _readings(passage: Passage, quality: Quality, target: ScoringTarget, referen
         sign = calibration.signs[name]
         reading = score_sign(name, sign, calibration.scoring, passage.z, conditions)
         readings.append(
-            add_score_interval(reading, sign, calibration.scoring, passage.replicates, passage.voice)
+            add_score_interval(reading, sign, calibration.scoring, passage.replicates, passage.voice.tract_share)
         )
     return readings
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from vbdesk.signs.calibration import ScoringRules, SignCalibration
-from vbdesk.signs.norms import VoicePosition, ZScores
+from vbdesk.signs.norms import ZScores
 from vbdesk.signs.score_to_level import index_to_score
 from vbdesk.signs.scoring import Reading, sign_index
 
@@ -20,12 +20,12 @@ def standard_error(measure: Callable[[ZScores], float], replicates: Sequence[ZSc
 
 
 def index_error(
-    sign: SignCalibration, rules: ScoringRules, replicates: Sequence[ZScores], voice: VoicePosition
+    sign: SignCalibration, rules: ScoringRules, replicates: Sequence[ZScores], tract_share: float
 ) -> float:
     """Standard error of the index, in reference SD; that of a retest with fewer than two replicates."""
     if len(replicates) < 2:
         return math.sqrt(1 - sign.icc_free_speech)
-    return rules.error_factor(sign.weights) * standard_error(lambda z: sign_index(sign, z, voice.tract_share), replicates)
+    return rules.error_factor(sign.weights) * standard_error(lambda z: sign_index(sign, z, tract_share), replicates)
 
 
 def add_score_interval(
@@ -33,11 +33,11 @@ def add_score_interval(
     sign: SignCalibration,
     rules: ScoringRules,
     replicates: Sequence[ZScores],
-    voice: VoicePosition,
+    tract_share: float,
 ) -> Reading:
     """Add the 90 % interval of the score; it is normal on the index scale, where errors are symmetrical."""
     if reading.index is None:
         return reading
-    half_width = NORMAL_90 * index_error(sign, rules, replicates, voice)
+    half_width = NORMAL_90 * index_error(sign, rules, replicates, tract_share)
     interval = (index_to_score(sign, reading.index - half_width), index_to_score(sign, reading.index + half_width))
     return replace(reading, interval=interval)

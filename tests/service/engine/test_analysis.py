@@ -31,7 +31,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_the_analysis_is_on_the_norms_of_the_site(tmp_path: Path, kind: Literal["model", "sign"], name: str) -> None:
     shipped = resource("norms", "norms.toml").read_text(encoding="utf-8")
     own = tmp_path / "site.toml"
-    own.write_text(shipped.replace('version = "1.0.0"', 'version = "2.0+site"', 1), encoding="utf-8")
+    own.write_text(shipped.replace('version = "2.0.0"', 'version = "2.0+site"', 1), encoding="utf-8")
     request = AnalysisRequest(kind, name, False, PluginSource(tmp_path / "none"), "en", own)
     with SPEECH.open("rb") as recording:
         result = json.loads(analyse_file(recording, request).result)

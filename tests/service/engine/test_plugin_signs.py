@@ -121,7 +121,7 @@ def test_how_soon_a_sign_changes_is_as_its_file_says(served: Served) -> None:
 def test_a_service_on_norms_of_its_own_names_them_in_every_result(tmp_path: Path) -> None:
     norms = tmp_path / "site.toml"
     shipped = resource("norms", "norms.toml").read_text(encoding="utf-8")
-    norms.write_text(shipped.replace('version = "1.0.0"', 'version = "2.0+site"', 1), encoding="utf-8")
+    norms.write_text(shipped.replace('version = "2.0.0"', 'version = "2.0+site"', 1), encoding="utf-8")
     served = Served(tmp_path, norms_file=str(norms))
     served.start()
     served.make_account(credits=100)

@@ -147,7 +147,7 @@ def test_a_block_that_raises_changes_nothing(moments):
 def test_the_sites_own_norms_are_checked_at_the_start(tmp_path):
     shipped = resource("norms", "norms.toml").read_text(encoding="utf-8")
     own = tmp_path / "site.toml"
-    own.write_text(shipped.replace('version = "1.0.0"', 'version = "2.0+site"', 1), encoding="utf-8")
+    own.write_text(shipped.replace('version = "2.0.0"', 'version = "2.0+site"', 1), encoding="utf-8")
     assert load_settings(tmp_path).norms_file is None
     assert load_settings(tmp_path, norms_file=str(own)).norms_file == own
     (tmp_path / "broken.toml").write_text("[meta]", encoding="utf-8")
