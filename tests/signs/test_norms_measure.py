@@ -21,7 +21,8 @@ from vbdesk.signs.corpus.recording_table import TableError
 from vbdesk.signs.norms import Norms
 from vbdesk.signs.norms_measure.norms_writer import measure_norms, write_norms
 from vbdesk.signs.norms_measure.reference_group import ReferenceSpeaker, group_by_speaker, read_recording_speakers
-from vbdesk.signs.norms_measure.spread import spread_of
+from vbdesk.signs.norms_measure.sex_model import fit_logistic
+from vbdesk.signs.norms_measure.spread import line_through, spread_of
 
 MALE, FEMALE = 0, 1
 
@@ -114,13 +115,45 @@ def test_a_feature_with_too_few_speakers_keeps_its_shipped_numbers(reference, wr
     )
 
 
-def test_one_outlier_has_no_influence(reference):
+def test_one_wild_value_counts_as_the_limit(reference):
     norm = reference.norms.features["pitch_mean"]
-    values = list(np.random.default_rng(1).normal(120, 15, 80))
+    values = list(np.random.default_rng(1).normal(120, 15, 200))
     calm, wild = spread_of(norm, values), spread_of(norm, [*values, 900.0])
-    assert wild.left_out == calm.left_out + 1
-    assert (wild.mean, wild.sd) == (calm.mean, calm.sd)
-    assert spread_of(norm, [110.0, 120.0, 121.0, 900.0]).left_out == 0  # too few to judge
+    assert wild.values[-1] == 900.0  # nobody is left out
+    assert wild.mean == pytest.approx(calm.mean, abs=0.02 * calm.sd)
+    assert wild.sd == pytest.approx(calm.sd, rel=0.03)
+
+
+@pytest.mark.parametrize("share_on_floor", [0.05, 0.2, 0.4])
+def test_fluent_readers_on_the_floor_do_not_narrow_the_spread(reference, share_on_floor):
+    """Values on the floor are only known to be there; the spread of all is that of the whole distribution."""
+    norm = reference.norms.features["pause_rate"]
+    drawn = np.random.default_rng(3).normal(0, 0.5, 4000)
+    drawn += np.log(norm.floor) - np.quantile(drawn, share_on_floor)
+    spread = spread_of(norm, np.exp(drawn).tolist())
+    assert spread.at_limit == pytest.approx(4000 * share_on_floor, abs=2)
+    assert spread.mean == pytest.approx(drawn.mean(), abs=0.03)
+    assert spread.sd == pytest.approx(0.5, rel=0.05)
+
+
+def test_a_line_over_pitch_is_found_and_a_wild_value_hardly_moves_it():
+    random = np.random.default_rng(4)
+    pitch = random.uniform(-6, 8, 300)
+    values = 2.0 + 0.1 * pitch + 0.3 * random.standard_normal(300)
+    values[7] = 100.0
+    line = line_through(pitch, values, np.ones(300))
+    assert (line.mean, line.slope) == (pytest.approx(2.0, abs=0.06), pytest.approx(0.1, abs=0.015))
+    assert line.sd == pytest.approx(0.3, rel=0.15)
+
+
+def test_the_sex_of_a_group_is_recovered_from_pitch_and_tract():
+    """Two normal groups of one SD: the log odds are linear, with slope d / SD."""
+    random = np.random.default_rng(6)
+    female = np.arange(4000) % 4 == 0  # unequal groups weigh the same
+    tract = np.where(female, 1.0, -1.0) + random.standard_normal(4000)
+    intercept, slope = fit_logistic(tract[:, None], female)
+    assert slope == pytest.approx(2.0, rel=0.1)
+    assert intercept == pytest.approx(0.0, abs=0.15)
 
 
 def test_the_order_of_speakers_does_not_matter(reference):

@@ -30,7 +30,7 @@ def edited(path, tmp_path, old, new):
         ("weight = 0.2594", "weight = 0.2", r"mood-disruption: the absolute weights sum to 0\.9406"),
         ("weight = 0.2594", "weight = -0.2594", "must have the sign of its direction"),
         ("cut_low = 1.282", "cut_low = 1.7", "the cuts must ascend"),
-        ("logit_slope = 0.84274", "logit_slope = 0.9", r"the score at index 1\.645 must be 0\.5"),
+        ("logit_slope = 0.84273", "logit_slope = 0.9", r"the score at index 1\.645 must be 0\.5"),
         ('label = "Anxiety"', 'label = "Worry"', "anxiety: label"),
         ("[sign.anxiety]", "[sign.worry]", "worry"),
         ('feature = "pause_duration"', 'feature = "pause_lenght"', "pause_lenght is not among the features"),

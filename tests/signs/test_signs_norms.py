@@ -1,90 +1,124 @@
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 from vbdesk.contract.results import ValueInterpretation
-from vbdesk.signs.norms import Norms, interpret
+from vbdesk.signs.norms import UNKNOWN_VOICE, Norms, VoicePosition, interpret
 
 
-def test_a_log_feature_is_standardised_in_its_class_and_widened_for_free_speech(reference):
+MIDDLE = VoicePosition(pitch=0.0, tract_share=0.5, female_share=0.5)
+
+
+def at(pitch=0.0, tract_share=0.5):
+    return VoicePosition(pitch, tract_share, None)
+
+
+def test_a_log_feature_is_standardised_and_widened_for_free_speech(reference):
     norm = reference.norms.features["pause_duration_variability"]
-    # (ln 0.3 + 1.9176) / (0.52316 * 1.3)
-    assert norm.z(0.3, 0.0) == pytest.approx(1.049286, abs=1e-5)
+    # (ln 0.3 + 2.0338) / (0.57765 * 1.3)
+    assert norm.z(0.3, MIDDLE) == pytest.approx(1.105044, abs=1e-5)
 
 
-def test_a_linear_feature_is_not_transformed(reference):
-    # (-20 + 14.531) / (5.7155 * 1.1)
-    assert reference.norms.features["spectral_slope_mid"].z(-20.0, 0.0) == pytest.approx(-0.869883, abs=1e-5)
+def test_a_linear_feature_is_not_transformed_and_compared_with_voices_of_its_pitch(reference):
+    norm = reference.norms.features["spectral_slope_mid"]
+    # (-20 + 15.69 + 4 * 0.1505) / (5.6881 * 1.1), four semitones over 150 Hz
+    assert norm.z(-20.0, at(pitch=4.0)) == pytest.approx(-0.592622, abs=1e-5)
 
 
-def test_the_two_classes_are_blended_by_how_female_typical_the_voice_is(reference):
-    norm = reference.norms.features["voice_shimmer"]
-    male, female = norm.z(1.2, 0.0), norm.z(1.2, 1.0)
-    assert male != pytest.approx(female, abs=0.1)
-    assert norm.z(1.2, 0.25) == pytest.approx(0.75 * male + 0.25 * female)
+def test_a_line_over_pitch_moves_the_reference_evenly(reference):
+    norm = reference.norms.features["harmonics_to_noise"]
+    z = [norm.z(12.0, at(pitch=pitch)) for pitch in (-4.0, 0.0, 4.0)]
+    assert z[0] > z[1] > z[2]
+    assert z[0] - z[1] == pytest.approx(z[1] - z[2])
+
+
+def test_timing_is_compared_alike_at_every_pitch(reference):
+    for name, norm in reference.norms.features.items():
+        if norm.group in ("timing", "loudness"):
+            assert norm.z(2.5, at(-6.0, 0.0)) == norm.z(2.5, at(8.0, 1.0)), name
+
+
+def test_pitch_of_a_clear_tract_is_compared_with_its_group(reference):
+    norm = reference.norms.features["pitch_mean"]
+    # (ln 140 - 4.7782) / 0.1683 and (ln 200 - 5.2993) / 0.11642
+    assert norm.z(140.0, at(tract_share=0.0)) == pytest.approx(0.971137, abs=1e-5)
+    assert norm.z(200.0, at(tract_share=1.0)) == pytest.approx(-0.008444, abs=1e-5)
+
+
+def test_pitch_of_an_unclear_tract_lies_between_two_groups(reference):
+    """Of men half speak below 119 Hz and of women almost none: a quarter of both together."""
+    norm = reference.norms.features["pitch_mean"]
+    assert norm.z(math.exp(4.7782), at(tract_share=0.5)) == pytest.approx(NormalDist().inv_cdf(0.25), abs=1e-3)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.03, 0.5, 0.97, 1.0])
+def test_a_higher_pitch_never_reads_lower(reference, share):
+    z = [reference.norms.features["pitch_mean"].z(hertz, at(tract_share=share)) for hertz in np.geomspace(60, 400, 200)]
+    assert np.all(np.diff(z) >= 0)
+    assert np.ptp(z) > 5
 
 
 def test_values_are_held_to_floor_and_ceiling(reference):
     features = reference.norms.features
-    assert features["pause_rate"].z(0.0, 0.5) == features["pause_rate"].z(2.0, 0.5)
-    assert features["phrase_length"].z(60.0, 0.5) == features["phrase_length"].z(10.0, 0.5)
+    assert features["pause_rate"].z(0.0, MIDDLE) == features["pause_rate"].z(2.0, MIDDLE)
+    assert features["phrase_length"].z(60.0, MIDDLE) == features["phrase_length"].z(10.0, MIDDLE)
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-6, 1e6])
 def test_z_never_leaves_its_limits(reference, value):
     for norm in reference.norms.features.values():
-        assert -3 <= norm.z(value, 0.3) <= 3
+        assert -3 <= norm.z(value, at(2.0, 0.3)) <= 3
 
 
-@pytest.mark.parametrize(("pitch", "resonance", "expected"), [(119, 2465, 0.0), (200, 2760, 1.0)])
-def test_the_voice_class_follows_pitch_and_resonance(reference, make_features, pitch, resonance, expected):
-    share = reference.norms.female_share(make_features(pitch_mean=pitch, formant_3_mean=resonance))
-    assert share == pytest.approx(expected, abs=0.01)
+def test_a_voice_is_found_by_its_pitch_and_tract(reference, make_features):
+    # 12 log2(200 / 150) = 4.98045; the tract is usual for 2 semitones less
+    voice = reference.norms.locate(make_features(pitch_mean=200.0, pitch_tract_residual=2.0))
+    softened = math.sqrt(1 + math.pi * 0.74**2 / 8)
+    alone = (-0.46663 + 0.68244 * 2.98045) / softened
+    both = (-1.1051 + 0.74045 * 4.98045 + 0.44286 * 2.98045) / softened
+    assert voice.pitch == pytest.approx(4.98045, abs=1e-5)
+    assert voice.tract_share == pytest.approx(1 / (1 + math.exp(-alone)), abs=1e-5)
+    assert voice.female_share == pytest.approx(1 / (1 + math.exp(-both)), abs=1e-5)
 
 
-def test_the_class_is_the_logistic_model_averaged_over_takes(reference, make_features):
-    share = reference.norms.female_share(make_features(pitch_mean=150.0, formant_3_mean=2600.0))
-    takes = -2.9743 + 2.14 * np.random.default_rng(1).standard_normal(100_000)
-    assert share == pytest.approx(np.mean(1 / (1 + np.exp(-takes))), abs=0.01)
-
-
-def test_without_a_spread_between_takes_the_model_is_used_unchanged(reference, make_features):
-    data = reference.norms.model_dump(by_alias=True)
-    del data["voice_class"]["between_takes_sd"]
-    measured = make_features(pitch_mean=150.0, formant_3_mean=2600.0)
-    assert Norms.model_validate(data).female_share(measured) == pytest.approx(1 / (1 + math.exp(2.9743)))
-
-
-def test_a_voice_between_the_classes_has_stable_z_values_over_takes(reference, make_features):
-    takes = [(154, 2651), (174, 2565), (167, 2698), (156, 2670), (161, 2698)]  # pitch and third formant of one reader
-    measured = [make_features(pitch_mean=f0, formant_3_mean=f3, voice_jitter=2.4) for f0, f3 in takes]
-    norms = reference.norms
-    believed = Norms.model_validate(
-        norms.model_dump(by_alias=True) | {"voice_class": norms.voice_class.model_dump() | {"between_takes_sd": 0.0}}
+def test_pitch_does_not_move_what_it_is_compared_with(reference, make_features):
+    """A raised pitch raises the residual as much: the tract stays."""
+    low, high = (
+        reference.norms.locate(make_features(pitch_mean=150 * 2 ** (step / 12), pitch_tract_residual=1.0 + step))
+        for step in (0.0, 5.0)
     )
-
-    def swing(kind):
-        return np.ptp([kind.standardise(one, kind.female_share(one))["voice_jitter"] for one in measured])
-
-    assert swing(norms) < 0.75 * swing(believed)
+    assert high.tract_share == pytest.approx(low.tract_share)
+    assert high.pitch == pytest.approx(low.pitch + 5)
 
 
-def test_a_simulated_take_changes_class_only_between_the_classes(reference, make_features):
-    def ends(pitch, resonance):
-        measured = make_features(pitch_mean=pitch, formant_3_mean=resonance)
-        return [reference.norms.resampled_female_share(measured, deviation) for deviation in (-1.0, 1.0)]
-
-    assert ends(100, 2350) == pytest.approx([0, 0], abs=0.01)
-    assert ends(215, 2800) == pytest.approx([1, 1], abs=0.01)
-    low, high = ends(160, 2640)
-    assert low < 0.35 < 0.5 < high
+def test_shares_are_means_over_takes(reference, make_features):
+    voice = reference.norms.locate(make_features(pitch_mean=150.0, pitch_tract_residual=-2.0))
+    takes = -0.46663 + 0.68244 * 2.0 + 0.74 * np.random.default_rng(1).standard_normal(100_000)
+    assert voice.tract_share == pytest.approx(np.mean(1 / (1 + np.exp(-takes))), abs=0.01)
 
 
-def test_without_a_class_features_that_depend_on_it_are_left_out(reference, make_features):
-    measured = make_features(pitch_mean=150.0, speech_rate=3.0, formant_1_mean=500.0)
-    assert reference.norms.female_share(measured) is None
-    assert set(reference.norms.standardise(measured, None)) == {"speech_rate"}
+def test_a_simulated_take_moves_only_unclear_tracts(reference, make_features):
+    def moved(tract):
+        measured = make_features(pitch_mean=150.0, pitch_tract_residual=-tract)
+        return np.ptp([reference.norms.locate(measured, deviation).tract_share for deviation in (-1.0, 1.0)])
+
+    assert moved(0.7) > 0.25
+    assert max(moved(-9.0), moved(11.0)) < 0.01
+
+
+def test_without_resonances_pitch_is_compared_with_both_groups(reference, make_features):
+    measured = make_features(pitch_mean=150.0, voice_jitter=2.0)
+    voice = reference.norms.locate(measured)
+    assert (voice.tract_share, voice.female_share) == (0.5, None)
+    assert set(reference.norms.standardise(measured, voice)) == {"pitch_mean", "voice_jitter"}
+
+
+def test_without_pitch_features_that_depend_on_it_are_left_out(reference, make_features):
+    measured = make_features(speech_rate=3.0, formant_1_mean=500.0)
+    assert reference.norms.locate(measured) == UNKNOWN_VOICE
+    assert set(reference.norms.standardise(measured, UNKNOWN_VOICE)) == {"speech_rate"}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import pytest
 
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.signs.norms import VoicePosition
 from vbdesk.signs.score_to_level import index_to_level, index_to_score
 from vbdesk.signs.scoring import feature_contributions, is_conclusive, measured_weight_share, score_sign, sign_index
 
@@ -11,43 +12,41 @@ EVERY_SIGN = pytest.mark.parametrize("name", list(SignName))
 
 
 def read(reference, name, measured, conditions):
-    share = reference.norms.female_share(measured)
-    z = reference.norms.standardise(measured, share)
+    voice = reference.norms.locate(measured)
+    z = reference.norms.standardise(measured, voice)
     calibration = reference.calibration
-    return score_sign(name, calibration.signs[name], calibration.scoring, z, replace(conditions, female_share=share))
+    return score_sign(name, calibration.signs[name], calibration.scoring, z, replace(conditions, voice=voice))
 
 
 def test_substance_use_pattern_agrees_with_a_manual_calculation(reference, make_features, quiet):
     measured = make_features(
-        pitch_mean=119.0,
-        formant_3_mean=2300.0,  # male-typical to five decimals
-        pause_duration_variability=0.3,  # z = (ln 0.3 + 1.9176) / (0.52316 * 1.3)  =  1.04929
-        loudness_variability=10.0,  # z = (ln 10 - 2.148) / (0.1353 * 1.1)          =  1.03867
-        spectral_slope_mid=-20.0,  # z = (-20 + 14.531) / (5.7155 * 1.1)            = -0.86988
-        speech_rate=2.5,  # z = (2.5 - 3.1202) / (0.39133 * 1.3)                    = -1.21912
+        pitch_mean=119.0,  # 12 log2(119 / 150) = -4.00788 semitones
+        pause_duration_variability=0.3,  # z = (ln 0.3 + 2.0338) / (0.57765 * 1.3)                  =  1.10501
+        loudness_variability=10.0,  # z = (ln 10 - 2.1896) / (0.17246 * 1.1)                        =  0.59556
+        spectral_slope_mid=-20.0,  # z = (-20 + 15.69 - 0.1505 * 4.00788) / (5.6881 * 1.1)          = -0.78523
+        speech_rate=2.5,  # z = (2.5 - 3.6182) / (0.47622 * 1.3)                                    = -1.80623
     )
     reading = read(reference, SignName.SUBSTANCE_USE_PATTERN, measured, quiet)
-    # raw = 0.375 * 1.04929 + 0.375 * 1.03867 + 0.125 * 0.86988 + 0.125 * 1.21912 = 1.04411
-    assert reading.index == pytest.approx((1.04411 - 0.0006437) / 0.6211, abs=1e-4)
-    assert reading.score == pytest.approx(0.42238, abs=1e-4)  # 1 / (1 + exp(1.3863 - 0.63885 * 1.68002))
-    assert reading.level is Level.NONE  # under 1.751
+    # raw = 0.375 * 1.10501 + 0.375 * 0.59556 + 0.125 * 0.78523 + 0.125 * 1.80623 = 0.96165
+    assert reading.index == pytest.approx((0.96165 - 0.00421) / 0.6045, abs=1e-4)
+    assert reading.score == pytest.approx(0.40349, abs=1e-4)  # 1 / (1 + exp(1.3863 - 0.62842 * 1.58386))
+    assert reading.level is Level.NONE  # under 1.78
 
 
 def test_dry_mouth_agrees_with_a_manual_calculation(reference, make_features, quiet):
     measured = make_features(
-        pitch_mean=200.0,
-        formant_3_mean=2760.0,  # female-typical: p = 0.9999
-        voice_jitter=4.0,  # z = (ln 4 - 0.75101) / (0.22151 * 1.1)           =  2.60715
-        cepstral_peak_prominence=5.0,  # z = (5 - 7.9641) / 1.2634            = -2.34613
-        aspiration_noise=-3.0,  # z = (-3 + 6.4417) / (1.8667 * 1.1)          =  1.67612
-        voice_shimmer=1.5,  # z = (ln 1.5 - 0.023955) / (0.17075 * 1.1)       =  2.03119
-        harmonics_to_noise=9.0,  # z = (9 - 13.224) / (2.587 * 1.1)           = -1.48436
+        pitch_mean=200.0,  # 12 log2(200 / 150) = 4.98045 semitones
+        voice_jitter=4.0,  # z = (ln 4 - 0.81507 + 0.01378 * 4.98045) / (0.2063 * 1.1)              =  2.81967
+        cepstral_peak_prominence=5.0,  # z = (5 - 7.7728 - 0.09176 * 4.98045) / 1                   = -3 (held)
+        aspiration_noise=-3.0,  # z = (-3 + 5.6722 + 0.1927 * 4.98045) / (1.4248 * 1.1)             =  2.31735
+        voice_shimmer=1.5,  # z = (ln 1.5 - 0.070795 + 0.009051 * 4.98045) / (0.15178 * 1.1)        =  2.27451
+        harmonics_to_noise=9.0,  # z = (9 - 11.768 - 0.3536 * 4.98045) / (2.0718 * 1.1)             = -1.98736
     )
     reading = read(reference, SignName.DRY_MOUTH, measured, quiet)
-    # raw = .2728*2.60715 + .2727*2.34613 + .2727*1.67612 + .0909*2.03119 + .0909*1.48436 = 2.12766
-    assert reading.index == pytest.approx((2.12766 - 0.001011) / 0.803, abs=2e-3)
-    assert reading.score == pytest.approx(0.56143, abs=1e-3)
-    assert reading.level is Level.CONSIDER  # from 2.248, and as far as grade D goes
+    # raw = .2728*2.81967 + .2727*3 + .2727*2.31735 + .0909*2.27451 + .0909*1.98736 = 2.60668
+    assert reading.index == pytest.approx((2.60668 + 0.0182) / 0.7696, abs=2e-3)
+    assert reading.score == pytest.approx(0.66515, abs=1e-3)
+    assert reading.level is Level.CONSIDER  # from 2.281, and as far as grade D goes
 
 
 @EVERY_SIGN
@@ -84,7 +83,7 @@ def test_a_missing_feature_adds_nothing(calibration):
     sign = calibration.signs[SignName.STRESS]
     z = {"pitch_mean": 1.0, "pitch_variability": 1.0}
     assert feature_contributions(sign, z, 0.0) == {"pitch_mean": 0.4761, "pitch_variability": 0.1429}
-    assert sign_index(sign, z, 0.0) == pytest.approx((0.619 + 0.0005509) / 0.6276)
+    assert sign_index(sign, z, 0.0) == pytest.approx((0.619 + 0.002927) / 0.5464)
 
 
 def test_a_row_of_one_class_counts_in_proportion_to_it(calibration):
@@ -106,8 +105,8 @@ def full(sign):
         (SignName.FATIGUE, {"speech_seconds": 9.9}),
         (SignName.FATIGUE, {"voice_percentage": 29.9}),
         (SignName.DEHYDRATION, {"audio_clarity": 49.9}),
-        (SignName.ELEVATED_ANDROGENS, {"female_share": 0.89}),
-        (SignName.ELEVATED_ANDROGENS, {"female_share": None}),
+        (SignName.ELEVATED_ANDROGENS, {"voice": VoicePosition(4.0, 1.0, 0.89)}),
+        (SignName.ELEVATED_ANDROGENS, {"voice": VoicePosition(4.0, 1.0, None)}),
     ],
 )
 def test_each_limit_alone_makes_a_sign_inconclusive(calibration, quiet, name, change):
@@ -126,7 +125,7 @@ def test_each_limit_alone_makes_a_sign_inconclusive(calibration, quiet, name, ch
         (SignName.FATIGUE, {"audio_clarity": 10.0}),  # noise does not touch its timing
         (SignName.DEHYDRATION, {"audio_clarity": 50.0}),
         (SignName.DEHYDRATION, {"audio_clarity": None, "voice_percentage": None}),
-        (SignName.ELEVATED_ANDROGENS, {"female_share": 0.9}),
+        (SignName.ELEVATED_ANDROGENS, {"voice": VoicePosition(4.0, 1.0, 0.9)}),
     ],
 )
 def test_a_sign_is_scored_at_the_limit(calibration, quiet, name, change):
@@ -161,8 +160,13 @@ def test_where_nothing_was_measured_the_score_is_the_healthy_mean(calibration, q
     assert (reading.score, reading.level, reading.index) == (0.2, Level.INCONCLUSIVE, None)
 
 
-def test_a_sign_that_does_not_apply_is_not_scored(calibration, quiet):
+def test_a_sign_that_does_not_apply_has_a_score_and_no_level(calibration, quiet):
+    """A score that fell to that of the healthy mean would jump where the voice class changes."""
     sign = calibration.signs[SignName.ELEVATED_ANDROGENS]
     z = dict.fromkeys(full(sign), -3.0)
-    reading = score_sign(SignName.ELEVATED_ANDROGENS, sign, calibration.scoring, z, replace(quiet, female_share=0.0))
-    assert (reading.score, reading.level, reading.contributions) == (0.2, Level.INCONCLUSIVE, {})
+    there, here = (
+        score_sign(SignName.ELEVATED_ANDROGENS, sign, calibration.scoring, z, replace(quiet, voice=voice))
+        for voice in (VoicePosition(-4.0, 1.0, 0.0), VoicePosition(-4.0, 1.0, 1.0))
+    )
+    assert (there.level, here.level) == (Level.INCONCLUSIVE, Level.MODERATE)
+    assert there.score == here.score > 0.5

@@ -42,7 +42,7 @@ def recording():
 
 def faster(content):
     """A site where all speakers speak much faster."""
-    for part in ("male", "female", "mixed"):
+    for part in ("male", "female", "mixed", "reference"):
         content["feature"]["speech_rate"][part]["t_mean"] += content["feature"]["speech_rate"][part]["t_sd"]
 
 
@@ -60,7 +60,7 @@ def test_every_result_names_the_norms(write_site_norms, recording, tmp_path):
     source.folder.mkdir()
     shutil.copy(DATA / "slow-speech.toml", source.folder)
     result = analyze(recording, ScoringTarget.model("pulse"), norms_file=path)
-    assert {signal.sign_version for signal in result.signals} == {"1.0.0+norms.2.0.site"}
+    assert {signal.sign_version for signal in result.signals} == {"2.0.0+norms.2.0.site"}
     own = analyze_sign(recording, "slow-speech", source, norms_file=path).signal
     assert own.sign_version == "3.0+norms.2.0.site"
     assert analyze_sign(recording, "slow-speech", source).signal.sign_version == "3.0"

@@ -71,6 +71,8 @@ class FeatureNorm(DataModel):
         method_cites: keys of the publications that define it; empty for our own definitions.
         norm_cites: keys of the publications with the norm values.
         sd_inflation_free_speech: SD of free speech over SD of reading aloud.
+        mixed: all readers, each sex as half.
+        reference: what a voice is compared with; None compares it with `male` and `female`, mixed by its tract.
         higher_means: meaning of a high value, in plain words; `lower_means` likewise.
     """
 
@@ -88,6 +90,7 @@ class FeatureNorm(DataModel):
     sd_inflation_free_speech: Annotated[float, Field(ge=1)]
     male: Spread
     female: Spread
+    mixed: Spread
     reference: PitchLine | None = None
 
     def transform(self, value: float) -> float:

@@ -206,7 +206,7 @@ def _voice_class(
 ) -> dict[str, Any]:
     """Logistic models of the sex of the speakers on pitch and tract; nothing with too few speakers."""
     known = [speaker for speaker in group if speaker.name in pitches]
-    female = np.array([speaker.sex == "female" for speaker in known])
+    female = np.array([speaker.sex == "female" for speaker in known], dtype=bool)
     if min(np.sum(female), np.sum(~female)) < fewest:
         return {}
     pitch, tract = np.array([pitches[speaker.name] for speaker in known]).T
