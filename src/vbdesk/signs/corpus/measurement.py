@@ -85,7 +85,7 @@ def too_little_speech(measured: MeasuredFile) -> str | None:
 def extractor_fingerprint() -> str:
     """Fingerprint of the extractor; measurements of different extractors must not be mixed."""
     sources = sorted(Path(next(iter(vbdesk.voice.__path__))).glob("*.py"))
-    data = [resource("quality.toml"), *sorted(resource("models").glob("*.toml"))]
+    data = [resource("quality.toml"), resource("rhythm.toml"), *sorted(resource("models").glob("*.toml"))]
     digest = hashlib.sha256()
     for package in ("vbdesk", "numpy", "scipy", "onnxruntime"):
         digest.update(f"{package} {version(package)}\n".encode())
