@@ -69,7 +69,9 @@ def main() -> None:
     text = path.read_text(encoding="utf-8")
     for name, metric in before.metrics.metrics.items():
         mean, sd = metric_reference(norms, metric.weights, group, before.metrics.rules.min_weight_available)
-        sys.stdout.write(f"| metric {name} | {metric.reference_mean:.3g}, {metric.reference_sd:.3g} | {mean:.3g}, {sd:.3g} | | |\n")
+        sys.stdout.write(
+            f"| metric {name} | {metric.reference_mean:.3g}, {metric.reference_sd:.3g} | {mean:.3g}, {sd:.3g} | | |\n"
+        )
         text = replaced(
             text,
             f"[metric.{name}]",

@@ -23,6 +23,7 @@ BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 BENCHMARKS = {  # speed last, when the computer has cooled to the one task
     "praat": "voice features",
     "timing": "rate and pauses",
+    "vowel": "held vowels",
     "quality": "clarity and speech activity",
     "speaker": "speakers",
     "invariance": "what must not matter",

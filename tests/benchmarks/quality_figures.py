@@ -79,6 +79,33 @@ def held_out_noises() -> dict[str, Signal]:
     return {"cafe": load(AUDIO / "noise" / "clips" / "cafe_10s_stereo.flac"), "white": white, "babble": babble}
 
 
+def dishes(seed: int = 5) -> Signal:
+    """Made noise of dishes: decaying partials of 1.2 to 6.5 kHz, three strokes a second, over a soft hiss."""
+    random = np.random.default_rng(seed)
+    sound = 1e-2 * random.standard_normal(MIX_S * ANALYSIS_RATE)
+    time = np.arange(int(0.4 * ANALYSIS_RATE)) / ANALYSIS_RATE
+    begin = int(random.exponential(0.35) * ANALYSIS_RATE)
+    while begin < sound.size:
+        stroke = sum(
+            random.uniform(0.3, 1)
+            * np.exp(-time / random.uniform(0.01, 0.08))
+            * np.sin(2 * np.pi * random.uniform(1200, 6500) * time + random.uniform(0, 6))
+            for _ in range(6)
+        )
+        end = min(begin + time.size, sound.size)
+        sound[begin:end] += (stroke * 10 ** random.uniform(-1, 0))[: end - begin]
+        begin += int(random.exponential(0.35) * ANALYSIS_RATE) + 1
+    return sound
+
+
+def pink(seed: int = 4) -> Signal:
+    """Noise whose power falls by 3 dB per octave from 20 Hz on."""
+    count = MIX_S * ANALYSIS_RATE
+    spectrum = np.fft.rfft(np.random.default_rng(seed).standard_normal(count))
+    spectrum /= np.sqrt(np.maximum(np.fft.rfftfreq(count, 1 / ANALYSIS_RATE), 20))
+    return np.fft.irfft(spectrum, count)
+
+
 def mixtures(reader: Signal, noise: Signal) -> Iterator[tuple[float, Signal]]:
     """True ratio in dB, and the mixture, for every step of the ladder."""
     high_pass = butter(2, 80, "highpass", fs=ANALYSIS_RATE, output="sos")
@@ -122,6 +149,29 @@ def clarity_rows() -> Iterator[Row]:
     yield judged(CLARITY, "mean absolute error", "at most 1.7 dB", f"{error:.2f} dB", error <= 1.7)
     yield judged(CLARITY, "right side of 50", "at least 97 %", f"{side:.1f} %", side >= 97)
     yield judged(CLARITY, "ladders that do not rise at every step", "0", f"{falling} of {ladders}", falling == 0)
+    yield from noise_rows()
+
+
+def noise_rows() -> Iterator[Row]:
+    """Errors by kind of noise, at true ratios of about 0 to 20 dB."""
+    rules = quality_rules().clarity
+    noises = {**held_out_noises(), "dishes": dishes(), "pink": pink()}
+    for name, limit_db in (("dishes", 4), ("pink", 4), ("cafe", 4), ("babble", 6)):
+        errors = []
+        for path in readers()[1::2]:
+            for truth, mixture in mixtures(load(path)[: MIX_S * ANALYSIS_RATE], noises[name]):
+                recording = from_samples(mixture, ANALYSIS_RATE)
+                estimate = combine_estimates(estimate_ratios(recording.samples, detect_speech(recording), rules), rules)
+                if estimate is not None and -3 < truth < 22:
+                    errors.append(estimate - truth)
+        furthest = max(errors, key=abs)
+        yield judged(
+            CLARITY,
+            f"error in {name}, {len(errors)} mixtures of 0 to 20 dB, other readers than those of the limit",
+            f"within {limit_db} dB",
+            f"furthest {furthest:+.1f} dB, mean {np.mean(errors):+.1f} dB",
+            abs(furthest) <= limit_db,
+        )
 
 
 def word_spans(text_grid: Path) -> list[tuple[float, float]]:

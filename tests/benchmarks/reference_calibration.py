@@ -124,7 +124,8 @@ def calibrated(calibration: Calibration, norms: Norms, readers: Sequence[Reader]
                 "reference_mean": float(f"{mean:.4g}"),
                 "reference_sd": float(f"{sd:.4g}"),
                 "logit_slope": float(f"{-LOGIT_AT_MEAN / cuts['cut_consider']:.5g}"),
-                "cut_rationale": sign.cut_rationale.partition("stretch ")[0] + f"stretch {stretch:.2f}. "
+                "cut_rationale": sign.cut_rationale.partition("stretch ")[0]
+                + f"stretch {stretch:.2f}. "
                 + sign.cut_rationale.partition("stretch ")[2].partition(". ")[2],
                 **cuts,
             }

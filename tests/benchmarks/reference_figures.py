@@ -107,7 +107,7 @@ def write(signs: dict[SignName, list[float]], models: dict[ModelName, list[dict[
     for model, rows in models.items():
         begin = text.index(f"[model.{model.value}]")
         head = text[begin : text.index("\n", text.index("signs = ", begin)) + 1]
-        following = re.compile(r"^\[(?!model\.%s[.\]])" % model.value, re.MULTILINE).search(text, begin + 1)
+        following = re.compile(rf"^\[(?!model\.{model.value}[.\]])", re.MULTILINE).search(text, begin + 1)
         parts = [
             f"[model.{model.value}.{table}]\n" + "".join(f"{key} = {value:.3g}\n" for key, value in row.items())
             for table, row in zip(tables, rows, strict=True)

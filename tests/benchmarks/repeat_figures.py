@@ -114,7 +114,9 @@ def _coverage(halves: Sequence[tuple[Passage, Passage]]) -> Iterator[Row]:
     scoring, metrics = REFERENCE.calibration.scoring, REFERENCE.metrics
     covered: dict[str, float] = {}
     for name, sign in SIGNS.items():
-        errors = [[index_error(sign, scoring, one.replicates, one.voice.tract_share) for one in pair] for pair in halves]
+        errors = [
+            [index_error(sign, scoring, one.replicates, one.voice.tract_share) for one in pair] for pair in halves
+        ]
         differences = [_index(name, first) - _index(name, second) for first, second in halves]
         covered[name] = _share_within(differences, errors)
     low = min(covered, key=covered.__getitem__)

@@ -7,7 +7,6 @@ import pytest
 from vbdesk.contract.results import ValueInterpretation
 from vbdesk.signs.norms import UNKNOWN_VOICE, Norms, VoicePosition, interpret
 
-
 MIDDLE = VoicePosition(pitch=0.0, tract_share=0.5, female_share=0.5)
 
 

@@ -15,8 +15,9 @@ from vbdesk.voice.formants import measure_formants
 from vbdesk.voice.harmonicity import measure_harmonicity
 from vbdesk.voice.perturbation import measure_perturbation
 from vbdesk.voice.pulses import find_pulses
-from vbdesk.voice.rhythm import RhythmRules
 from vbdesk.voice.recording import ANALYSIS_RATE, Samples
+from vbdesk.voice.rhythm import RhythmRules
+from vbdesk.voice.short_term import HOP_S
 from vbdesk.voice.spectrum import COLUMNS, spectral_balance
 
 

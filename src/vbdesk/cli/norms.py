@@ -65,7 +65,9 @@ def measure(
         fail(f"{error.filename or out} cannot be written: {error.strerror}.")
     typer.echo(f"{out}: features {result.measured}, speakers {len(group)}, recordings {len(measured)}.")
     for name, count in result.at_limit.items():
-        typer.echo(f"  {name}: {count} {'speaker' if count == 1 else 'speakers'} on the floor or ceiling, kept as censored")
+        typer.echo(
+            f"  {name}: {count} {'speaker' if count == 1 else 'speakers'} on the floor or ceiling, kept as censored"
+        )
     for name, reason in result.kept.items():
         typer.echo(f"  {name} keeps its shipped numbers: {reason}")
     kept = "" if result.signs == len(SignName) else " The others keep the one that ships."

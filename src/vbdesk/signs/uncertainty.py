@@ -19,9 +19,7 @@ def standard_error(measure: Callable[[ZScores], float], replicates: Sequence[ZSc
     return float(np.std([measure(z) for z in replicates], ddof=1)) if len(replicates) > 1 else 0.0
 
 
-def index_error(
-    sign: SignCalibration, rules: ScoringRules, replicates: Sequence[ZScores], tract_share: float
-) -> float:
+def index_error(sign: SignCalibration, rules: ScoringRules, replicates: Sequence[ZScores], tract_share: float) -> float:
     """Standard error of the index, in reference SD; that of a retest with fewer than two replicates."""
     if len(replicates) < 2:
         return math.sqrt(1 - sign.icc_free_speech)

@@ -220,7 +220,7 @@ def _voice_class(
         **{key: significant(float(value), 5) for key, value in zip(names, [*both, *alone], strict=True)},
         **{key: significant(float(np.mean((found > 0) == female)), 4) for key, found in agreement.items()},
         "n": len(known),
-        "note": "Each sex weighs as half. Agreement with the sex that the table of speakers gives, in the same speakers.",
+        "note": "Each sex weighs as half. Agreement with the sex in the table of speakers, in the same speakers.",
     }
 
 
@@ -239,8 +239,8 @@ def _meta(shipped: Mapping[str, Any], group: Sequence[ReferenceSpeaker]) -> dict
         "status": "measured at this site, not clinically validated",
         "extractor": f"vbdesk {version('vbdesk')} ({extractor_fingerprint()}); audio mono, resampled to 16 kHz",
         "norm_source": "Values under male, female and mixed are MEASURED by this extractor on recordings of this site.",
-        "robust": "One value a speaker, the mean over the recordings; values are held to the 1st and 99th percentile, and "
-        "values on a floor or ceiling count as censored (maximum likelihood). Nobody is left out.",
+        "robust": "One value a speaker, the mean over the recordings; values are held to the 1st and 99th percentile, "
+        "and values on a floor or ceiling count as censored (maximum likelihood). Nobody is left out.",
         "age_bands": "Age bands are not tabulated. Use age_slope (SD per decade from age 32, within sex) only where "
         "significant = true, and cap the correction at 3 decades.",
         "n_male": sum(speaker.sex == "male" for speaker in group),
