@@ -1,5 +1,7 @@
 import pytest
+import soxr
 
+from vbdesk.signs.analysis import measure_recording
 from vbdesk.signs.norms import UNKNOWN_VOICE
 from vbdesk.signs.passage import (
     LONGEST_UNIT_S,
@@ -9,6 +11,7 @@ from vbdesk.signs.passage import (
     merge_turns,
     resampling_units,
 )
+from vbdesk.voice.decode import decode, from_samples
 
 
 def test_long_phrases_are_cut_into_equal_units():
@@ -41,6 +44,25 @@ def test_a_passage_without_speech_has_no_values(reference):
 def test_features_outside_a_narrow_band_are_missing_with_a_reason(reference):
     listening = MeasurementOptions(reference.norms, left_out={"alpha_ratio": "narrow_bandwidth"})
     assert listening.measure(None, None)["alpha_ratio"].missing == "narrow_bandwidth"
+
+
+def test_through_a_telephone_pitch_is_read_without_its_resonances(reference, request):
+    """A band to 3.4 kHz moves F3, and with it the tract: pitch is then compared with all readers."""
+    data = request.config.rootpath / "tests" / "data"
+    samples = decode(data / "speech_kathleen_20s.flac").samples
+    whole, narrow = (
+        measure_recording(recording)
+        for recording in (
+            from_samples(samples, 16_000),
+            from_samples(soxr.resample(samples, 16_000, 8_000), 8_000),
+        )
+    )
+    passage = narrow.passages[0]
+    assert "narrow_bandwidth" in narrow.quality.issues
+    assert (passage.voice.tract_share, passage.voice.female_share) == (0.5, None)
+    assert passage.voice.pitch == pytest.approx(whole.passages[0].voice.pitch, abs=0.1)
+    assert "pitch_mean" in passage.z
+    assert not reference.calibration.scoring.not_measured_in_narrow_band & passage.z.keys()
 
 
 @pytest.mark.parametrize("seconds", [0.5, 3.0])

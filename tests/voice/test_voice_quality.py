@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,10 +9,11 @@ from pydantic import ValidationError
 
 from vbdesk.resource_files import resource
 from vbdesk.voice.activity import detect_speech
+from vbdesk.voice.clarity import speech_to_pause_db
 from vbdesk.voice.decode import decode, from_samples
 from vbdesk.voice.level import active_rms
 from vbdesk.voice.quality import assess_quality
-from vbdesk.voice.quality_rules import read_quality_rules
+from vbdesk.voice.quality_rules import quality_rules, read_quality_rules
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
 
 
@@ -49,6 +51,20 @@ def test_clarity_reads_fifty_near_ten_decibels(male: Recording) -> None:
 def test_noise_is_reported(kathleen: Recording) -> None:
     assert assess_quality(with_noise(kathleen, 3)).issues == ["high_background_noise", "noise_limits_voice_quality"]
     assert assess_quality(with_noise(kathleen, 15)).issues == ["noise_limits_voice_quality"]
+
+
+@pytest.mark.parametrize("missed_s", [0.3, 0.6])
+def test_a_word_that_the_detector_missed_is_not_noise(male: Recording, missed_s: float) -> None:
+    noisy = with_noise(male, 20).samples
+    peak_db = quality_rules().clarity.pause_peak_db
+    activity = detect_speech(male)
+    first, last = next((start, end) for start, end in activity.segments if end - start > 1.0)
+    without = [(start, end) for start, end in activity.segments if start != first]
+    missing = replace(activity, segments=[*without, (first + missed_s, last)])
+    missing.segments.sort()
+    whole = speech_to_pause_db(noisy, activity, peak_db)
+    assert speech_to_pause_db(noisy, missing, peak_db) == pytest.approx(whole, abs=2.0)
+    assert speech_to_pause_db(noisy, missing, 99.0) < whole - 4.0
 
 
 def test_rumble_below_the_voice_is_not_noise(kathleen: Recording) -> None:

@@ -4,8 +4,9 @@ import pytest
 from vbdesk.voice.activity import SpeechActivity, detect_speech
 from vbdesk.voice.decode import decode, from_samples
 from vbdesk.voice.features import analyse_frames, summarise_features
+from vbdesk.voice.quality_rules import quality_rules
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
-from vbdesk.voice.speaker_clusters import cluster_voices
+from vbdesk.voice.speaker_clusters import _merge_alike, cluster_voices
 from vbdesk.voice.speakers import SpeakerTurns, diarize, isolate_speaker
 
 MAN = [(6.60, 11.28), (15.92, 28.24), (33.24, 39.50)]
@@ -90,6 +91,46 @@ def test_speakers_are_counted(voices: int) -> None:
     labels = cluster_voices(embeddings.astype(np.float32))
     assert len(set(labels.tolist())) == voices
     assert len(set(zip(truth.tolist(), labels.tolist(), strict=True))) == voices
+
+
+def windows_of(centres: np.ndarray, truth: np.ndarray, scatter: float, seed: int) -> np.ndarray:
+    """Unit vectors of one window each, around the centre of its voice."""
+    noise = np.random.default_rng(seed).standard_normal((len(truth), centres.shape[1]))
+    windows = centres[truth] + scatter * noise * np.linalg.norm(centres[truth], axis=1, keepdims=True) / np.sqrt(
+        centres.shape[1]
+    )
+    return (windows / np.linalg.norm(windows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def alike_centres(cosine: float, count: int) -> np.ndarray:
+    """Centres of voices, each pair with this cosine."""
+    common, *own = np.eye(256)[: count + 1]
+    return np.stack([np.sqrt(cosine) * common + np.sqrt(1 - cosine) * direction for direction in own])
+
+
+def test_scattered_parts_of_one_voice_are_not_two_speakers() -> None:
+    """Few windows scatter, so that two parts of a voice look less alike than they are."""
+    truth = np.repeat([0, 1], [12, 20])
+    embeddings = windows_of(alike_centres(0.6, 2), truth, 1.0, seed=2)
+    labels = np.where(np.arange(32) < 6, 2, truth)
+    parts = [embeddings[labels == label].mean(axis=0) for label in (0, 2)]
+    seen = parts[0] @ parts[1] / np.prod([np.linalg.norm(part) for part in parts])
+    assert seen < quality_rules().speakers.one_voice_cosine
+    merged = _merge_alike(embeddings, labels)
+    assert len(set(merged.tolist())) == 2
+    assert len(set(merged[:12].tolist())) == len(set(merged[12:].tolist())) == 1
+
+
+def test_three_speakers_as_alike_as_voices_are_stay_three() -> None:
+    truth = np.repeat([0, 1, 2], 20)
+    embeddings = windows_of(alike_centres(0.75, 3), truth, 0.7, seed=3)
+    assert np.array_equal(_merge_alike(embeddings, truth), truth)
+
+
+def test_a_speaker_of_two_windows_is_an_outlier() -> None:
+    truth = np.repeat([0, 1, 2], [20, 20, 2])
+    merged = _merge_alike(windows_of(alike_centres(0.6, 3), truth, 0.3, seed=4), truth)
+    assert sorted(np.bincount(merged).tolist()) == [20, 22]
 
 
 def test_the_telephone_dialogue_of_the_collection(shared_audio) -> None:
