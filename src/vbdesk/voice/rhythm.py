@@ -96,10 +96,14 @@ def _with_soft_ends(level: Floats, thresholds: SpeechThresholds) -> Mask:
     """Frames above the onset, and the frames around them in which the level falls steadily to the soft threshold."""
     ripple = RhythmRules.load().speech.ripple_db
     sounding: Mask = level > thresholds.onset
-    for first, end in runs(sounding):
-        sounding[end : end + _fade(level[end - 1 :], thresholds.soft, ripple)] = True
-        before = _fade(level[first::-1], thresholds.soft, ripple)
-        sounding[first - before : first] = True
+    if not sounding.any():
+        return sounding
+    for first, end in runs(~sounding):
+        if first > 0:
+            sounding[first : first + _fade(level[first - 1 : end], thresholds.soft, ripple)] = True
+        if end < level.size:
+            swelling = level[first : end + 1][::-1]
+            sounding[end - _fade(swelling, thresholds.soft, ripple) : end] = True
     return sounding
 
 
