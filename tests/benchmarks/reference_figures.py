@@ -109,7 +109,7 @@ def write(signs: dict[SignName, list[float]], models: dict[ModelName, list[dict[
         head = text[begin : text.index("\n", text.index("signs = ", begin)) + 1]
         following = re.compile(rf"^\[(?!model\.{model.value}[.\]])", re.MULTILINE).search(text, begin + 1)
         parts = [
-            f"[model.{model.value}.{table}]\n" + "".join(f"{key} = {value:.3g}\n" for key, value in row.items())
+            f"[model.{model.value}.{table}]\n" + "".join(f"{key} = {value:.4g}\n" for key, value in row.items())
             for table, row in zip(tables, rows, strict=True)
         ]
         text = text[:begin] + head + "".join(parts) + "\n" + text[following.start() :]

@@ -36,7 +36,7 @@ def test_the_analysis_is_on_the_norms_of_the_site(tmp_path: Path, kind: Literal[
     with SPEECH.open("rb") as recording:
         result = json.loads(analyse_file(recording, request).result)
     signal = result["signals"][0] if kind == "model" else result["signal"]
-    assert signal["sign_version"] == "1.0.0+norms.2.0.site"
+    assert signal["sign_version"] == "2.0.0+norms.2.0.site"
 
 
 def test_the_summary_is_in_the_language_that_was_asked_for(summaries: dict[str, str]) -> None:

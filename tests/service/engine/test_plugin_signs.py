@@ -131,7 +131,7 @@ def test_a_service_on_norms_of_its_own_names_them_in_every_result(tmp_path: Path
             signal = wait_for_end(client, job)["result"]["signal"]
     finally:
         served.stop()
-    assert signal["sign_version"] == "1.0.0+norms.2.0.site"
+    assert signal["sign_version"] == "2.0.0+norms.2.0.site"
 
 
 def test_without_its_file_a_sign_is_gone_but_its_results_stay(served: Served) -> None:
