@@ -109,7 +109,7 @@ class FeatureNorm(DataModel):
         """Standardise `value` for speech of an unknown task.
 
         With a `reference`, z is the distance from its line. Without, it is the normal score of the value among men and
-        women mixed by `voice.tract_share`, which grows with the value whatever the share.
+        women mixed by `voice.tract_share`, which grows with the value at any share.
         """
         transformed = self.transform(value)
         if self.reference is None:

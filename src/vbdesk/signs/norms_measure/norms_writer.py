@@ -239,8 +239,8 @@ def _meta(shipped: Mapping[str, Any], group: Sequence[ReferenceSpeaker]) -> dict
         "status": "measured at this site, not clinically validated",
         "extractor": f"vbdesk {version('vbdesk')} ({extractor_fingerprint()}); audio mono, resampled to 16 kHz",
         "norm_source": "Values under male, female and mixed are MEASURED by this extractor on recordings of this site.",
-        "robust": "One value a speaker, the mean over the recordings; values are held to the 1st and 99th percentile, "
-        "and values on a floor or ceiling count as censored (maximum likelihood). Nobody is left out.",
+        "robust": "One value a speaker, the mean over the recordings. Values are held to the 1st and 99th percentile. "
+        "Values on a floor or ceiling count as censored (maximum likelihood). Nobody is left out.",
         "age_bands": "Age bands are not tabulated. Use age_slope (SD per decade from age 32, within sex) only where "
         "significant = true, and cap the correction at 3 decades.",
         "n_male": sum(speaker.sex == "male" for speaker in group),
