@@ -123,12 +123,13 @@ def exportable_recordings(library: Library, take_ids: Collection[str] | None = N
     """Recordings that can be handed over now: of `take_ids`, or of all that wait."""
     items: list[RecordingItem] = []
     left_out: list[ExcludedRecording] = []
+    consents = library.consent_gate.all()
     for row in _in_line(library.store):
         if take_ids is not None and row["take_id"] not in take_ids:
             continue
         item = library.get(row["take_id"])
         undecided = item.state is OutboxState.NEEDS_ATTENTION or item.fix is Fix.SET_CLOCK
-        reason = item.reason if undecided else _why_not(row)
+        reason = item.reason if undecided else _why_not(row) or consents.refusal(item.group_id, item.recorded_at)
         if reason is None:
             items.append(item)
         else:

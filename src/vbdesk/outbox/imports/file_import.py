@@ -19,7 +19,7 @@ from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.contract.timestamps import from_unix_seconds, parse_timestamp
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
-from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.voice.errors import AudioError
 
 SUFFIXES = frozenset({".wav", ".flac", ".mp3", ".m4a"})
@@ -186,7 +186,7 @@ def _import(library: Library, row: ImportRow, common: TakeMetadata, queue: bool)
         take_id = library.import_file(row.path, metadata)
         if queue:
             library.queue(take_id)
-    except (OSError, ValueError, AudioError) as error:
+    except (NotAllowed, OSError, ValueError, AudioError) as error:
         return ImportOutcome(row, None, _words(error))
     return ImportOutcome(row, take_id, None)
 

@@ -20,6 +20,8 @@ from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart, AuditReader, AuditVerification
+from vbdesk.outbox.library.consent import ConsentKind, ConsentState
+from vbdesk.outbox.library.consent_gate import ConsentGate
 from vbdesk.outbox.library.consents import Consents
 from vbdesk.outbox.library.damaged_takes import DamagedTakes
 from vbdesk.outbox.library.database import DAMAGE, unreadable
@@ -37,7 +39,15 @@ from vbdesk.outbox.library.recording_time import TOLERANCE, TimeReference, clock
 from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.rollback_detection import KeyringReading
 from vbdesk.outbox.library.service_times import ServiceTimes
-from vbdesk.outbox.library.settings import LibrarySettings, Retention, SendRule, read_settings, write_settings
+from vbdesk.outbox.library.settings import (
+    SETTINGS_NAME,
+    ConsentRules,
+    LibrarySettings,
+    Retention,
+    SendRule,
+    read_settings,
+    write_settings,
+)
 from vbdesk.outbox.library.sound_files import SoundFiles
 from vbdesk.outbox.library.states import AT_THE_SERVICE, Fix, OutboxState
 from vbdesk.outbox.library.store import NOT_ASKED, SEND, SEND_ANYWAY, Store, UnknownTake, time_text
@@ -45,8 +55,6 @@ from vbdesk.outbox.library.subject_notes import SubjectNotes
 from vbdesk.privacy import make_private
 
 __all__ = ["Library", "NotAllowed", "UnknownTake"]
-
-_SETTINGS = "library"
 
 
 class NotAllowed(Exception):
@@ -70,6 +78,7 @@ class Library(RecordingList):
         times: the times that the service has confirmed.
         subject_notes: notes and tags of subjects, and which results were opened.
         consents: what subjects have consented to, and withdrawn.
+        consent_gate: what the consent policy of the profile allows.
         responses: cached answers of the service.
         damaged: operations on takes whose files are damaged.
         erasures: what the service must erase of removed recordings; None unless it runs on this computer.
@@ -104,6 +113,7 @@ class Library(RecordingList):
         self.times = ServiceTimes(self.store)
         self.subject_notes = SubjectNotes(self.store)
         self.consents = Consents(self.store)
+        self.consent_gate = ConsentGate(self.store)
         self.responses = ResponseCache(self.store)
         self.erasures = PendingErasures(self.store) if erases_at_service else None
         self._sounds = SoundFiles(self.store, self.recording_folder)
@@ -186,10 +196,12 @@ class Library(RecordingList):
         any computer: it identifies the recording when an answer was lost.
 
         Raises:
+            NotAllowed: the profile requires a consent that the subject has not given.
             ValueError: the group id breaks the rules, or the trim leaves nothing.
             UnsupportedAudio: the file is none of the four, or damaged.
             OSError: it cannot be read, or there is no room for the copy.
         """
+        self._check_consent(metadata.group_id)
         content = path.read_bytes()
         duration_s = _counted_s(decode_file(content).duration_s, metadata)
         metadata = replace(
@@ -208,7 +220,7 @@ class Library(RecordingList):
         return take_id
 
     def queue(self, take_id: str) -> None:
-        """Put a `checked` recording into the queue. Raises NotAllowed in any other state."""
+        """Put a `checked` recording into the queue. Raises NotAllowed in any other state, and without consent."""
         self._send(take_id, {OutboxState.CHECKED}, "Only a checked recording can be sent.")
 
     def retry(self, take_id: str) -> None:
@@ -228,6 +240,7 @@ class Library(RecordingList):
             item = self.store.get(take_id)
             if item.fix is not Fix.SEND_AGAIN or item.fault is not None:
                 raise NotAllowed(item.fault or "This recording does not need to be sent again.")
+            self._check_consent(item.group_id, item.recorded_at)
             if self.store.asked(take_id):
                 again = NOT_ASKED | {"kind": SEND_ANYWAY, "attempts": 0, "not_before": None}
                 self.store.write_event_of(take_id, again)
@@ -459,11 +472,16 @@ class Library(RecordingList):
 
     def settings(self) -> LibrarySettings:
         """The settings of this library; the defaults if there are none, or if they cannot be read."""
-        content = self.store.setting(_SETTINGS)
+        content = self.store.setting(SETTINGS_NAME)
         return LibrarySettings() if content is None else read_settings(content)
 
     def change_settings(
-        self, *, send_rule: SendRule | None = None, retention: Retention | None = None, paused: bool | None = None
+        self,
+        *,
+        send_rule: SendRule | None = None,
+        retention: Retention | None = None,
+        paused: bool | None = None,
+        consent: ConsentRules | None = None,
     ) -> LibrarySettings:
         """Change the given settings only; returns all settings. Notifies subscribers."""
         with self.store.changing():
@@ -472,8 +490,9 @@ class Library(RecordingList):
                 send_rule=known.send_rule if send_rule is None else send_rule,
                 retention=known.retention if retention is None else retention,
                 paused=known.paused if paused is None else paused,
+                consent=consent or known.consent,
             )
-            self.store.keep_setting(_SETTINGS, write_settings(changed))
+            self.store.keep_setting(SETTINGS_NAME, write_settings(changed))
             self.store.note(AuditAction.SETTINGS_CHANGED, detail=changed.words)
         return changed
 
@@ -487,6 +506,30 @@ class Library(RecordingList):
                 self.store.write_event_of(take_id, {"released": 1})
                 self.store.note(AuditAction.RELEASED, take_id)
 
+    def withdraw_consent(self, group_id: str, kind: ConsentKind = ConsentKind.BOTH, *, asked_by: str = "") -> None:
+        """Note that a subject has withdrawn consent, and take its recordings out of the queue."""
+        with self.store.changing():
+            self.consents.withdraw(group_id, kind, asked_by=asked_by)
+            self.recall_withdrawn({group_id})
+
+    def recall_withdrawn(self, group_ids: Collection[str]) -> None:
+        """Take recordings whose consent was withdrawn out of the queue, so that none is sent without a new decision.
+
+        What the service may have already cannot be called back.
+        """
+        with self.store.changing():
+            consents = self.consent_gate.all()
+            for item in self.store.items(f"state IN ('{OutboxState.WAITING}', '{OutboxState.UPLOADING}')"):
+                if item.group_id not in group_ids or item.fault is not None or self.store.asked(item.take_id):
+                    continue
+                if consents.of_recording(item).state is ConsentState.WITHDRAWN:
+                    self.cancel(item.take_id)
+
+    def _check_consent(self, group_id: str, recorded_at: datetime | None = None) -> None:
+        refusal = self.consent_gate.refusal(group_id, recorded_at)
+        if refusal is not None:
+            raise NotAllowed(refusal)
+
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after every change, in the thread that made it; returns a function that stops it."""
         return self.store.subscribe(callback)
@@ -496,6 +539,7 @@ class Library(RecordingList):
             item = self.store.get(take_id)
             if item.state not in allowed or item.fault is not None:
                 raise NotAllowed(item.fault or refusal)
+            self._check_consent(item.group_id, item.recorded_at)
             if self.store.asked(take_id):  # search for the lost answer first
                 self.store.restart_event(take_id)
             else:
