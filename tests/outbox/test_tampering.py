@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vbdesk.outbox.library.consent import ConsentKind
+from vbdesk.outbox.library.course_corrections import CorrectionReason
 from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.integrity_check import HELD, ROWS_MISSING, STRUCTURE_CHANGED
 from vbdesk.outbox.library.library import Library, NotAllowed
@@ -33,6 +34,7 @@ KEYS = {
     "opened": ("take_id",),
     "bundles": ("bundle_id",),
     "consents": ("event_id",),
+    "corrections": ("number",),
 }
 
 
@@ -78,6 +80,9 @@ def full(library, new_take, folder):
         store.add("bundles", "b-1", store.now(), 1, store.cipher.encrypt(b"{}", "bundles/b-1"))
     library.consents.give("ward4-1", ConsentKind.BOTH, wording="1", language="en", asked_by="N. N.")
     library.consents.withdraw("ward4-1", ConsentKind.RESEARCH)
+    corrections = library.corrections
+    corrections.exclude(corrections.member(takes["done"]), CorrectionReason.TEST)
+    corrections.move(corrections.member(takes["rests"]), "ward4-9", CorrectionReason.WRONG_PERSON)
     library.change_settings(paused=True)
     library.discard(takes.pop("gone"))
     notes = SubjectNotes(store)
@@ -114,6 +119,7 @@ def seen_by_a_person(library):
         sorted(row["take_id"] for row in library.store.rows("SELECT take_id FROM removed")),
         sorted(tuple(row) for row in library.store.rows("SELECT * FROM bundles")),
         library.consents.all(),
+        library.corrections.all(),
     )
 
 
@@ -137,7 +143,7 @@ def assert_noticed(library, before):
         searched_first = event.asked_at is not None and event.upload_ref is None
         assert event.take_id not in faulty
         assert repr(event) in before[1] or searched_first or event.follows, event  # restored for a known job
-    for index in (2, 3, 7, 8, 9, 10):
+    for index in (2, 3, 7, 8, 9, 10, 11):
         assert now[index] == before[index], index
     assert faulty or now[4] == before[4]  # an entry with another id counts as unread
     for index in (5, 6):  # cached answers: read again
@@ -220,7 +226,8 @@ def test_a_row_removed_from_any_table_is_noticed(full, before, folder, reopen, t
 def test_a_row_added_to_any_table_is_noticed(full, before, folder, reopen, table):
     with by_hand(folder) as database:
         row = dict(database.execute(f"SELECT * FROM {table}").fetchone())
-        row.update(dict.fromkeys(("event_id", "take_id") if table == "pending" else KEYS[table], "new"))
+        new = 99 if table == "corrections" else "new"
+        row.update(dict.fromkeys(("event_id", "take_id") if table == "pending" else KEYS[table], new))
         if table in ("pending", "results"):
             row["take_id"] = full["rests"]
         names = ", ".join(row)

@@ -57,6 +57,7 @@ class TakeMetadata:
         time_decided: whether a person has decided which time is right.
         time_suggested: whether they took the suggested time; it is compared again until the recording is sent.
         original_time: `recorded_at` before a person corrected it; None if nobody did.
+        excluded: whether a person took it out of the subject's course; it stays a recording.
     """
 
     group_id: str
@@ -77,6 +78,7 @@ class TakeMetadata:
     time_decided: bool = False
     time_suggested: bool = False
     original_time: datetime | None = None
+    excluded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class RecordingItem:
         created_at, updated_at: when it came into the library, and when its state changed last.
         source_sha256: digest of the imported file; empty for a take.
         time_is_unique: whether no other recording anywhere can have this `recorded_at`.
-        reference, time_doubt, time_decided, time_suggested, original_time: see `TakeMetadata`.
+        reference, time_doubt, time_decided, time_suggested, original_time, excluded: see `TakeMetadata`.
         asked: whether the analysis was requested without an answer yet.
         released: whether a person has released it to be sent, see `Library.send_now`.
         not_before: when it is retried.
@@ -150,6 +152,7 @@ class RecordingItem:
     time_decided: bool = False
     time_suggested: bool = False
     original_time: datetime | None = None
+    excluded: bool = False
     asked: bool = False
     released: bool = True
     not_before: datetime | None = None
@@ -191,6 +194,7 @@ def metadata_of(item: RecordingItem) -> TakeMetadata:
         time_decided=item.time_decided,
         time_suggested=item.time_suggested,
         original_time=item.original_time,
+        excluded=item.excluded,
     )
 
 
@@ -229,6 +233,7 @@ def details_json(metadata: TakeMetadata) -> bytes:
         "time_decided": metadata.time_decided,
         "time_suggested": metadata.time_suggested,
         "original_time": None if metadata.original_time is None else metadata.original_time.isoformat(),
+        "excluded": metadata.excluded,
     }
     return json.dumps(document).encode()
 

@@ -23,6 +23,7 @@ from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart, Audi
 from vbdesk.outbox.library.consent import ConsentKind, ConsentState
 from vbdesk.outbox.library.consent_gate import ConsentGate
 from vbdesk.outbox.library.consents import Consents
+from vbdesk.outbox.library.course_corrections import CourseCorrections
 from vbdesk.outbox.library.damaged_takes import DamagedTakes
 from vbdesk.outbox.library.database import DAMAGE, unreadable
 from vbdesk.outbox.library.integrity_check import (
@@ -49,16 +50,12 @@ from vbdesk.outbox.library.settings import (
     write_settings,
 )
 from vbdesk.outbox.library.sound_files import SoundFiles
-from vbdesk.outbox.library.states import AT_THE_SERVICE, Fix, OutboxState
+from vbdesk.outbox.library.states import AT_THE_SERVICE, Fix, NotAllowed, OutboxState
 from vbdesk.outbox.library.store import NOT_ASKED, SEND, SEND_ANYWAY, Store, UnknownTake, time_text
 from vbdesk.outbox.library.subject_notes import SubjectNotes
 from vbdesk.privacy import make_private
 
 __all__ = ["Library", "NotAllowed", "UnknownTake"]
-
-
-class NotAllowed(Exception):
-    """The operation is not possible in the recording's present state; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +77,7 @@ class Library(RecordingList):
         consents: what subjects have consented to, and withdrawn.
         consent_gate: what the consent policy of the profile allows.
         responses: cached answers of the service.
+        corrections: which recordings were moved to another subject, or out of their subject's course.
         damaged: operations on takes whose files are damaged.
         erasures: what the service must erase of removed recordings; None unless it runs on this computer.
     """
@@ -115,6 +113,7 @@ class Library(RecordingList):
         self.consents = Consents(self.store)
         self.consent_gate = ConsentGate(self.store)
         self.responses = ResponseCache(self.store)
+        self.corrections = CourseCorrections(self.store, self.consent_gate)
         self.erasures = PendingErasures(self.store) if erases_at_service else None
         self._sounds = SoundFiles(self.store, self.recording_folder)
         self.damaged = DamagedTakes(

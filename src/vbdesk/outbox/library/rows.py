@@ -191,6 +191,7 @@ def _item(
         time_decided=bool(details.get("time_decided")),
         time_suggested=bool(details.get("time_suggested")),
         original_time=_moment(details.get("original_time")),
+        excluded=bool(details.get("excluded")),
         asked=row["asked_at"] is not None,
         released=row["released"] is None or bool(row["released"]),
         not_before=_moment(row["not_before"]),

@@ -23,6 +23,7 @@ PROVED_TABLES = {
     "opened": ("take_id",),
     "bundles": ("bundle_id", "made_at", "settled", "sealed"),
     "consents": ("event_id", "group_id", "sealed"),
+    "corrections": ("number", "sealed"),
 }
 """Columns of the tables that are covered as a whole; the first is the key."""
 RECORDINGS = "recordings"

@@ -114,6 +114,11 @@ CREATE TRIGGER consents_are_never_changed BEFORE UPDATE ON consents
 BEGIN SELECT RAISE (ABORT, 'consent events are append-only'); END;
 CREATE TRIGGER consents_are_never_removed BEFORE DELETE ON consents
 BEGIN SELECT RAISE (ABORT, 'consent events are append-only'); END;
+-- Corrections of which recordings belong to which subject, in their order: see course_corrections.
+CREATE TABLE corrections (
+  number INTEGER PRIMARY KEY,
+  sealed BLOB NOT NULL
+);
 CREATE TABLE audit (
   seq INTEGER PRIMARY KEY,
   at TEXT NOT NULL,

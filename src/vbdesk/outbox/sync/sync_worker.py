@@ -31,6 +31,7 @@ from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.clock_check import ClockCheck
 from vbdesk.outbox.sync.connection import RequestBudgetUsedUp, ServiceConnection
 from vbdesk.outbox.sync.connectivity import CONNECTED, NO_NETWORK, PORTAL, SyncStatus, connectivity_after
+from vbdesk.outbox.sync.course_steps import CourseSteps
 from vbdesk.outbox.sync.error_policy import (
     HoldQueue,
     NeedsAttention,
@@ -45,6 +46,7 @@ from vbdesk.outbox.sync.forecast import Forecast, MeasuredDurations, QueuedRecor
 from vbdesk.outbox.sync.network import Network, NetworkState, UnknownNetwork
 from vbdesk.outbox.sync.planning import (
     CREDITS_EVERY_S,
+    CorrectCourse,
     FindHandedOver,
     FindLostJob,
     Planner,
@@ -119,6 +121,7 @@ class SyncWorker:
         self._handlers = TaskHandlers(
             library, results, self._queue, self._connection, self._planner, self._clock, self._measured
         )
+        self._course_steps = CourseSteps(library.corrections, self._connection, self._planner, self._clock)
         self._sleep_watch = SleepWatch(self._clock)
         self._clock_check = ClockCheck(self._clock, library.times)
         self._queue_status = QueueStatus(self._clock, on_status)
@@ -260,7 +263,10 @@ class SyncWorker:
             return LONGEST_SLEEP_S
         if now < self._quiet_until:
             return self._quiet_until - now
-        task, wait_s = self._planner.next(self._queue.events(), self._queue.handed_over(), self._sending_limits())
+        corrections = [] if self._library.store.sending_blocked else self._library.corrections.due()
+        task, wait_s = self._planner.next(
+            self._queue.events(), self._queue.handed_over(), self._sending_limits(), corrections
+        )
         if task is not None:
             self._run_task(task)
             return 0.0
@@ -339,6 +345,8 @@ class SyncWorker:
         except Exception:  # a bug in one recording must not stop the others
             reason = "Something unexpected went wrong with this recording. It is kept and can be sent again."
             self._mark_failed(event, reason, Fix.TRY_AGAIN)
+            if isinstance(task, CorrectCourse):
+                self._course_steps.postpone(task.entry)
 
     def _after(self, interruption: Exception) -> datetime | None:
         """When to retry an interrupted recording; without budget, an immediate retry would be useless."""
@@ -357,6 +365,8 @@ class SyncWorker:
                 self._handlers.poll_job(event)
             case FindHandedOver(event):
                 self._handlers.find_handed_over(event)
+            case CorrectCourse(entry):
+                self._course_steps.run(entry)
             case ReadSubject(group_id):
                 self._handlers.read_subject(group_id)
             case ReadCredits():

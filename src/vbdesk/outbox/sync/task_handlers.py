@@ -102,6 +102,7 @@ class TaskHandlers:
             return False
         if self._is_doubtful(event) or not self._queue.begin_upload(event):
             return False
+        item = self._queue.item(event)  # a person may have corrected its subject or time until the upload began
         upload_ref = event.upload_ref or self._upload(event, item)
         self._confirm_time()
         if self._is_doubtful(event):  # the service's time is confirmed only now
