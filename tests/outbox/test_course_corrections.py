@@ -275,7 +275,7 @@ def test_a_recording_needs_the_consent_of_its_new_subject_and_leaves_the_tick_of
     take_id = new_take(A, seconds=1, consented_at=library.store.clock.now())
     library.change_settings(consent=ConsentRules(policy=ConsentPolicy.REQUIRED))
     corrections = library.corrections
-    with pytest.raises(NotAllowed, match="^ward4-0173: No consent of this subject is noted"):
+    with pytest.raises(NotAllowed, match=r"^ward4-0173: No consent of this subject is noted"):
         corrections.move(corrections.member(take_id), B, WRONG)
     library.consents.give(B, ConsentKind.CLINICAL, at=library.get(take_id).recorded_at)
     corrections.move(corrections.member(take_id), B, WRONG)
