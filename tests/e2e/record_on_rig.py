@@ -223,7 +223,7 @@ def through_a_kill(folder: Path, speech: Path) -> None:
     time.sleep(5)
     desk.kill()
     desk.start_watched(folder / "watch.json")
-    desk.wait("label", f"A recording of {SUBJECT} was not decided about")
+    desk.wait("label", f"A recording of {SUBJECT} is kept")
     desk.look("fault-rescued")
     desk.press("push button", "Review it")
     desk.wait("label", "Check")

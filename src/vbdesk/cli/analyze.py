@@ -99,6 +99,7 @@ def _analyze(
 def result_lines(result: "ModelResult | SignResult") -> list[str]:
     """A result as text."""
     from vbdesk.contract.results import ModelResult, signals_of
+    from vbdesk.contract.rounding import whole
 
     lines: list[str] = []
     if isinstance(result, ModelResult):
@@ -113,7 +114,7 @@ def result_lines(result: "ModelResult | SignResult") -> list[str]:
     if result.speakers is not None and len(result.speakers) == 1:
         lines += ["", "One speaker is heard; the levels are those of the whole recording."]
     for speaker in result.speakers or []:
-        lines += ["", f"{speaker.speaker}, {speaker.speech_seconds:.0f} seconds of speech"]
+        lines += ["", f"{speaker.speaker}, {whole(speaker.speech_seconds)} seconds of speech"]
         lines += _signal_table(speaker.signals or ([speaker.signal] if speaker.signal else []))
     lines += ["", _quality_line(result.audio_quality), ""]
     if isinstance(result, ModelResult):
@@ -135,6 +136,8 @@ def _signal_table(signals: "list[Signal]") -> list[str]:
 
 
 def _quality_line(quality: "AudioQuality") -> str:
-    speech = "unknown" if quality.voice_percentage is None else f"{quality.voice_percentage:.0f} % of the recording"
-    clarity = "unknown" if quality.audio_clarity is None else f"{quality.audio_clarity:.0f} of 100"
+    from vbdesk.contract.rounding import whole
+
+    speech = "unknown" if quality.voice_percentage is None else f"{whole(quality.voice_percentage)} % of the recording"
+    clarity = "unknown" if quality.audio_clarity is None else f"{whole(quality.audio_clarity)} of 100"
     return f"Speech {speech}, clarity {clarity}, issues: {', '.join(quality.issues) or 'none'}"

@@ -6,6 +6,7 @@ from functools import cache
 
 from vbdesk.contract.levels import RecommendedAction
 from vbdesk.contract.results import AudioQuality
+from vbdesk.contract.rounding import whole
 from vbdesk.data_files import StrictDataModel, read_toml
 from vbdesk.resource_files import resource
 
@@ -59,9 +60,9 @@ def quality_text(quality: AudioQuality) -> QualityText:
     """Describe the quality of a recording."""
     figures = []
     if quality.voice_percentage is not None:
-        figures.append(f"Speech {quality.voice_percentage:.0f} %")
+        figures.append(f"Speech {whole(quality.voice_percentage)} %")
     if quality.audio_clarity is not None:
-        figures.append(f"clarity {quality.audio_clarity:.0f} of 100")
+        figures.append(f"clarity {whole(quality.audio_clarity)} of 100")
     texts = result_texts().issue
     entries = [(code, texts.get(code, texts[OTHER_ISSUE])) for code in quality.issues]
     return QualityText(

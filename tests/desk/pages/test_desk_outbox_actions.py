@@ -75,7 +75,7 @@ def test_a_deletion_can_be_undone_and_the_line_is_as_it_was(shelf, open_outbox, 
     qtbot.keyClick(page.list, Qt.Key.Key_Delete)
     qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 0)
     qtbot.waitUntil(lambda: page.notice.isVisible())
-    assert page.notice.words().startswith("2 recordings deleted, with the key that opens the sound.")
+    assert page.notice.words().startswith("2 recordings deleted, with the keys that open the sound.")
     page.notice.button.click()
     qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 2)
     assert [state_of(workspace, each) for each in (waiting, checked)] == [S.WAITING, S.CHECKED]

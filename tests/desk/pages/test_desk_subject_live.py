@@ -181,7 +181,10 @@ def test_the_change_is_said_with_its_reason_and_shown_at_a_press(page, network, 
     qtbot.waitUntil(lambda: page.view_model.reading is not None and not page.charts.drawing)
     said = page.change.text()
     assert said.startswith(
-        ("Mood disruption is above the own baseline at the last", "Anxiety is above the own baseline")
+        (
+            "Mood Disruption is above this person's own baseline at the last",
+            "Anxiety is above this person's own baseline",
+        )
     )
     assert "Also unusual: " in said
     page.show_change.click()

@@ -138,7 +138,7 @@ def test_a_take_left_by_a_crash_is_offered(user):
     writer.append(np.ones(48000 * 20, np.int16))
     writer.close()
     user.page.opened(None)
-    user.waits_for_words("A recording of ward4-9 was not decided about: 0:20 are kept.")
+    user.waits_for_words("A recording of ward4-9 is kept, 0:20 long. Decide whether to send it.")
     user.page.banner.button.click()
     user.sees_check()
     assert user.page.review.source.metadata.group_id == "ward4-9"

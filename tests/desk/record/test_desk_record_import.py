@@ -41,7 +41,7 @@ def test_a_folder_is_shown_row_by_row_before_anything_is_taken_in(user, folder):
     user.enters_subject("ward4-0172")
     drops(user, folder)
     user.waits_for(lambda: user.page.intake.preview is not None)
-    assert "4.0 s long" in fates(user)["too-short.wav"]
+    assert "4 s long" in fates(user)["too-short.wav"]
     assert "not a sound file" in fates(user)["broken.wav"]
     assert fates(user)["monday.wav"].startswith("Ready.")
     assert user.page.importing.send.text() == "Import 2 and send"

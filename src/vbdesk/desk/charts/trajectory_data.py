@@ -1,4 +1,4 @@
-"""Arrays of a trajectory for the charts. No Qt: made on a worker."""
+"""Arrays of a trajectory for the charts; made on a worker."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -7,6 +7,7 @@ from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
+from PySide6.QtCore import QCoreApplication
 
 from vbdesk.contract.catalog import models
 from vbdesk.contract.levels import Level
@@ -21,6 +22,17 @@ from vbdesk.contract.longitudinal import (
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+
+translate = QCoreApplication.translate
+
+_UNUSUAL_ONCE = {
+    "above": translate("chart", "Unusual for this person: well above their own baseline, at one recording only."),
+    "below": translate("chart", "Unusual for this person: well below their own baseline, at one recording only."),
+}
+_UNUSUAL = {
+    "above": translate("chart", "Unusual for this person: above their own baseline at {count} recordings in a row."),
+    "below": translate("chart", "Unusual for this person: below their own baseline at {count} recordings in a row."),
+}
 
 GAP_DAYS = 21.0
 DAY_S = 86_400.0
@@ -116,9 +128,8 @@ class SignChart:
         for episode in self.episodes:
             if episode.start.timestamp() - DAY_S < moment <= episode.end.timestamp():
                 if episode.kind == "acute" or episode.timepoints == 1:
-                    return f"Unusual for this person: well {episode.direction} the own baseline, at one recording only."
-                times = f"at {episode.timepoints} recordings in a row"
-                return f"Unusual for this person: {episode.direction} the own baseline {times}."
+                    return _UNUSUAL_ONCE[episode.direction]
+                return _UNUSUAL[episode.direction].format(count=episode.timepoints)
         return ""
 
     def is_unusual(self, index: int) -> bool:

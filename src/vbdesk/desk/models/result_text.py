@@ -18,6 +18,7 @@ from vbdesk.contract.results import (
     Summary,
     signals_of,
 )
+from vbdesk.contract.rounding import whole
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.result_rows import FeatureRow, MetricRow, SignRow, feature_row, metric_row, sign_rows
 from vbdesk.desk.ui.time_text import clock_words
@@ -103,7 +104,7 @@ class ResultReading:
         why = [what for what, _ in self.quality.issues]
         advice = [advice for _, advice in self.quality.issues]
         if not why and self.speech_s is not None and self.speech_s < _LITTLE_SPEECH_S:
-            why = [f"The sound is good, but only about {self.speech_s:.0f} seconds of speech were heard."]
+            why = [f"The sound is good, but only about {whole(self.speech_s)} seconds of speech were heard."]
             advice = [result_texts().issue[IssueCode.INSUFFICIENT_SPEECH].next_time]
         return tuple(why or [_NO_CAUSE]), tuple(dict.fromkeys(advice))
 

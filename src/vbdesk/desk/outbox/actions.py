@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
 
 from vbdesk.desk.models.service_erasures import ServiceErasures
 from vbdesk.desk.outbox.rows import RowAction, RowContext, row_action
@@ -19,6 +19,7 @@ from vbdesk.outbox.library.recording_time import clock_words
 from vbdesk.outbox.library.states import Fix, OutboxState
 
 _S = OutboxState
+translate = QCoreApplication.translate
 
 _SENDING = {RowAction.SEND, RowAction.SEND_NOW, RowAction.RETRY}
 
@@ -331,14 +332,15 @@ class OutboxActions(QObject):
     @Slot(object)
     def _on_taken_back(self, count: object) -> None:
         if isinstance(count, int):
-            stand = "stands" if count == 1 else "stand"
-            self._say(
-                Notice(
-                    f"{counted(count, 'recording')} {stand} in the line here again. "
-                    "The service is asked first, so that none is sent twice.",
-                    warning=False,
-                )
+            one = self.tr(
+                "1 recording is queued on this computer again. The service is asked first, so that it is not sent "
+                "twice."
             )
+            several = self.tr(
+                "{count} recordings are queued on this computer again. The service is asked first, so that none is "
+                "sent twice."
+            )
+            self._say(Notice(one if count == 1 else several.format(count=count), warning=False))
 
     @Slot(object)
     def _on_put_away(self, deleted: object) -> None:
@@ -346,8 +348,7 @@ class OutboxActions(QObject):
             self._deleted = deleted
             self._say(
                 Notice(
-                    f"{counted(len(deleted.put_away), 'recording')} deleted, with the key that opens the sound. "
-                    "It can be brought back until you leave this page.",
+                    _put_away_words(len(deleted.put_away)),
                     act="Undo",
                     step=ActionStep.UNDO,
                     warning=False,
@@ -418,6 +419,19 @@ def _question_of_all(count: int) -> str:
         f"Delete {those} for good, here and at the service on this computer? The sound and {keys} are destroyed, "
         "jobs and results go too, and nobody can bring them back."
     )
+
+
+def _put_away_words(count: int) -> str:
+    one = translate(
+        "outbox",
+        "1 recording deleted, with the key that opens the sound. It can be brought back until you leave this page.",
+    )
+    several = translate(
+        "outbox",
+        "{count} recordings deleted, with the keys that open the sound. They can be brought back until you leave this "
+        "page.",
+    )
+    return one if count == 1 else several.format(count=count)
 
 
 def _gone_words(count: int, what: ErasureScope) -> str:

@@ -9,10 +9,13 @@ from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 
+from PySide6.QtCore import QCoreApplication
+
 from vbdesk.desk.models.levels import level_of
 from vbdesk.desk.outbox.sorting import STOPPED, SortedOutbox
 from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, ProgressCell, StateCell, TwoLineCell
 from vbdesk.desk.ui.time_text import day_and_time, megabytes, place_in_line, rate_words
+from vbdesk.outbox.imports.take_check import kept_fault
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.settings import LibrarySettings, SendRule
 from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, OutboxState
@@ -20,8 +23,9 @@ from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
 from vbdesk.outbox.sync.forecast import Forecast, approximate_duration
 
 _S = OutboxState
+translate = QCoreApplication.translate
 
-HEADINGS = ("Subject", "State", "What is happening", "Estimate", "")
+HEADINGS = ("Subject", "State", "Progress or result", "Estimate", "")
 
 
 class Show(StrEnum):
@@ -148,7 +152,7 @@ def row_action(item: RecordingItem, around: RowContext) -> RowAction:
         case _S.WAITING | _S.UPLOADING:
             return RowAction.NONE if item.asked else RowAction.CANCEL
         case _S.CHECKED:
-            return RowAction.CORRECT if item.fix is Fix.SET_CLOCK or item.original_time is not None else RowAction.SEND
+            return _action_before_sending(item)
         case _S.DONE:
             return RowAction.OPEN
         case _S.HANDED_OVER:
@@ -156,6 +160,13 @@ def row_action(item: RecordingItem, around: RowContext) -> RowAction:
         case _S.SUBMITTED | _S.RUNNING:
             return RowAction.NONE
     return RowAction.NONE if item.fault else _MENDS.get(item.fix or Fix.TRY_AGAIN, RowAction.RETRY)
+
+
+def _action_before_sending(item: RecordingItem) -> RowAction:
+    if item.fix is Fix.SET_CLOCK or item.original_time is not None:
+        return RowAction.CORRECT
+    fault = kept_fault(item.duration_s, item.quality)
+    return RowAction.REVIEW if fault is not None and fault[1] else RowAction.SEND
 
 
 def _needs_attention(item: RecordingItem, around: RowContext) -> bool:
@@ -181,10 +192,19 @@ def _happening(item: RecordingItem, around: RowContext) -> Cell:
         case _S.HANDED_OVER:
             return LabelCell(f"Handed over {_moment(item.updated_at, around)}. Another computer sends it.")
         case _S.CHECKED:
-            return LabelCell(item.reason or "Kept on this computer. It is not sent until you say so.")
+            return LabelCell(item.reason or _kept_words(item))
         case _S.DONE:
             return LevelCell(level_of(item), "The service gave no result")
     return LabelCell(item.fault or item.reason or _STOPPED_WORDS[item.state])
+
+
+def _kept_words(item: RecordingItem) -> str:
+    """What a recording is good for that nobody has sent yet."""
+    fault = kept_fault(item.duration_s, item.quality)
+    if fault is None:
+        return translate("outbox", "Kept on this computer. It is not sent until you say so.")
+    sentence, _ = fault
+    return translate("outbox", "Kept on this computer, not sent. {why}").format(why=sentence)
 
 
 def _waiting_words(item: RecordingItem, around: RowContext) -> str:

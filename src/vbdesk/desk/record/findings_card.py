@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from vbdesk.desk.record.check_text import Review, limit_words, misses, row_value
+from vbdesk.desk.record.check_text import Review, limit_words, row_value
 from vbdesk.desk.ui.badges import FAIL, PASS, WATCH, Chip, ChipLook
 from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.gauge import Gauge
@@ -118,11 +118,8 @@ def _track(row: CheckRow) -> tuple[float, float]:
 
 
 def _look(row: CheckRow) -> ChipLook:
-    """Icon and text of a row; a failing one says on which side of its limit it is."""
-    side = misses(row)
-    if row.verdict is CheckRating.FAIL and side:
-        return ChipLook(f"Too {side}", FAIL.icon, FAIL.ink, FAIL.fill)
-    return _LOOKS[row.verdict]
+    """Icon and text of a row; a failing one says how it misses its limit."""
+    return ChipLook(row.missed, FAIL.icon, FAIL.ink, FAIL.fill) if row.missed else _LOOKS[row.verdict]
 
 
 class CheckResultCard(Card):

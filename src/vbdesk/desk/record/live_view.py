@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.capture.protocols import ProtocolTask
 from vbdesk.capture.recorder import RecordingHealth
+from vbdesk.contract.rounding import whole
 from vbdesk.desk.charts.waveform import LiveWaveform
 from vbdesk.desk.record.protocol_picture import Picture
 from vbdesk.desk.record.speech_ring import SpeechRing
@@ -80,7 +81,7 @@ class LiveView(QWidget):
         self._subject, self._protocol = ElidedText("", Role.BODY_STRONG), ElidedText("", Role.BODY, "text2")
         self._device, self._device_icon = ElidedText("", Role.LABEL, "text2"), IconView("mic", "text2", 16)
         self.safe, self._safe_icon = Text("", Role.LABEL, "text2"), IconView("lock", "ok", 16)
-        self.speaker = quiet_button("Speaker window", icon="talk", key="W", size=ButtonSize.ROW)
+        self.speaker = quiet_button(self.tr("Patient screen"), icon="talk", key="W", size=ButtonSize.ROW)
         self.prompt, self.picture = PromptLabel(Role.PROMPT), Picture()
         self.picture.setMinimumHeight(_PICTURE)
         self.waveform = LiveWaveform()
@@ -322,7 +323,7 @@ class LiveView(QWidget):
     def _show_speech(self, seconds: float) -> None:
         self.ring.show_seconds(seconds)
         minimum_s = self._model.task.min_speech_s
-        left = int(minimum_s) - int(seconds)
+        left = whole(minimum_s) - whole(seconds)
         title = "Speech so far" if left > 0 else "Enough speech"
         unit = "second" if left == 1 else "seconds"
         words = (

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtCore import QCoreApplication, Qt, QTimer, Slot
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
 
@@ -120,6 +120,7 @@ class RecordPage(QWidget):
         model.failed.connect(self._show_failure)
         model.health_noticed.connect(self._show_health)
         model.setup.device_noticed.connect(self._on_device_noticed)
+        model.setup.device_returned.connect(self._on_device_returned)
         model.setup.pedal_known.connect(self._use_pedal)
         model.hinted.connect(self._show_hint)
         review.started.connect(self._on_review_started)
@@ -209,7 +210,7 @@ class RecordPage(QWidget):
     @Slot(bool)
     def _on_speaker(self, shown: bool) -> None:
         for button in (self.ready.speaker, self.live.speaker):
-            button.setText("Close window" if shown else "Speaker window")
+            button.setText(self.tr("Close window") if shown else self.tr("Patient screen"))
 
     @Slot(str, bool)
     def _announce(self, sentence: str, urgent: bool) -> None:
@@ -309,6 +310,13 @@ class RecordPage(QWidget):
         else:
             self._notice = sentence
 
+    @Slot(str)
+    def _on_device_returned(self, sentence: str) -> None:
+        """Show good news, also instead of the news that the microphone was gone; nothing else is hidden by it."""
+        self._notice = ""
+        if self.model.phase is RecordPhase.READY and self._act is None:
+            self._say(Tone.OK, sentence)
+
     def _tell_notice(self) -> None:
         notice, self._notice = self._notice, ""
         if notice:
@@ -341,9 +349,9 @@ class RecordPage(QWidget):
             sentence = f"{why} {_rescued_words(takes, damaged)}".strip()
             self._say(Tone.WARN if why else Tone.INFO, sentence, "Review it", self._review_rescued)
         elif damaged:
-            them = "its file" if damaged == 1 else "their files"
-            those = "A recording that was" if damaged == 1 else f"{damaged} recordings that were"
-            sentence = f"{those} broken off {'is' if damaged == 1 else 'are'} damaged. Decide about {them}."
+            one = self.tr("A recording that was cut short is damaged. Decide what to do with its file.")
+            several = self.tr("{count} recordings that were cut short are damaged. Decide what to do with their files.")
+            sentence = one if damaged == 1 else several.format(count=damaged)
             self._say(Tone.WARN, sentence, "Look", self._open_damaged)
 
     def _review_rescued(self) -> None:
@@ -421,14 +429,27 @@ class RecordPage(QWidget):
 
 def _rescued_words(takes: list[RescuedTake], damaged: int) -> str:
     """Description of the rescued takes, oldest first."""
-    take = takes[0]
-    cut = f" About {take.cut_s:.1f} s at its end cannot be read." if take.cut_s >= LEAST_TOLD_S else ""
-    behind = len(takes) - 1
-    more = f" {behind} more {'waits' if behind == 1 else 'wait'} behind it." if behind else ""
-    broken = f" Damaged recordings that wait too: {damaged}." if damaged else ""
-    subject = take.about.get("group_id", "")
-    kept = f"A recording of {subject} was not decided about: {clock_words(take.duration_s)} are kept."
-    return f"{kept}{cut}{more}{broken}"
+    translate, take = QCoreApplication.translate, takes[0]
+    subject, length = take.about.get("group_id", ""), clock_words(take.duration_s)
+    found = (
+        translate("record", "A recording of {subject} is kept, {length} long. Decide whether to send it.")
+        if subject
+        else translate("record", "A recording without a subject is kept, {length} long. Decide whether to send it.")
+    )
+    sentences = [found.format(subject=subject, length=length)]
+    if take.cut_s >= LEAST_TOLD_S:
+        cut = translate("record", "About {seconds:.1f} s at its end cannot be read.")
+        sentences.append(cut.format(seconds=take.cut_s))
+    others = len(takes) - 1
+    if others == 1:
+        sentences.append(translate("record", "1 more recording waits for a decision."))
+    elif others:
+        sentences.append(translate("record", "{count} more recordings wait for a decision.").format(count=others))
+    if damaged == 1:
+        sentences.append(translate("record", "1 damaged recording waits too."))
+    elif damaged:
+        sentences.append(translate("record", "{count} damaged recordings wait too.").format(count=damaged))
+    return " ".join(sentences)
 
 
 def _dropped(event: QDropEvent) -> list[Path]:

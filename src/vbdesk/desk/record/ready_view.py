@@ -199,7 +199,7 @@ class ReadyView(QWidget):
         self.setup, self.stage = SetupCard(model.setup), StageCard(model)
         self.parts = SegmentedChoice("Part of the page", [(_SETUP, "Set-up", ""), (_STAGE, "Prompt and level", "")])
         self.import_files = secondary_button("Import files", icon="import")
-        self.speaker = secondary_button("Speaker window", icon="talk")
+        self.speaker = secondary_button(self.tr("Patient screen"), icon="talk")
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addWidget(Text("Record", Role.PAGE_TITLE))

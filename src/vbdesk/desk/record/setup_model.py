@@ -10,7 +10,7 @@ from vbdesk.capture.device_choice import DeviceChoice, RememberedMicrophone, Wan
 from vbdesk.capture.devices import Device, DeviceLister, DeviceWatch
 from vbdesk.capture.protocols import RecordingProtocol, nearest_language, protocol_languages, protocols
 from vbdesk.clock import Clock
-from vbdesk.contract.groups import group_id_fault
+from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.models.sync_state import SyncState
@@ -68,6 +68,7 @@ class RecordSetupViewModel(QObject):
         subject_changed: (Subject).
         subjects_changed: (tuple[str]) all local subjects, for completion.
         devices_changed: (list[Device]) the microphones.
+        device_returned: (str) the chosen microphone is back.
         device_noticed: (str) the microphone changed, or the sound system does not respond.
         form_changed: (RecordForm).
         language_changed: `language` and `protocols` changed.
@@ -79,6 +80,7 @@ class RecordSetupViewModel(QObject):
     subjects_changed = Signal(object)
     devices_changed = Signal(object)
     device_noticed = Signal(str)
+    device_returned = Signal(str)
     form_changed = Signal(object)
     language_changed = Signal()
     ready_changed = Signal(bool)
@@ -163,7 +165,7 @@ class RecordSetupViewModel(QObject):
     def set_subject(self, text: str) -> None:
         """Set the subject as typed."""
         group_id = text.strip()
-        self.subject = Subject(group_id, group_id_fault(group_id) if group_id else None)
+        self.subject = Subject(group_id, subject_fault(group_id) if group_id else None)
         self.subject_changed.emit(self.subject)
         self._tell_ready()
         if self.subject.usable:
@@ -307,7 +309,8 @@ class RecordSetupViewModel(QObject):
         self._choice = self._choice.listed(devices)
         self.devices_changed.emit(devices)
         if self._choice.notice is not None:
-            self.device_noticed.emit(self._choice.notice)
+            noticed = self.device_returned if self._choice.returned else self.device_noticed
+            noticed.emit(self._choice.notice)
         self._tell_ready()
 
 

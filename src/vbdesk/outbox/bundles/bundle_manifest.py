@@ -20,7 +20,7 @@ from pydantic import (
     model_serializer,
 )
 
-from vbdesk.contract.groups import group_id_fault
+from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.timestamps import Timestamp
 from vbdesk.outbox.library.items import RecordingTarget
 
@@ -46,7 +46,7 @@ def _checked_id(text: str) -> str:
 
 
 def _checked_group(text: str) -> str:
-    fault = group_id_fault(text)
+    fault = subject_fault(text)
     if fault is not None:
         raise ValueError(fault)
     return text

@@ -15,8 +15,9 @@ from pathlib import Path
 from vbdesk.capture.imported_sound import decode_file
 from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.catalog import STANDALONE_SIGNS, ModelName
-from vbdesk.contract.groups import group_id_fault
+from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
+from vbdesk.contract.rounding import whole
 from vbdesk.contract.timestamps import from_unix_seconds, parse_timestamp
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library, NotAllowed
@@ -225,13 +226,13 @@ def _with_sound(row: ImportRow) -> ImportRow:
 
 
 def _fault(row: ImportRow, seen: dict[str, int], known_sources: frozenset[str], now: datetime) -> str | None:
-    fault = group_id_fault(row.group_id)
+    fault = subject_fault(row.group_id)
     if fault is not None:
         return fault
     if row.recorded_at is not None and row.recorded_at > now + CLOCK_DRIFT:
         return "The time of the recording is in the future. Correct it, or the clock of this computer."
     if row.duration_s is not None and row.duration_s < MIN_DURATION_S:
-        return f"The recording is {row.duration_s:.1f} s long; the service takes {MIN_DURATION_S:.0f} s and more."
+        return f"The recording is {whole(row.duration_s)} s long; the service takes {MIN_DURATION_S:.0f} s and more."
     if row.duration_s is not None and row.duration_s > MAX_DURATION_S:
         return "The recording is longer than 20 minutes. Import it alone and trim it, or cut it before."
     if row.sha256 in known_sources:

@@ -17,7 +17,7 @@ from vbdesk.capture.encrypted_take import TakeAudio, read_take
 from vbdesk.capture.imported_sound import decode_file
 from vbdesk.client.submission_recovery import with_random_microseconds
 from vbdesk.clock import Clock, SystemClock
-from vbdesk.contract.groups import group_id_fault
+from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart, AuditReader, AuditVerification
 from vbdesk.outbox.library.consent import ConsentKind, ConsentState
@@ -569,7 +569,7 @@ def _reference(audio: TakeAudio, recorded_at: datetime) -> TimeReference | None:
 
 def _counted_s(duration_s: float, metadata: TakeMetadata) -> float:
     """Length of the part that counts; checks the metadata."""
-    fault = group_id_fault(metadata.group_id)
+    fault = subject_fault(metadata.group_id)
     if fault is not None:
         raise ValueError(fault)
     if metadata.trim_s is None:
