@@ -48,17 +48,18 @@ def test_what_became_of_a_take_is_not_hidden_by_which_microphone_comes_next(user
     user.waits_for_words("is kept here and was not sent. The microphone is gone.")
 
 
-def test_a_tick_by_a_screen_reader_notes_the_consent_and_its_time(user):
-    setup = user.page.ready.setup
-    setup.consent.toggle()  # its action on a tick box; nothing is clicked
-    assert user.page.ready.setup._model.form.consented_at is not None
-    setup.consent.toggle()
-    assert user.page.ready.setup._model.form.consented_at is None
+def test_a_tick_by_a_screen_reader_sets_and_clears_the_consent(user):
+    user.enters_subject("ward4-0172")
+    box, consent = user.page.ready.setup.consent, user.page.model.setup.consent
+    box.tick.toggle()  # its action on a tick box; nothing is clicked
+    assert consent.ticked_at is not None
+    box.tick.toggle()
+    assert consent.ticked_at is None
 
 
 def test_consent_and_tags_travel_with_the_recording(user):
     user.enters_subject("ward4-0172")
-    user.page.ready.setup.consent.click()
+    user.page.ready.setup.consent.tick.click()
     user.page.ready.setup.tags.set_tags(("morning",))
     user.page.ready.setup.note.setPlainText("after rest")
     user.records(16)
@@ -67,8 +68,9 @@ def test_consent_and_tags_travel_with_the_recording(user):
     user.waits_for(user.outbox)
     item = user.outbox()[0]
     assert (item.tags, item.note) == (("morning",), "after rest")
-    assert item.consented_at is not None
-    assert not user.page.ready.setup.consent.isChecked()
+    (event,) = user.workspace.library.consents.of("ward4-0172").events
+    assert event.at < item.recorded_at
+    assert not user.page.ready.setup.consent.tick.isChecked()  # the next subject is asked anew
 
 
 def test_a_wrong_subject_is_explained_while_typing(user):

@@ -20,6 +20,7 @@ from vbdesk.desk.record.take_findings import TakeFindings
 from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
 from vbdesk.outbox.imports.take_check import TakeCheck, check_take
 from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.consent import ConsentPolicy, ConsentStatus
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata
 from vbdesk.outbox.library.library import Library, TrashedRecording
 from vbdesk.outbox.library.states import OutboxState
@@ -262,11 +263,19 @@ class TakeReviewViewModel(QObject):
             part = audio if span is None else audio.part(span.start, span.end)
             found = span or TrimRange(0.0, audio.duration_s)
             check = self._run_check(part, context)
-            return _Checked(audio, Review(dated(source), check, audio.duration_s, found, audio.sample_rate))
+            consent, policy = self._consent(source)
+            review = Review(dated(source), check, audio.duration_s, found, audio.sample_rate, consent, policy)
+            return _Checked(audio, review)
 
         self._checking = self._tasks.start(
             work, self._on_checked, self._on_check_failed, self._on_progress, self._on_check_ended, name="check"
         )
+
+    def _consent(self, source: CheckSource) -> tuple[ConsentStatus, ConsentPolicy]:
+        """Where the consent for a recording stands; a file needs it now, whenever it was recorded."""
+        at = None if source.origin is Origin.FILE else source.metadata.recorded_at
+        status = self._library.consents.status(source.metadata.group_id, at)
+        return status, self._library.consent_gate.rules().policy
 
     def _run_check(self, audio: TakeAudio, context: TaskContext) -> TakeCheck:
         def progress(share: float) -> None:

@@ -15,6 +15,8 @@ from vbdesk.contract.rounding import whole
 from vbdesk.contract.timestamps import bounded, from_unix_seconds
 from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, Silence, TakeCheck
+from vbdesk.outbox.library.consent import NO_CONSENT, ConsentPolicy, ConsentStatus
+from vbdesk.outbox.library.consent_gate import refusal_of
 from vbdesk.outbox.library.items import RecordingItem, RecordingTarget, TakeMetadata, metadata_of
 from vbdesk.outbox.library.states import OutboxState
 
@@ -65,6 +67,18 @@ class Review:
     seconds: float
     span: TrimRange
     sample_rate: int
+    consent: ConsentStatus = NO_CONSENT
+    policy: ConsentPolicy = ConsentPolicy.OFF
+
+    @property
+    def lacks_consent(self) -> bool:
+        """Whether no consent is noted for it, and the profile asks for one."""
+        return self.policy is not ConsentPolicy.OFF and not self.consent.in_force
+
+    @property
+    def refusal(self) -> str:
+        """Why the consent policy does not let it be sent; empty if it does."""
+        return refusal_of(self.policy, self.consent) or ""
 
     @property
     def good(self) -> bool:
@@ -73,6 +87,11 @@ class Review:
 
     @property
     def sendable(self) -> bool:
+        """Whether the consent policy lets it go, and the service would accept it."""
+        return self.fits and not self.refusal
+
+    @property
+    def fits(self) -> bool:
         """Whether the service would accept it."""
         return MIN_DURATION_S <= self.span.seconds <= MAX_DURATION_S and self.check.silence is Silence.NONE
 
@@ -105,7 +124,7 @@ class Review:
         if not failing:
             return ""
         told = ", ".join(_row_text(row) for row in failing[:2])
-        return f"Likely inconclusive if sent: {told}" if self.sendable else f"The service would refuse it: {told}"
+        return f"Likely inconclusive if sent: {told}" if self.fits else f"The service would refuse it: {told}"
 
     @property
     def flac_bytes(self) -> int:

@@ -10,6 +10,7 @@ from vbdesk.capture.protocols import protocols
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.charts.waveform import TakeWaveform
+from vbdesk.desk.models.consent_text import missing_words
 from vbdesk.desk.models.playback import Loaded
 from vbdesk.desk.record.check_model import TakeReviewViewModel
 from vbdesk.desk.record.check_text import CheckSource, Origin, Review
@@ -231,6 +232,8 @@ class CheckView(QWidget):
         else:
             self.reason.setText(review.reason)
             self._reason_below.setText("This take is kept until you decide.")
+        if review.lacks_consent:
+            self._show_missing_consent(review)
         main, other = (self.send, self.retake) if review.good else (self.retake, self.send)
         main.set_kind(ButtonKind.PRIMARY)
         other.set_kind(ButtonKind.SECONDARY)
@@ -240,6 +243,16 @@ class CheckView(QWidget):
         self.send.set_key("Enter" if review.good else "")
         self.send.setEnabled(review.sendable)
         self.keep.setEnabled(True)
+
+    def _show_missing_consent(self, review: Review) -> None:
+        """Say at Send that no consent is noted, and what follows."""
+        self._reason_icon.setVisible(True)
+        missing = missing_words(review.consent)
+        if review.good:
+            self.reason.setText(missing)
+            self.reason.set_ink("fail" if review.refusal else "warn")
+        told = review.refusal or self.tr("It can be sent without consent. This is noted with it wherever it is listed.")
+        self._reason_below.setText(told if review.good else f"{missing}. {told}")
 
     @Slot(str)
     def _show_speaker(self, warning: str) -> None:

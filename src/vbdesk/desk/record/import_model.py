@@ -21,6 +21,7 @@ from vbdesk.outbox.imports.file_import import (
     preview_csv,
     preview_files,
 )
+from vbdesk.outbox.imports.import_consent import with_consent
 from vbdesk.outbox.library.items import TakeMetadata
 from vbdesk.outbox.library.library import Library
 
@@ -159,6 +160,15 @@ class IntakeViewModel(QObject):
         return f"{told}. The files themselves stay as they are."
 
     def _look(
+        self, paths: list[Path], common: TakeMetadata, signs: Collection[str], context: TaskContext
+    ) -> ImportPreview | Path:
+        """On a worker: the preview, with what the consent policy says; or the only recording."""
+        found = self._read(paths, common, signs, context)
+        if isinstance(found, Path):
+            return found
+        return with_consent(found, self._library.consent_gate.all(), self._clock.now())
+
+    def _read(
         self, paths: list[Path], common: TakeMetadata, signs: Collection[str], context: TaskContext
     ) -> ImportPreview | Path:
         known, target = self._library.known_sources(), common.target

@@ -110,8 +110,14 @@ class RecordPage(QWidget):
             self._say(Tone.WARN, "Finish this recording first, then import files.")
         elif not setup.subject.usable and not listed:
             self._say(Tone.WARN, "Enter the subject that the files belong to, then import them.")
+        elif setup.consent.missing and not listed:
+            self._say(Tone.WARN, self.tr("Tick the consent of the subject first, then import the files."))
         elif paths:
-            self.intake.look(paths, setup.metadata(self.model.now()), [sign.name for sign in setup.offered.signs])
+            setup.consent.store(lambda: self._look_at(paths))
+
+    def _look_at(self, paths: list[Path]) -> None:
+        setup = self.model.setup
+        self.intake.look(paths, setup.metadata(self.model.now()), [sign.name for sign in setup.offered.signs])
 
     def _bind(self) -> None:
         model, review, intake = self.model, self.review, self.intake
@@ -121,6 +127,7 @@ class RecordPage(QWidget):
         model.health_noticed.connect(self._show_health)
         model.setup.device_noticed.connect(self._on_device_noticed)
         model.setup.device_returned.connect(self._on_device_returned)
+        model.setup.consent.failed.connect(self._show_failure)
         model.setup.pedal_known.connect(self._use_pedal)
         model.hinted.connect(self._show_hint)
         review.started.connect(self._on_review_started)

@@ -126,6 +126,7 @@ class StageCard(Card):
         model.setup.ready_changed.connect(self._show_ready)
         model.setup.subject_changed.connect(self._show_ready)
         model.setup.devices_changed.connect(self._show_ready)
+        model.setup.consent.changed.connect(self._on_consent)
         self._show_form(model.setup.form)
         self._show_ready(None)
         self._show_levels(SILENCE)
@@ -140,6 +141,10 @@ class StageCard(Card):
         first, *rest = form.protocol.text.split("\n\n")
         self.prompt.show_text(f"{first} …" if rest else first)
         self.picture.show_picture(form.protocol.picture)
+        self._show_ready(None)
+
+    @Slot()
+    def _on_consent(self) -> None:
         self._show_ready(None)
 
     @Slot(object)
@@ -222,6 +227,8 @@ class ReadyView(QWidget):
         model.setup.ready_changed.connect(self._show_sentence)
         model.setup.subject_changed.connect(self._show_sentence)
         model.setup.devices_changed.connect(self._show_sentence)
+        model.setup.consent.changed.connect(self._on_consent)
+        model.setup.consent.ticked.connect(self._on_ticked)
         self._show_sentence(None)
         self._arrange()
 
@@ -250,10 +257,25 @@ class ReadyView(QWidget):
 
     @Slot()
     def _on_enter(self) -> None:
-        """Move from the subject field to the record button on Enter."""
+        """Move from the subject field to the record button on Enter, or to the consent that is missing."""
         if self._setup_model.ready:
-            self.parts.option(_STAGE).setChecked(True)
-            self.stage.record.setFocus(Qt.FocusReason.TabFocusReason)
+            self._focus_record()
+        elif self._setup_model.consent.missing:
+            self.setup.consent.tick.setFocus(Qt.FocusReason.TabFocusReason)
+
+    @Slot()
+    def _on_ticked(self) -> None:
+        """Move from the tick to the record button, so that the next Space begins."""
+        if self._setup_model.ready:
+            self._focus_record()
+
+    def _focus_record(self) -> None:
+        self.parts.option(_STAGE).setChecked(True)
+        self.stage.record.setFocus(Qt.FocusReason.TabFocusReason)
+
+    @Slot()
+    def _on_consent(self) -> None:
+        self._show_sentence(None)
 
     @Slot(object)
     def _show_sentence(self, _: object) -> None:

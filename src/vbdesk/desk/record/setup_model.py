@@ -1,4 +1,4 @@
-"""The set-up of a recording: subject, protocol, microphone, tags, note, consent, analysis."""
+"""The set-up of a recording: subject, protocol, microphone, tags, note, analysis."""
 
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -14,6 +14,7 @@ from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.record.consent_model import ConsentViewModel
 from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
 from vbdesk.desk.tasks import TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import counted
@@ -52,7 +53,6 @@ class RecordForm:
     target: RecordingTarget = DEFAULT_TARGET
     tags: tuple[str, ...] = ()
     note: str = ""
-    consented_at: datetime | None = None
 
 
 class RecordSetupViewModel(QObject):
@@ -63,6 +63,7 @@ class RecordSetupViewModel(QObject):
         language: the chosen one; by default the system's if it exists.
         protocols: in the chosen language.
         offered: the signs that can be requested individually.
+        consent: of the subject.
 
     Signals:
         subject_changed: (Subject).
@@ -106,8 +107,10 @@ class RecordSetupViewModel(QObject):
         self.protocols = protocols(self.language)
         self.form = RecordForm(self.protocols[0])
         self.subject = Subject("", None)
-        self.offered = offered
-        offered.setParent(self)
+        self.offered, self.consent = offered, ConsentViewModel(library, sync, tasks, clock)
+        for part in (self.offered, self.consent):
+            part.setParent(self)
+        self.consent.changed.connect(self._tell_ready)
         self._choice = DeviceChoice()
         self._remembered = RememberedMicrophone(config_dir / "microphone.json")
         self._preferences = PreferenceStore(config_dir)
@@ -135,7 +138,7 @@ class RecordSetupViewModel(QObject):
     @property
     def ready(self) -> bool:
         """Whether a recording can begin."""
-        return self.subject.usable and self.device is not None
+        return self.subject.usable and self.device is not None and not self.consent.missing
 
     @property
     def missing(self) -> str:
@@ -144,7 +147,7 @@ class RecordSetupViewModel(QObject):
             return self.subject.fault or "Enter a subject to begin."
         if self.devices is None:
             return "Looking for microphones."
-        return "" if self.device is not None else "Plug in a microphone to begin."
+        return self.consent.missing if self.device is not None else "Plug in a microphone to begin."
 
     def start(self) -> None:
         """Start watching microphones and known subjects."""
@@ -166,6 +169,7 @@ class RecordSetupViewModel(QObject):
         """Set the subject as typed."""
         group_id = text.strip()
         self.subject = Subject(group_id, subject_fault(group_id) if group_id else None)
+        self.consent.set_subject(group_id if self.subject.usable else "")
         self.subject_changed.emit(self.subject)
         self._tell_ready()
         if self.subject.usable:
@@ -196,11 +200,6 @@ class RecordSetupViewModel(QObject):
         """Set the note."""
         self.form = replace(self.form, note=note.strip())
 
-    def set_consent(self, given: bool) -> None:
-        """Record consent with its time, or that there is none."""
-        if given != (self.form.consented_at is not None):  # setting the box from code must not change the time
-            self._set_form(replace(self.form, consented_at=self._clock.now() if given else None))
-
     def choose_device(self, index: int) -> None:
         """Choose one of `devices`."""
         devices = self.devices or []
@@ -223,12 +222,11 @@ class RecordSetupViewModel(QObject):
             protocol=self.form.protocol.protocol_id,
             note=self.form.note,
             tags=self.form.tags,
-            consented_at=self.form.consented_at,
         )
 
     def next_subject(self) -> None:
         """Clear the subject's fields; protocol, microphone and target stay."""
-        self.form = replace(self.form, tags=(), note="", consented_at=None)
+        self.form = replace(self.form, tags=(), note="")
         self.form_changed.emit(self.form)
         self.set_subject("")
 
@@ -241,16 +239,11 @@ class RecordSetupViewModel(QObject):
         last = "" if self.subject.last is None else f", last {_day(self.subject.last, self._clock.now())}"
         return f"Known subject · {counted(self.subject.recordings, 'recording')}{last}"
 
-    def consent_words(self) -> str:
-        """Time of the consent, as text."""
-        if self.form.consented_at is None:
-            return "Tick when the person agrees"
-        return f"Noted at {self.form.consented_at.astimezone():%H:%M} today"
-
     def _set_form(self, form: RecordForm) -> None:
         self.form = form
         self.form_changed.emit(form)
 
+    @Slot()
     def _tell_ready(self) -> None:
         if self.ready != self._ready:
             self._ready = self.ready
@@ -269,6 +262,7 @@ class RecordSetupViewModel(QObject):
 
     @Slot()
     def _look_subject_up(self) -> None:
+        self.consent.read()
         self._tasks.start(self._read_subject, self._on_subject, name="subject")
 
     def _read_subject(self, context: TaskContext) -> Subject:

@@ -8,6 +8,7 @@ from vbdesk.capture.room_check import room_rules
 from vbdesk.desk.record.protocol_picture import drawing
 from vbdesk.desk.ui.icons import load_icons
 from vbdesk.outbox.imports.take_check import check_texts
+from vbdesk.outbox.library.consent_wordings import consent_wordings
 from vbdesk.report.result_texts import result_texts
 from vbdesk.voice.quality_rules import quality_rules
 
@@ -23,4 +24,5 @@ def load_shipped_files() -> None:
     room_rules()
     check_texts()
     quality_rules()
+    consent_wordings()
     result_texts()

@@ -74,10 +74,8 @@ class Consents:
         """Add an event of this computer: newer than all that are known, even if a clock was wrong."""
         with self._store.changing():
             known = [each.at for each in self.of(event.group_id).events if each.change is not event.change]
-            newest = max(known, default=event.at)
-            if newest >= event.at:
-                later = newest + timedelta(microseconds=1)
-                event = replace(event, at=later)
+            if known and max(known) >= event.at:
+                event = replace(event, at=max(known) + timedelta(microseconds=1))
             given = event.change is ConsentChange.GIVEN
             self._add(event, AuditAction.CONSENT_GIVEN if given else AuditAction.CONSENT_WITHDRAWN)
         return event
