@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
+from PySide6.QtCore import QCoreApplication, QObject, Signal, SignalInstance, Slot
 
 from vbdesk.capture.crash_recovery import Leftovers, RescuedTake
 from vbdesk.capture.encrypted_take import FileDamaged, TakeAudio
@@ -22,7 +22,7 @@ from vbdesk.outbox.imports.take_check import TakeCheck, check_take
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.consent import ConsentPolicy, ConsentStatus
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata
-from vbdesk.outbox.library.library import Library, TrashedRecording
+from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
 
 _PERCENT = 100
@@ -35,11 +35,11 @@ class _Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Away:
-    """The last discarded recording; `source` was under review, None for other versions."""
+class _Discarded:
+    """Recordings that were discarded together; `source` was under review, None for other versions."""
 
     source: CheckSource | None
-    put_away: tuple[TrashedRecording, ...]
+    take_ids: tuple[str, ...]
 
 
 class TakeReviewViewModel(QObject):
@@ -59,7 +59,7 @@ class TakeReviewViewModel(QObject):
         kept: (CheckSource) the user keeps it here.
         retaken: (CheckSource) the user wants to record it again.
         set_aside: (str) library id of the recording that is to be recorded again.
-        discarded: (str) what was deleted, as text; `undo_discard` restores it.
+        undo_changed: (str) what `undo_discard` would restore, as text; empty for nothing.
         finished: nothing is under review.
         failed: (str) what went wrong, and what was kept.
         rescued: (list[RescuedTake]) undecided takes of an earlier session.
@@ -73,7 +73,7 @@ class TakeReviewViewModel(QObject):
     kept = Signal(object)
     retaken = Signal(object)
     set_aside = Signal(str)
-    discarded = Signal(str)
+    undo_changed = Signal(str)
     finished = Signal()
     failed = Signal(str)
     rescued = Signal(object)
@@ -98,7 +98,7 @@ class TakeReviewViewModel(QObject):
         self._checking: Task | None = None
         self._audio: TakeAudio | None = None
         self._instead_of: tuple[str, str] | None = None
-        self._away: _Away | None = None
+        self._discarded: list[_Discarded] = []
         self.left_over: tuple[Version, ...] = ()
         self.source: CheckSource | None = None
         self.review: Review | None = None
@@ -179,14 +179,14 @@ class TakeReviewViewModel(QObject):
             self.review_library(self._instead_of[1])
 
     def discard(self) -> None:
-        """Delete it; the last one can be restored until the desk ends. Imported files are not deleted."""
+        """Move it to the trash; `undo_discard` restores it. Imported files are not deleted."""
         source, review = self.source, self.review
         if source is None or not source.open:
             return
         if source.origin is not Origin.FILE:
             self._disk.run(
-                lambda context: _Away(source, (self._library.move_to_trash(self._keep(source, review)),)),
-                self._on_put_away,
+                lambda context: self._move_to_trash(source, (self._keep(source, review),)),
+                self._on_discarded,
                 self._on_not_stored,
                 name="discard",
             )
@@ -197,24 +197,39 @@ class TakeReviewViewModel(QObject):
         """Delete the other versions, as `discard` does."""
         versions, self.left_over = self.left_over, ()
         self._disk.run(
-            lambda context: _Away(None, tuple(self._library.move_to_trash(version.take_id) for version in versions)),
-            self._on_put_away,
+            lambda context: self._move_to_trash(None, tuple(version.take_id for version in versions)),
+            self._on_discarded,
             self._on_failed,
             name="discard",
         )
 
     def undo_discard(self) -> None:
-        """Restore the last discarded recording, and its review."""
-        away, self._away = self._away, None
-        if away is None:
+        """Restore what was discarded last, and its review; a second call restores what was discarded before."""
+        if not self._discarded:
             return
+        discarded = self._discarded.pop()
 
         def work(context: TaskContext) -> RecordingItem | None:
-            for put_away in away.put_away:
-                self._library.restore_from_trash(put_away)
-            return None if away.source is None else self._library.get(away.put_away[0].take_id)
+            for take_id in discarded.take_ids:
+                if self._library.trash.holds(take_id):  # else the Outbox has restored it
+                    self._library.trash.restore(take_id)
+            return None if discarded.source is None else self._library.get(discarded.take_ids[0])
 
         self._disk.run(work, self._on_brought_back, self._on_failed, name="undo-discard")
+        self._tell_undo()
+
+    def forget_discarded(self) -> None:
+        """Offer no undo any more; the recordings stay in the trash."""
+        self._discarded.clear()
+        self._tell_undo()
+
+    def _move_to_trash(self, source: CheckSource | None, take_ids: tuple[str, ...]) -> _Discarded:
+        for take_id in take_ids:
+            self._library.discard(take_id)
+        return _Discarded(source, take_ids)
+
+    def _tell_undo(self) -> None:
+        self.undo_changed.emit(_undo_words(self._discarded[-1]) if self._discarded else "")
 
     # Reading and checking
 
@@ -377,13 +392,9 @@ class TakeReviewViewModel(QObject):
         self.set_aside.emit(kept[1])
 
     @Slot(object)
-    def _on_put_away(self, away: _Away) -> None:
-        self._away = away
-        if away.source is not None:
-            self.discarded.emit(f"The recording of {away.source.metadata.group_id} was discarded.")
-        else:
-            several = len(away.put_away) > 1
-            self.discarded.emit("The other versions were discarded." if several else "The other version was discarded.")
+    def _on_discarded(self, discarded: _Discarded) -> None:
+        self._discarded.append(discarded)
+        self._tell_undo()
 
     @Slot(object)
     def _on_not_stored(self, failure: Failure) -> None:
@@ -417,3 +428,18 @@ class TakeReviewViewModel(QObject):
         busy = None if self.source is None else self.source.name
         self.damaged.show(tuple(take for take in found.damaged if str(take.path) != busy))
         self.rescued.emit([take for take in found.takes if str(take.path) != busy])
+
+
+def _undo_words(discarded: _Discarded) -> str:
+    if discarded.source is not None:
+        told = QCoreApplication.translate(
+            "TakeReviewViewModel", "The recording of {subject} was discarded. The trash of the Outbox keeps it."
+        )
+        return told.format(subject=discarded.source.metadata.group_id)
+    if len(discarded.take_ids) > 1:
+        return QCoreApplication.translate(
+            "TakeReviewViewModel", "The other versions were discarded. The trash of the Outbox keeps them."
+        )
+    return QCoreApplication.translate(
+        "TakeReviewViewModel", "The other version was discarded. The trash of the Outbox keeps it."
+    )

@@ -48,6 +48,8 @@ class RecordPage(QWidget):
         for part in (model.setup, model, review, intake, self.announcements):
             part.setParent(self)
         self.banner = Banner()
+        self.undo = Banner()  # of its own, so that no other message takes it away
+        self._undo_words = ""
         self.ready, self.live, self.check = ReadyView(model), LiveView(model), CheckView(review)
         self.importing, self.damaged = ImportView(intake), DamagedView(review.damaged)
         self.speaker = SpeakerWindow(model, self)
@@ -68,6 +70,7 @@ class RecordPage(QWidget):
         column.setContentsMargins(36, 28, 36, 24)
         column.setSpacing(16)
         column.addWidget(self.banner)
+        column.addWidget(self.undo)
         column.addWidget(self._faces, 1)
         self._bind()
 
@@ -136,7 +139,9 @@ class RecordPage(QWidget):
         review.kept.connect(self._on_kept)
         review.retaken.connect(self._on_retaken)
         review.set_aside.connect(self._on_set_aside)
-        review.discarded.connect(self._on_discarded)
+        review.undo_changed.connect(self._on_undo_changed)
+        self.undo.acted.connect(review.undo_discard)
+        self.undo.other_acted.connect(review.forget_discarded)
         review.failed.connect(self._show_failure)
         review.playback.failed.connect(self._on_playback_failed)
         review.rescued.connect(self._on_rescued)
@@ -238,6 +243,7 @@ class RecordPage(QWidget):
             self._show_face(self.check)
         elif self._faces.currentWidget() is not self.live:
             self._show_face(self.live)
+        self._show_undo()
 
     @Slot(object)
     def _on_take(self, take: Take) -> None:
@@ -292,12 +298,18 @@ class RecordPage(QWidget):
             self.review.undo_retake()
 
     @Slot(str)
-    def _on_discarded(self, sentence: str) -> None:
-        self._say(Tone.INFO, sentence, "Undo", self._undo_discard)
+    def _on_undo_changed(self, sentence: str) -> None:
+        self._undo_words = sentence
+        self._show_undo()
+        if sentence:
+            announce(self, sentence, urgent=False)
 
-    def _undo_discard(self) -> None:
-        if self.model.phase is RecordPhase.READY:
-            self.review.undo_discard()
+    def _show_undo(self) -> None:
+        """Offer the undo of a discard whenever no recording is made or checked."""
+        if self._undo_words and self.model.phase is RecordPhase.READY:
+            self.undo.say(Tone.INFO, self._undo_words, action=self.tr("Undo"), other=self.tr("Close"))
+        else:
+            self.undo.clear()
 
     @Slot(str)
     def _show_failure(self, sentence: str) -> None:

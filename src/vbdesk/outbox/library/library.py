@@ -4,10 +4,8 @@ Every method reads or writes the disk: never call one on the GUI thread. The syn
 """
 
 import hashlib
-import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -50,20 +48,14 @@ from vbdesk.outbox.library.settings import (
     write_settings,
 )
 from vbdesk.outbox.library.sound_files import SoundFiles
-from vbdesk.outbox.library.states import AT_THE_SERVICE, Fix, NotAllowed, OutboxState
+from vbdesk.outbox.library.states import Fix, NotAllowed, OutboxState
 from vbdesk.outbox.library.store import NOT_ASKED, SEND, SEND_ANYWAY, Store, UnknownTake, time_text
 from vbdesk.outbox.library.subject_notes import SubjectNotes
+from vbdesk.outbox.library.trash import Trash, refuse_unless_deletable
 from vbdesk.privacy import make_private
 
 __all__ = ["Library", "NotAllowed", "UnknownTake"]
 
-
-@dataclass(frozen=True, slots=True)
-class TrashedRecording:
-    """A recording in the trash, which can be restored."""
-
-    take_id: str
-    row: Mapping[str, object]
 
 
 class Library(RecordingList):
@@ -80,6 +72,7 @@ class Library(RecordingList):
         corrections: which recordings were moved to another subject, or out of their subject's course.
         damaged: operations on takes whose files are damaged.
         erasures: what the service must erase of removed recordings; None unless it runs on this computer.
+        trash: deleted recordings that can be restored.
     """
 
     def __init__(
@@ -119,10 +112,9 @@ class Library(RecordingList):
         self.damaged = DamagedTakes(
             self.store, self.recording_folder, lambda take_id: self._sounds.salvage(self.get(take_id))
         )
+        self.trash = Trash(self.store, self._sounds, self.erasures, self.times, self.settings)
         try:
             self._warnings = check_library(self.store, *self._sounds.tidy(), keyring)
-            if self.erasures is not None:
-                self.erasures.release()
         except DAMAGE as error:
             self.store.close()
             raise unreadable(folder, error) from error
@@ -154,11 +146,7 @@ class Library(RecordingList):
         self.store.notify()
 
     def close(self) -> None:
-        """Close the database and empty the trash."""
-        self._sounds.empty_trash()
-        if self.erasures is not None:
-            with suppress(sqlite3.Error):  # disk full: the next opening does it
-                self.erasures.release()
+        """Close the database."""
         self.store.close()
 
     def add_take(self, path: Path, metadata: TakeMetadata) -> str:
@@ -366,48 +354,30 @@ class Library(RecordingList):
         moved_s = (moment - item.recorded_at).total_seconds()
         self.store.note(AuditAction.TIME_CORRECTED, item.take_id, f"by {moved_s:.0f} s, {how}")
 
-    def move_to_trash(self, take_id: str) -> TrashedRecording:
-        """Move a `checked` recording to the trash; it can be restored until the library is closed.
+    def discard(self, take_id: str, *, at_once: bool = False) -> None:
+        """Delete a recording from this computer; for its data at the service, see `erasures`.
 
-        The key of its sound is only in the returned object.
-
-        Raises:
-            NotAllowed: it is in any other state.
-        """
-        with _or_else(lambda: self._sounds.undo_move_to_trash(take_id)), self.store.changing():
-            if self.store.get(take_id).state is not OutboxState.CHECKED:
-                raise NotAllowed("Only a recording that waits here can be moved to the trash.")
-            trashed = TrashedRecording(take_id, self.store.row(take_id))
-            if self.erasures is not None:  # an earlier attempt may have reached the service
-                self.erasures.add(take_id, ErasureScope.EVERYTHING, ready=False)
-            self._sounds.move_to_trash(take_id)
-            self.store.forget(take_id)
-            self.store.note(AuditAction.TRASHED, take_id)
-        return trashed
-
-    def restore_from_trash(self, trashed: TrashedRecording) -> None:
-        """Undo `move_to_trash`. Raises OSError if its sound is gone, because the library was opened again."""
-        with _or_else(lambda: self._sounds.undo_restore_from_trash(trashed.take_id)), self.store.changing():
-            self.store.restore(trashed.row)
-            if self.erasures is not None:
-                self.erasures.withdraw(trashed.take_id)
-            self.store.note(AuditAction.RESTORED_FROM_TRASH, trashed.take_id)
-            self._sounds.restore_from_trash(trashed.take_id)
-
-    def discard(self, take_id: str) -> None:
-        """Delete a recording and its sound from this computer; for its data at the service, see `erasures`.
+        Args:
+            take_id: the recording.
+            at_once: destroy its keys and its sound now, also if it is in the trash already; else it goes to the trash
+                and can be restored for some days.
 
         Raises:
-            NotAllowed: it is at the service, and its result has not come.
+            NotAllowed: it is at the service and its result has not come, or the trash does not keep it (`Trash.put`).
+            UnknownTake: there is no such recording.
         """
+        if not at_once:
+            self.trash.put(take_id)
+        elif self.trash.holds(take_id):
+            self.trash.destroy([take_id])
+        else:
+            self._destroy(take_id)
+
+    def _destroy(self, take_id: str) -> None:
         with self.store.changing():
-            item = self.store.get(take_id)
-            if item.state is OutboxState.HANDED_OVER:
-                raise NotAllowed("This recording was handed over to be sent elsewhere. Take it back, then delete it.")
-            if item.fault is None and (item.state in AT_THE_SERVICE or item.asked):  # a changed entry gets no result
-                raise NotAllowed("This recording is being analysed. Wait for the result, then delete it.")
+            refuse_unless_deletable(self.store.get(take_id))
             if self.erasures is not None:
-                self.erasures.add(take_id, ErasureScope.EVERYTHING)
+                self.erasures.add_known(take_id, ErasureScope.EVERYTHING)
             self._sounds.destroy_afterwards([take_id])
             self.store.forget(take_id)
             self.store.note(AuditAction.DELETED, take_id)
@@ -427,7 +397,7 @@ class Library(RecordingList):
                 if item.state is not OutboxState.DONE or item.encrypted_result is None:
                     raise NotAllowed("Only the sound of a recording with a result can be removed.")
                 if self.erasures is not None:
-                    self.erasures.add(take_id, ErasureScope.SOUND)
+                    self.erasures.add_known(take_id, ErasureScope.SOUND)
                 self.store.update(take_id, {"take_key": None, "audio_gone_at": self.store.now()})
                 self.store.note(AuditAction.SOUND_REMOVED, take_id, part=part)
 
@@ -481,6 +451,7 @@ class Library(RecordingList):
         retention: Retention | None = None,
         paused: bool | None = None,
         consent: ConsentRules | None = None,
+        trash_days: int | None = None,
     ) -> LibrarySettings:
         """Change the given settings only; returns all settings. Notifies subscribers."""
         with self.store.changing():
@@ -490,6 +461,7 @@ class Library(RecordingList):
                 retention=known.retention if retention is None else retention,
                 paused=known.paused if paused is None else paused,
                 consent=consent or known.consent,
+                trash_days=known.trash_days if trash_days is None else trash_days,
             )
             self.store.keep_setting(SETTINGS_NAME, write_settings(changed))
             self.store.note(AuditAction.SETTINGS_CHANGED, detail=changed.words)
@@ -546,17 +518,6 @@ class Library(RecordingList):
             self.store.update(take_id, {"job_id": None})
             self.store.move(take_id, OutboxState.WAITING)
             self.store.note(AuditAction.QUEUED, take_id)
-
-
-@contextmanager
-def _or_else(undo: Callable[[], None]) -> Iterator[None]:
-    """Undo file operations of a failed change; the next start repairs what cannot be undone."""
-    try:
-        yield
-    except BaseException:
-        with suppress(OSError, sqlite3.Error):
-            undo()
-        raise
 
 
 def _reference(audio: TakeAudio, recorded_at: datetime) -> TimeReference | None:

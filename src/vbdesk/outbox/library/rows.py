@@ -115,7 +115,7 @@ def result_nonce_of(sealed: bytes | None) -> bytes | None:
     return None if sealed is None else sealed[:NONCE_BYTES]
 
 
-def item_of(found: sqlite3.Row, cipher: ColumnCipher) -> RecordingItem:
+def item_of(found: sqlite3.Row | Mapping[str, Any], cipher: ColumnCipher) -> RecordingItem:
     """A row of `ITEMS` as an item, with its fault if it is not authentic or does not decrypt."""
     row = dict(found)
     take_id: str = row["take_id"]

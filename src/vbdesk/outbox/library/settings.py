@@ -39,6 +39,10 @@ class Retention:
             raise ValueError("The number of days that the sound is kept cannot be below 0.")
 
 
+TRASH_DAYS = 7
+LONGEST_TRASH_DAYS = 90
+
+
 @dataclass(frozen=True, slots=True)
 class ConsentRules:
     """What a profile asks of subjects.
@@ -72,19 +76,27 @@ class LibrarySettings:
         retention: how long its sound stays after its result.
         paused: nothing is sent until a person resumes.
         consent: what subjects are asked, and whether recordings need their consent.
+        trash_days: how long a deleted recording can be restored.
     """
 
     send_rule: SendRule = SendRule.AT_ONCE
     retention: Retention = field(default_factory=Retention)
     paused: bool = False
     consent: ConsentRules = field(default_factory=ConsentRules)
+    trash_days: int = TRASH_DAYS
+
+    def __post_init__(self) -> None:
+        """Refuse a number of days below 1, or one that keeps what a person has deleted for too long."""
+        if not 1 <= self.trash_days <= LONGEST_TRASH_DAYS:
+            raise ValueError(f"The trash keeps deleted recordings for 1 to {LONGEST_TRASH_DAYS} days.")
 
     @property
     def words(self) -> str:
         """All settings in one short line, for the audit log."""
         kept = "for_ever" if self.retention.rule is RetentionRule.FOR_EVER else f"{self.retention.days} days"
         paused = "yes" if self.paused else "no"
-        return f"send={self.send_rule}, sound={kept}, paused={paused}, consent={self.consent.policy}"
+        rules = f"consent={self.consent.policy}, trash={self.trash_days}"
+        return f"send={self.send_rule}, sound={kept}, paused={paused}, {rules}"
 
 
 def write_settings(settings: LibrarySettings) -> bytes:
@@ -95,6 +107,7 @@ def write_settings(settings: LibrarySettings) -> bytes:
         "retention": retention,
         "paused": settings.paused,
         "consent": asdict(settings.consent),
+        "trash_days": settings.trash_days,
     }
     return json.dumps(document).encode()
 
@@ -108,6 +121,7 @@ def read_settings(content: bytes) -> LibrarySettings:
         retention=Retention(RetentionRule(retention["rule"]), retention["days"]),
         paused=document["paused"],
         consent=_consent_rules(document.get("consent")),  # earlier versions wrote none
+        trash_days=document.get("trash_days", TRASH_DAYS),
     )
 
 

@@ -47,6 +47,13 @@ CREATE TABLE removed (
   take_id TEXT PRIMARY KEY,
   version INTEGER NOT NULL
 );
+-- Deleted recordings that can be restored; see `trash`.
+CREATE TABLE trash (
+  take_id TEXT PRIMARY KEY,
+  deleted_at TEXT NOT NULL,
+  take_key BLOB, -- as in recordings
+  sealed BLOB NOT NULL
+);
 -- What is still to be done. A row leaves only together with the change of state that it stood for.
 CREATE TABLE pending (
   event_id TEXT PRIMARY KEY,
