@@ -348,7 +348,7 @@ def test_a_second_import_and_one_after_a_deletion_bring_nothing(library, queued,
     with office.store.changing():
         office.store.move(first, OutboxState.CHECKED)
         office.store.remove_event(first)
-    office.discard(first)
+    office.discard(first, at_once=True)
     again = take_in(path)
     assert (again.added, again.known, again.deleted) == ([], [second], [first])
     assert list(states(office)) == [second]

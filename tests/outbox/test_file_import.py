@@ -157,7 +157,7 @@ def test_originals_are_never_touched(folder, library):
     before = state()
     rows = preview_files([folder], "ward4-0172", PULSE).rows
     done = import_rows(library, rows, TakeMetadata("x", NOON, PULSE), queue=True)
-    library.discard(done[0].take_id)
+    library.discard(done[0].take_id, at_once=True)
     assert state() == before
     assert library.get(done[1].take_id).state is OutboxState.WAITING
 

@@ -169,6 +169,8 @@ def send_waiting(
 
     place = desk_paths(data_dir)
     with locked_library(profile, data_dir, vault) as held:
+        while held.library.trash.destroy_due():
+            pass
         if held.library.store.sending_blocked:
             fail("Nothing was sent, because it is not sure that this is the newest list of recordings.", ACT_FIRST)
         if held.library.settings().paused:

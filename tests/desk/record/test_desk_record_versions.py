@@ -47,9 +47,9 @@ def test_sending_one_version_keeps_the_other_until_it_is_discarded_and_that_can_
     user.waits_for_words("ward4-0172 is on its way. Version 1 stays here, not sent.")
     user.waits_for(lambda: len(user.outbox()) == 2)
     user.page.banner.button.click()
-    user.waits_for_words("The other version was discarded.")
+    user.waits_for(lambda: user.page.undo.words().startswith("The other version was discarded."))
     assert len(user.outbox()) == 1
-    user.page.banner.button.click()
+    user.page.undo.button.click()
     user.waits_for(lambda: len(user.outbox()) == 2)
     assert user.page.model.phase is RecordPhase.READY
 
@@ -61,12 +61,51 @@ def test_a_discarded_take_comes_back_as_it_was(user):
     user.page.review.trim(TrimRange(2.0, 19.0))
     user.waits_for(lambda: user.page.review.review.span.seconds == pytest.approx(17))
     user.page.check.discard.click()
-    user.waits_for_words("The recording of ward4-0172 was discarded.")
+    user.waits_for(lambda: user.page.undo.words().startswith("The recording of ward4-0172 was discarded."))
     assert user.outbox() == []
     assert user.page.model.phase is RecordPhase.READY
-    user.page.banner.button.click()
+    user.page.undo.button.click()
     user.sees_check()
     assert (user.page.review.review.seconds, user.page.review.review.span) == (pytest.approx(20), TrimRange(2.0, 19.0))
+
+
+def discards(user, subject):
+    user.enters_subject(subject)
+    user.records(16)
+    user.stops()
+    user.page.check.discard.click()
+    user.waits_for(lambda: subject in user.page.undo.words())
+
+
+def test_no_other_message_and_no_other_recording_takes_the_undo_away(user):
+    discards(user, "ward4-1")
+    user.page._show_failure("The microphone was unplugged.")
+    assert user.page.undo.isVisible()
+    assert "ward4-1" in user.page.undo.words()
+    user.enters_subject("ward4-2")
+    user.records(16)
+    assert not user.page.undo.isVisible()
+    user.stops()
+    user.page.check.keep.click()
+    user.waits_for(lambda: user.page.undo.isVisible())
+    user.page.closed()
+    user.page.opened(None)
+    user.page.undo.button.click()
+    user.sees_check()
+    assert user.page.review.source.metadata.group_id == "ward4-1"
+    assert {item.group_id for item in user.outbox()} == {"ward4-1", "ward4-2"}
+
+
+def test_what_was_discarded_before_can_be_undone_too_and_the_offer_can_be_closed(user):
+    discards(user, "ward4-1")
+    discards(user, "ward4-2")
+    user.page.undo.button.click()
+    user.sees_check()
+    user.page.check.keep.click()
+    user.waits_for(lambda: "ward4-1" in user.page.undo.words())
+    user.page.undo.other_button.click()
+    assert not user.page.undo.isVisible()
+    assert [each.item.group_id for each in user.workspace.library.trash.items()] == ["ward4-1"]
 
 
 def test_a_kept_recording_can_be_trimmed_later_and_its_sound_stays_whole(user):

@@ -67,6 +67,11 @@ class RulesViewModel(QObject):
         library, retention = self._library, Retention(rule, min(max(days, 0), LONGEST_DAYS))
         self._change(lambda context: library.change_settings(retention=retention))
 
+    def set_trash_days(self, days: int) -> None:
+        """Set how long a deleted recording can be restored."""
+        library = self._library
+        self._change(lambda context: library.change_settings(trash_days=days))
+
     def check_audit(self) -> None:
         """Verify the whole audit log."""
 

@@ -18,6 +18,8 @@ from vbdesk.outbox.library.settings import LibrarySettings, RetentionRule, SendR
 _USUAL_DAYS = 30
 _DAYS_WIDTH = 72
 
+_TRASH_DAYS = (1, 7, 30, 90)
+
 _SENDING = {
     SendRule.AT_ONCE: "Recordings go as soon as the service can be reached.",
     SendRule.UNMETERED: "On a metered network recordings wait, unless you send them yourself.",
@@ -41,7 +43,7 @@ class RulesCards(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(16)
-        for card in (self._sending_card(), self._keeping_card(), self._care_card()):
+        for card in (self._sending_card(), self._keeping_card(), self._trash_card(), self._care_card()):
             column.addWidget(card)
         model.changed.connect(self.show_settings)
         model.network_said.connect(self._network.setText)
@@ -94,6 +96,20 @@ class RulesCards(QWidget):
         card.body.addWidget(self._days_row)
         return card
 
+    def _trash_card(self) -> Card:
+        name = self.tr("How long the trash keeps deleted recordings")
+        one, many = self.tr("1 day"), self.tr("{days} days")
+        options = [(str(days), one if days == 1 else many.format(days=days), "") for days in _TRASH_DAYS]
+        self.trash = SegmentedChoice(name, options)
+        self.trash.chosen.connect(self._on_trash)
+        card = card_with_header(self.tr("Trash"), self.trash)
+        words = self.tr(
+            "A deleted recording can be restored for this time, from the trash of the Outbox. Then its key and its "
+            "sound are destroyed, also without a network."
+        )
+        card.body.addWidget(Text(words, Role.BODY, "text2", wrap=True))
+        return card
+
     def _care_card(self) -> Card:
         self.check = secondary_button("Check the log", icon="check")
         self.check.clicked.connect(self._on_check)
@@ -116,6 +132,10 @@ class RulesCards(QWidget):
         self._settings = settings
         self.sending.choose(settings.send_rule.value)
         self._sending_words.setText(_SENDING[settings.send_rule])
+        if settings.trash_days in _TRASH_DAYS:
+            self.trash.choose(str(settings.trash_days))
+        else:
+            self.trash.choose_none()
         retention = settings.retention
         self.keeping.choose(retention.rule.value)
         self._keeping_words.setText(_KEEPING[retention.rule])
@@ -130,6 +150,10 @@ class RulesCards(QWidget):
     @Slot(str)
     def _on_keeping(self, key: str) -> None:
         self.model.set_retention(RetentionRule(key), self._settings.retention.days or _USUAL_DAYS)
+
+    @Slot(str)
+    def _on_trash(self, key: str) -> None:
+        self.model.set_trash_days(int(key))
 
     @Slot()
     def _on_days(self) -> None:

@@ -31,6 +31,7 @@ _EMPTY = {
     Show.ATTENTION: ("Nothing waits for you", "Recordings that need a decision appear here."),
     Show.DONE: ("No results yet", "Recordings with a result appear here."),
 }
+_RESTORE, _DESTROY = "restore", "destroy"
 _SEND, _LOOK, _CANCEL, _DELETE, _NONE = "send", "look", "cancel", "delete", "none"
 _WHAT = "The recordings"
 _HAND_OVER, _TAKE_BACK, _TAKE_IN = "hand-over", "take-back", "take-in"
@@ -41,6 +42,8 @@ _DEEDS = (
     (_HAND_OVER, "Hand over", "outbox"),
     (_TAKE_BACK, "Take back", ""),
     (_DELETE, "Delete", "trash"),
+    (_RESTORE, "Restore", ""),
+    (_DESTROY, "Destroy", "trash"),
     (_NONE, "Choose none", ""),
     (_TAKE_IN, "Take in", "import"),
 )
@@ -60,6 +63,7 @@ class OutboxPage(QWidget):
         self.figures = FiguresCard()
         self.banner = Banner()
         self.notice = Banner()
+        self.undo = Banner()  # of its own, so that no other message takes it away
         self.segment = SegmentedChoice(
             "Which recordings",
             [
@@ -67,6 +71,7 @@ class OutboxPage(QWidget):
                 (Show.ON_THEIR_WAY, "On their way", ""),
                 (Show.ATTENTION, "Needs attention", ""),
                 (Show.DONE, "Done", ""),
+                (Show.TRASH, "Trash", ""),
             ],
         )
         self.list = CellView(
@@ -89,7 +94,7 @@ class OutboxPage(QWidget):
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
         layout.addWidget(self._header())
-        for part in (self.figures, self.banner, self.notice):
+        for part in (self.figures, self.banner, self.notice, self.undo):
             layout.addWidget(part)
         self._faces = QStackedWidget()
         self._faces.setMinimumHeight(self._theme.px(_LEAST_ROWS))
@@ -109,7 +114,10 @@ class OutboxPage(QWidget):
         self.banner.acted.connect(view_model.act_on_banner)
         self.notice.acted.connect(self._on_notice_acted)
         self.notice.other_acted.connect(self._on_notice_other)
+        self.undo.acted.connect(view_model.actions.undo)
+        self.undo.other_acted.connect(view_model.actions.forget_undo)
         view_model.actions.noticed.connect(self._show_notice)
+        view_model.actions.undo_changed.connect(self._show_undo)
         view_model.actions.time_asked.connect(self._ask_for_time)
         self.empty.button.clicked.connect(view_model.record)
         view_model.figures_changed.connect(self.figures.show_figures)
@@ -139,7 +147,9 @@ class OutboxPage(QWidget):
 
     @Slot(str)
     def _choose(self, key: str) -> None:
+        self.list.clearSelection()
         self.view_model.choose(Show(key))
+        self._on_chosen()
 
     @Slot(object)
     def _show_banner(self, news: OutboxBanner | None) -> None:
@@ -153,11 +163,14 @@ class OutboxPage(QWidget):
         some = self.view_model.table.rowCount() > 0
         if self.view_model.loading:
             self.empty.say_loading(_WHAT)
+        elif not some and self.view_model.show is Show.TRASH:
+            told = self.tr("Deleted recordings can be restored from here for some days.")
+            self.empty.say(self.tr("The trash is empty"), told)
         elif not some:
             self.empty.say(*_EMPTY[self.view_model.show], action="Record")
         self._stack.setCurrentIndex(1 if some else 0)
 
-        if self._choice.chosen:
+        if self._choice.chosen or self.view_model.show is Show.TRASH:
             self._on_chosen()  # what can be done with them may differ now
 
     @Slot(str)
@@ -174,6 +187,13 @@ class OutboxPage(QWidget):
             tone = Tone.WARN if notice.warning else Tone.OK
             self.notice.say(tone, notice.sentence, action=notice.act, other=notice.other)
 
+    @Slot(str)
+    def _show_undo(self, sentence: str) -> None:
+        if sentence:
+            self.undo.say(Tone.INFO, sentence, action=self.tr("Undo"), other=self.tr("Close"))
+        else:
+            self.undo.clear()
+
     @Slot()
     def _on_notice_acted(self) -> None:
         self.notice.clear()
@@ -189,6 +209,9 @@ class OutboxPage(QWidget):
         """Offer the actions that apply to the selected rows."""
         choice = self._choice = self.view_model.choice(self.list.chosen_keys())
         count = len(choice.chosen)
+        if self.view_model.show is Show.TRASH:
+            self._offer_trash(choice)
+            return
         if not count:
             waiting = self.view_model.ready_to_hand_over()
             shown = {_TAKE_IN: "Take in recordings of another computer"}
@@ -209,6 +232,18 @@ class OutboxPage(QWidget):
                 names[key] = f"{verb} {counted(len(keys), 'recording')}"
         self.bar.show_actions(f"{counted(count, 'recording')} chosen", names)
 
+    def _offer_trash(self, choice: Selection) -> None:
+        """Offer what can be done with the selected rows of the trash."""
+        count, days = len(choice.chosen), self.view_model.trash_days
+        if not count:
+            told = self.tr("Deleted recordings stay here for a time, then their keys are destroyed. Days: {days}.")
+            self.bar.show_actions(told.format(days=days), {})
+            return
+        names = {_NONE: "Choose none", _DESTROY: self.tr("Destroy {count} now").format(count=count)}
+        if choice.restore:
+            names[_RESTORE] = self.tr("Restore {count}").format(count=len(choice.restore))
+        self.bar.show_actions(f"{counted(count, 'recording')} chosen", names)
+
     @Slot(str)
     def _act_on_choice(self, action: str) -> None:
         match action:
@@ -222,6 +257,10 @@ class OutboxPage(QWidget):
                 self.view_model.actions.take_back(self._choice.take_back)
             case "delete":
                 self._delete()
+            case "restore":
+                self.view_model.actions.restore(self._choice.restore)
+            case "destroy":
+                self.view_model.actions.ask_to_destroy(self._choice.destroy)
             case "hand-over":
                 self._show_face(self.hand_over)
                 self.hand_over.begin(self._choice.hand_over)
@@ -264,7 +303,9 @@ class OutboxPage(QWidget):
 
     @Slot()
     def _delete(self) -> None:
-        if self._choice.chosen:
+        if self._choice.destroy:
+            self.view_model.actions.ask_to_destroy(self._choice.destroy)
+        elif self._choice.chosen:
             self.view_model.actions.delete(self._choice)
 
 

@@ -35,6 +35,7 @@ class Show(StrEnum):
     ON_THEIR_WAY = "on_their_way"
     ATTENTION = "attention"
     DONE = "done"
+    TRASH = "trash"
 
 
 SHOWN: Mapping[Show, frozenset[OutboxState]] = {
@@ -42,6 +43,7 @@ SHOWN: Mapping[Show, frozenset[OutboxState]] = {
     Show.ON_THEIR_WAY: ON_THEIR_WAY | {_S.HANDED_OVER},
     Show.ATTENTION: STOPPED | {_S.CHECKED},
     Show.DONE: frozenset({_S.DONE}),
+    Show.TRASH: frozenset(),
 }
 
 _STOPPED_WORDS = {

@@ -57,7 +57,6 @@ from vbdesk.privacy import make_private
 __all__ = ["Library", "NotAllowed", "UnknownTake"]
 
 
-
 class Library(RecordingList):
     """The recordings of one profile.
 

@@ -251,13 +251,6 @@ def _seal_tables(connection: sqlite3.Connection, cipher: ColumnCipher) -> None:
     connection.execute("UPDATE library SET sums = ?", (seal_sums(cipher, sums, version),))
 
 
-def _add_tables(connection: sqlite3.Connection, cipher: ColumnCipher) -> None:
-    """Make the tables that the earlier version did not have."""
-    rebuild(connection, new_tables=True)
-    if _is_whole(connection, cipher):
-        _seal_tables(connection, cipher)
-
-
 _STEPS = {
     1: MigrationStep(
         """

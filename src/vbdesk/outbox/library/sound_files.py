@@ -200,7 +200,7 @@ class SoundFiles:
         """Whether to delete a file; `wanted`: its recording needs it, was deleted, or (None) has no row."""
         if wanted is None:
             half_a_copy = path.suffix == ".new" and not has_key(path)
-            return path.suffix in (".away", ".arriving") or half_a_copy or self._was_removed(path.stem)
+            return path.suffix == ".arriving" or half_a_copy or self._was_removed(path.stem)
         return not wanted and self._store.get(path.stem).fault is None
 
     def _drop_copies(self, older_than_s: float | None = None) -> None:

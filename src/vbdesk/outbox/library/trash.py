@@ -10,7 +10,7 @@ time since the computer started, the earlier of both counts.
 
 import json
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from sqlite3 import Row
 from typing import Any
@@ -62,7 +62,6 @@ class _Entry:
     deleted_at: datetime
     item: RecordingItem
     parts: RecordingParts
-    sealed: bytes = field(repr=False)
 
 
 class Trash:
@@ -155,7 +154,12 @@ class Trash:
         return len(found)
 
     def destroy_due(self) -> bool:
-        """Destroy some of what was kept long enough; True if there was anything. Cheap if there is not."""
+        """Destroy some of what was kept long enough; True if there was anything. Cheap if there is not.
+
+        Not while the list may be an older copy: a newer one may have restored the recording.
+        """
+        if self._store.sending_blocked:
+            return False
         days = self._settings().trash_days
         now = self._now()
         if not is_plausible_now(now):
@@ -215,15 +219,14 @@ class Trash:
             content = self._store.cipher.decrypt(row["sealed"], _place(row["take_id"], row["deleted_at"]))
             parts = RecordingParts.of_document(json.loads(content, object_hook=_bytes), row["take_key"])
             item = item_of(parts.as_found(), self._store.cipher)
-            return _Entry(datetime.fromisoformat(row["deleted_at"]), item, parts, row["sealed"])
+            deleted_at = datetime.fromisoformat(row["deleted_at"])
+            return _Entry(deleted_at, item, parts) if item.fault is None else None
         except (InvalidTag, KeyError, TypeError, ValueError):
             return None
 
     def _refuse_taken(self, entry: _Entry) -> None:
         """Refuse to restore a recording that would be there twice, or would be sent twice."""
         item = entry.item
-        if item.fault is not None:
-            raise NotAllowed(ENTRY_CHANGED)
         if self._store.rows("SELECT 1 FROM recordings WHERE recorded_at = ?", (time_text(item.recorded_at),)):
             (when,) = clock_words(item.recorded_at)
             raise NotAllowed(

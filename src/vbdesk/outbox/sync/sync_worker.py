@@ -128,6 +128,7 @@ class SyncWorker:
         self._reconnect = threading.Event()
         self._retention = SoundRetention(library)
         self._maintenance_due = 0.0
+        self._trash_due = 0.0
         self._quiet_until = 0.0
         self._disk_fault_logged_at = -math.inf
         self._seen = NetworkState()
@@ -256,6 +257,7 @@ class SyncWorker:
             self._reconnect.clear()
             self._restart()
         now = self._clock.monotonic()
+        self._destroy_trashed(now)
         if self._sleep_watch.has_slept():
             self.disconnect()
             self._quiet_until = max(self._quiet_until, now + SETTLING_S)
@@ -271,6 +273,11 @@ class SyncWorker:
             self._run_task(task)
             return 0.0
         return self._run_maintenance(now, wait_s)
+
+    def _destroy_trashed(self, now: float) -> None:
+        """Destroy some of what was in the trash for long enough, also without a network."""
+        if now >= self._trash_due and not self._library.trash.destroy_due():
+            self._trash_due = now + MAINTENANCE_EVERY_S
 
     def _run_maintenance(self, now: float, wait_s: float) -> float:
         """Delete sounds by the retention rule while nothing else is due; returns the seconds until the next step."""
