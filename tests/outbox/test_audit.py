@@ -208,7 +208,7 @@ def test_what_a_person_does_with_recordings_is_noted_in_order_and_nothing_of_wha
         ("called back", first, ""),
         ("moved to the trash", first, ""),
         ("restored from the trash", first, ""),
-        ("settings changed", None, "send=by_hand, sound=30 days, paused=no, trash=7"),
+        ("settings changed", None, "send=by_hand, sound=30 days, paused=no, consent=reminded, trash=7"),
         ("exported", first, "csv"),
         ("deleted", first, ""),
     ]
