@@ -201,6 +201,19 @@ def _taken_in_words(taken: ImportedBundle) -> str:
             translate("bundle", "{count} recordings were deleted here and stay deleted."),
         ),
         (taken.clashing, clashes, all_clash),
+        (
+            taken.without_consent,
+            translate(
+                "bundle",
+                "1 recording was not taken in: no consent of its subject is noted, or it was withdrawn. Note the "
+                "consent and import the bundle again.",
+            ),
+            translate(
+                "bundle",
+                "{count} recordings were not taken in: no consent of their subjects is noted, or it was withdrawn. "
+                "Note the consent and import the bundle again.",
+            ),
+        ),
     )
     sentences = [
         one if len(found) == 1 else several.format(count=len(found)) for found, one, several in outcomes if found

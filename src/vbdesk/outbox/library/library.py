@@ -57,6 +57,12 @@ from vbdesk.privacy import make_private
 __all__ = ["Library", "NotAllowed", "UnknownTake"]
 
 
+_WITHDRAWN = (
+    "This subject has withdrawn consent, so the recording was not sent. The service may have it already; it is "
+    "searched there first if you try again."
+)
+
+
 class Library(RecordingList):
     """The recordings of one profile.
 
@@ -485,14 +491,17 @@ class Library(RecordingList):
     def recall_withdrawn(self, group_ids: Collection[str]) -> None:
         """Take recordings whose consent was withdrawn out of the queue, so that none is sent without a new decision.
 
-        What the service may have already cannot be called back.
+        One that the service may have already stops and says so.
         """
         with self.store.changing():
             consents = self.consent_gate.all()
             for item in self.store.items(f"state IN ('{OutboxState.WAITING}', '{OutboxState.UPLOADING}')"):
-                if item.group_id not in group_ids or item.fault is not None or self.store.asked(item.take_id):
+                withdrawn = item.group_id in group_ids and consents.of_recording(item).state is ConsentState.WITHDRAWN
+                if not withdrawn or item.fault is not None:
                     continue
-                if consents.of_recording(item).state is ConsentState.WITHDRAWN:
+                if self.store.asked(item.take_id):
+                    self.store.move(item.take_id, OutboxState.NEEDS_ATTENTION, _WITHDRAWN, Fix.TRY_AGAIN)
+                else:
                     self.cancel(item.take_id)
 
     def _check_consent(self, group_id: str, recorded_at: datetime | None = None) -> None:
