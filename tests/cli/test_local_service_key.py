@@ -3,7 +3,7 @@
 import pytest
 import typer
 
-from vbdesk.cli import connection
+from vbdesk.cli import connection, passphrase
 from vbdesk.cli.connection import ACT_FIRST, local_service_key, running, vault_of
 from vbdesk.cli.paths import DeskPaths
 from vbdesk.outbox.profiles.profiles import Profile
@@ -29,7 +29,7 @@ def terminal(monkeypatch):
         return PASSPHRASE
 
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr(connection.typer, "prompt", answer)
+    monkeypatch.setattr(passphrase.typer, "prompt", answer)
     return asked
 
 

@@ -16,6 +16,7 @@ from vbdesk.client.local_service import Endpoint, LocalEncryption, LocalService,
 from vbdesk.client.trial_delivery import send_trial_delivery
 from vbdesk.clock import Clock, SystemClock
 from vbdesk.desk.system_network import SystemNetwork
+from vbdesk.outbox.profiles.app_lock import LockableVault
 from vbdesk.outbox.profiles.encrypted_vault import UnlockableVault
 from vbdesk.outbox.profiles.vault import KeyringVault, MemoryVault, Vault
 from vbdesk.outbox.sync.forecast import Forecast
@@ -154,4 +155,4 @@ class DeskPorts:
         """The vault for a profile's way of keeping secrets."""
         if secrets == "passphrase":
             return self.passphrase_vault
-        return self.session_vault if secrets == "session" else self.keyring
+        return self.session_vault if secrets == "session" else LockableVault(self.keyring, self.passphrase_vault)

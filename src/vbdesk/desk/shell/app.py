@@ -356,11 +356,13 @@ class _Opened:
 
 
 def _opened(profile: Profile, ports: DeskPorts, keys: ServiceKeys) -> _Opened:
-    service_key = keys.open() if profile.kind == "local" else None
+    service_key = keys.open() if keys.opens(profile) else None
     library = open_library(profile, ports)
     try:
         if service_key is None:
             return _Opened(profile, library, open_budget(profile, library), None, None)
+        if profile.kind == "service":
+            return _Opened(profile, library, open_budget(profile, library), None, keys.due_recovery_key())
         keys.keep_copies(profile, service_key)
         return _Opened(profile, library, open_budget(profile, library), service_key, keys.due_recovery_key())
     except BaseException:

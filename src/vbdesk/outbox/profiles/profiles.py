@@ -53,6 +53,11 @@ class Profile:
         """Name of the mark in the vault, which detects an older copy of the list of recordings."""
         return f"profile/{self.profile_id}/high-water"
 
+    @property
+    def bundle_key_name(self) -> str:
+        """Name of the key in the vault that opens bundles for this computer."""
+        return f"profile/{self.profile_id}/bundle-key"
+
 
 class ProfilesUnreadable(Exception):
     """The file of profiles cannot be read; `str(error)` is one sentence for a person."""
@@ -150,7 +155,17 @@ def new_profile_id() -> str:
 
 def library_folder(data_dir: Path, profile_id: str) -> Path:
     """The folder of a profile's recordings."""
-    return data_dir / "profiles" / profile_id
+    return profiles_folder(data_dir) / profile_id
+
+
+def profiles_folder(data_dir: Path) -> Path:
+    """The folder with one folder for each profile."""
+    return data_dir / "profiles"
+
+
+def secret_names(profile_id: str) -> tuple[str, ...]:
+    """Names of a profile's secrets in the vault; the mark is none."""
+    return tuple(f"profile/{profile_id}/{name}" for name in ("api-key", "library-key", "bundle-key"))
 
 
 def library_key(vault: Vault, profile: Profile, folder: Path) -> bytes:
