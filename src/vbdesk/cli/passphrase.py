@@ -48,7 +48,7 @@ def _given(environ: MutableMapping[str, str]) -> str | None:
     if descriptor is None:
         return passphrase or None
     try:
-        with open(int(descriptor), encoding="utf-8") as file:
+        with open(int(descriptor), encoding="utf-8") as file:  # noqa: PTH123
             return file.read(_LONGEST).rstrip("\r\n")
     except (ValueError, OSError):
         fail(f"{PASSPHRASE_FD} is not the number of a file descriptor that can be read.", _ACT_FIRST)

@@ -7,6 +7,7 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
+from vbdesk.desk.account.app_lock_card import AppLockCard
 from vbdesk.desk.account.desk_card import DeskCard
 from vbdesk.desk.account.passphrase_card import PassphraseCard
 from vbdesk.desk.account.plan_card import PlanCard
@@ -75,7 +76,7 @@ class AccountPage(QWidget):
                 self._plan_card,
                 self._rules_card,
                 self._desk_card,
-                *self._passphrase_cards(),
+                *self._lock_cards(),
                 self._profiles_card,
                 self._webhook_card,
             )
@@ -92,6 +93,8 @@ class AccountPage(QWidget):
             self._show_status(self.view_model.status)
             self.view_model.read()
             self.view_model.rules.tell()
+            if self.view_model.app_lock is not None:
+                self.view_model.app_lock.read()
 
     def closed(self) -> None:
         """Another page is shown."""
@@ -155,10 +158,14 @@ class AccountPage(QWidget):
         self.desk = DeskCard(self.view_model.choices)
         return self.desk
 
-    def _passphrase_cards(self) -> list[Callable[[], QWidget]]:
-        """One card if a passphrase opens the keys of the profile."""
-        model = self.view_model.passphrase
-        return [] if model is None else [partial(PassphraseCard, model)]
+    def _lock_cards(self) -> list[Callable[[], QWidget]]:
+        lock = self.view_model.app_lock
+        if lock is None:
+            return []
+        return [
+            partial(AppLockCard, lock, offered=self.view_model.profile.secrets != "session"),
+            partial(PassphraseCard, self.view_model.passphrase, lock),
+        ]
 
     def _webhook_card(self) -> QWidget:
         self.webhook = WebhookCard(self.view_model.webhook)

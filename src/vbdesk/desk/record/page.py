@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, Qt, QTimer, Slot
+from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
 
@@ -29,11 +29,18 @@ from vbdesk.desk.ui.time_text import clock_words, counted
 _FILES = "Recordings and lists (*.wav *.flac *.mp3 *.m4a *.csv)"
 _LIST = ".csv"
 _GOOD_NEWS_MS = 8000
+_UNDER_WAY = (RecordPhase.COUNTING_IN, RecordPhase.RECORDING, RecordPhase.PAUSED)
 LEAST_TOLD_S = 0.05  # for lost sound
 
 
 class RecordPage(QWidget):
-    """The Record page, with a view for each phase."""
+    """The Record page, with a view for each phase.
+
+    Signals:
+        recording_changed: (bool) whether a recording is under way.
+    """
+
+    recording_changed = Signal(bool)
 
     def __init__(self, model: RecordViewModel, review: TakeReviewViewModel, intake: IntakeViewModel) -> None:
         super().__init__()
@@ -92,6 +99,10 @@ class RecordPage(QWidget):
         if self.model.phase is RecordPhase.READY:
             self.speaker.close()
 
+    def is_recording(self) -> bool:
+        """Whether a recording is under way."""
+        return self.model.phase in _UNDER_WAY
+
     def closing(self) -> list[Stoppable]:
         """Stop a running recording and keep it."""
         self.review.playback.close()
@@ -125,6 +136,7 @@ class RecordPage(QWidget):
     def _bind(self) -> None:
         model, review, intake = self.model, self.review, self.intake
         model.phase_changed.connect(self._show_phase)
+        model.phase_changed.connect(self._tell_recording)
         model.took.connect(self._on_take)
         model.failed.connect(self._show_failure)
         model.health_noticed.connect(self._show_health)
@@ -170,6 +182,10 @@ class RecordPage(QWidget):
             super().keyPressEvent(event)
         else:
             act()
+
+    @Slot(object)
+    def _tell_recording(self, _: RecordPhase) -> None:
+        self.recording_changed.emit(self.is_recording())
 
     @Slot(int)
     def _on_speaker_key(self, key: int) -> None:

@@ -2,16 +2,18 @@
 
 from typing import Protocol, runtime_checkable
 
-from PySide6.QtCore import QEvent, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QResizeEvent
+from PySide6.QtCore import QEvent, Qt, Signal, SignalInstance, Slot
+from PySide6.QtGui import QCloseEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk import __version__
 from vbdesk.desk.models.opened_results import OpenedResults
+from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.shell import window_status
 from vbdesk.desk.shell.page_registry import PageSpec
 from vbdesk.desk.shell.sidebar import Sidebar
 from vbdesk.desk.shell.status_bar import StatusBar
+from vbdesk.desk.shell.window_cover import WindowCover
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Stoppable
 from vbdesk.desk.ui.banner import Banner, Tone
@@ -32,6 +34,11 @@ _ADD = "add"
 class _Recording(Protocol):
     """A page with work that closing has to wait for."""
 
+    recording_changed: SignalInstance
+
+    def is_recording(self) -> bool:
+        """Whether a recording is under way."""
+
     def closing(self) -> list[Stoppable]:
         """End the work; returns what still runs."""
 
@@ -43,11 +50,15 @@ class MainWindow(QMainWindow):
         profile_wanted: (str) id of the profile that the user chose.
         new_profile_wanted: the user wants to add a profile.
         closing: the user closed the window; it closes when `finish_closing` is called.
+        lock_wanted: the user pressed Ctrl+L.
+        recording_changed: (bool) a recording began or ended.
     """
 
     profile_wanted = Signal(str)
     new_profile_wanted = Signal()
     closing = Signal()
+    lock_wanted = Signal()
+    recording_changed = Signal(bool)
 
     def __init__(self, pages: tuple[PageSpec, ...]) -> None:
         self._theme = app_theme()
@@ -69,6 +80,10 @@ class MainWindow(QMainWindow):
         self._stack = QStackedWidget()
         self._lay_out()
         self._ring = FocusRing(self)
+        self._cover = WindowCover(self)
+        self._lock_key = QShortcut(QKeySequence("Ctrl+L"), self)
+        self._lock_key.setContext(Qt.ShortcutContext.ApplicationShortcut)
+        self._lock_key.activated.connect(self.lock_wanted)
         self._theme.resized.connect(self._forget_unseen_pages)
         self._theme.changed.connect(self._fit_sidebar)
         self.show_no_profile()
@@ -103,6 +118,22 @@ class MainWindow(QMainWindow):
         self._sidebar.hide()
         self._stack.addWidget(page)
         self._stack.setCurrentWidget(page)
+
+    def cover(self, page: QWidget) -> None:
+        """Show only `page`, in place of everything that the window has; recording and sending go on."""
+        for built in self._built.values():
+            for playback in built.findChildren(Playback):
+                if playback.playing:
+                    playback.toggle()
+        self._cover.put_on(page)
+
+    def uncover(self) -> None:
+        """Show again what `cover` took away."""
+        self._cover.take_off()
+
+    def is_recording(self) -> bool:
+        """Whether a recording is under way."""
+        return any(isinstance(page, _Recording) and page.is_recording() for page in self._built.values())
 
     def show_no_profile(self) -> None:
         """Say that no profile is open."""
@@ -142,6 +173,8 @@ class MainWindow(QMainWindow):
         if key not in self._built:
             self._built[key] = self._specs[key].build(self._workspace)
             self._stack.addWidget(self._built[key])
+            if isinstance(built := self._built[key], _Recording):
+                built.recording_changed.connect(self.recording_changed)
         page = self._built[key]
         self._shown = key
         self._sidebar.light(self._specs[key].sidebar or key)
@@ -160,6 +193,7 @@ class MainWindow(QMainWindow):
         """Close for good."""
         self._may_close = True
         self.close()
+        self._cover.take_off()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)

@@ -159,7 +159,8 @@ def account_view_model(workspace: Workspace) -> AccountViewModel:
         RulesViewModel(profile, library, sync, tasks, write_diagnostics),
         WebhookViewModel(library.responses, workspace, ports.send_trial, tasks),
         DeskChoices(PreferenceStore(ports.config_dir), app_theme(), ports.data_dir, ports.open_page, tasks),
-        PassphraseViewModel(ServiceKeys(ports), tasks) if profile.secrets == "passphrase" else None,
+        PassphraseViewModel(ServiceKeys(ports), tasks),
+        workspace.app_lock,
     )
 
 

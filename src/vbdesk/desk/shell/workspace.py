@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from vbdesk.client import Client, Credentials, RequestBudget
 from vbdesk.client.errors import ConnectionFailed
 from vbdesk.client.local_service import LocalEncryption
+from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.models.service_erasures import ServiceErasures
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.ports import DeskPorts
@@ -70,6 +71,7 @@ class Workspace(QObject):
         sync: what is known of the library and the sync worker.
         ports: microphones, players and everything else beyond the process.
         erasures: erases at the service on this computer what was removed here; None for a service elsewhere.
+        app_lock: locks the window; None in a program without one.
         encryption: whether the service on this computer keeps its data encrypted; None for a service elsewhere.
 
     Signals:
@@ -93,9 +95,11 @@ class Workspace(QObject):
         parent: QObject | None = None,
         *,
         service_key: bytes | None = None,
+        app_lock: AppLock | None = None,
     ) -> None:
         """Start nothing yet; `service_key` is what the service on this computer encrypts its data with."""
         super().__init__(parent)
+        self.app_lock = app_lock
         self.profile, self.library, self.tasks = profile, library, tasks
         self._service_key = service_key
         self.encryption = LocalEncryption.UNKNOWN if profile.kind == "local" else None

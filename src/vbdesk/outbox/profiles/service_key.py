@@ -51,6 +51,10 @@ class PassphraseNeeded(Exception):
     """A passphrase is needed to get the key; `str(error)` is for a person."""
 
 
+class AppLocked(PassphraseNeeded):
+    """The app lock is on, so the passphrase opens every profile of this computer."""
+
+
 class PassphraseWrong(Exception):
     """The passphrase is wrong; `str(error)` is for a person."""
 
@@ -126,7 +130,8 @@ class ServiceKeyStore:
                 self._refuse_new_key_for_old_data()
                 return self._create_in(vault)
             if record.wrapped is not None:
-                raise PassphraseNeeded("Enter the passphrase of this computer.")
+                needed = PassphraseNeeded if record.lock is None else AppLocked
+                raise needed("Enter the passphrase of this computer.")
             return _opened(record, self._from_keyring(record, vault))
 
     def create(self, passphrase: str) -> ServiceKey:
