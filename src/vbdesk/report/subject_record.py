@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlsplit
 
+from vbdesk.contract.baseline_changes import job_with_changes
 from vbdesk.contract.jobs import Job, JobStatus, JobType
 from vbdesk.contract.levels import Level, RecommendedAction, overall_level, recommended_action
 from vbdesk.contract.longitudinal import TrajectoryRead
@@ -137,9 +138,12 @@ def subject_record(
         group_id: the subject.
         source: service and account.
         recordings: capture time and job in any order; the job's `created_at` replaces a missing time.
-        trajectory: the trajectory, if it was read.
+        trajectory: the trajectory, if it was read. Changes against the baseline are taken from it.
         language: of labels and narrative.
     """
-    records = [RecordingRecord(recorded_at or job.created_at, job) for recorded_at, job in recordings]
+    records = [
+        RecordingRecord(recorded_at or job.created_at, job_with_changes(job, trajectory))
+        for recorded_at, job in recordings
+    ]
     records.sort(key=lambda record: (record.recorded_at, record.job.job_id))
     return SubjectRecord(group_id, source, tuple(records), trajectory, language)

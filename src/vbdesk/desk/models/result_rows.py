@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from PySide6.QtCore import QCoreApplication
+
+from vbdesk.contract.baseline_changes import Comparison
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.results import ExtendedMetric, LongitudinalSignal, Signal, ValueInterpretation, VocalFeature
 from vbdesk.desk.models.repeatability import sign_repeatability
@@ -86,10 +89,10 @@ class MetricRow:
     words: str
 
 
-def sign_rows(signals: list[Signal]) -> tuple[SignRow, ...]:
+def sign_rows(signals: list[Signal], comparison: Comparison = Comparison.COMPARED) -> tuple[SignRow, ...]:
     """Rows of signals, by level, then by score, highest first; without a level last."""
     ordered = sorted(signals, key=lambda signal: (_rank(signal.level), signal.score), reverse=True)
-    return tuple(_sign_row(signal) for signal in ordered)
+    return tuple(_sign_row(signal, comparison) for signal in ordered)
 
 
 def feature_row(feature: VocalFeature) -> FeatureRow:
@@ -127,7 +130,7 @@ def _rank(level: Level) -> int:
     return -1 if level is Level.INCONCLUSIVE else LEVEL_ORDER.index(level)
 
 
-def _sign_row(signal: Signal) -> SignRow:
+def _sign_row(signal: Signal, comparison: Comparison) -> SignRow:
     reference = shipped_signs().get(signal.name)
     grade = signal.evidence_grade or (reference.evidence_grade if reference else "")
     change = _change(signal)
@@ -141,12 +144,23 @@ def _sign_row(signal: Signal) -> SignRow:
         level=signal.level,
         score=signal.score,
         change=change,
-        no_change="First recording" if isinstance(signal, LongitudinalSignal) else "Not compared",
+        no_change=_no_change(signal, comparison),
         evidence=reference.evidence_text(signal.evidence_grade) if reference else "",
         about=tuple(about),
         confounders=reference.confounders if reference else (),
         figures=_figures(signal, grade),
     )
+
+
+def _no_change(signal: Signal, comparison: Comparison) -> str:
+    translate = QCoreApplication.translate
+    if comparison is Comparison.EXCLUDED:
+        return translate("Result", "Excluded from the course")
+    if not isinstance(signal, LongitudinalSignal):
+        return translate("Result", "Not compared")
+    if comparison is Comparison.PENDING:
+        return translate("Result", "Not compared yet")
+    return translate("Result", "First recording")
 
 
 def _healthy_share(signal: Signal) -> list[str]:

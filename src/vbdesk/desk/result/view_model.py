@@ -72,6 +72,7 @@ class ResultViewModel(QObject):
         self._again.setInterval(_ASK_AGAIN_MS)
         self._again.timeout.connect(self.reload)
         sync.library_changed.connect(self._on_library)
+        sync.results_changed.connect(self._on_results)
 
     def open(self, recording: RecordingRoute) -> None:
         """Show another recording: the last known state immediately, the rest when read."""
@@ -213,7 +214,13 @@ class ResultViewModel(QObject):
     def _on_library(self) -> None:
         """Update if this recording changed."""
         view = self.view
-        if self._asked_for is not None and view is not None and view.recording.take_id is not None:
+        if self._asked_for is not None and view is not None:
+            self.reload()
+
+    @Slot(str)
+    def _on_results(self, group_id: str) -> None:
+        """Update if the trajectory of its subject is newer: changes against the baseline come from it."""
+        if self._asked_for is not None and self.view is not None and self.view.group_id == group_id:
             self.reload()
 
     @Slot(object)
