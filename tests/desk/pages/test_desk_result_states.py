@@ -100,7 +100,7 @@ def test_a_short_recording_with_good_sound_says_how_much_speech_there_was(shelf,
     job = golden("inconclusive")
     page = open_page(RecordingRoute(take_id=shelf.put("a", OutboxState.DONE, job=job, seconds=18)))
     words = words_of(page)
-    assert "only about 12 seconds of speech were heard" in words
+    assert "only about 11 seconds of speech were heard" in words
     assert "Let the person speak for at least 30 seconds." in words
     assert [row.sign.level for row in page.sign_rows.rows] == [Level.INCONCLUSIVE] * 6
 
