@@ -67,7 +67,7 @@ class AccountPage(QWidget):
         head.addWidget(Text("Account", Role.PAGE_TITLE))
         head.addWidget(Text("Which service analyses the recordings made here.", Role.BODY, "text2"))
         layout.addLayout(head)
-        layout.addWidget(self.banner)
+        self.banner.float_over(self)
         layout.addWidget(scroll_area(self._column), 1)  # before the cards: Qt restyles all children of a moved widget
         self._column.hide()  # until all cards are made
         self._steps = iter(

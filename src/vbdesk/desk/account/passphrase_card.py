@@ -25,6 +25,7 @@ class PassphraseCard(QWidget):
         self.old_field = Field("Passphrase now", self.old)
         self.new_field = Field("New passphrase", self.new, help_text="At least 12 characters.")
         self.banner = Banner()
+        self.banner.float_over(self)
         self._form = QWidget()
         self._lay_out()
         self.change.clicked.connect(self._begin)
@@ -53,7 +54,7 @@ class PassphraseCard(QWidget):
         buttons.addWidget(self.cancel)
         buttons.addWidget(self.save)
         fields.addLayout(buttons)
-        for part in (Text(words, Role.BODY, "text2", wrap=True), self.banner, self._form):
+        for part in (Text(words, Role.BODY, "text2", wrap=True), self._form):
             card.body.addWidget(part)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

@@ -53,7 +53,7 @@ class CohortPage(QWidget):
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
         layout.addWidget(self._header())
-        layout.addWidget(self.banner)
+        self.banner.float_over(self)
         self._views = QStackedWidget()
         layout.addWidget(self._views, 1)
         self._lay_out_account()

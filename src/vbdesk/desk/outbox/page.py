@@ -94,8 +94,11 @@ class OutboxPage(QWidget):
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
         layout.addWidget(self._header())
-        for part in (self.figures, self.banner, self.notice, self.undo):
+        for part in (self.figures, self.banner):
             layout.addWidget(part)
+        self.banner.reserve(2)
+        self.notice.float_over(self)
+        self.undo.float_over(self)
         self._faces = QStackedWidget()
         self._faces.setMinimumHeight(self._theme.px(_LEAST_ROWS))
         self._faces.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)

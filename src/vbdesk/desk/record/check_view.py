@@ -88,7 +88,7 @@ class CheckView(QWidget):
         inner = QVBoxLayout(content)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(16)
-        for part in (self.speaker, self.versions, self._playback_card(), self.check_card):
+        for part in (self.versions, self._playback_card(), self.speaker, self.check_card):
             inner.addWidget(part)
         inner.addStretch(1)
         column = QVBoxLayout(self)

@@ -76,8 +76,8 @@ class RecordPage(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(36, 28, 36, 24)
         column.setSpacing(16)
-        column.addWidget(self.banner)
-        column.addWidget(self.undo)
+        self.banner.float_over(self)
+        self.undo.float_over(self)
         column.addWidget(self._faces, 1)
         self._bind()
 

@@ -53,6 +53,7 @@ class StageCard(Card):
         self.language.addItems([QLocale.languageToString(QLocale(tag).language()) for tag in model.setup.languages])
         self.meter, self._meter_words = LevelMeterBar(), Text("", Role.LABEL, "text2")
         self.room = Banner()
+        self.room.reserve(3)
         self.record = RoundButton("Start recording", "mic", diameter=_RECORD, record=True)
         self._title = Text("Start recording", Role.DOOR_TITLE)
         self._below = Text("", Role.BODY, "text2", wrap=True)

@@ -33,6 +33,7 @@ class ExportCard(QWidget):
         self.title = Text("", Role.CARD_TITLE)
         self.sentence = Text("", Role.BODY, "text2", wrap=True)
         self.banner = Banner()
+        self.banner.float_over(self)
         self.reader = LineField(icon="person")
         self.reader.setMaxLength(_WIDEST_NAME)
         self.reader_field = Field(
@@ -86,7 +87,7 @@ class ExportCard(QWidget):
         column = QVBoxLayout(content)
         column.setContentsMargins(28, 24, 28, 24)
         column.setSpacing(16)
-        for part in (self.title, self.sentence, self.banner, self.reader_field, self.scores):
+        for part in (self.title, self.sentence, self.reader_field, self.scores):
             column.addWidget(part)
         column.addLayout(where)
         foot = QHBoxLayout()

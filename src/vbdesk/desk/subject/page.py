@@ -61,7 +61,7 @@ class SubjectPage(QWidget):
         layout.setContentsMargins(36, 24, 36, 16)
         layout.setSpacing(12)
         layout.addWidget(self._header())
-        layout.addWidget(self.banner)
+        self.banner.float_over(self)
         layout.addWidget(self._toolbar())
         layout.addWidget(card, 1)
         self.charts.recording_chosen.connect(view_model.open_recording)

@@ -55,7 +55,7 @@ class SubjectsPage(QWidget):
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
         layout.addWidget(self._header())
-        layout.addWidget(self.banner)
+        self.banner.float_over(self)
         layout.addWidget(self._toolbar())
         self._card = self._list_card()
         self._parts = QHBoxLayout()

@@ -2,11 +2,11 @@
 
 from enum import StrEnum
 
-from PySide6.QtCore import QRectF, Qt, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from vbdesk.desk.ui.buttons import Button, ButtonKind
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.text import Text
@@ -30,8 +30,15 @@ _LOOKS = {
 }
 
 
+_CLOSE = "Close"  # an action that only closes: the small button is not needed then
+_EDGE, _FOOT, _GAP = 20, 4, 6
+_PLACED = {QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.ParentChange}
+
+
 class Banner(QWidget):
-    """A tinted strip at the top of a page; hidden while it has no text.
+    """A tinted strip with a message; hidden while it has no text.
+
+    In a layout it needs reserved space. With `float_over` it covers the foot of the window, so that nothing moves.
 
     Signals:
         acted: the button was pressed.
@@ -41,11 +48,11 @@ class Banner(QWidget):
     acted = Signal()
     other_acted = Signal()
 
-    def __init__(self, parent: QWidget | None = None, *, above: int = 0) -> None:
-        """Make the strip, with a margin of `above` pixels over it while it is shown."""
+    def __init__(self, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
         super().__init__(parent)
-        self._above = above
+        self._page: QWidget | None = None
+        self._wanted = False
         self._tone = Tone.INFO
         self._icon = IconView("info", "accent", 18)
         self._title = Text("", Role.BODY_STRONG)
@@ -54,20 +61,39 @@ class Banner(QWidget):
         self._button.clicked.connect(self._act)
         self._other = Button("", ButtonKind.QUIET)
         self._other.clicked.connect(self.other_acted)
+        self._close = Button("", ButtonKind.QUIET, icon="close", size=ButtonSize.ROW)
+        self._close.setAccessibleName(QCoreApplication.translate("Banner", "Close message"))
+        self._close.clicked.connect(self.clear)
+        self._close.hide()
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addWidget(self._title)
         words.addWidget(self._sentence)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(20, 12 + above, 12, 12)
+        row = self._row = QHBoxLayout(self)
+        row.setContentsMargins(20, 6, 12, 6)
         row.setSpacing(14)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addLayout(words, 1)
         row.addWidget(self._other, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._button, 0, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self._close, 0, Qt.AlignmentFlag.AlignVCenter)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
-        self.setMinimumHeight(48 + above)
+        self.setMinimumHeight(48)
         self.hide()
+
+    def float_over(self, page: QWidget) -> None:
+        """Cover the foot of the page's window while the page is visible; lay it out nowhere."""
+        self._page = page
+        self.setParent(page)
+        page.installEventFilter(self)
+        page.destroyed.connect(self.deleteLater)
+
+    def reserve(self, lines: int) -> None:
+        """Keep room for this many lines of text in the layout, also while hidden."""
+        self.setMinimumHeight(lines * self._theme.line_height(Role.BODY) + 24)
+        policy = self.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.setSizePolicy(policy)
 
     @property
     def button(self) -> Button:
@@ -98,14 +124,36 @@ class Banner(QWidget):
         self._button.setVisible(bool(action))
         self._other.setText(other)
         self._other.setVisible(bool(other))
-        self.setVisible(True)
+        self._close.setVisible(self._page is not None and _CLOSE not in (action, other))
+        self._wanted = True
+        self._place()
         self.update()
 
     def clear(self) -> None:
         """Hide the banner."""
         self._title.setText("")
         self._sentence.setText("")
-        self.hide()
+        self._wanted = False
+        self._place()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: D102
+        if event.type() in _PLACED:
+            self._place()
+        return False
+
+    def _place(self) -> None:
+        """Show it where it belongs, or hide it."""
+        page = self._page
+        if page is None:
+            self.setVisible(self._wanted)
+            return
+        shown = self._wanted and page.isVisible()
+        window = page.window()
+        if shown and self.parentWidget() is not window:
+            self.setParent(window)
+        self.setVisible(shown)
+        if shown:
+            _stack_floating(window)
 
     def words(self) -> str:
         """All text that it shows."""
@@ -113,11 +161,31 @@ class Banner(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        rounded(
-            painter, QRectF(self.rect()).adjusted(0, self._above, 0, 0), 10, self._theme.colour(_LOOKS[self._tone][2])
-        )
+        _, ink, tint = _LOOKS[self._tone]
+        edge = self._theme.colour(ink) if self._page is not None else None
+        rounded(painter, QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 10, self._theme.colour(tint), edge)
         painter.end()
 
     @Slot()
     def _act(self) -> None:
         self.acted.emit()
+
+    def _float(self, window: QWidget, bottom: int) -> int:
+        """Cover the width of the page above `bottom`; returns the upper edge."""
+        if self._page is None:
+            return bottom
+        left = self._page.mapTo(window, self._page.rect().topLeft()).x() + _EDGE
+        width = max(1, self._page.width() - 2 * _EDGE)
+        row = self._row
+        height = max(self.minimumHeight(), row.totalHeightForWidth(width), row.totalMinimumSize().height())
+        self.setGeometry(left, bottom - height, width, height)
+        self.raise_()
+        return bottom - height - _GAP
+
+
+def _stack_floating(window: QWidget) -> None:
+    """Place all floating messages of a window, one above the other."""
+    bottom = window.height() - _FOOT
+    for banner in window.findChildren(Banner, options=Qt.FindChildOption.FindDirectChildrenOnly):
+        if banner.isVisible():
+            bottom = banner._float(window, bottom)

@@ -36,6 +36,7 @@ class _KeyPage(QWidget):
         self.title = Text(title, Role.FIRST_TITLE, wrap=True)
         self.sentence = Text(sentence, Role.BODY, "text2", wrap=True)
         self.banner = Banner()
+        self.banner.float_over(self)
         self.card = Card(padding=28)
         self.card.body.setSpacing(18)
         self.foot = QHBoxLayout()
@@ -43,7 +44,7 @@ class _KeyPage(QWidget):
         column = QVBoxLayout()
         column.setSpacing(12)
         column.addStretch(1)
-        for part in (self.title, self.sentence, self.banner, self.card):
+        for part in (self.title, self.sentence, self.card):
             column.addWidget(part)
         column.addLayout(self.foot)
         column.addStretch(2)
