@@ -5,7 +5,9 @@ from PySide6.QtWidgets import QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.desk.ui.banner import Banner, Tone
 
-LONG = "The disk or the network refused, so that nothing was sent; every recording stays here until it can be sent. " * 3
+LONG = (
+    "The disk or the network refused, so that nothing was sent; every recording stays here until it can be sent. " * 3
+)
 
 
 class Sheet(QWidget):

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -21,12 +22,16 @@ from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, card_with_header, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import Field, SecretField
 from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
 _COLUMN = 960
+_SERVICE, _RECORDINGS, _PROGRAM, _PROFILES = "service", "recordings", "program", "profiles"
+_NEAR = 24
 _SIDES = 112  # margins of page, card and scroll bar
 
 
@@ -62,25 +67,39 @@ class AccountPage(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(36, 28, 20, 24)
         layout.setSpacing(16)
-        head = QVBoxLayout()
-        head.setSpacing(2)
-        head.addWidget(Text("Account", Role.PAGE_TITLE))
-        head.addWidget(Text("Which service analyses the recordings made here.", Role.BODY, "text2"))
-        layout.addLayout(head)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(Text("Account", Role.PAGE_TITLE))
+        words.addWidget(Text(self.tr("The service, the rules for recordings, and this program."), Role.BODY, "text2"))
+        self._titles = {
+            _SERVICE: self.tr("Service"),
+            _RECORDINGS: self.tr("Recordings"),
+            _PROGRAM: self.tr("This program"),
+            _PROFILES: self.tr("Profiles"),
+        }
+        self.sections = SegmentedChoice(self.tr("Section"), [(key, title, "") for key, title in self._titles.items()])
+        self.sections.chosen.connect(self.show_section)
+        layout.addWidget(PageHeader(words, self.sections))
         self.banner.float_over(self)
-        layout.addWidget(scroll_area(self._column), 1)  # before the cards: Qt restyles all children of a moved widget
+        self._area = scroll_area(self._column)
+        self._area.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+        self._headings: dict[str, Text] = {}
+        layout.addWidget(self._area, 1)  # before the cards: Qt restyles all children of a moved widget
         self._column.hide()  # until all cards are made
-        self._steps = iter(
-            (
-                self._connection_card,
-                self._plan_card,
-                self._rules_card,
-                self._desk_card,
-                *self._lock_cards(),
-                self._profiles_card,
-                self._webhook_card,
-            )
+        steps: tuple[Callable[[], QWidget], ...] = (
+            partial(self._heading, _SERVICE),
+            self._connection_card,
+            self._plan_card,
+            self._webhook_card,
+            partial(self._heading, _RECORDINGS),
+            self._rules_card,
+            partial(self._heading, _PROGRAM),
+            self._desk_card,
+            *self._lock_cards(),
+            partial(self._heading, _PROFILES),
+            self._profiles_card,
         )
+        self._steps = iter(steps)
         self._turns = QTimer(self)
         self._turns.timeout.connect(self._build_next)
         self._turns.start(0)
@@ -144,7 +163,27 @@ class AccountPage(QWidget):
         view_model.profiles.failed.connect(self._on_failed)
         view_model.rules.failed.connect(self._on_failed)
         view_model.choices.failed.connect(self._on_failed)
+        view_model.rules.written.connect(self._on_written)
         self._show_status(view_model.status)
+
+    @Slot(str)
+    def show_section(self, key: str) -> None:
+        """Scroll to a section."""
+        if key in self._headings:
+            top = self._headings[key].mapTo(self._column, QPoint(0, 0)).y()
+            self._area.verticalScrollBar().setValue(top)
+            self.sections.choose(key)  # the last ones may be too short to come to the top
+
+    @Slot(int)
+    def _on_scrolled(self, top: int) -> None:
+        """Mark the section that is at the top."""
+        above = [key for key, heading in self._headings.items() if heading.y() <= top + _NEAR]
+        if above:
+            self.sections.choose(above[-1])
+
+    def _heading(self, key: str) -> Text:
+        self._headings[key] = Text(self._titles[key], Role.DOOR_TITLE)
+        return self._headings[key]
 
     def _plan_card(self) -> QWidget:
         self.plan = PlanCard(self.view_model)
@@ -304,6 +343,10 @@ class AccountPage(QWidget):
         self._to_remove = None
         self.rules.show_failure()
         self.banner.say(Tone.FAIL, sentence, action="Close")
+
+    @Slot(object)
+    def _on_written(self, file: Path) -> None:
+        self.banner.say_saved(self.tr("The diagnostics were written to {file}.").format(file=file), file)
 
 
 def _where_kept(secrets: str) -> str:

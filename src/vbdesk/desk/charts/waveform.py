@@ -66,7 +66,7 @@ class LiveWaveform(QWidget):
         self._markers: tuple[float, ...] = ()
         self._moving = True
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMinimumHeight(96)
+        self.setMinimumHeight(76)
         self.setAccessibleName("Live waveform")
 
     def clear(self) -> None:
@@ -154,6 +154,7 @@ class TakeWaveform(QWidget):
         self._held: str | None = None
         self._shades: NDArray[np.uint8] | None = None
         self._picture = QImage()
+        self._low = False
         self._theme.changed.connect(self._draw_spectrogram)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -211,7 +212,14 @@ class TakeWaveform(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return QSize(300, self._theme.px(108 if self._trimmable else 28))
+        height = (84 if self._low else 108) if self._trimmable else 28
+        return QSize(300, self._theme.px(height))
+
+    def set_low(self, low: bool) -> None:
+        """Take less height, in a low window."""
+        if low != self._low:
+            self._low = low
+            self.updateGeometry()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))

@@ -73,7 +73,7 @@ class HeatRow:
         age = LabelCell(age_in_days(self.summary.recorded_at, self.today), "text3")
         heat = _HEAT[self.shown]
         states = (self.summary.signs.get(column.name) for column in self.columns)
-        name = LabelCell(self.key, "text", strong=True)
+        name = LabelCell(self.key, "text", strong=True, name=True)
         return (name, age, *(HeatCell("") if state is None else heat(state) for state in states))
 
 

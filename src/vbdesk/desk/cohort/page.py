@@ -25,11 +25,12 @@ from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import counted
 
-_NAME, _AGE, _SIGN = 100, 54, 58
+_NAME, _AGE, _SIGN = 120, 54, 58
 _HEADING_PADDING_PX = 16  # width of a heading, at every text size
-_BAR_WIDTHS = (142, 100, 100)
+_BAR_WIDTHS = (136, 80, 100)
 _TRIAGE_WIDTHS = (52, 160, 104)
-_HEAT_LEAST, _TRIAGE_LEAST = 240, 140
+_BAR_ROW, _TRIAGE_ROW = 36, 58
+_HEAT_LEAST, _TRIAGE_LEAST = 240, 4 * _TRIAGE_ROW
 _NARROW = 960
 _ANY_TAG = "Any tag"
 
@@ -115,10 +116,15 @@ class CohortPage(QWidget):
             least_stretch=_NAME,
         )
         self.bars = CellView(
-            "Levels by sign", self.view_model.distributions, _BAR_WIDTHS, stretch=1, droppable=(), row_height=36
+            "Levels by sign", self.view_model.distributions, _BAR_WIDTHS, stretch=1, droppable=(), row_height=_BAR_ROW
         )
         self.triage = CellView(
-            "To look at first", self.view_model.triage, _TRIAGE_WIDTHS, stretch=1, droppable=(2, 0), row_height=86
+            "To look at first",
+            self.view_model.triage,
+            _TRIAGE_WIDTHS,
+            stretch=1,
+            droppable=(2, 0),
+            row_height=_TRIAGE_ROW,
         )
         self.triage.horizontalHeader().hide()
         self.bars.horizontalHeader().hide()
@@ -202,7 +208,7 @@ class CohortPage(QWidget):
         card.body.addWidget(self.bars)
         self._few = Text("", Role.CAPTION, "text2", wrap=True)
         foot = QHBoxLayout()
-        foot.setContentsMargins(20, 6, 20, 12)
+        foot.setContentsMargins(20, 4, 20, 10)
         foot.addWidget(self._few)
         card.body.addLayout(foot)
         return card
@@ -315,7 +321,8 @@ class CohortPage(QWidget):
 
     @Slot(str)
     def _on_exported(self, path: str) -> None:
-        self._say(Tone.OK, f"The table was written to {path}.", "Close", "close")
+        self._act = "close"
+        self.banner.say_saved(self.tr("The table was written to {path}.").format(path=path), Path(path))
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:

@@ -91,7 +91,10 @@ class BundleCard(QWidget):
     @Slot(str)
     def _show_done(self, sentence: str) -> None:
         if self.isVisible():
-            self.banner.say(Tone.OK, sentence)
+            if self._work.saved is None:
+                self.banner.say(Tone.OK, sentence)
+            else:
+                self.banner.say_saved(sentence, self._work.saved, opens=False)
             self._form.hide()
             self.go.hide()
             self.close_button.setText("Close")

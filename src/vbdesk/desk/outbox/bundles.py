@@ -41,6 +41,9 @@ class _Stop:
 class BundleWork(QObject):
     """Exports or imports one bundle at a time.
 
+    Attributes:
+        saved: the bundle that was made last; None after one was taken in.
+
     Signals:
         counted: (int, str) number of recordings that can be exported, and why others cannot.
         key_read: (str) the public key of this computer.
@@ -61,6 +64,7 @@ class BundleWork(QObject):
         super().__init__()
         self._profile, self._vault, self._library, self._tasks = profile, vault, library, tasks
         self._task: Task | None = None
+        self.saved: Path | None = None
         self._take_ids: tuple[str, ...] | None = None
 
     @property
@@ -138,6 +142,7 @@ class BundleWork(QObject):
     @Slot(object)
     def _on_handed_over(self, bundle: object) -> None:
         if isinstance(bundle, ExportedBundle):
+            self.saved = bundle.path
             one = self.tr(
                 "1 recording handed over in {path}. Bring the file to the other computer; the sound stays here until "
                 "it has its result."
@@ -152,6 +157,7 @@ class BundleWork(QObject):
     @Slot(object)
     def _on_taken_in(self, taken: object) -> None:
         if isinstance(taken, ImportedBundle):
+            self.saved = None
             self.done.emit(_taken_in_words(taken))
 
     @Slot(object)

@@ -3,6 +3,7 @@
 from functools import cached_property
 
 from PySide6.QtCore import Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.desk.outbox.actions import Notice, Selection, TimeQuestion
@@ -24,7 +25,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import counted
 
 _WIDTHS = (176, 162, 300, 172, 140)
-_STRETCH, _ESTIMATE, _ACT = 2, 3, 4  # actions of a row's button are also in the bar below the list
+_STRETCH, _ESTIMATE = 2, 3
 _EMPTY = {
     Show.ALL: ("Nothing here yet", "Recordings appear here as soon as they are checked."),
     Show.ON_THEIR_WAY: ("Nothing on its way", "Recordings you send appear here."),
@@ -48,7 +49,9 @@ _DEEDS = (
     (_TAKE_IN, "Take in", "import"),
 )
 _NOT_READ = "\N{EN DASH}"
-_LEAST_ROWS = 36 + 4 * 55 + 48  # with less space the page scrolls, so that the list keeps several rows
+_NARROW_WIDTHS = (138, 158, 150, 172, 118)  # with large text: actions stay
+_LEAST_ROWS = 36 + 2 * 55 + 48  # with less space the page scrolls, so that the list keeps some rows
+_FIGURES_FROM = 480  # with less height, at 100 % text, the list takes the room of the figures
 
 
 class OutboxPage(QWidget):
@@ -75,7 +78,13 @@ class OutboxPage(QWidget):
             ],
         )
         self.list = CellView(
-            "Recordings", view_model.table, _WIDTHS, stretch=_STRETCH, droppable=(_ESTIMATE, _ACT), choosable=True
+            "Recordings",
+            view_model.table,
+            _WIDTHS,
+            stretch=_STRETCH,
+            droppable=_ESTIMATE,
+            narrow=_NARROW_WIDTHS,
+            choosable=True,
         )
         self.bar = ActionBar(_DEEDS)
         self._choice = Selection()
@@ -135,6 +144,10 @@ class OutboxPage(QWidget):
             self.segment.choose(argument)
             self.view_model.choose(argument)
         self.view_model.set_shown(True)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self.figures.setVisible(self.height() >= self._theme.px(_FIGURES_FROM))
 
     def closed(self) -> None:
         """Another page is shown."""

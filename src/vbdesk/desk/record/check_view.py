@@ -27,6 +27,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import clock_words
 
 _ROOMY, _NARROW = 940, 760
+_LOW = 700  # at 100 % text: with less height, all rows of the check are visible without scrolling
 _WAVEFORM, _SPECTROGRAM = "waveform", "spectrogram"
 
 
@@ -71,6 +72,14 @@ class CheckView(QWidget):
         px = self._theme.px
         for button in (self.retake, self.send):
             button.show_key(self.width() >= px(_ROOMY))
+        low = self.height() < px(_LOW)
+        self.waveform.set_low(low)
+        self.check_card.set_low(low)
+        self._playback.setContentsMargins(22, *((2, 22, 6) if low else (8, 22, 14)))
+        self._playback.setVerticalSpacing(2 if low else 6)
+        self._inner.setSpacing(10 if low else 16)
+        self._outer.setSpacing(10 if low else 16)
+        self._foot.setContentsMargins(0, *((0, 0, 0) if low else (8, 0, 8)))
         narrow = self.width() < px(_NARROW)
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
         for box in (self._foot, self._below):
@@ -85,15 +94,14 @@ class CheckView(QWidget):
         words.addWidget(self._subject)
         words.addWidget(self._about, 1)
         content = QWidget()
-        inner = QVBoxLayout(content)
+        inner = self._inner = QVBoxLayout(content)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(16)
         for part in (self.versions, self._playback_card(), self.speaker, self.check_card):
             inner.addWidget(part)
         inner.addStretch(1)
-        column = QVBoxLayout(self)
+        column = self._outer = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(16)
         column.addWidget(PageHeader(words, IconView("lock", "ok", 16), self._kept, words_width=460))
         column.addWidget(scroll_area(content), 1)
         column.addLayout(self._actions())
@@ -114,8 +122,7 @@ class CheckView(QWidget):
         self._below.setSpacing(8)
         self._below.addLayout(place, 1)
         self._below.addLayout(part)
-        grid = QGridLayout()
-        grid.setContentsMargins(22, 8, 22, 14)
+        grid = self._playback = QGridLayout()
         grid.setHorizontalSpacing(18)
         grid.addWidget(self.play, 0, 0, Qt.AlignmentFlag.AlignVCenter)
         grid.addWidget(self.waveform, 0, 1)

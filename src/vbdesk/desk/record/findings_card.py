@@ -92,6 +92,13 @@ class RowView(QWidget):
         self._grid.addWidget(self.limit, 0, 5, middle)
         self._grid.setColumnStretch(2, 1)
 
+    def set_low(self, low: bool) -> None:
+        """Take less height, in a low window."""
+        above = self._theme.px(5 if low else 11)
+        self._grid.setContentsMargins(_SIDE, above, _SIDE, above)
+        self._grid.setHorizontalSpacing(10 if low else 16)
+        self.gauge.set_short(low)
+
     def show_row(self, row: CheckRow) -> None:
         """Show the findings."""
         self.chip.show_look(_look(row))
@@ -166,6 +173,12 @@ class CheckResultCard(Card):
         self._disc.show_look(*(("check", "ok", "oktint") if review.good else ("error", "fail", "failtint")))
         self._show_notes(review.check.hints)
 
+    def set_low(self, low: bool) -> None:
+        """Take less height, in a low window."""
+        self._head.setContentsMargins(_SIDE, *((6, _SIDE, 6) if low else (16, _SIDE, 16)))
+        for row in self.rows:
+            row.set_low(low)
+
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         for row in self.rows:
@@ -177,7 +190,7 @@ class CheckResultCard(Card):
         words.addWidget(self.title)
         words.addWidget(self.sentence)
         words.addWidget(self.progress)
-        head = QHBoxLayout()
+        head = self._head = QHBoxLayout()
         head.setContentsMargins(_SIDE, 16, _SIDE, 16)
         head.setSpacing(16)
         head.addWidget(self._disc, 0, Qt.AlignmentFlag.AlignTop)

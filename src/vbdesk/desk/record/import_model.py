@@ -50,7 +50,7 @@ class PreviewRow:
         return (
             TwoLineCell(row.path.name, row.path.parent.name),
             self._fate(),
-            LabelCell(row.group_id or "–", "text", strong=True),
+            LabelCell(row.group_id or "–", "text", strong=True, name=True),
             LabelCell(recorded),
             LabelCell(length, right=True),
             LabelCell(row.target.name.replace("_", " ").capitalize()),

@@ -27,6 +27,7 @@ _ABOVE, _ABOVE_SMALL = 20, 8
 _VOICE, _VOICE_SMALL, _VOICE_LEAST = 184, 112, 80
 _LEAST_PX = 72  # shorter speech is not meaningful
 _PICTURE, _PICTURE_WANTED = 150, 240
+_WIDE = 1400  # at 100 % text: the prompt grows
 _PROMPTS = (Role.PROMPT, Role.PROMPT_SMALL, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
 _RING, _RING_SMALL = 112, 60
 _CHIP_PAD, _CHIP_GAP = 10, 5
@@ -151,13 +152,16 @@ class LiveView(QWidget):
         self._limit.setMinimumWidth(self._limit.fontMetrics().horizontalAdvance(longest) + 4)
 
     def _fit_prompt(self) -> None:
-        """Use the largest type that needs no scrolling; the waveform shrinks for it."""
+        """Use the largest type that needs no scrolling; type and waveform shrink for it, the waveform goes last."""
         px = self._theme.px
         sides, above, *_ = self._margins()
         rest = self._controls_card.sizeHint().height() + px(28) + 3 * 16
         voices = [px(_VOICE), px(_VOICE_SMALL), *([_VOICE_LEAST] if px(_LEAST_PX) <= _VOICE_LEAST else [])]
         ways = [(role, voice) for voice in voices for role in _PROMPTS[:2]]
-        for role, voice in (*ways, (_PROMPTS[2], voices[-1]), (_PROMPTS[2], 0), (_PROMPTS[3], 0)):
+        ways += [(role, voices[-1]) for role in _PROMPTS[2:]]
+        if self.width() >= px(_WIDE):
+            ways.insert(0, (Role.PROMPT_SPEAKER, voices[0]))
+        for role, voice in (*ways, (_PROMPTS[2], 0), (_PROMPTS[3], 0)):
             self.prompt.show_text(self.prompt.plain_text(), role)
             self._voice.setVisible(voice > 0)
             self._voice.setFixedHeight(max(1, voice))

@@ -198,7 +198,7 @@ class ResultPage(QWidget):
 
     @Slot(str)
     def _on_saved(self, path: str) -> None:
-        self.banner.say(Tone.OK, f"Saved as {path}.")
+        self.banner.say_saved(self.tr("Saved as {path}.").format(path=path), Path(path))
 
     @Slot(str)
     def _on_not_saved(self, sentence: str) -> None:

@@ -53,6 +53,9 @@ class _Written:
 class SubjectExport(QObject):
     """One export at a time.
 
+    Attributes:
+        saved: the file or folder that was written last.
+
     Signals:
         busy_changed: (bool) whether an export runs.
         progressed: (str) progress as text.
@@ -71,6 +74,7 @@ class SubjectExport(QObject):
         super().__init__()
         self._profile, self._library, self._results, self._tasks = profile, library, results, tasks
         self._task: Task | None = None
+        self.saved: Path | None = None
         self._wish: tuple[ExportRequest, TrajectoryRead] | None = None
 
     @property
@@ -146,6 +150,7 @@ class SubjectExport(QObject):
 
     @Slot(object)
     def _on_done(self, written: _Written) -> None:
+        self.saved = written.place
         self.done.emit(f"Written to {written.place}.{written.remark}")
 
     @Slot(object)

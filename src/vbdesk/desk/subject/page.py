@@ -14,6 +14,7 @@ from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.breadcrumb import Breadcrumb
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, KeyCap, primary_button
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.cell_view import CellView
@@ -61,6 +62,11 @@ class SubjectPage(QWidget):
         layout.setContentsMargins(36, 24, 36, 16)
         layout.setSpacing(12)
         layout.addWidget(self._header())
+        told = QVBoxLayout()
+        told.setSpacing(0)
+        told.addWidget(self.sentence)
+        told.addWidget(self._change_row)
+        layout.addLayout(told)
         self.banner.float_over(self)
         layout.addWidget(self._toolbar())
         layout.addWidget(card, 1)
@@ -96,11 +102,13 @@ class SubjectPage(QWidget):
         self._bar.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
 
     def _header(self) -> QWidget:
-        self.title = Text("", Role.PAGE_TITLE)
+        self.subjects = Breadcrumb("Subjects")
+        self.subjects.clicked.connect(self.view_model.open_subjects)
+        self.title = ElidedText("", Role.PAGE_TITLE, cut=Qt.TextElideMode.ElideMiddle)
         self.badge = LevelBadge()
         self._badge_words = Text("last level", Role.CAPTION, "text2")
-        self.sentence = Text("", Role.BODY, "text2", wrap=True)
-        self.change = Text("", Role.BODY_MEDIUM, "text", wrap=True)
+        self.sentence = ElidedText("", Role.BODY, "text2")
+        self.change = ElidedText("", Role.BODY_MEDIUM, "text")
         self.show_change = Button("Show", ButtonKind.LINK, size=ButtonSize.ROW)
         self.show_change.setAccessibleName("Show what is unusual in the charts")
         self.show_change.clicked.connect(self._on_show_change)
@@ -109,17 +117,16 @@ class SubjectPage(QWidget):
         change.setContentsMargins(0, 0, 0, 0)
         change.setSpacing(4)
         change.addWidget(self.change, 1)
-        change.addWidget(self.show_change, 0, Qt.AlignmentFlag.AlignTop)
+        change.addWidget(self.show_change)
         name = QHBoxLayout()
         name.setSpacing(12)
         for part in (self.title, self.badge, self._badge_words):
             name.addWidget(part)
         name.addStretch(1)
         words = QVBoxLayout()
-        words.setSpacing(4)
+        words.setSpacing(2)
+        words.addWidget(self.subjects)
         words.addLayout(name)
-        words.addWidget(self.sentence)
-        words.addWidget(self._change_row)
         self.export_button = Button("Export", ButtonKind.SECONDARY, icon="export", trailing="chevron-down")
         self.export_button.clicked.connect(self._open_menu)
         self.export_menu = QMenu(self)
@@ -265,7 +272,10 @@ class SubjectPage(QWidget):
 
     @Slot(str)
     def _on_exported(self, sentence: str) -> None:
-        self.banner.say(Tone.OK, sentence, action="Close")
+        if self.export_work.saved is None:
+            self.banner.say(Tone.OK, sentence, action="Close")
+        else:
+            self.banner.say_saved(sentence, self.export_work.saved)
         announce(self, sentence)
 
 

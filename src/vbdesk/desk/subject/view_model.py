@@ -133,6 +133,10 @@ class SubjectViewModel(QObject):
         recorded_at = next((row.recorded_at for row in rows if row.key == job_id), None)
         self._navigator.open("result", RecordingRoute(job_id=job_id, group_id=self.group_id, recorded_at=recorded_at))
 
+    def open_subjects(self) -> None:
+        """Go back to all subjects."""
+        self._navigator.open("subjects")
+
     def record(self) -> None:
         """Record this subject."""
         self._navigator.open("record", self.group_id)

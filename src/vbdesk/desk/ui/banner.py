@@ -1,6 +1,7 @@
 """Banners: what happened, what was kept, what to do. Used instead of dialogs."""
 
 from enum import StrEnum
+from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
@@ -9,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.painting import antialiased, rounded
+from vbdesk.desk.ui.saved_file import open_file, show_in_folder
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 
@@ -53,6 +55,7 @@ class Banner(QWidget):
         super().__init__(parent)
         self._page: QWidget | None = None
         self._wanted = False
+        self._saved: Path | None = None
         self._tone = Tone.INFO
         self._icon = IconView("info", "accent", 18)
         self._title = Text("", Role.BODY_STRONG)
@@ -60,15 +63,17 @@ class Banner(QWidget):
         self._button = Button("", ButtonKind.QUIET)
         self._button.clicked.connect(self._act)
         self._other = Button("", ButtonKind.QUIET)
-        self._other.clicked.connect(self.other_acted)
+        self._other.clicked.connect(self._act_otherwise)
         self._close = Button("", ButtonKind.QUIET, icon="close", size=ButtonSize.ROW)
         self._close.setAccessibleName(QCoreApplication.translate("Banner", "Close message"))
         self._close.clicked.connect(self.clear)
         self._close.hide()
         words = QVBoxLayout()
         words.setSpacing(2)
+        words.addStretch(1)
         words.addWidget(self._title)
         words.addWidget(self._sentence)
+        words.addStretch(1)
         row = self._row = QHBoxLayout(self)
         row.setContentsMargins(20, 6, 12, 6)
         row.setSpacing(14)
@@ -112,6 +117,7 @@ class Banner(QWidget):
 
     def say(self, tone: Tone, sentence: str, *, title: str = "", action: str = "", other: str = "") -> None:
         """Show the banner."""
+        self._saved = None
         self._tone = tone
         icon, ink, _ = _LOOKS[tone]
         self._icon.show_icon(icon, ink)
@@ -128,6 +134,15 @@ class Banner(QWidget):
         self._wanted = True
         self._place()
         self.update()
+
+    def say_saved(self, sentence: str, path: Path, *, opens: bool = True) -> None:
+        """Say that a file was saved, with buttons that open it, if a program can, and show it in its folder."""
+        show, folder = (
+            QCoreApplication.translate("Banner", "Open"),
+            QCoreApplication.translate("Banner", "Show in folder"),
+        )
+        self.say(Tone.OK, sentence, action=show if opens else "", other=folder)
+        self._saved = path
 
     def clear(self) -> None:
         """Hide the banner."""
@@ -168,7 +183,17 @@ class Banner(QWidget):
 
     @Slot()
     def _act(self) -> None:
-        self.acted.emit()
+        if self._saved is None:
+            self.acted.emit()
+        else:
+            open_file(self._saved)
+
+    @Slot()
+    def _act_otherwise(self) -> None:
+        if self._saved is None:
+            self.other_acted.emit()
+        else:
+            show_in_folder(self._saved)
 
     def _float(self, window: QWidget, bottom: int) -> int:
         """Cover the width of the page above `bottom`; returns the upper edge."""

@@ -52,7 +52,7 @@ _EDGE = 20
 _BUTTON_PAD = 11
 _BUTTON_HEIGHT = 30
 _BAR_WIDTH = 220
-_LEAST_STRETCH = 150
+_LEAST_STRETCH, _LEAST_NARROW = 150, 100
 _TICK, _TICK_GAP = 18, 12
 _NOWHERE = QPoint(-1, -1)
 
@@ -85,6 +85,7 @@ class CellView(QTableView):
         droppable: int | Sequence[int] = (),
         row_height: int = 55,
         choosable: bool = False,
+        narrow: Sequence[int] = (),
         least_stretch: int | None = None,
         parent: QWidget | None = None,
     ) -> None:
@@ -98,6 +99,7 @@ class CellView(QTableView):
             droppable: the columns to hide where space is short, in this order.
             row_height: at 100 % text.
             choosable: rows have check boxes.
+            narrow: widths to use where `widths` do not fit.
             least_stretch: minimum width of the stretching column at 100 % text, before others are hidden or the table
                 scrolls; None for no minimum, or 150 if columns can be hidden.
             parent: of the widget.
@@ -105,6 +107,7 @@ class CellView(QTableView):
         self._theme = app_theme()
         super().__init__(parent)
         self.choosable = choosable
+        self._narrow = tuple(narrow)
         self._yields = least_stretch is not None or droppable != ()
         self._least_stretch = _LEAST_STRETCH if least_stretch is None else least_stretch
         self.pointer = _NOWHERE  # stored on moves: asking the system for it in every cell is slow
@@ -173,19 +176,28 @@ class CellView(QTableView):
         if not self._yields:
             return
         px = self._theme.px
-        room = self.viewport().width() - px(self._least_stretch)
-        needed = sum(px(width) for column, width in enumerate(self._widths) if column != self._stretch)
-        for column in self._droppable:
-            self.setColumnHidden(column, needed > room)
-            if self.isColumnHidden(column):
-                needed -= px(self._widths[column])
-        fits = needed <= room
+        fits = self._fits_in(self._widths, px(self._least_stretch))
+        if not fits and self._narrow:
+            fits = self._fits_in(self._narrow, px(_LEAST_NARROW))
         mode = QHeaderView.ResizeMode.Stretch if fits else QHeaderView.ResizeMode.Fixed
         self.horizontalHeader().setSectionResizeMode(self._stretch, mode)
         if not fits:
             self.setColumnWidth(self._stretch, px(self._least_stretch))
         policy = Qt.ScrollBarPolicy.ScrollBarAlwaysOff if fits else Qt.ScrollBarPolicy.ScrollBarAsNeeded
         self.setHorizontalScrollBarPolicy(policy)
+
+    def _fits_in(self, widths: Sequence[int], least_stretch: int) -> bool:
+        """Take these widths, hiding columns as needed; whether the stretching column has its least width then."""
+        px, room = self._theme.px, self.viewport().width() - least_stretch
+        needed = sum(px(width) for column, width in enumerate(widths) if column != self._stretch)
+        for column in self._droppable:
+            self.setColumnHidden(column, needed > room)
+            if self.isColumnHidden(column):
+                needed -= px(widths[column])
+        for column, width in enumerate(widths):
+            if column != self._stretch:
+                self.setColumnWidth(column, px(width))
+        return needed <= room
 
     def current_key(self) -> str | None:
         """Key of the selected row."""
@@ -384,6 +396,10 @@ def _paint_text(theme: Theme, painter: QPainter, cell: LabelCell, area: QRectF) 
     if metrics.horizontalAdvance(cell.text) <= area.width():
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | side, cell.text)
         return
+    if cell.name:
+        shown = metrics.elidedText(cell.text, Qt.TextElideMode.ElideMiddle, area.width())
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | side, shown)
+        return
     first, rest = _broken(cell.text, metrics, area.width())
     height = theme.line_height(Role.LABEL)
     top = area.center().y() - (height if rest else height / 2)
@@ -420,7 +436,8 @@ def _paint_two_lines(theme: Theme, painter: QPainter, cell: TwoLineCell, area: Q
         font = theme.font(Role.CAPTION if place else Role.LABEL_STRONG)
         painter.setFont(font)
         painter.setPen(theme.colour("text2" if place else "text"))
-        shown = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, area.width())
+        cut = Qt.TextElideMode.ElideRight if place else Qt.TextElideMode.ElideMiddle
+        shown = QFontMetricsF(font).elidedText(text, cut, area.width())
         y = top + (first + second * (place - 1) if place else 0)
         line = QRectF(area.left(), y, area.width(), second if place else first)
         painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, shown)

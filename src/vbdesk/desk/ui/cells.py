@@ -15,17 +15,19 @@ class LabelCell:
         ink: colour token.
         strong: in a heavier weight.
         right: aligned to the right edge.
+        name: an id, whose end tells it from others: long ones are cut in the middle.
     """
 
     text: str
     ink: str = "text2"
     strong: bool = False
     right: bool = False
+    name: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TwoLineCell:
-    """A name over a caption."""
+    """A name over a caption; a long name is cut in the middle."""
 
     first: str
     second: str
