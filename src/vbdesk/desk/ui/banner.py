@@ -144,6 +144,7 @@ class Banner(QWidget):
         self.say(Tone.OK, sentence, action=show if opens else "", other=folder)
         self._saved = path
 
+    @Slot()
     def clear(self) -> None:
         """Hide the banner."""
         self._title.setText("")
