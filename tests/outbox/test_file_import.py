@@ -10,7 +10,9 @@ import pytest
 import soundfile as sf
 
 from vbdesk.clock import ManualClock
-from vbdesk.outbox.imports.file_import import ImportFailed, find_recordings, import_rows, preview_csv, preview_files
+from vbdesk.outbox.imports.file_import import find_recordings, import_rows, preview_csv, preview_files
+from vbdesk.outbox.imports.import_list import ImportFailed
+from vbdesk.outbox.imports.import_row import known_recordings
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.states import OutboxState
 
@@ -142,7 +144,7 @@ def test_what_is_in_the_library_already_is_not_imported_twice(folder, library):
         True,
         OutboxState.CHECKED,
     )
-    again = preview_files([folder / "a.wav"], "ward4-0172", PULSE, library.known_sources())
+    again = preview_files([folder / "a.wav"], "ward4-0172", PULSE, known_recordings(library))
     assert errors(again) == {"a.wav": "This recording is in the library already."}
 
 

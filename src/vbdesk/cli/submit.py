@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vbdesk.client import FileToSubmit, SubmissionOutcome
     from vbdesk.client.uploads import Progress
     from vbdesk.contract.jobs import Job
-    from vbdesk.outbox.imports.file_import import ImportRow
+    from vbdesk.outbox.imports.import_row import ImportRow
     from vbdesk.outbox.library.items import RecordingTarget
 
 NO_SOUND = "The file is not WAV, FLAC, MP3 or M4A."
@@ -187,11 +187,13 @@ def _looked_at(
     connection: ConnectedAccount,
 ) -> "list[ImportRow]":
     """Every recording with its length and time, or its fault, before anything is sent."""
-    from vbdesk.outbox.imports.file_import import ImportFailed, ImportRow, preview_csv, preview_files
+    from vbdesk.outbox.imports.file_import import preview_csv, preview_files
+    from vbdesk.outbox.imports.import_list import ImportFailed
+    from vbdesk.outbox.imports.import_row import ImportRow
 
     if csv is None:
         preview = preview_files(paths, group, target, progress=_counter("Read"))
-        foreign = [ImportRow(0, path, group, None, target, error=NO_SOUND) for path in paths if _is_foreign(path)]
+        foreign = [ImportRow(0, path, group, None, target, faults=(NO_SOUND,)) for path in paths if _is_foreign(path)]
         return [*foreign, *(_with_moment(row, moments) for row in preview.rows)]
     try:
         offered = {sign.name for sign in connection.client.signs.list()}
@@ -202,15 +204,15 @@ def _looked_at(
 
 def _with_moment(row: "ImportRow", moments: _Moments) -> "ImportRow":
     from vbdesk.client import recorded_at_in_name
-    from vbdesk.outbox.imports.file_import import CLOCK_DRIFT
+    from vbdesk.outbox.imports.import_row import CLOCK_DRIFT
 
     if row.error is not None or not (moments.given or moments.from_name):
         return row
     moment = moments.given or recorded_at_in_name(row.path.name, moments.zone)
     if moment is None:
-        return replace(row, error="There is no date and time in the name of the file.")
+        return replace(row, faults=("There is no date and time in the name of the file.",))
     if moment > datetime.now(UTC) + CLOCK_DRIFT:
-        return replace(row, error="The time of the recording is in the future.")
+        return replace(row, faults=("The time of the recording is in the future.",))
     return replace(row, recorded_at=moment, notes=())
 
 

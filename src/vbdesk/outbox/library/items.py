@@ -50,6 +50,7 @@ class TakeMetadata:
         trim_s: start and end in seconds of the part that counts; None for all of it. The sound itself stays whole.
         retake_of: take id of the recording that this one replaces.
         source_sha256: digest of the imported file; empty for a take.
+        file_name: its name, encrypted and never sent, because it may contain a person's name; empty for a take.
         time_is_unique: whether no other recording anywhere can have this `recorded_at`, because a microphone's clock or
             chance gave its digits. None: True for a take, False for a file.
         reference: what was known about the time when it began, apart from the clock; None if nothing was.
@@ -72,6 +73,7 @@ class TakeMetadata:
     trim_s: tuple[float, float] | None = None
     retake_of: str | None = None
     source_sha256: str = ""
+    file_name: str = ""
     time_is_unique: bool | None = None
     reference: TimeReference | None = None
     time_doubt: TimeDoubt | None = None
@@ -109,6 +111,7 @@ class RecordingItem:
         retake_of: the recording that this one replaces; see `Library.versions`.
         created_at, updated_at: when it came into the library, and when its state changed last.
         source_sha256: digest of the imported file; empty for a take.
+        file_name: its name, encrypted and never sent, because it may contain a person's name; empty for a take.
         time_is_unique: whether no other recording anywhere can have this `recorded_at`.
         reference, time_doubt, time_decided, time_suggested, original_time, excluded: see `TakeMetadata`.
         asked: whether the analysis was requested without an answer yet.
@@ -146,6 +149,7 @@ class RecordingItem:
     version: int
     retake_of: str | None = None
     source_sha256: str = ""
+    file_name: str = ""
     time_is_unique: bool = True
     reference: TimeReference | None = None
     time_doubt: TimeDoubt | None = None
@@ -188,6 +192,7 @@ def metadata_of(item: RecordingItem) -> TakeMetadata:
         trim_s=item.trim_s,
         retake_of=item.retake_of,
         source_sha256=item.source_sha256,
+        file_name=item.file_name,
         time_is_unique=item.time_is_unique,
         reference=item.reference,
         time_doubt=item.time_doubt,
@@ -227,6 +232,7 @@ def details_json(metadata: TakeMetadata) -> bytes:
         "trim_s": metadata.trim_s,
         "retake_of": metadata.retake_of,
         "source_sha256": metadata.source_sha256,
+        "file_name": metadata.file_name,
         "time_is_unique": metadata.time_is_unique,
         "reference": reference_json(metadata.reference),
         "time_doubt": doubt_json(metadata.time_doubt),

@@ -201,6 +201,7 @@ class Library(RecordingList):
             recorded_at=with_random_microseconds(metadata.recorded_at),
             time_is_unique=metadata.recorded_at.microsecond == 0,
             source_sha256=hashlib.sha256(content).hexdigest(),
+            file_name=path.name.encode("utf-8", "replace").decode(),
         )
         take_id = new_id()
         take_key = self._sounds.seal_copy(take_id, path)

@@ -52,10 +52,6 @@ class RecordingList:
             together |= more
         return tuple(sorted((item for item in siblings if item.take_id in together), key=lambda item: item.recorded_at))
 
-    def known_sources(self) -> frozenset[str]:
-        """Digests of every imported file that is still here."""
-        return frozenset(item.source_sha256 for item in self.list() if item.source_sha256)
-
     def groups(self) -> tuple[str, ...]:
         """Every group id with a recording here, for completion."""
         rows = self.store.rows("SELECT DISTINCT group_id FROM recordings ORDER BY group_id")

@@ -185,6 +185,7 @@ def _item(
         version=row["version"],
         retake_of=details.get("retake_of"),
         source_sha256=details.get("source_sha256", ""),
+        file_name=details.get("file_name", ""),
         time_is_unique=_is_unique(details.get("time_is_unique"), imported=bool(row["imported"])),
         reference=read_reference(details.get("reference")),
         time_doubt=_time_doubt(row, details),
