@@ -112,7 +112,8 @@ def _caption(found: Found, reading: ResultReading | None) -> str:
     if not target and job is not None:
         target = job.model_name or job.sign_name or ""
     task = "" if item is None else item.protocol.replace("_", " ").replace("-", " ")
-    return " · ".join(part for part in (target, task) if part)
+    file_name = "" if item is None else item.file_name
+    return " · ".join(part for part in (target, task, file_name) if part)
 
 
 def _missing_result(found: Found) -> _MissingResult:

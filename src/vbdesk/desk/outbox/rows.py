@@ -138,7 +138,10 @@ class OutboxRow:
         item, around = self.item, self.around
         calm = item.state in STOPPED or item.state is _S.DONE
         return (
-            TwoLineCell(item.group_id, day_and_time(item.recorded_at, around.now)),
+            TwoLineCell(
+                item.group_id,
+                " · ".join(part for part in (day_and_time(item.recorded_at, around.now), item.file_name) if part),
+            ),
             StateCell(item.state),
             _happening(item, around),
             LabelCell(_estimate(item, around), ink="text2" if calm else "text"),

@@ -193,7 +193,7 @@ class CheckView(QWidget):
         file = source.origin is Origin.FILE
         self._subject.setText(source.metadata.group_id)
         titles = {protocol.protocol_id: protocol.title for protocol in protocols()}
-        what = source.path.name if file else titles.get(source.metadata.protocol, "")
+        what = source.path.name if file else source.metadata.file_name or titles.get(source.metadata.protocol, "")
         self._about.setText(" · ".join(part for part in (what, _when(source.metadata.recorded_at)) if part))
         self._kept.setText("Copied and encrypted when kept" if file else "Take saved and encrypted")
         self.retake.setVisible(source.open and not file)

@@ -27,7 +27,6 @@ from vbdesk.desk.ui.routes import ReviewRoute
 from vbdesk.desk.ui.time_text import clock_words, counted
 
 _FILES = "Recordings and lists (*.wav *.flac *.mp3 *.m4a *.csv)"
-_LIST = ".csv"
 _GOOD_NEWS_MS = 8000
 _UNDER_WAY = (RecordPhase.COUNTING_IN, RecordPhase.RECORDING, RecordPhase.PAUSED)
 LEAST_TOLD_S = 0.05  # for lost sound
@@ -84,6 +83,7 @@ class RecordPage(QWidget):
     def opened(self, argument: object) -> None:
         """Show the page, optionally for a subject or for the check of a recording."""
         self.model.show()
+        self.intake.refresh()
         if self.model.phase is RecordPhase.READY:
             self.review.look_for_rescued()
         if isinstance(argument, str) and argument:
@@ -117,21 +117,19 @@ class RecordPage(QWidget):
         self.import_files(_dropped(event))
 
     def import_files(self, paths: list[Path]) -> None:
-        """Import files, folders or a list: one recording is checked, several get a preview first."""
+        """Import files, folders or a list: one recording of a known subject is checked, others get a table first."""
         setup = self.model.setup
-        listed = len(paths) == 1 and paths[0].suffix.lower() == _LIST
         if self.model.phase is not RecordPhase.READY:
             self._say(Tone.WARN, "Finish this recording first, then import files.")
-        elif not setup.subject.usable and not listed:
-            self._say(Tone.WARN, "Enter the subject that the files belong to, then import them.")
-        elif setup.consent.missing and not listed:
+        elif setup.subject.usable and setup.consent.missing and not _is_list(paths):
             self._say(Tone.WARN, self.tr("Tick the consent of the subject first, then import the files."))
         elif paths:
             setup.consent.store(lambda: self._look_at(paths))
 
     def _look_at(self, paths: list[Path]) -> None:
         setup = self.model.setup
-        self.intake.look(paths, setup.metadata(self.model.now()), [sign.name for sign in setup.offered.signs])
+        signs = [sign.name for sign in setup.offered.signs]
+        self.intake.look(paths, setup.metadata(self.model.now()), signs, setup.protocols)
 
     def _bind(self) -> None:
         model, review, intake = self.model, self.review, self.intake
@@ -198,7 +196,7 @@ class RecordPage(QWidget):
         if face is self.damaged:
             return self._close_damaged if key == keys.Key_Escape else None
         if face is self.importing:
-            return self.intake.cancel if key == keys.Key_Escape else None
+            return self.intake.leave if key == keys.Key_Escape else None
         if face is self.check:
             good = self.review.review is not None and self.review.review.good
             enter = self.review.send if good else None
@@ -428,8 +426,8 @@ class RecordPage(QWidget):
     @Slot(int, int)
     def _on_imported(self, well: int, badly: int) -> None:
         if badly:
-            told = f"{counted(well, 'recording')} imported, {badly} not: each row says why."
-            self._say(Tone.WARN, told, "Close", self.intake.cancel)
+            told = self.tr("Imported: {well}. Not imported: {badly}; each row says why, and can be edited.")
+            self._say(Tone.WARN, told.format(well=well, badly=badly), self.tr("Close"), self.intake.cancel)
         else:
             they = "It is" if well == 1 else "They are"
             self._say(Tone.OK, f"{counted(well, 'recording')} imported. {they} in the Outbox.")
@@ -485,6 +483,11 @@ def _rescued_words(takes: list[RescuedTake], damaged: int) -> str:
     elif damaged:
         sentences.append(translate("record", "{count} damaged recordings wait too.").format(count=damaged))
     return " ".join(sentences)
+
+
+def _is_list(paths: list[Path]) -> bool:
+    """Whether a list of recordings was chosen, which names its own subjects."""
+    return len(paths) == 1 and paths[0].suffix.lower() == ".csv"
 
 
 def _dropped(event: QDropEvent) -> list[Path]:

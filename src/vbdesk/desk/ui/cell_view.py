@@ -114,7 +114,7 @@ class CellView(QTableView):
         self._droppable = (droppable,) if isinstance(droppable, int) else tuple(droppable)
         self._table, self._widths, self._stretch, self._row_height = table, tuple(widths), stretch, row_height
         self.setModel(table)
-        self.setItemDelegate(_CellDelegate(self))
+        self.setItemDelegate(CellDelegate(self))
         self.setAccessibleName(name)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         modes = QAbstractItemView.SelectionMode
@@ -308,18 +308,18 @@ class CellView(QTableView):
         return rect if rect.contains(point) else None
 
 
-class _CellDelegate(QStyledItemDelegate):
+class CellDelegate(QStyledItemDelegate):
     """Paints every kind of cell."""
 
-    def __init__(self, view: CellView) -> None:
+    def __init__(self, view: "CellView") -> None:
         self._theme = app_theme()
         super().__init__(view)
         self._view = view
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: D102
         return QSize(40, self._theme.px(55))
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: D102
         painter.save()
         antialiased(painter)
         rect = QRectF(option.rect)

@@ -44,11 +44,16 @@ class ImportPreview:
 
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
-    """Result of a row: a take id, or the reason why there is none."""
+    """Result of a row: a take id, or the reason why there is none.
+
+    Attributes:
+        not_queued: why an imported recording was not put into the upload queue; None if it was, or should not be.
+    """
 
     row: ImportRow
     take_id: str | None
     error: str | None
+    not_queued: str | None = None
 
 
 def find_recordings(paths: Iterable[Path]) -> list[Path]:
@@ -161,13 +166,17 @@ def _import(library: Library, row: ImportRow, common: TakeMetadata, queue: bool)
         target=row.target,
         protocol=common.protocol if row.protocol is None else row.protocol,
         tags=common.tags if row.tags is None else row.tags,
+        consented_at=common.consented_at if row.group_id == common.group_id else None,
     )
     try:
         take_id = library.import_file(row.path, metadata)
-        if queue:
-            library.queue(take_id)
     except (NotAllowed, OSError, ValueError, AudioError) as error:
         return ImportOutcome(row, None, _words(error))
+    try:
+        if queue:
+            library.queue(take_id)
+    except (NotAllowed, OSError) as error:
+        return ImportOutcome(row, take_id, None, _words(error))
     return ImportOutcome(row, take_id, None)
 
 

@@ -57,6 +57,7 @@ class ImportDraft:
         self.zone = zone
         self._known, self._now = known, now
         self._undo: list[Sequence[ImportRow]] = []
+        self._facts = {row.number: row.facts for row in rows if row.facts is not None}
         self.rows: Sequence[ImportRow] = check_rows(rows, known, zone, now())
 
     @property
@@ -81,7 +82,8 @@ class ImportDraft:
 
     def set_facts(self, facts: Mapping[int, FileFacts]) -> None:
         """Add what reading the files showed, by row number."""
-        self._check([replace(row, facts=facts[row.number]) if row.number in facts else row for row in self.rows])
+        self._facts |= facts
+        self._check(self.rows)
 
     def edit(self, numbers: Collection[int], field: RowField, text: str) -> None:
         """Set a field of rows, as typed. A time of day alone keeps the day of each row, and a day alone its time."""
@@ -120,15 +122,23 @@ class ImportDraft:
             preview = replace(preview, subjects=preview.subjects + bool(found.subject), times=preview.times + timed)
         return preview
 
+    def leave_out(self, numbers: Collection[int]) -> None:
+        """Take rows out of this import; `undo` brings them back."""
+        gone = set(numbers)
+        self._keep([row for row in self.rows if row.number not in gone])
+
     def undo(self) -> None:
         """Take the last edit back; what reading the files showed stays."""
         if self._undo:
-            facts = {row.number: row.facts for row in self.rows}
-            before = self._undo.pop()
-            self._check([replace(row, facts=facts[row.number]) for row in before if row.number in facts])
+            self._check(self._undo.pop())
+
+    def forget_undo(self) -> None:
+        """Start without edits to undo."""
+        self._undo = []
 
     def remove(self, numbers: Collection[int]) -> None:
-        """Take rows out, because they were imported."""
+        """Take rows out, because they were imported; earlier edits cannot be undone then."""
+        self._undo = []
         gone = set(numbers)
         self._check([row for row in self.rows if row.number not in gone])
 
@@ -198,7 +208,8 @@ class ImportDraft:
         self._check(edited)
 
     def _check(self, rows: Iterable[ImportRow]) -> None:
-        self.rows = check_rows(list(rows), self._known, self.zone, self._now())
+        read = [replace(row, facts=self._facts.get(row.number)) for row in rows]
+        self.rows = check_rows(read, self._known, self.zone, self._now())
 
 
 def _by_file(row: ImportRow) -> bool:

@@ -10,11 +10,14 @@ from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.contract.rounding import whole
 from vbdesk.outbox.imports.written_times import moment_of, read_time, zone_name
+from vbdesk.outbox.library.consent import ConsentPolicy
+from vbdesk.outbox.library.consent_gate import ConsentList
 from vbdesk.outbox.library.items import RecordingTarget
 from vbdesk.outbox.library.library import Library
 
 CLOCK_DRIFT = timedelta(minutes=5)  # between the device that recorded and this computer
 EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)  # a file from a device without a clock
+NO_CONSENT_NOTED = "No consent noted."
 WHEN_WRITTEN = "Recorded when the file was last written."
 
 
@@ -79,10 +82,17 @@ class ImportRow:
 
 @dataclass(frozen=True, slots=True)
 class KnownRecordings:
-    """Recordings of the library: digests of imported files; subject and time, to the second, of all."""
+    """What a library knows.
+
+    Attributes:
+        sources: digests of imported files.
+        times: subject and time, to the second, of all recordings.
+        consents: of the subjects; None if no consent policy counts.
+    """
 
     sources: frozenset[str] = frozenset()
     times: frozenset[tuple[str, datetime]] = frozenset()
+    consents: ConsentList | None = None
 
 
 def known_recordings(library: Library) -> KnownRecordings:
@@ -91,6 +101,7 @@ def known_recordings(library: Library) -> KnownRecordings:
     return KnownRecordings(
         frozenset(item.source_sha256 for item in items if item.source_sha256),
         frozenset(_subject_and_second(item.group_id, item.recorded_at) for item in items),
+        library.consent_gate.all(),
     )
 
 
@@ -112,8 +123,9 @@ def check_rows(
     )
     checked = []
     for row, time_faults in timed:
-        faults = [*row.list_faults, *_faults(row, now), *time_faults, *_sound_faults(row, known, same_sound)]
-        notes = [*row.notes, *_notes(row, known, same_time)]
+        refusal, consent_notes = _consent(row, known.consents, now)
+        faults = [*row.list_faults, *_faults(row, now), *time_faults, *refusal, *_sound_faults(row, known, same_sound)]
+        notes = [*row.notes, *_notes(row, known, same_time), *consent_notes]
         checked.append(replace(row, faults=tuple(faults), notes=tuple(notes)))
     return checked
 
@@ -140,9 +152,7 @@ def _timed(row: ImportRow, zone: tzinfo | None) -> tuple[ImportRow, list[str]]:
 
 def _faults(row: ImportRow, now: datetime) -> list[str]:
     faults = []
-    if not row.group_id.strip():
-        faults.append("Enter the subject.")
-    elif (fault := subject_fault(row.group_id)) is not None:
+    if (fault := subject_fault(row.group_id)) is not None:
         faults.append(fault)
     known = {protocol.protocol_id for protocol in protocols()}
     if row.protocol and row.protocol not in known:
@@ -150,6 +160,16 @@ def _faults(row: ImportRow, now: datetime) -> list[str]:
     if row.recorded_at is not None and row.recorded_at > now + CLOCK_DRIFT:
         faults.append("The time of the recording is in the future. Correct it, or the clock of this computer.")
     return faults
+
+
+def _consent(row: ImportRow, consents: ConsentList | None, now: datetime) -> tuple[list[str], list[str]]:
+    """Faults and notes about the consent, which an import needs now, whenever the file was recorded."""
+    if consents is None or consents.rules.policy is ConsentPolicy.OFF or subject_fault(row.group_id) is not None:
+        return [], []
+    if consents.status(row.group_id, now).in_force:
+        return [], []
+    refusal = consents.refusal(row.group_id, now)
+    return ([], [NO_CONSENT_NOTED]) if refusal is None else ([refusal], [])
 
 
 def _sound_faults(row: ImportRow, known: KnownRecordings, same_sound: Mapping[object, int]) -> list[str]:

@@ -30,6 +30,7 @@ def _one_of(*forms: str) -> tuple[re.Pattern[str], ...]:
 
 _DATES = _one_of(rf"(?<!\d){_YEAR_FIRST}", rf"(?<![\d.]){_DAY_FIRST}(?!\d)")
 _AMBIGUOUS = re.compile(rf"(?<!\d){_EITHER_WAY}(?!\d)")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _CLOCKS = (_COLON, _DIVIDED, _WITH_H, _DIGITS)
 _TIMES_AFTER = _one_of(
     *(rf"T{form}{_OFFSET}?(?!\d)" for form in _CLOCKS),
@@ -84,6 +85,8 @@ def read_time(text: str) -> WrittenTime:
         return WrittenTime()
     if _AMBIGUOUS.match(typed):
         raise ValueError(EITHER_DAY_OR_MONTH)
+    if _YEAR.fullmatch(typed):
+        raise ValueError(f"This could be a year or a time of day. {HOW_TO_WRITE}")
     for form in _TYPED_DATES:
         found = form.match(typed)
         rest = "" if found is None else typed[found.end() :]
