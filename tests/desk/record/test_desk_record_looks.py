@@ -141,6 +141,6 @@ def test_no_words_are_cut_off_while_files_are_imported(camera, open_page, tmp_pa
     user.waits_for(lambda: user.page.intake.preview is not None)
     cut = camera.look(user.page, "e-import")
     user.page.importing.keep.click()
-    user.waits_for_words("2 recordings imported, 2 not")
+    user.waits_for_words("Imported: 2. Not imported: 2;")
     cut += camera.look(user.page, "f-imported")
     assert not cut, "\n".join(cut)

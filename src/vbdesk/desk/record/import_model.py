@@ -14,7 +14,7 @@ from vbdesk.clock import Clock
 from vbdesk.contract.groups import group_id_fault
 from vbdesk.desk.record.import_rows import EDITABLE, PreviewRow, headings
 from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
-from vbdesk.desk.ui.cell_editing import EditableCellTable
+from vbdesk.desk.ui.editable_table import EditableCellTable
 from vbdesk.outbox.imports.file_import import (
     ImportOutcome,
     ImportPreview,
@@ -267,10 +267,7 @@ class IntakeViewModel(QObject):
         ready, faulty = self.counts()
         if not faulty:
             return self.tr("Recordings ready: {ready}. The files themselves stay as they are.").format(ready=ready)
-        return self.tr(
-            "Recordings ready: {ready}. Not ready: {faulty}; each row says why, and can be edited in the table. "
-            "The files themselves stay as they are."
-        ).format(ready=ready, faulty=faulty)
+        return self.tr("Ready: {ready}. Not ready yet: {faulty}; each row says why.").format(ready=ready, faulty=faulty)
 
     def row_words(self, key: str | None) -> str:
         """Everything there is to say about a row."""

@@ -16,7 +16,7 @@ from vbdesk.outbox.imports.import_draft import RowField
 
 _WIDTHS = (190, 118, 140, 130, 100, 300, 70, 90)
 _FATE, _TAGS, _LENGTH, _ANALYSIS = 5, 4, 6, 7
-_LEAST_HEIGHT = 96  # for large text in a low window
+_LEAST_HEIGHT = 124  # one row and the headings, at 100 % text
 
 
 class ImportView(QWidget):

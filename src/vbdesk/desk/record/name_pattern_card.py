@@ -1,24 +1,27 @@
 """Fill subject and time of an import from the names of its files; the time zone; rows to leave out; undo."""
 
 from PySide6.QtCore import QStringListModel, Qt, Slot
-from PySide6.QtWidgets import QCompleter, QGridLayout, QListView, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QCompleter, QHBoxLayout, QListView, QVBoxLayout, QWidget
 
 from vbdesk.desk.record.import_model import IntakeViewModel
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.outbox.imports.import_draft import PatternPreview
 
 _EXAMPLES = ("{subject}_{date}_{time}", "{subject}_{date}", "{subject}_*", "*_{subject}", "{subject}/*")
+_FIELDS_WIDTH = 420  # of both fields and the gaps, at 100 % text
 
 
 class NamePatternCard(QWidget):
     """Binds the part of `IntakeViewModel` that concerns all rows."""
 
     def __init__(self, model: IntakeViewModel) -> None:
+        self._theme = app_theme()
         super().__init__()
-        self._model = model
+        self._model, self._narrow = model, False
         self.pattern = LineField(icon="search", placeholder=self.tr("Date and time, found automatically"))
         self.pattern.setAccessibleName(self.tr("Pattern of the file names"))
         self.pattern.setAccessibleDescription(
@@ -44,20 +47,35 @@ class NamePatternCard(QWidget):
         model.pattern_found.connect(self._show_found)
 
     def _lay_out(self) -> None:
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(4)
-        labels = (self.tr("File names"), self.tr("Time zone"))
-        for column, (text, control) in enumerate(zip(labels, (self.pattern, self.zone), strict=True)):
-            label = Text(text, Role.LABEL_MEDIUM)
-            label.setBuddy(control)
-            grid.addWidget(label, 0, 2 * column)
-        for column, widget in enumerate((self.pattern, self.fill, self.zone, self.leave_out, self.undo)):
-            grid.addWidget(widget, 1, column)
-        grid.addWidget(self.found, 2, 0, 1, 5)
-        grid.setColumnStretch(0, 3)
-        grid.setColumnStretch(2, 2)
+        self._labels = [Text(self.tr("File names"), Role.LABEL_MEDIUM), Text(self.tr("Time zone"), Role.LABEL_MEDIUM)]
+        self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._parts.setSpacing(12)
+        for label, controls in zip(
+            self._labels, ((self.pattern, self.fill), (self.zone, self.leave_out, self.undo)), strict=True
+        ):
+            label.setBuddy(controls[0])
+            row = QHBoxLayout()
+            row.setSpacing(12)
+            for control in controls:
+                row.addWidget(control, 1 if control is controls[0] else 0)
+            part = QVBoxLayout()
+            part.setSpacing(4)
+            part.addWidget(label)
+            part.addLayout(row)
+            self._parts.addLayout(part, 3 if label is self._labels[0] else 2)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addLayout(self._parts)
+        column.addWidget(self.found)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        buttons = sum(button.sizeHint().width() for button in (self.fill, self.leave_out, self.undo))
+        self._narrow = narrow = self.width() < buttons + self._theme.px(_FIELDS_WIDTH)
+        self._parts.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
+        for label in self._labels:  # low windows are narrow, too: the icons and placeholders say enough
+            label.setVisible(not narrow)
 
     def _offer_examples(self) -> None:
         popup = QListView()
@@ -88,10 +106,13 @@ class NamePatternCard(QWidget):
 
     @Slot(object, str)
     def _show_found(self, preview: PatternPreview | None, fault: str) -> None:
-        self.found.setText(fault if preview is None else self._words(preview))
+        told = [fault] if preview is None else self._sentences(preview)
+        self.found.setText(told[0] if self._narrow else " ".join(told))
+        self.found.setToolTip(" ".join(told))
         self.found.set_ink("fail" if preview is None else "text2")
 
-    def _words(self, preview: PatternPreview) -> str:
+    def _sentences(self, preview: PatternPreview) -> list[str]:
+        """What is found, an example, and a name in which nothing is found."""
         told = [
             self.tr("Of {rows} names, {subjects} have a subject and {times} a date with a time of day.").format(
                 rows=preview.rows, subjects=preview.subjects, times=preview.times
@@ -119,4 +140,4 @@ class NamePatternCard(QWidget):
             )
         elif preview.missed:
             told.append(self.tr("Nothing is found in {name}.").format(name=preview.missed))
-        return " ".join(told)
+        return told
