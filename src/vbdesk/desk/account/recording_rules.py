@@ -1,6 +1,7 @@
 """Rules for the recordings of a profile: sending, retention, audit."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -8,8 +9,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.outbox.library.audit import AuditVerification
+from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.settings import LibrarySettings, Retention, RetentionRule, SendRule
+from vbdesk.outbox.library.settings import ConsentRules, LibrarySettings, Retention, RetentionRule, SendRule
 from vbdesk.outbox.profiles.profiles import Profile
 
 LONGEST_DAYS = 3650
@@ -72,6 +74,22 @@ class RulesViewModel(QObject):
         library = self._library
         self._change(lambda context: library.change_settings(trash_days=days))
 
+    def set_consent_policy(self, policy: ConsentPolicy) -> None:
+        """Set whether recordings need consent."""
+        self._change_consent(lambda rules: replace(rules, policy=policy))
+
+    def set_consent_kind(self, kind: ConsentKind) -> None:
+        """Set what is usually asked for."""
+        self._change_consent(lambda rules: replace(rules, kind=kind))
+
+    def set_consent_validity(self, days: int | None) -> None:
+        """Set how long a new consent is valid; None for no end."""
+        self._change_consent(lambda rules: replace(rules, valid_days=days))
+
+    def set_consent_asked_by(self, name: str) -> None:
+        """Set who asks for consent."""
+        self._change_consent(lambda rules: replace(rules, asked_by=name))
+
     def check_audit(self) -> None:
         """Verify the whole audit log."""
 
@@ -88,6 +106,11 @@ class RulesViewModel(QObject):
             return file
 
         self._tasks.start(work, self._on_written, self._on_failed, name="diagnostics")
+
+    def _change_consent(self, changed: Callable[[ConsentRules], ConsentRules]) -> None:
+        """Change the stored rules, not those that are shown: an earlier change may not have come back yet."""
+        library = self._library
+        self._change(lambda context: library.change_settings(consent=changed(library.settings().consent)))
 
     def _change(self, work: Callable[[TaskContext], LibrarySettings]) -> None:
         self._tasks.start(work, self._on_changed, self._on_failed, name="rules")

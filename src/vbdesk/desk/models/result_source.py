@@ -11,6 +11,7 @@ from vbdesk.contract.longitudinal import LongitudinalFields, TrajectoryRead
 from vbdesk.contract.results import Result
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.outbox.library.consent import ConsentPolicy, ConsentStatus
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library, UnknownTake
 from vbdesk.outbox.results.repository import ResultRepository
@@ -24,12 +25,14 @@ class Found:
         item: in the library of this computer; None if it is not there.
         job: the service's answer; None if not needed or not read yet.
         trajectory: of its subject, as last read; None if there is none.
+        consent: where the consent for it stands; None if the profile does not ask for any.
     """
 
     recording: RecordingRoute
     item: RecordingItem | None
     job: Job | None = None
     trajectory: TrajectoryRead | None = None
+    consent: ConsentStatus | None = None
 
     @property
     def result(self) -> Result | None:
@@ -122,7 +125,14 @@ class ResultSource:
             )
         job = self._results.finished_job(recording.job_id) if recording.job_id else None
         stored = self._results.stored_trajectory(recording.group_id) if recording.group_id else None
-        return Found(recording, item, job, None if stored is None else stored.value)
+        trajectory = None if stored is None else stored.value
+        return Found(recording, item, job, trajectory, self._consent(recording))
+
+    def _consent(self, recording: RecordingRoute) -> ConsentStatus | None:
+        policy = self._library.consent_gate.rules().policy
+        if policy is ConsentPolicy.OFF or recording.group_id is None or recording.recorded_at is None:
+            return None
+        return self._library.consents.status(recording.group_id, recording.recorded_at)
 
     def ask(self, found: Found) -> Found:
         """Read the result from the service. Raises ClientError, VaultError."""

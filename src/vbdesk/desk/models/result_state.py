@@ -4,10 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from PySide6.QtCore import QCoreApplication
+
 from vbdesk.contract.jobs import JobStatus
+from vbdesk.desk.models.consent_text import consent_words, missing_words
 from vbdesk.desk.models.result_source import Found
 from vbdesk.desk.models.result_text import ResultReading, reading_of, title_of
 from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.outbox.library.consent import ConsentStatus
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.states import Fix, OutboxState
 
@@ -35,6 +39,8 @@ class ResultView:
         coming: the result will arrive automatically.
         take_id: the recording on this computer; None when its sound is not here.
         silence: why its sound cannot be played here.
+        consent: where the consent for it stands, as a text; empty if the profile does not ask for any.
+        lacks_consent: whether none is noted.
     """
 
     recording: RecordingRoute
@@ -49,6 +55,8 @@ class ResultView:
     coming: bool = False
     take_id: str | None = None
     silence: str = ""
+    consent: str = ""
+    lacks_consent: bool = False
 
 
 class NoSuchResult(Exception):
@@ -101,7 +109,17 @@ def view_of(found: Found) -> ResultView:
         coming=standing.coming,
         take_id=found.take_id,
         silence=found.silence if reading is not None or item is not None else "",
+        consent=_consent_text(found.consent),
+        lacks_consent=found.consent is not None and not found.consent.in_force,
     )
+
+
+def _consent_text(status: ConsentStatus | None) -> str:
+    if status is None:
+        return ""
+    if not status.in_force:
+        return missing_words(status)
+    return QCoreApplication.translate("Consent", "Consent: {consent}").format(consent=consent_words(status))
 
 
 def _caption(found: Found, reading: ResultReading | None) -> str:

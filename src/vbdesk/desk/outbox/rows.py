@@ -11,11 +11,13 @@ from functools import cached_property
 
 from PySide6.QtCore import QCoreApplication
 
+from vbdesk.desk.models.consent_text import no_consent_words
 from vbdesk.desk.models.levels import level_of
 from vbdesk.desk.outbox.sorting import STOPPED, SortedOutbox
 from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, ProgressCell, StateCell, TwoLineCell
 from vbdesk.desk.ui.time_text import day_and_time, megabytes, place_in_line, rate_words
 from vbdesk.outbox.imports.take_check import kept_fault
+from vbdesk.outbox.library.consent_gate import NOT_ASKED_FOR, ConsentList
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.settings import LibrarySettings, SendRule
 from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, OutboxState
@@ -101,6 +103,7 @@ class RowContext:
         rates: bytes per second of each running upload, by take id.
         arranged: all recordings, for queue positions.
         held: why sending waits until the user accepts a restored copy, as sentences; empty otherwise.
+        consents: of all subjects.
         forecast: estimated durations; None if unknown.
         metered: the network is metered; None if unknown.
     """
@@ -113,6 +116,7 @@ class RowContext:
     rates: Mapping[str, float] = field(default_factory=dict)
     arranged: SortedOutbox = field(default_factory=SortedOutbox)
     held: str = ""
+    consents: ConsentList = NOT_ASKED_FOR
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,15 +142,19 @@ class OutboxRow:
         item, around = self.item, self.around
         calm = item.state in STOPPED or item.state is _S.DONE
         return (
-            TwoLineCell(
-                item.group_id,
-                " · ".join(part for part in (day_and_time(item.recorded_at, around.now), item.file_name) if part),
-            ),
+            TwoLineCell(item.group_id, _below_subject(item, around)),
             StateCell(item.state),
             _happening(item, around),
             LabelCell(_estimate(item, around), ink="text2" if calm else "text"),
             ButtonCell(ACTION_WORDS[self.action], quiet=self.action in (RowAction.CANCEL, RowAction.TAKE_BACK)),
         )
+
+
+def _below_subject(item: RecordingItem, around: RowContext) -> str:
+    """When it was recorded, that no consent is noted, and the file that it came from."""
+    consent = no_consent_words() if around.consents.is_missing(item) else ""
+    parts = (day_and_time(item.recorded_at, around.now), consent, item.file_name)
+    return " · ".join(part for part in parts if part)
 
 
 def row_action(item: RecordingItem, around: RowContext) -> RowAction:
@@ -213,6 +221,9 @@ def _kept_words(item: RecordingItem) -> str:
 
 
 def _waiting_words(item: RecordingItem, around: RowContext) -> str:
+    refusal = around.consents.refusal(item.group_id, item.recorded_at)
+    if refusal is not None:
+        return refusal
     if _needs_attention(item, around):
         return "Ready to go. It is sent when you say so."
     if item.asked and item.bundle_id:
@@ -256,6 +267,8 @@ def _what_it_waits_for(item: RecordingItem, around: RowContext) -> str:
         return "until you accept the list"
     if around.settings.paused:
         return "until you go on"
+    if around.consents.refusal(item.group_id, item.recorded_at) is not None:
+        return QCoreApplication.translate("Outbox", "until consent is noted")
     if _needs_attention(item, around):
         return "until you send it"
     if around.settings.send_rule is SendRule.UNMETERED and around.metered and not item.released:

@@ -255,6 +255,7 @@ class OutboxViewModel(QObject):
             rates={take_id: entry.rate for take_id, entry in sent.items()},
             arranged=arranged,
             held=" ".join(self._library.findings),
+            consents=self._library.consent_gate.all(),
         )
 
     def _update(self, before: _Read) -> _Read:
@@ -324,6 +325,8 @@ def _changed_rows(before: _Read, around: RowContext, changed: list[RecordingItem
     """Rows whose text changed; None for all."""
     earlier = before.around
     if earlier is None or earlier.now.astimezone().date() != around.now.astimezone().date():
+        return None
+    if earlier.consents != around.consents:
         return None
     changed_ids = {item.take_id for item in changed}
     if _holds_the_line(earlier) != _holds_the_line(around) or earlier.arranged.order is not around.arranged.order:

@@ -128,6 +128,7 @@ class ResultPage(QWidget):
         self._chevron = IconView("chevron-right", "text3", 14)
         self._title = Text("", Role.PAGE_TITLE)
         self._caption = Text("", Role.CAPTION, "text3")
+        self.consent = Text("", Role.CAPTION, "text3")
         self.segment = SegmentedChoice(
             "How much to show", [("clinical", "Clinical", ""), ("researcher", "Researcher", "")]
         )
@@ -153,6 +154,7 @@ class ResultPage(QWidget):
             crumbs.addWidget(part)
         crumbs.addSpacing(8)
         crumbs.addWidget(self._caption)
+        crumbs.addWidget(self.consent)
         crumbs.addStretch(1)
         words = QVBoxLayout()
         words.setSpacing(0)
@@ -179,6 +181,8 @@ class ResultPage(QWidget):
     def _show(self, view: ResultView) -> None:
         self._title.setText(view.title)
         self._caption.setText(view.caption)
+        self.consent.setText(view.consent)
+        self.consent.set_ink("warn" if view.lacks_consent else "text3")
         self.subject_button.show_text(view.group_id)
         self.subject_button.setVisible(bool(view.group_id))
         self._chevron.setVisible(bool(view.group_id))

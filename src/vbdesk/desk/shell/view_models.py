@@ -26,6 +26,7 @@ from vbdesk.desk.record.setup_model import RecordSetupViewModel
 from vbdesk.desk.record.view_model import COUNT_IN_S, RecordViewModel
 from vbdesk.desk.result.view_model import ResultViewModel
 from vbdesk.desk.shell.workspace import Workspace
+from vbdesk.desk.subject.consent_model import SubjectConsentViewModel
 from vbdesk.desk.subject.export import SubjectExport
 from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
@@ -174,6 +175,9 @@ def subject_view_model(workspace: Workspace) -> SubjectViewModel:
         workspace.navigator,
         workspace.ports.clock,
         SubjectExport(workspace.profile, workspace.library, workspace.results, workspace.tasks),
+        SubjectConsentViewModel(
+            workspace.profile, workspace.library, workspace.sync, workspace.tasks, workspace.ports.clock
+        ),
     )
 
 

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QStackedWidget, QV
 from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.trajectory_data import SignChart
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
+from vbdesk.desk.subject.consent_card import ConsentCard, ConsentLine
 from vbdesk.desk.subject.export_card import ExportCard
 from vbdesk.desk.subject.export_kinds import SUBJECT_EXPORTS
 from vbdesk.desk.subject.trajectory_text import SubjectReading
@@ -52,9 +53,10 @@ class SubjectPage(QWidget):
         self.empty = EmptyState("chart", "Nothing to show yet", "", action="Record")
         self.export_work = view_model.export
         self.export_card = ExportCard(self.export_work)
+        self.consent_line, self.consent_card = ConsentLine(view_model.consent), ConsentCard(view_model.consent)
         self._stack = QStackedWidget()
         self._stack.setMinimumHeight(_LEAST_HEIGHT)
-        for part in (self.empty, self.charts, self.table, self.export_card):
+        for part in (self.empty, self.charts, self.table, self.export_card, self.consent_card):
             self._stack.addWidget(part)
         card = Card(padding=1)
         card.body.addWidget(self._stack)
@@ -67,6 +69,7 @@ class SubjectPage(QWidget):
         told.addWidget(self.sentence)
         told.addWidget(self._change_row)
         layout.addLayout(told)
+        layout.addWidget(self.consent_line)
         self.banner.float_over(self)
         layout.addWidget(self._toolbar())
         layout.addWidget(card, 1)
@@ -76,6 +79,10 @@ class SubjectPage(QWidget):
         self.empty.button.clicked.connect(self._record)
         self.export_card.left.connect(self._on_export_left)
         self.export_work.done.connect(self._on_exported)
+        self.consent_line.change_wanted.connect(self._on_consent_wanted)
+        self.consent_card.left.connect(self._on_consent_left)
+        view_model.consent.done.connect(self._on_consent_done)
+        view_model.consent.failed.connect(self._on_consent_failed)
         view_model.shown.connect(self._show)
         view_model.waiting.connect(self._wait)
         view_model.stale.connect(self._on_stale)
@@ -176,7 +183,7 @@ class SubjectPage(QWidget):
         self.table.set_widths((_DAY_WIDTH, *map(_width, reading.chart.signs), _NOTES_WIDTH), stretch=-1)
         self.table.horizontalHeader().setStretchLastSection(True)
         self.charts.show_chart(reading.chart, gradually=True)
-        if self._stack.currentWidget() is not self.export_card:
+        if self._stack.currentWidget() not in (self.export_card, self.consent_card):
             self._on_view(self.view.choice())
         self._set_enabled(enabled=True)
 
@@ -187,7 +194,8 @@ class SubjectPage(QWidget):
             self.empty.say("Loading", sentence, "")
         else:
             self.empty.say("Nothing to show yet", sentence, "Record")
-        self._stack.setCurrentWidget(self.empty)
+        if self._stack.currentWidget() is not self.consent_card:
+            self._stack.setCurrentWidget(self.empty)
         self._set_enabled(enabled=False)
 
     def _set_enabled(self, *, enabled: bool) -> None:
@@ -269,6 +277,30 @@ class SubjectPage(QWidget):
     def _on_export_left(self) -> None:
         self._on_view(self.view.choice())
         self.export_button.setFocus()
+
+    @Slot()
+    def _on_consent_wanted(self) -> None:
+        self._stack.setCurrentWidget(self.consent_card)
+        self._show_keys()
+        self.consent_card.begin()
+
+    @Slot()
+    def _on_consent_left(self) -> None:
+        if self.view_model.reading is None:
+            self._stack.setCurrentWidget(self.empty)
+        else:
+            self._on_view(self.view.choice())
+        self.consent_line.button.setFocus()
+
+    @Slot(str)
+    def _on_consent_done(self, sentence: str) -> None:
+        self.banner.say(Tone.OK, sentence, action=self.tr("Close"))
+        announce(self, sentence)
+
+    @Slot(str)
+    def _on_consent_failed(self, sentence: str) -> None:
+        self.banner.say(Tone.FAIL, sentence, action=self.tr("Close"))
+        announce(self, sentence, urgent=True)
 
     @Slot(str)
     def _on_exported(self, sentence: str) -> None:

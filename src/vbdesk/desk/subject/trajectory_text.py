@@ -9,8 +9,11 @@ from PySide6.QtCore import QCoreApplication
 from vbdesk.contract.levels import LEVEL_ORDER, Level, overall_level
 from vbdesk.contract.longitudinal import DataPoint, SignTrajectory, TrajectoryRead
 from vbdesk.desk.charts.trajectory_data import NoteMarker, TrajectoryChart, chart_of
+from vbdesk.desk.models.consent_text import missing_words
 from vbdesk.desk.ui.cells import Cell, LabelCell, LevelCell, TwoLineCell
 from vbdesk.desk.ui.time_text import day_and_time, moment_in_sentence
+from vbdesk.outbox.library.consent import ConsentPolicy
+from vbdesk.outbox.library.consent_gate import NOT_ASKED_FOR, ConsentList
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.report.shipped_signs import shipped_signs
 
@@ -25,6 +28,7 @@ class SubjectRecordingRow:
     point: DataPoint
     chart: TrajectoryChart = field(compare=False)
     now: datetime = field(compare=False)
+    lacks_consent: str = ""
 
     @property
     def key(self) -> str:
@@ -42,7 +46,7 @@ class SubjectRecordingRow:
         levels = {signal.name: signal.level for signal in self.point.signals}
         marks = [LevelCell(levels.get(sign.name), "" if sign.name in levels else "–") for sign in self.chart.signs]
         day, _, clock = day_and_time(self.point.recorded_at, self.now).rpartition(" ")
-        return (TwoLineCell(day, clock), *marks, LabelCell(_notes(self.point, self.chart)))
+        return (TwoLineCell(day, clock), *marks, LabelCell(_notes(self.point, self.chart, self.lacks_consent)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,11 @@ class SubjectReading:
 
 
 def subject_of(
-    read: TrajectoryRead, now: datetime, items: Sequence[RecordingItem] = (), read_at: datetime | None = None
+    read: TrajectoryRead,
+    now: datetime,
+    items: Sequence[RecordingItem] = (),
+    read_at: datetime | None = None,
+    consents: ConsentList = NOT_ASKED_FOR,
 ) -> SubjectReading:
     """Make texts, charts and rows of a trajectory.
 
@@ -96,6 +104,7 @@ def subject_of(
         now: the current time.
         items: the subject's local recordings, for their notes.
         read_at: time of the answer; now by default.
+        consents: of all subjects.
     """
     cuts = {name: reference.score_cuts for name, reference in shipped_signs().items()}
     chart = chart_of(read, cuts, marks_of(items))
@@ -112,8 +121,18 @@ def subject_of(
         change=latest_change(chart, now),
         chart=chart,
         headings=("Recorded", *(heading(sign.label) for sign in signs), "Notes"),
-        rows=tuple(SubjectRecordingRow(point, chart, now) for point in reversed(points)),
+        rows=tuple(
+            SubjectRecordingRow(point, chart, now, _lacking(consents, read.group_id, point.recorded_at))
+            for point in reversed(points)
+        ),
     )
+
+
+def _lacking(consents: ConsentList, group_id: str, recorded_at: datetime) -> str:
+    """That no consent is noted for a recording; empty if one is, or if the profile does not ask for any."""
+    status = consents.status(group_id, recorded_at)
+    asked = consents.rules.policy is not ConsentPolicy.OFF
+    return missing_words(status) if asked and not status.in_force else ""
 
 
 def marks_of(items: Sequence[RecordingItem]) -> tuple[NoteMarker, ...]:
@@ -223,7 +242,7 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _notes(point: DataPoint, chart: TrajectoryChart) -> str:
+def _notes(point: DataPoint, chart: TrajectoryChart, lacks_consent: str) -> str:
     moment = point.recorded_at.timestamp()
     unusual = [
         sign.label for sign in chart.signs if (index := sign.reading_at(moment)) is not None and sign.is_unusual(index)
@@ -231,5 +250,7 @@ def _notes(point: DataPoint, chart: TrajectoryChart) -> str:
     notes = [f"Unusual: {', '.join(unusual)}."] if unusual else []
     if point.audio_quality.issues:
         notes.append("Quality issues.")
+    if lacks_consent:
+        notes.append(f"{lacks_consent}.")
     notes.extend(mark.words for mark in chart.marks if mark.t == moment)
     return " ".join(notes)

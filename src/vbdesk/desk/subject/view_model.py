@@ -10,6 +10,7 @@ from vbdesk.client.errors import NotFound
 from vbdesk.clock import Clock
 from vbdesk.contract.longitudinal import TrajectoryRead, TrajectoryRunning
 from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.subject.consent_model import SubjectConsentViewModel
 from vbdesk.desk.subject.export import SubjectExport
 from vbdesk.desk.subject.trajectory_text import SubjectReading, age_words, subject_of
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
@@ -17,6 +18,7 @@ from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import counted
+from vbdesk.outbox.library.consent_rows import SubjectConsent
 from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
@@ -40,6 +42,7 @@ class SubjectViewModel(QObject):
 
     Attributes:
         export: exports the subject.
+        consent: of the subject.
         loading: nothing is known before the first answer.
 
     Signals:
@@ -65,14 +68,17 @@ class SubjectViewModel(QObject):
         navigator: Navigator,
         clock: Clock,
         export: SubjectExport,
+        consent: SubjectConsentViewModel,
     ) -> None:
         super().__init__()
         self._library, self._results = library, results
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
-        self.export = export
-        export.setParent(self)
+        self.export, self.consent = export, consent
+        for part in (export, consent):
+            part.setParent(self)
         self.table = CellTable(("Recorded",), self)
         self.group_id = ""
+        self._known_consent = SubjectConsent()
         self.reading: SubjectReading | None = None
         self._recent: OrderedDict[str, SubjectReading] = OrderedDict()
         self.loading = False
@@ -87,12 +93,14 @@ class SubjectViewModel(QObject):
         self._look.timeout.connect(self.reload)
         sync.counts_changed.connect(self._on_counts)
         sync.status_changed.connect(self._on_status)
+        consent.changed.connect(self._on_consent)
 
     def open(self, group_id: str) -> None:
         """Show another subject."""
         self._again.stop()
         self._look.start()
         self.group_id = group_id
+        self.consent.open(group_id)
         known = self._recent.get(group_id)
         self.reading = None
         self.loading = known is None
@@ -112,6 +120,7 @@ class SubjectViewModel(QObject):
         self._again.stop()
         self._look.stop()
         self.group_id = ""
+        self.consent.open("")
 
     @Slot()
     def reload(self) -> None:
@@ -162,7 +171,7 @@ class SubjectViewModel(QObject):
 
     def _reading(self, read: TrajectoryRead, read_at: datetime | None = None) -> SubjectReading:
         items = self._library.list(ItemFilter(group_id=read.group_id))
-        return subject_of(read, self._clock.now(), items, read_at)
+        return subject_of(read, self._clock.now(), items, read_at, self._library.consent_gate.all())
 
     def _nothing_yet(self, group_id: str) -> str:
         items = self._library.list(ItemFilter(group_id=group_id))
@@ -224,7 +233,7 @@ class SubjectViewModel(QObject):
 
     def _differs(self, other: SubjectReading) -> bool:
         reading = self.reading
-        return reading is None or (reading.computed_at, reading.chart.marks) != (other.computed_at, other.chart.marks)
+        return reading is None or _shown_by(reading) != _shown_by(other)
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
@@ -254,9 +263,21 @@ class SubjectViewModel(QObject):
         if done != before and self.group_id:
             self.reload()
 
+    @Slot()
+    def _on_consent(self) -> None:
+        """Read again where rows say that no consent is noted, or said so before."""
+        if self.group_id and self.reading is not None and self.consent.reading.consent != self._known_consent:
+            self._known_consent = self.consent.reading.consent
+            self.reload()
+
     @Slot(object)
     def _on_status(self, status: SyncStatus) -> None:
         """Read again when the service is reachable."""
         if status.connected and self._failed and self.group_id:
             self._failed = False
             self.reload()
+
+
+def _shown_by(reading: SubjectReading) -> tuple[object, ...]:
+    """What tells apart two readings of a subject."""
+    return reading.computed_at, reading.chart.marks, [row.lacks_consent for row in reading.rows]

@@ -44,24 +44,28 @@ class ConsentList:
         return refusal_of(self.rules.policy, self.status(group_id, at))
 
 
+NOT_ASKED_FOR = ConsentList(ConsentRules(policy=ConsentPolicy.OFF))
+"""For lists that say nothing of consent."""
+
+
 class ConsentGate:
     """Answers from one library. Every method reads the disk."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._read: tuple[int, ConsentList] | None = None
+        self._read: tuple[object, ConsentList] | None = None
 
     def rules(self) -> ConsentRules:
         """The rules of the profile."""
-        content = self._store.setting(SETTINGS_NAME)
-        return (LibrarySettings() if content is None else read_settings(content)).consent
+        return _rules(self._store.setting(SETTINGS_NAME))
 
     def all(self) -> ConsentList:
-        """The consent of all subjects; read again after a change of the library."""
-        version = self._store.version()
-        if self._read is None or self._read[0] != version:
+        """The consent of all subjects; read again after a change of events, which are only added, or of the rules."""
+        settings = self._store.setting(SETTINGS_NAME)
+        state = self._store.rows("SELECT COUNT(*) AS n FROM consents")[0]["n"], settings
+        if self._read is None or self._read[0] != state:
             rows = self._store.rows("SELECT event_id, group_id, sealed FROM consents")
-            self._read = version, ConsentList(self.rules(), read_consents(rows, self._store.cipher))
+            self._read = state, ConsentList(_rules(settings), read_consents(rows, self._store.cipher))
         return self._read[1]
 
     def refusal(self, group_id: str, at: datetime | None = None) -> str | None:
@@ -79,3 +83,7 @@ def refusal_of(policy: ConsentPolicy, status: ConsentStatus) -> str | None:
     if policy is not ConsentPolicy.REQUIRED or status.in_force:
         return None
     return f"{_WHY[status.state]} {_WHAT_TO_DO}"
+
+
+def _rules(settings: bytes | None) -> ConsentRules:
+    return (LibrarySettings() if settings is None else read_settings(settings)).consent
