@@ -124,7 +124,7 @@ def test_a_withdrawal_can_erase_everything_here_without_the_trash(subject_page, 
 
 
 def test_the_account_page_changes_the_rules(account, workspace, qtbot):
-    card = account.rules.consent
+    card = account.consent
     card.policy.option("required").click()
     card.valid.setCurrentIndex(2)
     card.valid.activated.emit(2)

@@ -55,7 +55,10 @@ class ConsentRulesCard(QWidget):
         self.kind.activated.connect(self._on_kind)
         self.valid.activated.connect(self._on_valid)
         self.asked_by.editingFinished.connect(self._on_asked_by)
+        model.changed.connect(self.show_settings)
+        self.show_settings(LibrarySettings())
 
+    @Slot(object)
     def show_settings(self, settings: LibrarySettings) -> None:
         """Show the rules."""
         self._rules = settings.consent

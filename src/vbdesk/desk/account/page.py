@@ -9,6 +9,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.account.app_lock_card import AppLockCard
+from vbdesk.desk.account.consent_rules_card import ConsentRulesCard
 from vbdesk.desk.account.desk_card import DeskCard
 from vbdesk.desk.account.passphrase_card import PassphraseCard
 from vbdesk.desk.account.plan_card import PlanCard
@@ -45,6 +46,7 @@ class AccountPage(QWidget):
     """
 
     plan: PlanCard
+    consent: ConsentRulesCard
     rules: RulesCards
     webhook: WebhookCard
     desk: DeskCard
@@ -92,6 +94,7 @@ class AccountPage(QWidget):
             self._plan_card,
             self._webhook_card,
             partial(self._heading, _RECORDINGS),
+            self._consent_card,
             self._rules_card,
             partial(self._heading, _PROGRAM),
             self._desk_card,
@@ -192,6 +195,10 @@ class AccountPage(QWidget):
     def _rules_card(self) -> QWidget:
         self.rules = RulesCards(self.view_model.rules)
         return self.rules
+
+    def _consent_card(self) -> QWidget:
+        self.consent = ConsentRulesCard(self.view_model.rules)
+        return self.consent
 
     def _desk_card(self) -> QWidget:
         self.desk = DeskCard(self.view_model.choices)

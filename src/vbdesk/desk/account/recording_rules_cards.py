@@ -6,7 +6,6 @@ from PySide6.QtCore import Slot
 from PySide6.QtGui import QIntValidator
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
-from vbdesk.desk.account.consent_rules_card import ConsentRulesCard
 from vbdesk.desk.account.recording_rules import LONGEST_DAYS, RulesViewModel
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card, card_with_header
@@ -44,9 +43,7 @@ class RulesCards(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(16)
-        self.consent = ConsentRulesCard(model)
         for card in (
-            self.consent,
             self._sending_card(),
             self._keeping_card(),
             self._trash_card(),
@@ -138,7 +135,6 @@ class RulesCards(QWidget):
     def show_settings(self, settings: LibrarySettings) -> None:
         """Show the settings."""
         self._settings = settings
-        self.consent.show_settings(settings)
         self.sending.choose(settings.send_rule.value)
         self._sending_words.setText(_SENDING[settings.send_rule])
         if settings.trash_days in _TRASH_DAYS:
