@@ -23,6 +23,8 @@ class Preferences:
         language: BCP-47 tag of the prompts; empty for the system's.
         pedal_key: key that a foot pedal sends, in Qt's notation: "F9", "PgDown", "Ctrl+B".
         lock_after: minutes without input after which the window locks; None for Ctrl+L only.
+        window: place and size of the window in the last session: x, y, width, height.
+        maximized: it filled the screen.
     """
 
     scheme: Scheme = Scheme.SYSTEM
@@ -30,6 +32,8 @@ class Preferences:
     language: str = ""
     pedal_key: str = PEDAL_KEY
     lock_after: int | None = None
+    window: tuple[int, int, int, int] | None = None
+    maximized: bool = False
 
     @property
     def text_scale(self) -> float | None:
@@ -84,10 +88,21 @@ def _lock_after(found: Any) -> int | None:
     return None if found is None else int(found)
 
 
+def _window(found: Any) -> tuple[int, int, int, int] | None:
+    if found is None:
+        return None
+    x, y, width, height = (int(value) for value in found)
+    if width <= 0 or height <= 0:
+        raise ValueError(found)
+    return x, y, width, height
+
+
 _READ: dict[str, Callable[[Any], Any]] = {
     "scheme": Scheme,
     "text_size": _text_size,
     "language": str,
     "pedal_key": str,
     "lock_after": _lock_after,
+    "window": _window,
+    "maximized": bool,
 }

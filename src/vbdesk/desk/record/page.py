@@ -24,6 +24,7 @@ from vbdesk.desk.tasks import Stoppable
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.routes import ReviewRoute
+from vbdesk.desk.ui.shortcuts import key_of
 from vbdesk.desk.ui.time_text import clock_words, counted
 
 _FILES = "Recordings and lists (*.wav *.flac *.mp3 *.m4a *.csv)"
@@ -201,15 +202,16 @@ class RecordPage(QWidget):
             good = self.review.review is not None and self.review.review.good
             enter = self.review.send if good else None
             acts: dict[Qt.Key, Callable[[], None]] = {
-                keys.Key_R: self.review.retake,
-                keys.Key_Space: self.review.playback.toggle,
-                keys.Key_G: self.check.toggle_picture,
+                key_of("retake"): self.review.retake,
+                key_of("play"): self.review.playback.toggle,
+                key_of("picture"): self.check.toggle_picture,
             }
             return enter if key in (keys.Key_Return, keys.Key_Enter) else acts.get(Qt.Key(key))
-        acts = {keys.Key_Space: self.model.press, keys.Key_W: self.toggle_speaker}
+        acts = {key_of("record"): self.model.press, key_of("speaker"): self.toggle_speaker}
         if face is self.live:
-            acts |= {keys.Key_P: self.model.pause, keys.Key_M: self.model.mark, keys.Key_N: self.model.next_task}
-            acts[keys.Key_Escape] = self.model.cancel_count_in
+            acts |= {key_of("pause"): self.model.pause, key_of("mark"): self.model.mark}
+            acts[key_of("next-task")] = self.model.next_task
+            acts[key_of("cancel")] = self.model.cancel_count_in
         return acts.get(Qt.Key(key))
 
     @Slot(str)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Slot
-from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QAction, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from vbdesk.contract.levels import Level
@@ -32,6 +32,7 @@ from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
+from vbdesk.desk.ui.shortcuts import sequence
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.report.exports import ExportFormat
@@ -98,8 +99,8 @@ class ResultPage(QWidget):
         view_model.export.saved.connect(self._on_saved)
         view_model.export.failed.connect(self._on_not_saved)
         self._theme.changed.connect(self._rebuild)
-        QShortcut(QKeySequence("C"), self).activated.connect(self._compare)
-        QShortcut(QKeySequence("P"), self).activated.connect(view_model.playback.toggle)
+        QShortcut(sequence("result-compare"), self).activated.connect(self._compare)
+        QShortcut(sequence("result-play"), self).activated.connect(view_model.playback.toggle)
 
     def opened(self, argument: object) -> None:
         """Show the requested recording."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
 from vbdesk.client import Credentials, RequestBudget
@@ -15,8 +15,10 @@ from vbdesk.contract.limits import Plan
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import Setup
 from vbdesk.desk.first_start.view_model import FirstStartViewModel
+from vbdesk.desk.help.view_model import HelpViewModel
+from vbdesk.desk.help.window import HelpWindow
 from vbdesk.desk.models.app_lock import AppLock
-from vbdesk.desk.models.preferences import PreferenceStore
+from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.models.unlocking import RecoveryOfferViewModel, UnlockViewModel, WrongTries
 from vbdesk.desk.ports import DeskPorts
@@ -25,6 +27,8 @@ from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.input_watch import InputWatch
 from vbdesk.desk.shell.main_window import MainWindow
 from vbdesk.desk.shell.shipped_files import load_shipped_files
+from vbdesk.desk.shell.window_keys import WindowKeys
+from vbdesk.desk.shell.window_place import place_in_view
 from vbdesk.desk.shell.workspace import Workspace, open_budget, open_library
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.accessibility import install_scroll_area_workaround
@@ -59,6 +63,7 @@ class Desk(QObject):
         ports: DeskPorts,
         profile_name: str | None = None,
         first_page: tuple[str, object] | None = None,
+        chosen: Preferences | None = None,
     ) -> None:
         super().__init__()
         sys.setswitchinterval(_GIVE_WAY_S)
@@ -90,6 +95,16 @@ class Desk(QObject):
         self.window.lock_wanted.connect(self._lock_now)
         self.window.recording_changed.connect(self._show_recording)
         self.window.fit(*_SIZE)
+        self._keys_of_window = WindowKeys(self.window)
+        self.window.help_wanted.connect(self.open_help)
+        self._help: HelpWindow | None = None
+        if chosen is not None and chosen.window is not None:
+            screens = [QApplication.primaryScreen(), *QApplication.screens()]
+            self.window.setGeometry(
+                place_in_view(QRect(*chosen.window), [screen.availableGeometry() for screen in screens])
+            )
+            if chosen.maximized:
+                self.window.setWindowState(Qt.WindowState.WindowMaximized)
         self.window.profile_wanted.connect(self._use_profile)
         self.window.new_profile_wanted.connect(self._show_first_start)
         self.window.closing.connect(self._close)
@@ -100,6 +115,13 @@ class Desk(QObject):
         self.window.show()
         self._input.follow(self.window.windowHandle())
         self._tasks.start(self._find_profile, self._on_profiles, self._on_failed, name="profiles")
+
+    @Slot()
+    def open_help(self) -> None:
+        """Show the guide, the shortcuts and what vbdesk is made of."""
+        if self._help is None:
+            self._help = HelpWindow(HelpViewModel(self._tasks), self.window)
+        self._help.open()
 
     @Slot()
     def _show_first_start(self) -> FirstStartPage:
@@ -330,11 +352,20 @@ class Desk(QObject):
         self._again.stop()
         self.lock.stop()
         self._next = None
+        self._keep_place()
+        if self._help is not None:
+            self._help.close()
         parts = self.window.running_parts()
         if self.workspace is not None:
             parts += self.workspace.running_parts()
         self._tasks.all_ended.connect(self._on_all_ended)
         self._tasks.close(*parts)
+
+    def _keep_place(self) -> None:
+        """Keep size and place of the window for the next session."""
+        store, area = PreferenceStore(self._ports.config_dir), self.window.normalGeometry()
+        place, maximized = (area.x(), area.y(), area.width(), area.height()), self.window.isMaximized()
+        self._tasks.start(lambda context: store.change(window=place, maximized=maximized), name="window-place")
 
     @Slot()
     def _on_all_ended(self) -> None:
@@ -367,7 +398,7 @@ def run(
     chosen = PreferenceStore(ports.config_dir).load()  # one small file, read before the first paint
     Theme(chosen.scheme if scheme is Scheme.SYSTEM else scheme, chosen.text_scale).install()
     collector = MainThreadCollector()
-    desk = Desk(ports, profile_name, first_page)
+    desk = Desk(ports, profile_name, first_page, chosen)
     desk.ended.connect(application.quit)
     desk.start()
     with collector, _closing_on_ctrl_c(desk):

@@ -3,7 +3,7 @@
 from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import QEvent, Qt, Signal, SignalInstance, Slot
-from PySide6.QtGui import QCloseEvent, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QCloseEvent, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk import __version__
@@ -20,6 +20,7 @@ from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.focus_ring import FocusRing
 from vbdesk.desk.ui.icons import application_icon
 from vbdesk.desk.ui.page import Page
+from vbdesk.desk.ui.shortcuts import sequence
 from vbdesk.desk.ui.theme import app_theme
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.sync.connectivity import SyncStatus
@@ -27,7 +28,7 @@ from vbdesk.outbox.sync.connectivity import SyncStatus
 _NARROW_BELOW = 1120
 _SMALLEST = (860, 560)
 _FRAME = (4, 40)  # maximum frame of window managers, before it is known
-_ADD = "add"
+_ADD, _HELP = "add", "help"
 
 
 @runtime_checkable
@@ -49,6 +50,7 @@ class MainWindow(QMainWindow):
     Signals:
         profile_wanted: (str) id of the profile that the user chose.
         new_profile_wanted: the user wants to add a profile.
+        help_wanted: the user wants the help.
         closing: the user closed the window; it closes when `finish_closing` is called.
         lock_wanted: the user pressed Ctrl+L.
         recording_changed: (bool) a recording began or ended.
@@ -58,6 +60,7 @@ class MainWindow(QMainWindow):
     new_profile_wanted = Signal()
     closing = Signal()
     lock_wanted = Signal()
+    help_wanted = Signal()
     recording_changed = Signal(bool)
 
     def __init__(self, pages: tuple[PageSpec, ...]) -> None:
@@ -79,10 +82,15 @@ class MainWindow(QMainWindow):
         self._notice = Banner()
         self._stack = QStackedWidget()
         self._notice.float_over(self._stack)
+        self._question = Banner()
+        self._question.float_over(self._stack)
+        self._question.acted.connect(self.close)
+        self._question.other_acted.connect(self._question.clear)
+        self.recording_changed.connect(self._on_recording)
         self._lay_out()
         self._ring = FocusRing(self)
         self._cover = WindowCover(self)
-        self._lock_key = QShortcut(QKeySequence("Ctrl+L"), self)
+        self._lock_key = QShortcut(sequence("lock"), self)
         self._lock_key.setContext(Qt.ShortcutContext.ApplicationShortcut)
         self._lock_key.activated.connect(self.lock_wanted)
         self._theme.resized.connect(self._forget_unseen_pages)
@@ -103,6 +111,34 @@ class MainWindow(QMainWindow):
     def notice(self) -> Banner:
         """The banner above every page."""
         return self._notice
+
+    @property
+    def sidebar_pages(self) -> tuple[str, ...]:
+        """Keys of the pages in the sidebar, in order."""
+        return tuple(key for key, spec in self._specs.items() if spec.in_sidebar)
+
+    @property
+    def question(self) -> Banner:
+        """Asks whether to quit while a recording runs."""
+        return self._question
+
+    @Slot()
+    def quit(self) -> None:
+        """Close the window; ask first while a recording runs."""
+        if not self.is_recording():
+            self.close()
+            return
+        self._question.say(
+            Tone.WARN,
+            self.tr("A recording is running. Quitting stops it and keeps what was recorded."),
+            action=self.tr("Stop and quit"),
+            other=self.tr("Go on recording"),
+        )
+
+    @Slot(bool)
+    def _on_recording(self, running: bool) -> None:
+        if not running:
+            self._question.clear()
 
     def page(self) -> QWidget | None:
         """The page that is shown."""
@@ -269,6 +305,7 @@ class MainWindow(QMainWindow):
             action.setChecked(profile.profile_id == current.profile_id)
         self._menu.addSeparator()
         self._menu.addAction("Add a profile").setData(_ADD)
+        self._menu.addAction(self.tr("Help")).setData(_HELP)
 
     @Slot()
     def _open_menu(self) -> None:
@@ -280,6 +317,8 @@ class MainWindow(QMainWindow):
             return
         if action.data() == _ADD:
             self.new_profile_wanted.emit()
+        elif action.data() == _HELP:
+            self.help_wanted.emit()
         elif self._workspace is not None and action.data() != self._workspace.profile.profile_id:
             self.profile_wanted.emit(action.data())
 

@@ -167,6 +167,8 @@ class Banner(QWidget):
         window = page.window()
         if shown and self.parentWidget() is not window:
             self.setParent(window)
+        elif not shown and self.parentWidget() is not page:
+            self.setParent(page)  # so that nothing of it stays in the window when its page is taken out
         self.setVisible(shown)
         if shown:
             _stack_floating(window)
