@@ -83,7 +83,7 @@ def test_the_change_and_the_share_of_false_flags_are_printed(cases: dict[str, Su
     first = words_of(reader(cases["gaps and anomalies"]), 0)
     assert "Above baseline" in first
     assert "In own range" in first
-    assert re.search(r"Model pulse flags about \d+.% of healthy speakers", first)
+    assert re.search(r"The Pulse analysis flags about \d+.% of healthy speakers", first)
     assert "Fair research support, not clinically validated" in first
 
 

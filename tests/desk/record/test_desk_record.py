@@ -1,5 +1,7 @@
 """The Record page from a user's view."""
 
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -7,9 +9,13 @@ from PySide6.QtCore import Qt
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter, read_take
 from vbdesk.capture.protocols import protocols
 from vbdesk.desk.charts.trim_range import TrimRange
+from vbdesk.desk.record.check_text import CheckSource, Origin
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.desk.shell.view_models import record_view_model
-from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
+from vbdesk.outbox.library.settings import LibrarySettings, SendRule
+from vbdesk.outbox.library.states import Fix, OutboxState
+from vbdesk.outbox.sync.connectivity import SyncStatus
 
 
 def test_a_recording_goes_to_the_outbox_in_two_presses(user):
@@ -25,7 +31,25 @@ def test_a_recording_goes_to_the_outbox_in_two_presses(user):
     assert item.quality == {"clarity": 80.0, "overall": "good"}
     assert user.page.model.phase is RecordPhase.READY
     assert user.page.ready.setup.subject.text() == ""
-    assert "ward4-0172 is on its way" in user.page.banner.words()
+    assert "Saved here. It is sent when the service answers." in user.page.banner.words()
+
+
+@pytest.mark.parametrize(
+    ("status", "settings", "said"),
+    [
+        (SyncStatus(True, "Connected.", None, 5), LibrarySettings(), "ward4-0172 is on its way."),
+        (SyncStatus(False, "", None, 5), LibrarySettings(), "It is sent when the service answers."),
+        (SyncStatus(False, "", None, 5), LibrarySettings(paused=True), "Sending is paused"),
+        (SyncStatus(True, "", Fix.ENTER_KEY, 5), LibrarySettings(), "The Outbox says what is needed"),
+        (SyncStatus(True, "", None, 5), LibrarySettings(send_rule=SendRule.BY_HAND), "when you send it in the Outbox"),
+    ],
+)
+def test_after_send_the_page_says_what_the_recording_waits_for(user, workspace, status, settings, said):
+    workspace.sync.set_counts(workspace.sync.counts, settings)
+    workspace.sync.set_status(status)
+    metadata = TakeMetadata("ward4-0172", datetime.now(UTC), RecordingTarget("model", "pulse"))
+    user.page._on_sent(CheckSource(Origin.TAKE, "one.take", metadata))
+    assert said in user.page.banner.words()
 
 
 def test_a_vanished_microphone_keeps_the_take(user):

@@ -44,7 +44,7 @@ def test_another_version_can_be_looked_at_and_nothing_is_lost(user):
 def test_sending_one_version_keeps_the_other_until_it_is_discarded_and_that_can_be_undone(user):
     records_twice(user)
     user.presses(Qt.Key.Key_Return)
-    user.waits_for_words("ward4-0172 is on its way. Version 1 stays here, not sent.")
+    user.waits_for_words("It is sent when the service answers. Version 1 stays here, not sent.")
     user.waits_for(lambda: len(user.outbox()) == 2)
     user.page.banner.button.click()
     user.waits_for(lambda: user.page.undo.words().startswith("The other version was discarded."))

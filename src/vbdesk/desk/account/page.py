@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 from vbdesk.desk.account.app_lock_card import AppLockCard
 from vbdesk.desk.account.consent_rules_card import ConsentRulesCard
 from vbdesk.desk.account.desk_card import DeskCard
+from vbdesk.desk.account.name_row import NameRow
 from vbdesk.desk.account.passphrase_card import PassphraseCard
 from vbdesk.desk.account.plan_card import PlanCard
 from vbdesk.desk.account.profiles_model import ProfileLine
@@ -58,6 +59,8 @@ class AccountPage(QWidget):
         self.view_model = view_model
         view_model.setParent(self)
         self._to_remove: str | None = None
+        self._lines: tuple[ProfileLine, ...] = ()
+        self._renaming: str | None = None
         self._asks_for_keyring = False
         self.built, self._in_front = False, False
         self.banner = Banner()
@@ -222,7 +225,8 @@ class AccountPage(QWidget):
         self.connection = Text("", Role.BODY, "text2", wrap=True)
         self.test_button = secondary_button("Test connection", icon="refresh")
         self.test_button.clicked.connect(self._test)
-        card = card_with_header(profile.name, self.test_button)
+        self.name = Text(profile.name, Role.CARD_TITLE)
+        card = card_with_header(self.name, self.test_button)
         where = "The service on this computer" if profile.kind == "local" else profile.base_url or ""
         card.body.addWidget(Text(f"{where} · account {profile.account_id}", Role.LABEL, "text2", wrap=True))
         card.body.addWidget(self.connection)
@@ -252,11 +256,15 @@ class AccountPage(QWidget):
 
     @Slot(object)
     def _show_profiles(self, lines: tuple[ProfileLine, ...]) -> None:
+        self._lines = lines
         _clear(self._profiles)
         for place, entry in enumerate(lines):
             if place:
                 self._profiles.addWidget(horizontal_line())
-            self._profiles.addWidget(self._profile_row(entry))
+            renaming = entry.profile_id == self._renaming
+            self._profiles.addWidget(self._name_row(entry) if renaming else self._profile_row(entry))
+            if entry.in_use:
+                self.name.setText(entry.name)
 
     def _profile_row(self, entry: ProfileLine) -> QWidget:
         row = QWidget()
@@ -269,6 +277,17 @@ class AccountPage(QWidget):
         words.addWidget(Text(entry.name, Role.BODY_MEDIUM))
         words.addWidget(Text(entry.where, Role.CAPTION, "text2"))
         box.addLayout(words, 1)
+        if entry.suggested_name is not None:
+            text = self.tr("Call it “{name}”").format(name=entry.suggested_name)
+            better = quiet_button(text, size=ButtonSize.ROW)
+            better.setObjectName(f"better-name-{entry.profile_id}")
+            better.clicked.connect(partial(self.view_model.profiles.rename, entry.profile_id, entry.suggested_name))
+            box.addWidget(better)
+        rename = quiet_button(self.tr("Rename"), size=ButtonSize.ROW)
+        rename.setAccessibleName(self.tr("Rename {name}").format(name=entry.name))
+        rename.setObjectName(f"rename-{entry.profile_id}")
+        rename.clicked.connect(partial(self._edit_name, entry))
+        box.addWidget(rename)
         if entry.in_use:
             box.addWidget(Chip(ChipLook("In use", "check", "ok", "oktint")))
             return row
@@ -282,6 +301,29 @@ class AccountPage(QWidget):
         switch.clicked.connect(partial(self.view_model.profiles.switch, entry.profile_id))
         box.addWidget(remove)
         box.addWidget(switch)
+        return row
+
+    def _edit_name(self, entry: ProfileLine) -> None:
+        """Show a field for another name instead of the row."""
+        self._renaming = entry.profile_id
+        self._show_profiles(self._lines)
+
+    @Slot()
+    def _keep_name(self) -> None:
+        self._renaming = None
+        self._show_profiles(self._lines)
+
+    @Slot(str, str)
+    def _rename(self, profile_id: str, name: str) -> None:
+        self._renaming = None
+        self.view_model.profiles.rename(profile_id, name)
+
+    def _name_row(self, entry: ProfileLine) -> QWidget:
+        row = NameRow(entry)
+        row.saved.connect(self._rename)
+        row.cancelled.connect(self._keep_name)
+        row.show()
+        row.name.setFocus()
         return row
 
     def _ask_to_remove(self, entry: ProfileLine) -> None:

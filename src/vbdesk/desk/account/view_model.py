@@ -158,6 +158,7 @@ class AccountViewModel(QObject):
     @Slot(object)
     def _on_answer(self, answer: tuple[int, float]) -> None:
         balance, seconds = answer
+        self._sync.take_in_credits(balance)
         took = f"in {seconds:.1f} s" if seconds >= 0.1 else "at once"
         self.tested.emit(Tested(balance, f"The service answered {took}: address, account and key are right."))
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from PySide6.QtCore import QCoreApplication
 
 from vbdesk.contract.jobs import JobStatus
+from vbdesk.desk.models.analysis_text import model_words, sign_words, task_words
 from vbdesk.desk.models.consent_text import consent_words, missing_words
 from vbdesk.desk.models.result_source import Found
 from vbdesk.desk.models.result_text import ResultReading, reading_of, title_of
@@ -126,10 +127,10 @@ def _caption(found: Found, reading: ResultReading | None) -> str:
     item, job = found.item, found.job
     target = reading.target if reading is not None else ""
     if not target and item is not None:
-        target = f"{item.target.kind.capitalize()} {item.target.name}"
+        target = (model_words if item.target.kind == "model" else sign_words)(item.target.name)
     if not target and job is not None:
-        target = job.model_name or job.sign_name or ""
-    task = "" if item is None else item.protocol.replace("_", " ").replace("-", " ")
+        target = model_words(job.model_name) if job.model_name else sign_words(job.sign_name or "")
+    task = task_words(item.protocol) if item is not None and item.protocol else ""
     file_name = "" if item is None else item.file_name
     return " · ".join(part for part in (target, task, file_name) if part)
 
@@ -179,5 +180,6 @@ def _of_item(item: RecordingItem) -> _MissingResult:
         words = "It was handed over to another computer, which sends it. The result appears here once it has."
         return _MissingResult("Handed over", reason or words, ResultRemedy.OUTBOX, coming=True)
     running = state in (OutboxState.SUBMITTED, OutboxState.RUNNING)
-    words = "The service is analysing this recording." if running else "This recording is on its way to the service."
+    sending = "This recording is saved here. It is sent when the service answers."
+    words = "The service is analysing this recording." if running else sending
     return _MissingResult("No result yet", f"{reason or words} {_AUTOMATIC}", ResultRemedy.OUTBOX, coming=True)

@@ -23,10 +23,14 @@ from vbdesk.contract.results import (
 )
 from vbdesk.contract.rounding import whole
 from vbdesk.contract.timestamps import in_zone
-from vbdesk.desk.models.result_rows import FeatureRow, MetricRow, SignRow, feature_row, metric_row, sign_rows
+from vbdesk.desk.models.analysis_text import model_words
+from vbdesk.desk.models.metric_rows import MetricRow, metric_rows
+from vbdesk.desk.models.result_rows import FeatureRow, SignRow, feature_row, sign_rows
 from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.report.result_texts import quality_text, result_texts
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
+
+translate = QCoreApplication.translate
 
 _NO_CAUSE = "The service named no fault of the sound."
 _LITTLE_SPEECH_S = 30.0  # minimum that the advice for inconclusive recordings names
@@ -131,12 +135,10 @@ def reading_of(
     voice = _voice(signals, result.summary if isinstance(result, ModelResult) else None, comparison)
     versions = tuple(dict.fromkeys(signal.sign_version for signal in signals if signal.sign_version))
     return ResultReading(
-        target=f"Model {model.value}" if model else ", ".join(signal.label for signal in signals[:1]),
+        target=model_words(model.value) if model else ", ".join(signal.label for signal in signals[:1]),
         voice=voice,
         speakers=tuple(_speaker(speaker) for speaker in result.speakers or ()),
-        metrics=tuple(metric_row(metric) for metric in result.extended_metrics)
-        if isinstance(result, ModelResult)
-        else (),
+        metrics=metric_rows(result.extended_metrics, signals) if isinstance(result, ModelResult) else (),
         flagged_share=_flagged_share(model),
         quality=quality_reading(result.audio_quality),
         notes=(*_comparison_notes(signals, comparison), *_notes(signals, versions)),
@@ -212,10 +214,11 @@ def _flagged_share(model: ModelName | None) -> str:
     share = healthy_flagged_share().get(model.value) if model else None
     if share is None or model is None:
         return ""
-    return (
-        f"Model {model.value} flags about {share:.0%} of healthy speakers: of 100 people without any of these "
-        f"conditions, about {share * 100:.0f} would show at least one signal at consider or above."
-    )
+    return translate(
+        "result",
+        "The {analysis} flags about {percent} % of healthy speakers: of 100 people without any of these conditions, "
+        "about {percent} would show at least one signal at consider or above.",
+    ).format(analysis=model_words(model.value), percent=round(100 * share))
 
 
 def _comparison_notes(signals: Sequence[Signal], comparison: Comparison) -> list[str]:

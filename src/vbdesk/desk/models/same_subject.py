@@ -12,6 +12,7 @@ from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.results.repository import ResultRepository
+from vbdesk.report.result_texts import overall_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class SameSubjectRecording:
     @property
     def words(self) -> str:
         """When it was made, and its level."""
-        level = "" if self.level is None else f" · {self.level.value.capitalize()}"
+        level = "" if self.level is None else f" · {overall_word(self.level)}"
         return f"{moment_of(self.recorded_at)}{level}"
 
     def is_of(self, recording: RecordingRoute) -> bool:

@@ -76,7 +76,7 @@ class SubjectRow:
         return (
             TwoLineCell(self.key, " · ".join((*self.note.tags, *self.note.text.splitlines()[:1]))),
             LabelCell(day_and_time(self.last, self.now) if self.last else "No recording yet"),
-            LevelCell(self.level, missing),
+            LevelCell(self.level, missing, overall=True),
             LabelCell(f"{self.unread:,} unread".replace(",", " ") if self.unread else "", "accent", strong=True),
             LabelCell(f"{self.recordings:,}".replace(",", " "), "text"),
             LabelCell(f"{self.moving} on the way" if self.moving else here, "text3"),

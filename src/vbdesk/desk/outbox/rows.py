@@ -207,7 +207,7 @@ def _happening(item: RecordingItem, around: RowContext) -> Cell:
         case _S.CHECKED:
             return LabelCell(item.reason or _kept_words(item))
         case _S.DONE:
-            return LevelCell(level_of(item), "The service gave no result")
+            return LevelCell(level_of(item), "The service gave no result", overall=True)
     return LabelCell(item.fault or item.reason or _STOPPED_WORDS[item.state])
 
 

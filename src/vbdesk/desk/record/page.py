@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.capture.crash_recovery import RescuedTake
 from vbdesk.capture.recorder import EndReason, Take
+from vbdesk.desk.models.sync_state import NextStep
 from vbdesk.desk.record.announcements import Announcements
 from vbdesk.desk.record.check_model import TakeReviewViewModel
 from vbdesk.desk.record.check_text import CheckSource, Origin
@@ -281,12 +282,24 @@ class RecordPage(QWidget):
     def _on_sent(self, source: CheckSource) -> None:
         others = self.review.left_over
         if others:
-            which = f"Version {others[0].number} stays" if len(others) == 1 else "The other versions stay"
-            sentence = f"{source.metadata.group_id} is on its way. {which} here, not sent."
-            self._say(Tone.OK, sentence, "Discard it" if len(others) == 1 else "Discard them", self._discard_others)
+            one = self.tr("Version {number} stays here, not sent.").format(number=others[0].number)
+            stays = one if len(others) == 1 else self.tr("The other versions stay here, not sent.")
+            discard = self.tr("Discard it") if len(others) == 1 else self.tr("Discard them")
+            self._say(Tone.OK, f"{self._sent_words(source)} {stays}", discard, self._discard_others)
         else:
-            self._say(Tone.OK, f"{source.metadata.group_id} is on its way. The next subject can begin.")
+            self._say(Tone.OK, f"{self._sent_words(source)} {self.tr('The next subject can begin.')}")
         self._after(source)
+
+    def _sent_words(self, source: CheckSource) -> str:
+        """What happens to a recording that was sent to the Outbox just now."""
+        texts = {
+            NextStep.SENDING: self.tr("{subject} is on its way."),
+            NextStep.SERVICE: self.tr("Saved here. It is sent when the service answers."),
+            NextStep.RESUME: self.tr("Saved here. Sending is paused: it is sent when you resume in the Outbox."),
+            NextStep.HAND: self.tr("Saved here. It is sent when you send it in the Outbox."),
+            NextStep.PERSON: self.tr("Saved here. The Outbox says what is needed before it can be sent."),
+        }
+        return texts[self.model.setup.next_step].format(subject=source.metadata.group_id)
 
     def _discard_others(self) -> None:
         self.review.discard_left_over()

@@ -13,7 +13,7 @@ from vbdesk.clock import Clock
 from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
-from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.models.sync_state import NextStep, SyncState
 from vbdesk.desk.record.consent_model import ConsentViewModel
 from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
 from vbdesk.desk.tasks import TaskContext, TaskOwner
@@ -123,7 +123,13 @@ class RecordSetupViewModel(QObject):
         self._watch: DeviceWatch | None = None
         self._listed.connect(self._on_devices)
         self._not_listed.connect(self.device_noticed)
+        self._sync = sync
         sync.library_changed.connect(self._load_subjects)
+
+    @property
+    def next_step(self) -> NextStep:
+        """What a recording waits for that is sent to the Outbox now."""
+        return self._sync.next_step
 
     @property
     def devices(self) -> list[Device] | None:

@@ -336,8 +336,8 @@ class ResultPage(QWidget):
             self._add_left(NotesCard(notes))
         if voice.narrative:
             self._add_left(NarrativeCard(voice.narrative))
-        if reading.metrics:
-            self._add_left(MetricsCard(reading.metrics, researcher=researcher))
+        if reading.metrics and researcher:
+            self._add_left(MetricsCard(reading.metrics))
         self._left_box().addStretch(1)
         if reading.voice.features:
             self._cards.append(FeaturesCard(voice.features or reading.voice.features))

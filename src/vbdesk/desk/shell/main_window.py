@@ -184,17 +184,14 @@ class MainWindow(QMainWindow):
         """Show the pages of an open profile, the first one first."""
         self._forget_pages()
         self._workspace = workspace
-        profile = workspace.profile
-        icon = window_status.profile_icon(profile)
-        self._sidebar.profile.show_profile(profile.name, window_status.profile_below(profile), icon)
-        self._fill_menu(profiles, profile)
+        self._show_profiles(profiles)
         self._sidebar.show()
-        self._status.show_profile(profile.name, icon)
         OpenedResults(workspace.navigator, workspace.library.subject_notes, workspace.tasks, workspace)
         workspace.navigator.asked.connect(self.open_page)
         workspace.sync.status_changed.connect(self._show_status)
         workspace.sync.counts_changed.connect(self._show_counts)
         workspace.encryption_changed.connect(self._show_right)
+        workspace.profiles_renamed.connect(self._show_profiles)
         workspace.warned.connect(self._show_warning)
         self._show_status(workspace.sync.status)
         self._show_counts(None)
@@ -296,6 +293,18 @@ class MainWindow(QMainWindow):
             self._stack.removeWidget(page)
             page.deleteLater()
 
+    @Slot(object)
+    def _show_profiles(self, profiles: list[Profile]) -> None:
+        """Show the name of the open profile, and all of them in the menu."""
+        if self._workspace is None:
+            return
+        opened = self._workspace.profile
+        profile = next((each for each in profiles if each.profile_id == opened.profile_id), opened)
+        icon = window_status.profile_icon(profile)
+        self._sidebar.profile.show_profile(profile.name, window_status.profile_below(profile), icon)
+        self._status.show_profile(profile.name, icon)
+        self._fill_menu(profiles, profile)
+
     def _fill_menu(self, profiles: list[Profile], current: Profile) -> None:
         self._menu.clear()
         for profile in profiles:
@@ -332,9 +341,9 @@ class MainWindow(QMainWindow):
     @Slot()
     def _show_right(self) -> None:
         if self._workspace is not None:
-            profile, credits_left = self._workspace.profile, self._workspace.sync.status.credits
+            profile, status = self._workspace.profile, self._workspace.sync.status
             kept, icon = window_status.encrypted_words(profile, self._workspace.encryption)
-            self._status.show_right(kept, window_status.credits_words(credits_left, profile), icon)
+            self._status.show_right(kept, window_status.credits_words(status, profile), icon)
 
     @Slot(str)
     def _show_warning(self, sentence: str) -> None:

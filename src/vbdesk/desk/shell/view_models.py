@@ -148,6 +148,8 @@ def account_view_model(workspace: Workspace) -> AccountViewModel:
     def write_diagnostics(file: Path) -> None:
         write_bundle(diagnose(ports), file)
 
+    profiles = ProfilesViewModel(profile, ProfileStore(ports.config_dir), ports.vault, tasks, workspace.navigator)
+    profiles.renamed.connect(workspace.profiles_renamed)
     return AccountViewModel(
         profile,
         ports.vault(profile.secrets),
@@ -156,7 +158,7 @@ def account_view_model(workspace: Workspace) -> AccountViewModel:
         workspace,
         tasks,
         ports.clock,
-        ProfilesViewModel(profile, ProfileStore(ports.config_dir), ports.vault, tasks, workspace.navigator),
+        profiles,
         RulesViewModel(profile, library, sync, tasks, write_diagnostics),
         WebhookViewModel(library.responses, workspace, ports.send_trial, tasks),
         DeskChoices(PreferenceStore(ports.config_dir), app_theme(), ports.data_dir, ports.open_page, tasks),

@@ -75,10 +75,12 @@ class Workspace(QObject):
         encryption: whether the service on this computer keeps its data encrypted; None for a service elsewhere.
 
     Signals:
+        profiles_renamed: (list[Profile]) a profile has another name.
         encryption_changed: `encryption` is another than before.
         warned: (str) something about the recordings is not as vbdesk wrote it; empty once it is.
     """
 
+    profiles_renamed = Signal(object)
     encryption_changed = Signal()
     warned = Signal(str)
     _poked = Signal()

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.disk_faults import file_sentence
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.results.repository import ResultRepository
@@ -162,8 +163,8 @@ class SubjectExport(QObject):
         elif isinstance(failure.error, ValueError):
             self.failed.emit(str(failure.error))
         elif isinstance(failure.error, OSError):
-            cause = failure.error.strerror or "the disk refused"
-            self.failed.emit(f"The export could not be written: {cause}. Choose a folder that can be written to.")
+            text = self.tr("The export could not be written. {why}")
+            self.failed.emit(text.format(why=file_sentence(failure.error)))
         else:
             self.failed.emit(failure.sentence)
 

@@ -18,7 +18,7 @@ from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.outbox.library.subject_notes import SubjectNote
 
-_WIDTHS = (240, 144, 136, 100, 106, 146, 116)
+_WIDTHS = (220, 144, 164, 96, 106, 146, 116)
 _LEAST_SUBJECT = 110
 _UNREAD, _COUNT, _HERE = 3, 4, 5
 _LEAST_HEIGHT = 96  # for large text in a low window

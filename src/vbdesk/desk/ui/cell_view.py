@@ -383,7 +383,7 @@ def _paint_level(theme: Theme, painter: QPainter, cell: LevelCell, area: QRectF)
     if cell.level is None:
         _paint_text(theme, painter, LabelCell(cell.words, "text3"), area)
     else:
-        paint_level_badge(theme, painter, cell.level, _centred(area, level_badge_size(theme, cell.level)))
+        paint_level_badge(theme, painter, cell.level, cell.text, _centred(area, level_badge_size(theme, cell.text)))
 
 
 def _paint_text(theme: Theme, painter: QPainter, cell: LabelCell, area: QRectF) -> None:

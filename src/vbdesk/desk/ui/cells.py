@@ -5,6 +5,7 @@ from typing import Protocol
 
 from vbdesk.contract.levels import Level
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.report.result_texts import overall_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +53,18 @@ class StateCell:
 
 @dataclass(frozen=True, slots=True)
 class LevelCell:
-    """A level, or `words` if there is none."""
+    """A level, or `words` if there is none; of a sign, or the `overall` one of a recording."""
 
     level: Level | None
     words: str = ""
+    overall: bool = False
 
     @property
     def text(self) -> str:
         """The level in a word."""
-        return self.words if self.level is None else self.level.value.capitalize()
+        if self.level is None:
+            return self.words
+        return overall_word(self.level) if self.overall else self.level.value.capitalize()
 
 
 @dataclass(frozen=True, slots=True)
