@@ -140,13 +140,15 @@ def test_any_profile_can_be_renamed_and_the_window_shows_it(account, workspace, 
     named = []
     workspace.profiles_renamed.connect(named.append)
     account.findChild(QAbstractButton, f"rename-{profile.profile_id}").click()
+    qtbot.waitUntil(account.findChild(NameRow).isVisible)
     row = account.findChild(NameRow)
     row.name.setText("  Ward   four ")
     row.save.click()
     qtbot.waitUntil(lambda: account.name.text() == "Ward four")
     assert [each.name for each in named[0] if each.profile_id == profile.profile_id] == ["Ward four"]
     account.findChild(QAbstractButton, "rename-p2").click()
-    row = next(row for row in account.findChildren(NameRow) if row.isVisibleTo(account))
+    qtbot.waitUntil(lambda: any(row.isVisible() for row in account.findChildren(NameRow)))
+    row = next(row for row in account.findChildren(NameRow) if row.isVisible())
     row.name.setText("Ward four")
     row.save.click()
     qtbot.waitUntil(lambda: "has this name already" in account.banner.words())

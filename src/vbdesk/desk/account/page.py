@@ -307,6 +307,8 @@ class AccountPage(QWidget):
         """Show a field for another name instead of the row."""
         self._renaming = entry.profile_id
         self._show_profiles(self._lines)
+        for row in self.findChildren(NameRow):
+            row.name.setFocus()  # as soon as it is shown
 
     @Slot()
     def _keep_name(self) -> None:
@@ -322,8 +324,6 @@ class AccountPage(QWidget):
         row = NameRow(entry)
         row.saved.connect(self._rename)
         row.cancelled.connect(self._keep_name)
-        row.show()
-        row.name.setFocus()
         return row
 
     def _ask_to_remove(self, entry: ProfileLine) -> None:
