@@ -14,7 +14,7 @@ Commands that use a service end with 0, or with one sentence on standard error a
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote, urlsplit
@@ -59,6 +59,7 @@ class ConnectedAccount:
         client: keeps within the account's plan.
         service: identifies the service; a local one has another address at each start.
         name: of the profile; None for an account of the environment.
+        profile, vault: of the desk, with its keys; None for an account of the environment.
     """
 
     client: "Client"
@@ -66,6 +67,8 @@ class ConnectedAccount:
     account_id: str
     name: str | None
     service: str
+    profile: "Profile | None" = None
+    vault: "Vault | None" = None
 
 
 @contextmanager
@@ -198,7 +201,7 @@ def _of_profile(
         running(profile, place, known) as base_url,
         _connected(base_url, Credentials(profile.account_id, key), budget, profile.name, service) as connection,
     ):
-        yield connection
+        yield replace(connection, profile=profile, vault=known)
 
 
 def named_profile(wanted: str | None, place: "DeskPaths") -> "Profile":

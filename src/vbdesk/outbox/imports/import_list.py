@@ -24,9 +24,9 @@ def read_list(path: Path, target: RecordingTarget, signs: Collection[str] = STAN
     """The recordings of a list, not yet checked.
 
     Columns are `path` and `group_id`, and optionally `recorded_at` (as in `written_times`; the file's own time if
-    empty), `model` (a model, or `sign:` and a sign; `target` if empty), `protocol` and `tags` (separated by
-    semicolons or commas). Paths are relative to the list. Separators are commas, semicolons or tabs; the encoding is
-    UTF-8, or that of Excel on Windows.
+    empty), `model` (a model, or `sign:` and a sign; `target` if empty), `protocol`, `tags` (separated by
+    semicolons or commas) and `consent` (for `vbdesk submit`). Paths are relative to the list. Separators are commas,
+    semicolons or tabs; the encoding is UTF-8, or that of Excel on Windows.
 
     Raises:
         ImportFailed: it is no such list.
@@ -98,7 +98,8 @@ def _csv_row(
     except ValueError as error:
         faults.append(str(error))
     tags = split_tags(cells["tags"]) if cells.get("tags") else None
-    return replace(row, protocol=cells.get("protocol") or None, tags=tags, list_faults=tuple(faults))
+    protocol, consent = cells.get("protocol") or None, cells.get("consent") or None
+    return replace(row, protocol=protocol, tags=tags, consent=consent, list_faults=tuple(faults))
 
 
 def _is_file(path: Path) -> bool:

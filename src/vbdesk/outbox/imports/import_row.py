@@ -43,6 +43,7 @@ class ImportRow:
         time_from_name: whether `time_text` comes from the name of the file.
         time_fault: why the name of the file gave no time.
         protocol, tags: None for those of the whole import.
+        consent: the kind of consent that the list states; the desk notes its own.
         facts: of the file; None before it was read.
         list_faults: faults of its line in the list, which only a correction there repairs.
         faults: every reason why it cannot be imported, and what to do; empty if it can.
@@ -59,6 +60,7 @@ class ImportRow:
     time_fault: str | None = None
     protocol: str | None = None
     tags: tuple[str, ...] | None = None
+    consent: str | None = None
     facts: FileFacts | None = None
     list_faults: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
