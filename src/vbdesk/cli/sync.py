@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from vbdesk.cli.recording_times import DecidedTime
     from vbdesk.client import RequestBudget
     from vbdesk.outbox.library.items import RecordingItem
+    from vbdesk.outbox.library.library import Library
     from vbdesk.outbox.library.states import Fix
     from vbdesk.outbox.profiles.vault import Vault
     from vbdesk.outbox.sync.connectivity import SyncStatus
@@ -48,6 +49,7 @@ GIVE_UP_AFTER_S = 40.0  # delays of 1 + 2 + 4 + 8 + 16 seconds, and the attempts
 DISK_TIMEOUT_S = 60.0
 LOOK_EVERY_S = 0.2
 STOP_WITHIN_S = 30.0
+VOICES_AT_MOST = 100  # a third of a second each
 
 
 def sync(
@@ -190,6 +192,7 @@ def send_waiting(
                 budget=budget,
             )
             report = _Watch(held, sync_worker, keep_trying, quiet, disk_timeout_s).until_settled()
+        _compare_voices(held.library)  # while their sound is here
         retention = SoundRetention(held.library)
         while retention.step(None):  # sounds that are deleted directly after their result
             pass
@@ -197,6 +200,16 @@ def send_waiting(
             _erase_at_service(held, place.service, local_service_key(place, held.vault))
         requests.leave_library()
         return SyncOutcome(report, budget)
+
+
+def _compare_voices(library: "Library") -> None:
+    """Compare the voices of new recordings with their subjects' earlier ones; the desk goes on with the rest."""
+    from vbdesk.outbox.imports.speaker_checks import SpeakerChecks
+
+    checks = SpeakerChecks(library)
+    for _ in range(VOICES_AT_MOST):
+        if not checks.step():
+            return
 
 
 def _erase_at_service(held: "LockedProfile", data_dir: Path, key: bytes) -> None:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
@@ -105,6 +105,7 @@ class SignChart:
         cuts: lowest score of each level above none; empty if the calibration is unknown.
         episodes: unusual episodes, in time order.
         unusual: indices of the unusual readings.
+        other_voice: indices of the readings whose voice raises a question.
         silent: times of the recordings without a reading of this sign.
     """
 
@@ -118,6 +119,7 @@ class SignChart:
     cuts: Mapping[Level, float]
     episodes: tuple[AnomalyEpisode, ...]
     unusual: frozenset[int]
+    other_voice: frozenset[int]
     silent: Floats
 
     def explanation(self, index: int) -> str:
@@ -173,6 +175,7 @@ class TrajectoryChart:
         times, jobs: of every recording in time order, also inconclusive ones.
         issues: codes of each recording's quality issues.
         marks: notes, in time order.
+        voice_questions: what to ask about the voice of a recording, by its job.
     """
 
     group_id: str
@@ -186,6 +189,7 @@ class TrajectoryChart:
     jobs: tuple[str, ...]
     issues: tuple[tuple[str, ...], ...]
     marks: tuple[NoteMarker, ...] = ()
+    voice_questions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def span(self) -> tuple[float, float]:
@@ -202,6 +206,11 @@ class TrajectoryChart:
         found = {float(sign.readings.t[index]) for sign in self.signs for index in sign.unusual}
         return np.array(sorted(found), dtype=np.float64)
 
+    def question_at(self, moment_s: float) -> str:
+        """What to ask about the voice of the recording at a moment; empty for nothing."""
+        job_id = self.job_at(moment_s)
+        return "" if job_id is None else self.voice_questions.get(job_id, "")
+
     def job_at(self, moment_s: float) -> str | None:
         """The newest job at a moment."""
         place = int(np.searchsorted(self.times, moment_s, side="right")) - 1
@@ -209,9 +218,12 @@ class TrajectoryChart:
 
 
 def chart_of(
-    read: TrajectoryRead, cuts: Mapping[str, Mapping[Level, float]], marks: Sequence[NoteMarker] = ()
+    read: TrajectoryRead,
+    cuts: Mapping[str, Mapping[Level, float]],
+    marks: Sequence[NoteMarker] = (),
+    voice_questions: Mapping[str, str] | None = None,
 ) -> TrajectoryChart:
-    """Make the charts of `read`; `cuts` by sign name, where known.
+    """Make the charts of `read`; `cuts` by sign name, where known, and `voice_questions` by job.
 
     The signs of a model are in its order, as on the Result page; others in the order of the read.
     """
@@ -224,18 +236,22 @@ def chart_of(
             if signal.name in spoken:
                 spoken[signal.name].append((place, signal))
     times = np.array([point.recorded_at.timestamp() for point in points], dtype=np.float64)
+    questions = voice_questions or {}
     return TrajectoryChart(
         group_id=read.group_id,
         as_of=read.as_of,
         window=(read.window.from_.timestamp(), read.window.to.timestamp()),
         window_days=read.window.days,
-        signs=tuple(_sign_chart(by_name[name], points, times, spoken[name], cuts.get(name, {})) for name in order),
+        signs=tuple(
+            _sign_chart(by_name[name], points, times, spoken[name], cuts.get(name, {}), questions) for name in order
+        ),
         recordings=len(points),
         truncated=read.window.truncated,
         times=times,
         jobs=tuple(point.job_id for point in points),
         issues=tuple(tuple(point.audio_quality.issues) for point in points),
         marks=tuple(sorted(marks, key=lambda mark: mark.t)),
+        voice_questions=questions,
     )
 
 
@@ -245,6 +261,7 @@ def _sign_chart(
     times: Floats,
     spoken: Sequence[tuple[int, TrajectorySignal]],
     cuts: Mapping[Level, float],
+    questions: Mapping[str, str],
 ) -> SignChart:
     heard = [(place, signal) for place, signal in spoken if signal.score is not None]
     readings = _readings(points, times, heard)
@@ -262,6 +279,7 @@ def _sign_chart(
         cuts=cuts,
         episodes=tuple(sign.anomalies),
         unusual=frozenset(unusual.tolist()),
+        other_voice=frozenset(place for place, job_id in enumerate(readings.job_ids) if job_id in questions),
         silent=times[[place for place, signal in spoken if signal.score is None]],
     )
 

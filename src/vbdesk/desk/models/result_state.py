@@ -11,6 +11,7 @@ from vbdesk.desk.models.analysis_text import model_words, sign_words, task_words
 from vbdesk.desk.models.consent_text import consent_words, missing_words
 from vbdesk.desk.models.result_source import Found
 from vbdesk.desk.models.result_text import ResultReading, reading_of, title_of
+from vbdesk.desk.models.voice_question import voice_question
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.consent import ConsentStatus
 from vbdesk.outbox.library.items import RecordingItem
@@ -42,6 +43,7 @@ class ResultView:
         silence: why its sound cannot be played here.
         consent: where the consent for it stands, as a text; empty if the profile does not ask for any.
         lacks_consent: whether none is noted.
+        question: what to ask about its voice; empty for nothing.
     """
 
     recording: RecordingRoute
@@ -58,6 +60,7 @@ class ResultView:
     silence: str = ""
     consent: str = ""
     lacks_consent: bool = False
+    question: str = ""
 
 
 class NoSuchResult(Exception):
@@ -112,6 +115,7 @@ def view_of(found: Found) -> ResultView:
         silence=found.silence if reading is not None or item is not None else "",
         consent=_consent_text(found.consent),
         lacks_consent=found.consent is not None and not found.consent.in_force,
+        question=voice_question(item),
     )
 
 

@@ -70,6 +70,7 @@ class ResultPage(QWidget):
         self._rest.timeout.connect(self._build_rest)
         self.banner = Banner()
         self.banner.acted.connect(view_model.reload)
+        self.question = Banner()
         self.player = PlayerCard(view_model.playback)
         self.json_panel = JsonPanel()
         self.json_panel.closed.connect(self._hide_json)
@@ -90,6 +91,7 @@ class ResultPage(QWidget):
         self._right_box().addWidget(self.player)
         self._right_box().addWidget(self.json_panel, 1)
         body = ScrollBody()
+        body.body.addWidget(self.question)
         body.body.addLayout(self._columns)
         page_layout(self, self._header(), body)
         self.banner.float_over(self)
@@ -191,6 +193,10 @@ class ResultPage(QWidget):
             self.player.begin(view.take_id, view.silence)
         self.player.setVisible(view.take_id is not None or bool(view.silence))
         self.banner.clear()
+        if view.question:
+            self.question.say(Tone.INFO, view.question)
+        else:
+            self.question.clear()
         self._reading = view.reading
         self.empty.say(view.heading, view.sentence, view.remedy.value if view.remedy else "")
         self._rebuild()

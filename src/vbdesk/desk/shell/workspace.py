@@ -10,6 +10,7 @@ from vbdesk.client.errors import ConnectionFailed
 from vbdesk.client.local_service import LocalEncryption
 from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.models.service_erasures import ServiceErasures
+from vbdesk.desk.models.speaker_watch import SpeakerWatch
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.local_service import LocalServiceProcess
@@ -113,6 +114,8 @@ class Workspace(QObject):
         self._wake = threading.Event()
         network: Network = UnknownNetwork() if profile.kind == "local" else ports.network()
         self.sync = SyncState(network, self)
+        self._speakers = SpeakerWatch(library, tasks, self)
+        self.sync.library_changed.connect(self._speakers.wait)
         self.erasures: ServiceErasures | None = None
         if library.erasures is not None:
             self.erasures = ServiceErasures(library.erasures, self._erase_at_service, tasks, self)
@@ -204,6 +207,7 @@ class Workspace(QObject):
     def leave(self) -> Library:
         """Stop following the library, after everything has stopped; returns it, to be closed in a task."""
         self._gather.stop()
+        self._speakers.stop()
         if self.erasures is not None:
             self.erasures.stop()
         self._leave_library()

@@ -10,6 +10,7 @@ from vbdesk.contract.levels import LEVEL_ORDER, Level, overall_level
 from vbdesk.contract.longitudinal import DataPoint, SignTrajectory, TrajectoryRead
 from vbdesk.desk.charts.trajectory_data import NoteMarker, TrajectoryChart, chart_of
 from vbdesk.desk.models.consent_text import missing_words
+from vbdesk.desk.models.voice_question import voice_question
 from vbdesk.desk.ui.cells import Cell, LabelCell, LevelCell, TwoLineCell
 from vbdesk.desk.ui.time_text import day_and_time, moment_in_sentence
 from vbdesk.outbox.library.consent import ConsentPolicy
@@ -102,12 +103,12 @@ def subject_of(
     Args:
         read: the service's answer.
         now: the current time.
-        items: the subject's local recordings, for their notes.
+        items: the subject's local recordings, for their notes and for questions about their voices.
         read_at: time of the answer; now by default.
         consents: of all subjects.
     """
     cuts = {name: reference.score_cuts for name, reference in shipped_signs().items()}
-    chart = chart_of(read, cuts, marks_of(items))
+    chart = chart_of(read, cuts, marks_of(items), _voice_questions(items))
     by_name = {sign.name: sign for sign in read.signs}
     signs = [by_name[sign.name] for sign in chart.signs]
     points = sorted(read.data_points, key=lambda point: (point.recorded_at, point.job_id))
@@ -139,6 +140,12 @@ def marks_of(items: Sequence[RecordingItem]) -> tuple[NoteMarker, ...]:
     """Notes and tags of local recordings."""
     noted = [item for item in items if item.note.strip() or item.tags]
     return tuple(NoteMarker(item.recorded_at.timestamp(), _noted(item)) for item in noted)
+
+
+def _voice_questions(items: Sequence[RecordingItem]) -> dict[str, str]:
+    """What to ask about the voices of recordings, by job."""
+    asked = {item.job_id: voice_question(item) for item in items}
+    return {job_id: question for job_id, question in asked.items() if job_id is not None and question}
 
 
 def _noted(item: RecordingItem) -> str:
@@ -247,7 +254,10 @@ def _notes(point: DataPoint, chart: TrajectoryChart, lacks_consent: str) -> str:
     unusual = [
         sign.label for sign in chart.signs if (index := sign.reading_at(moment)) is not None and sign.is_unusual(index)
     ]
-    notes = [f"Unusual: {', '.join(unusual)}."] if unusual else []
+    question = chart.voice_questions.get(point.job_id, "")
+    notes = [question] if question else []
+    if unusual:
+        notes.append(f"Unusual: {', '.join(unusual)}.")
     if point.audio_quality.issues:
         notes.append("Quality issues.")
     if lacks_consent:

@@ -280,4 +280,5 @@ class SubjectViewModel(QObject):
 
 def _shown_by(reading: SubjectReading) -> tuple[object, ...]:
     """What tells apart two readings of a subject."""
-    return reading.computed_at, reading.chart.marks, [row.lacks_consent for row in reading.rows]
+    lacking = [row.lacks_consent for row in reading.rows]
+    return reading.computed_at, reading.chart.marks, lacking, reading.chart.voice_questions

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -38,6 +38,21 @@ class RecordingTarget:
 
 
 @dataclass(frozen=True, slots=True)
+class SpeakerFinding:
+    """How alike a recording's voice and the voices of its subject's earlier recordings are.
+
+    Attributes:
+        similarity: to the nearest of them, up to 1.
+        group_id: their subject.
+        earlier: their take ids.
+    """
+
+    similarity: float
+    group_id: str
+    earlier: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TakeMetadata:
     """What a person says about a recording when it enters the library.
 
@@ -59,6 +74,7 @@ class TakeMetadata:
         time_suggested: whether they took the suggested time; it is compared again until the recording is sent.
         original_time: `recorded_at` before a person corrected it; None if nobody did.
         excluded: whether a person took it out of the subject's course; it stays a recording.
+        speaker: comparison of its voice with earlier recordings; None before. It stays on this computer.
     """
 
     group_id: str
@@ -81,6 +97,7 @@ class TakeMetadata:
     time_suggested: bool = False
     original_time: datetime | None = None
     excluded: bool = False
+    speaker: SpeakerFinding | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +130,8 @@ class RecordingItem:
         source_sha256: digest of the imported file; empty for a take.
         file_name: its name, encrypted and never sent, because it may contain a person's name; empty for a take.
         time_is_unique: whether no other recording anywhere can have this `recorded_at`.
-        reference, time_doubt, time_decided, time_suggested, original_time, excluded: see `TakeMetadata`.
+        reference, time_doubt, time_decided, time_suggested, original_time, excluded, speaker: see
+            `TakeMetadata`.
         asked: whether the analysis was requested without an answer yet.
         released: whether a person has released it to be sent, see `Library.send_now`.
         not_before: when it is retried.
@@ -157,6 +175,7 @@ class RecordingItem:
     time_suggested: bool = False
     original_time: datetime | None = None
     excluded: bool = False
+    speaker: SpeakerFinding | None = None
     asked: bool = False
     released: bool = True
     not_before: datetime | None = None
@@ -200,6 +219,7 @@ def metadata_of(item: RecordingItem) -> TakeMetadata:
         time_suggested=item.time_suggested,
         original_time=item.original_time,
         excluded=item.excluded,
+        speaker=item.speaker,
     )
 
 
@@ -240,8 +260,16 @@ def details_json(metadata: TakeMetadata) -> bytes:
         "time_suggested": metadata.time_suggested,
         "original_time": None if metadata.original_time is None else metadata.original_time.isoformat(),
         "excluded": metadata.excluded,
+        "speaker": None if metadata.speaker is None else asdict(metadata.speaker),
     }
     return json.dumps(document).encode()
+
+
+def read_speaker(document: Mapping[str, Any] | None) -> SpeakerFinding | None:
+    """The comparison of a voice that `details_json` wrote."""
+    if document is None:
+        return None
+    return SpeakerFinding(float(document["similarity"]), str(document["group_id"]), tuple(document["earlier"]))
 
 
 def write_result(result: Result) -> bytes:

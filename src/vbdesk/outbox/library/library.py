@@ -279,7 +279,8 @@ class Library(RecordingList):
             item = self.store.get(take_id)
             if item.state is not OutboxState.CHECKED:
                 raise NotAllowed("Only a recording that waits here can be trimmed.")
-            metadata = replace(metadata_of(item), trim_s=trim_s, quality=item.quality if quality is None else quality)
+            figures = item.quality if quality is None else quality
+            metadata = replace(metadata_of(item), trim_s=trim_s, quality=figures, speaker=None)
             self.store.keep_details(take_id, metadata)
             self.store.update(take_id, {"duration_s": _counted_s(whole_s, metadata)})
             self.store.note(AuditAction.TRIMMED, take_id)

@@ -14,7 +14,7 @@ from typing import Any
 
 from vbdesk.contract.timestamps import add_clamped
 from vbdesk.outbox.library.column_encryption import NONCE_BYTES, ColumnCipher, InvalidTag
-from vbdesk.outbox.library.items import EncryptedResult, RecordingItem, RecordingTarget
+from vbdesk.outbox.library.items import EncryptedResult, RecordingItem, RecordingTarget, read_speaker
 from vbdesk.outbox.library.recording_time import TimeDoubt, read_doubt, read_reference
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.table_checksums import table_row_mac
@@ -193,6 +193,7 @@ def _item(
         time_suggested=bool(details.get("time_suggested")),
         original_time=_moment(details.get("original_time")),
         excluded=bool(details.get("excluded")),
+        speaker=read_speaker(details.get("speaker")),
         asked=row["asked_at"] is not None,
         released=row["released"] is None or bool(row["released"]),
         not_before=_moment(row["not_before"]),
