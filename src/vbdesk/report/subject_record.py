@@ -10,6 +10,7 @@ from vbdesk.contract.jobs import Job, JobStatus, JobType
 from vbdesk.contract.levels import Level, RecommendedAction, overall_level, recommended_action
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.contract.results import AudioQuality, LongitudinalSignal, ModelResult, Signal, signals_of
+from vbdesk.report.recording_details import RecordingDetails
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,12 @@ class RecordingRecord:
     Attributes:
         recorded_at: capture time, aware; orders the history.
         job: the analysis in any state.
+        details: what the computer that recorded knows; None elsewhere.
     """
 
     recorded_at: datetime
     job: Job
+    details: RecordingDetails | None = None
 
     @property
     def done(self) -> bool:

@@ -13,6 +13,7 @@ from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.disk_faults import file_sentence
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.results.recording_details import recording_details
 from vbdesk.outbox.results.repository import ResultRepository
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class SubjectExport(QObject):
         from vbdesk.report.exports import ExportFormat, expected_files, export_files, refuse_overwriting, write_files
         from vbdesk.report.file_names import file_stems
         from vbdesk.report.pdf import ReportOptions
+        from vbdesk.report.recording_details import with_details
         from vbdesk.report.sign_off import SignOff
 
         kind, now = ExportFormat(wish.kind), datetime.now(UTC).replace(microsecond=0)
@@ -126,7 +128,10 @@ class SubjectExport(QObject):
         folder = Path(wish.folder) / f"{stem}-{kind}" if kind.one_folder else Path(wish.folder)
         if not wish.replace:
             refuse_overwriting(folder, expected_files(kind, [read.group_id]))  # before a read that may take long
-        files = export_files(kind, [self._record(context, wish.kind, read)], options)
+        record = self._record(context, wish.kind, read)
+        if kind.one_folder:
+            record = with_details(record, recording_details(self._library, [read.group_id]))
+        files = export_files(kind, [record], options)
         context.check()
         write_files(folder, files, overwrite=wish.replace)
         self._library.note(AuditAction.EXPORTED, detail=f"{kind}, subjects=1")

@@ -75,6 +75,8 @@ class TakeMetadata:
         original_time: `recorded_at` before a person corrected it; None if nobody did.
         excluded: whether a person took it out of the subject's course; it stays a recording.
         speaker: comparison of its voice with earlier recordings; None before. It stays on this computer.
+        capture: what the recorder noted: `device`, `sample_rate`, `language`, `protocol_version`, `app_version`,
+            `marks_s`; empty for a file, and for a take of an earlier version.
     """
 
     group_id: str
@@ -98,6 +100,7 @@ class TakeMetadata:
     original_time: datetime | None = None
     excluded: bool = False
     speaker: SpeakerFinding | None = None
+    capture: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,7 @@ class RecordingItem:
         source_sha256: digest of the imported file; empty for a take.
         file_name: its name, encrypted and never sent, because it may contain a person's name; empty for a take.
         time_is_unique: whether no other recording anywhere can have this `recorded_at`.
-        reference, time_doubt, time_decided, time_suggested, original_time, excluded, speaker: see
+        reference, time_doubt, time_decided, time_suggested, original_time, excluded, speaker, capture: see
             `TakeMetadata`.
         asked: whether the analysis was requested without an answer yet.
         released: whether a person has released it to be sent, see `Library.send_now`.
@@ -176,6 +179,7 @@ class RecordingItem:
     original_time: datetime | None = None
     excluded: bool = False
     speaker: SpeakerFinding | None = None
+    capture: Mapping[str, Any] = field(default_factory=dict)
     asked: bool = False
     released: bool = True
     not_before: datetime | None = None
@@ -220,6 +224,7 @@ def metadata_of(item: RecordingItem) -> TakeMetadata:
         original_time=item.original_time,
         excluded=item.excluded,
         speaker=item.speaker,
+        capture=item.capture,
     )
 
 
@@ -261,6 +266,7 @@ def details_json(metadata: TakeMetadata) -> bytes:
         "original_time": None if metadata.original_time is None else metadata.original_time.isoformat(),
         "excluded": metadata.excluded,
         "speaker": None if metadata.speaker is None else asdict(metadata.speaker),
+        "capture": dict(metadata.capture),
     }
     return json.dumps(document).encode()
 

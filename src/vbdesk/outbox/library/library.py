@@ -169,6 +169,7 @@ class Library(RecordingList):
         take_id = new_id()
         if metadata.reference is None:
             metadata = replace(metadata, reference=_reference(audio, metadata.recorded_at))
+        metadata = replace(metadata, capture=capture_facts(audio))
         try:
             with self.store.changing():
                 self.store.insert(take_id, metadata, duration_s, imported=False)
@@ -528,6 +529,13 @@ class Library(RecordingList):
             self.store.update(take_id, {"job_id": None})
             self.store.move(take_id, OutboxState.WAITING)
             self.store.note(AuditAction.QUEUED, take_id)
+
+
+def capture_facts(audio: TakeAudio) -> dict[str, Any]:
+    """What the recorder noted in a take, see `TakeMetadata.capture`."""
+    names = ("device", "language", "protocol_version", "app_version")
+    noted = {name: audio.about[name] for name in names if isinstance(audio.about.get(name), str | int)}
+    return {**noted, "sample_rate": audio.sample_rate, "marks_s": list(audio.marks_s)}
 
 
 def _reference(audio: TakeAudio, recorded_at: datetime) -> TimeReference | None:

@@ -194,6 +194,7 @@ def _item(
         original_time=_moment(details.get("original_time")),
         excluded=bool(details.get("excluded")),
         speaker=read_speaker(details.get("speaker")),
+        capture=details.get("capture") or {},
         asked=row["asked_at"] is not None,
         released=row["released"] is None or bool(row["released"]),
         not_before=_moment(row["not_before"]),

@@ -1,0 +1,46 @@
+"""What only the computer that recorded knows of a recording; the service never has it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vbdesk.report.subject_record import SubjectRecord
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingDetails:
+    """Details of one recording.
+
+    Attributes:
+        protocol: its id; empty if it is not known, as the other texts.
+        protocol_version: None if it is not known, as the other numbers.
+        protocol_language: BCP 47 tag of the prompts.
+        microphone: name of the device.
+        microphone_sample_rate: in Hz; the file that was sent may have another.
+        imported: whether it comes from a file.
+        markers_s: marked moments, in seconds from the beginning of the part that was analysed.
+        check: figures of the check before it was sent.
+        recorder_version: vbdesk's own, when it recorded.
+    """
+
+    protocol: str = ""
+    protocol_version: int | None = None
+    protocol_language: str = ""
+    microphone: str = ""
+    microphone_sample_rate: int | None = None
+    imported: bool = False
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    markers_s: tuple[float, ...] = ()
+    check: Mapping[str, Any] = field(default_factory=dict)
+    recorder_version: str = ""
+
+
+def with_details(record: "SubjectRecord", details: Mapping[str, RecordingDetails]) -> "SubjectRecord":
+    """The record with the details of its recordings, by job id."""
+    recordings = tuple(
+        replace(recording, details=details.get(recording.job.job_id, recording.details))
+        for recording in record.recordings
+    )
+    return replace(record, recordings=recordings)
