@@ -12,7 +12,7 @@ from vbdesk import __version__
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.results import ModelResult
 from vbdesk.report.data_dictionary import table_definitions, ucum_code
-from vbdesk.report.recording_details import RecordingDetails, with_details
+from vbdesk.report.recording_details import RecordingDetails
 from vbdesk.report.subject_record import SubjectRecord, subject_record
 from vbdesk.report.tidy_csv import DICTIONARY_FILE, csv_cell, csv_files
 
@@ -166,7 +166,7 @@ DETAILS = RecordingDetails(
 def test_what_the_computer_knows_is_in_the_table_of_recordings(cases: dict[str, SubjectRecord]) -> None:
     record = cases["mixed models"]
     first = record.recordings[0].job.job_id
-    table = read(csv_files([with_details(record, {first: DETAILS})]), "recordings").set_index("job_id")
+    table = read(csv_files([record.with_details({first: DETAILS})]), "recordings").set_index("job_id")
     row = table.loc[first]
     assert row["protocol"] == "reading_passage"
     assert (row["protocol_version"], row["protocol_language"]) == (2, "de")
@@ -200,7 +200,7 @@ def test_a_site_s_own_norms_are_named(cases: dict[str, SubjectRecord], version: 
 def test_a_table_loads_without_any_hint(cases: dict[str, SubjectRecord]) -> None:
     record = cases["mixed models"]
     details = {recording.job.job_id: DETAILS for recording in record.recordings}
-    content = csv_files([with_details(record, details)])["recordings.csv"]
+    content = csv_files([record.with_details(details)])["recordings.csv"]
     frame = pandas.read_csv(io.BytesIO(content))
     assert len(frame) == len(record.recordings)
     assert frame["microphone_sample_rate"].dtype == "int64"

@@ -23,13 +23,12 @@ def with_library_details(
 ) -> "list[SubjectRecord]":
     """The records with the details of the profile's recordings, if there are any; reports if they cannot be read."""
     from vbdesk.outbox.results.recording_details import recording_details
-    from vbdesk.report.recording_details import with_details
 
     with _library(profile, data_dir, vault, _NO_DETAILS) as library:
         if library is None:
             return records
         details = recording_details(library, [record.group_id for record in records])
-    return [with_details(record, details) for record in records]
+    return [record.with_details(details) for record in records]
 
 
 def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: "Vault | None" = None) -> None:

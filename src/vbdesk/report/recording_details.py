@@ -1,11 +1,8 @@
 """What only the computer that recorded knows of a recording; the service never has it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from vbdesk.report.subject_record import SubjectRecord
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +32,3 @@ class RecordingDetails:
     markers_s: tuple[float, ...] = ()
     check: Mapping[str, Any] = field(default_factory=dict)
     recorder_version: str = ""
-
-
-def with_details(record: "SubjectRecord", details: Mapping[str, RecordingDetails]) -> "SubjectRecord":
-    """The record with the details of its recordings, by job id."""
-    recordings = tuple(
-        replace(recording, details=details.get(recording.job.job_id, recording.details))
-        for recording in record.recordings
-    )
-    return replace(record, recordings=recordings)

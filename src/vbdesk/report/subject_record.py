@@ -1,6 +1,6 @@
 """All data of one subject as the service returned it: the input of every export."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlsplit
@@ -115,6 +115,11 @@ class SubjectRecord:
     def only(self, recording: RecordingRecord) -> "SubjectRecord":
         """Copy with this recording only, and the trajectory."""
         return replace(self, recordings=(recording,))
+
+    def with_details(self, details: Mapping[str, RecordingDetails]) -> "SubjectRecord":
+        """Copy with details of recordings, by job id."""
+        recordings = (replace(each, details=details.get(each.job.job_id, each.details)) for each in self.recordings)
+        return replace(self, recordings=tuple(recordings))
 
     def recording(self, job_id: str) -> RecordingRecord:
         """The recording with this job.

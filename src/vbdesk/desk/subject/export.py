@@ -114,7 +114,6 @@ class SubjectExport(QObject):
         from vbdesk.report.exports import ExportFormat, expected_files, export_files, refuse_overwriting, write_files
         from vbdesk.report.file_names import file_stems
         from vbdesk.report.pdf import ReportOptions
-        from vbdesk.report.recording_details import with_details
         from vbdesk.report.sign_off import SignOff
 
         kind, now = ExportFormat(wish.kind), datetime.now(UTC).replace(microsecond=0)
@@ -130,7 +129,7 @@ class SubjectExport(QObject):
             refuse_overwriting(folder, expected_files(kind, [read.group_id]))  # before a read that may take long
         record = self._record(context, wish.kind, read)
         if kind.one_folder:
-            record = with_details(record, recording_details(self._library, [read.group_id]))
+            record = record.with_details(recording_details(self._library, [read.group_id]))
         files = export_files(kind, [record], options)
         context.check()
         write_files(folder, files, overwrite=wish.replace)
