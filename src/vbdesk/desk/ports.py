@@ -39,6 +39,9 @@ class AccountConnection(Protocol):
     def try_again(self) -> None:
         """Continue a queue on hold, and ask the keyring again."""
 
+    def check_now(self) -> None:
+        """Ask the service at once for everything that waits for it. From any thread."""
+
     def open_login_page(self) -> None:
         """Open the network's login page in the browser."""
 

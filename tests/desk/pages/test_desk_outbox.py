@@ -187,3 +187,14 @@ def test_a_full_disk_is_told_by_the_banner_and_the_rows_wait_for_it(shelf, open_
     assert connection(workspace.sync.status).words == "The disk takes no data"
     workspace._status_changed.emit(SyncStatus(True, "Connected.", None, None))
     qtbot.waitUntil(lambda: "disk" not in page.banner.words())
+
+
+def test_results_can_be_asked_for_at_once(shelf, open_outbox, workspace, qtbot):
+    shelf.put("ward4-0155", OutboxState.RUNNING)
+    page = open_outbox(1)
+    workspace._status_changed.emit(SyncStatus(True, "Connected.", None, None))
+    qtbot.waitUntil(lambda: page.banner.other_button.text() == "Check now")
+    page.banner.other_button.click()
+    assert workspace._sync_worker._asked.is_set()
+    workspace._status_changed.emit(SyncStatus(False, "No answer.", None, None))
+    qtbot.waitUntil(lambda: page.banner.other_button.text() == "")  # nobody can be asked

@@ -30,12 +30,17 @@ class BannerAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OutboxBanner:
-    """Text of the banner; `act` is the label of its button, empty for none."""
+    """Text of the banner; `act` is the label of its button, empty for none.
+
+    Attributes:
+        asks: whether the service can be asked at once for results.
+    """
 
     sentence: str
     warning: bool = False
     act: str = ""
     mend: BannerAction = BannerAction.NONE
+    asks: bool = False
 
 
 _HOLDS = {
@@ -72,7 +77,8 @@ def banner_of(figures: Figures, around: RowContext) -> OutboxBanner | None:
         return OutboxBanner(_sent_on_request(resting, moving - resting), act="Send all now", mend=BannerAction.SEND_NOW)
     if resting and around.metered:
         return OutboxBanner(_metered(resting), act="Send anyway", mend=BannerAction.SEND_NOW)
-    return OutboxBanner(_on_their_way(moving, around), act="Pause all", mend=BannerAction.PAUSE)
+    asks = status.connected is True and figures.running > 0
+    return OutboxBanner(_on_their_way(moving, around), act="Pause all", mend=BannerAction.PAUSE, asks=asks)
 
 
 def _resting(arranged: SortedOutbox) -> int:

@@ -13,6 +13,7 @@ from vbdesk.desk.outbox.recording_time_card import TimeCard
 from vbdesk.desk.outbox.rows import Show
 from vbdesk.desk.outbox.sorting import Figures
 from vbdesk.desk.outbox.view_model import OutboxViewModel
+from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.action_bar import ActionBar
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area, vertical_line
@@ -124,6 +125,7 @@ class OutboxPage(QWidget):
         self.list.delete_wanted.connect(self._delete)
         self.bar.acted.connect(self._act_on_choice)
         self.banner.acted.connect(view_model.act_on_banner)
+        self.banner.other_acted.connect(self._check_now)
         self.notice.acted.connect(self._on_notice_acted)
         self.notice.other_acted.connect(self._on_notice_other)
         self.undo.acted.connect(view_model.actions.undo)
@@ -172,7 +174,13 @@ class OutboxPage(QWidget):
         if news is None:
             self.banner.clear()
         else:
-            self.banner.say(Tone.WARN if news.warning else Tone.INFO, news.sentence, action=news.act)
+            check = self.tr("Check now") if news.asks else ""
+            self.banner.say(Tone.WARN if news.warning else Tone.INFO, news.sentence, action=news.act, other=check)
+
+    @Slot()
+    def _check_now(self) -> None:
+        self.view_model.check_now()
+        announce(self, self.tr("The service is asked for results now."))
 
     @Slot()
     def _on_listed(self) -> None:

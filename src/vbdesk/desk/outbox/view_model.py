@@ -234,6 +234,10 @@ class OutboxViewModel(QObject):
             case BannerAction.ACCEPT_COPY:
                 self.actions.ask_to_accept_copy()
 
+    def check_now(self) -> None:
+        """Ask the service at once for results; the plan's limits still hold."""
+        self._connection.check_now()
+
     def record(self) -> None:
         """Go to the Record page."""
         self._navigator.open("record")

@@ -48,6 +48,15 @@ class CheckView(QWidget):
         self.picture = SegmentedChoice(
             "Picture", [(_WAVEFORM, "Waveform", "wave"), (_SPECTROGRAM, "Spectrogram", "grid")]
         )
+        self.zoom_in, self.zoom_out = (
+            Button("", ButtonKind.QUIET, icon=icon, size=ButtonSize.ROW) for icon in ("plus", "minus")
+        )
+        for button, words in ((self.zoom_in, self.tr("Zoom in")), (self.zoom_out, self.tr("Zoom out"))):
+            button.setAccessibleName(words)
+            button.setToolTip(words)
+        self.zoom_out.setEnabled(False)
+        self.zoom_in.clicked.connect(self._zoom_in)
+        self.zoom_out.clicked.connect(self._zoom_out)
         self._position, self._length = Text("0:00", Role.BODY_STRONG), Text("", Role.LABEL, "text2")
         self._trimmed = Text("", Role.LABEL, "text2")
         self.undo_trim = secondary_button("Undo trim", icon="trim", size=ButtonSize.ROW)
@@ -112,7 +121,7 @@ class CheckView(QWidget):
         place, part = QHBoxLayout(), QHBoxLayout()
         for row in (place, part):
             row.setSpacing(16)
-        for widget in (self._position, self._length, self.picture):
+        for widget in (self._position, self._length, self.picture, self.zoom_in, self.zoom_out):
             place.addWidget(widget)
         place.addStretch(1)
         part.addStretch(1)
@@ -167,7 +176,8 @@ class CheckView(QWidget):
         model.checked.connect(self._show_review)
         findings.versions_changed.connect(self.versions.show_versions)
         findings.warned.connect(self._show_speaker)
-        findings.spectrogram_ready.connect(self.waveform.show_spectrogram)
+        findings.spectrogram_ready.connect(self.waveform.show_picture)
+        self.waveform.viewed.connect(self._on_viewed)
         playback.loaded.connect(self._show_sound)
         playback.moved.connect(self._show_position)
         playback.playing_changed.connect(self._show_playing)
@@ -175,6 +185,20 @@ class CheckView(QWidget):
     @Slot(object)
     def _on_trimmed(self, span: TrimRange) -> None:
         self._model.trim(span)
+
+    @Slot(object)
+    def _on_viewed(self, part: TrimRange) -> None:
+        self._model.findings.want_part(part)
+        whole = part.start <= 0 and part.end >= self.waveform.seconds
+        self.zoom_out.setEnabled(not whole)
+
+    @Slot()
+    def _zoom_in(self) -> None:
+        self.waveform.zoom(0.5)
+
+    @Slot()
+    def _zoom_out(self) -> None:
+        self.waveform.zoom(2.0)
 
     @Slot(str)
     def _on_picture(self, picture: str) -> None:
@@ -216,6 +240,7 @@ class CheckView(QWidget):
     def _show_sound(self, sound: Loaded) -> None:
         span = None if self._review is None else self._review.span
         self.waveform.show_take(sound.envelope, sound.seconds, span)
+        self.waveform.show_markers(sound.marks_s)
         self._length.setText(f"of {clock_words(sound.seconds)}")
 
     @Slot(object)

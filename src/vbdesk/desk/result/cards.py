@@ -165,6 +165,7 @@ class PlayerCard(Card):
         self._seconds = loaded.seconds
         self.button.setEnabled(True)
         self.waveform.show_take(loaded.envelope, loaded.seconds)
+        self.waveform.show_markers(loaded.marks_s)
         self._time.setText(clock_words(loaded.seconds))
 
     @Slot(float)

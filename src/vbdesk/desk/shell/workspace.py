@@ -193,6 +193,10 @@ class Workspace(QObject):
         self.ports.vault(self.profile.secrets).allow_prompt()
         self._sync_worker.resume()
 
+    def check_now(self) -> None:
+        """Ask the service at once for everything that waits for it."""
+        self._sync_worker.check_now()
+
     def open_login_page(self) -> None:
         """Open the service's address in the browser: the network's login page comes in its place."""
         if self._base_url is not None:

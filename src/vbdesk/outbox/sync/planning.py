@@ -164,6 +164,14 @@ class Planner:
         else:
             self._polled_at = now
 
+    def ask_now(self) -> None:
+        """A person asked: everything that waits for the service is due now, as far as the budget allows."""
+        now = self._clock.monotonic()
+        self._polls = {take_id: (POLL_INTERVAL_S[0], min(due, now)) for take_id, (_, due) in self._polls.items()}
+        self._handed_over_due = {take_id: min(due, now) for take_id, due in self._handed_over_due.items()}
+        self._subjects = {group_id: min(due, now) for group_id, due in self._subjects.items()}
+        self._credits_due = min(self._credits_due, now)
+
     def ended(self, event: PendingEvent) -> None:
         """A job has ended: plan to read its subject and the balance."""
         now = self._clock.monotonic()

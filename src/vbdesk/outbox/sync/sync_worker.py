@@ -126,6 +126,7 @@ class SyncWorker:
         self._clock_check = ClockCheck(self._clock, library.times)
         self._queue_status = QueueStatus(self._clock, on_status)
         self._reconnect = threading.Event()
+        self._asked = threading.Event()
         self._retention = SoundRetention(library)
         self._maintenance_due = 0.0
         self._trash_due = 0.0
@@ -141,6 +142,11 @@ class SyncWorker:
     def resume(self) -> None:
         """Retry now: the key, the credits, the clock or the service's address has changed."""
         self._reconnect.set()
+        self._wake.set()
+
+    def check_now(self) -> None:
+        """Ask the service for everything that waits for it, within the plan's limits. From any thread."""
+        self._asked.set()
         self._wake.set()
 
     def forecast(self) -> Forecast:
@@ -256,6 +262,9 @@ class SyncWorker:
         if self._reconnect.is_set():
             self._reconnect.clear()
             self._restart()
+        if self._asked.is_set():
+            self._asked.clear()
+            self._planner.ask_now()
         now = self._clock.monotonic()
         self._destroy_trashed(now)
         if self._sleep_watch.has_slept():
