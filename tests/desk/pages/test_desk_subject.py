@@ -131,4 +131,4 @@ def test_unusual_recordings_are_noted_in_the_table(trajectory_answer):
     sign["series"][3] |= {"anomaly": True, "kind": "acute"}
     read = TrajectoryRead.model_validate(answer)
     rows = subject_of(read, read.as_of).rows
-    assert [row.cells[-1].text for row in rows if row.cells[-1].text] == ["Unusual: Stress."]
+    assert [row.cells[-2].text for row in rows if row.cells[-2].text] == ["Unusual: Stress."]

@@ -171,7 +171,7 @@ def test_notes_of_recordings_here_stand_in_charts_and_table(workspace, shelf, tr
         read, read.as_of, [replace(item, recorded_at=recorded_at, note="Slept badly", tags=("night",))]
     )
     assert [(mark.t, mark.words) for mark in reading.chart.marks] == [(recorded_at.timestamp(), "Slept badly (night)")]
-    noted = [row.recorded_at for row in reading.rows if row.cells[-1].text.endswith("Slept badly (night)")]
+    noted = [row.recorded_at for row in reading.rows if row.cells[-2].text.endswith("Slept badly (night)")]
     assert noted == [recorded_at]
 
 

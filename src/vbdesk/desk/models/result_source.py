@@ -12,7 +12,7 @@ from vbdesk.contract.results import Result
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.consent import ConsentPolicy, ConsentStatus
-from vbdesk.outbox.library.items import ItemFilter, RecordingItem
+from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library, UnknownTake
 from vbdesk.outbox.results.repository import ResultRepository
 
@@ -147,10 +147,7 @@ class ResultSource:
                 return self._library.get(recording.take_id)
             except UnknownTake:
                 return None
-        if recording.job_id is None:  # otherwise a recording that was never sent would match
-            return None
-        items = self._library.list(ItemFilter(group_id=recording.group_id))
-        return next((item for item in items if item.job_id == recording.job_id), None)
+        return None if recording.job_id is None else self._library.of_job(recording.job_id)
 
 
 def _changed(received: Any, result: Result | None) -> Any:

@@ -7,6 +7,8 @@ from PySide6.QtGui import QAction, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from vbdesk.contract.levels import Level
+from vbdesk.desk.models.course_actions import CourseChanged
+from vbdesk.desk.models.course_card import CourseCard
 from vbdesk.desk.models.result_state import ResultView
 from vbdesk.desk.models.result_text import ResultReading, VoiceReading
 from vbdesk.desk.result.cards import (
@@ -21,6 +23,7 @@ from vbdesk.desk.result.cards import (
 )
 from vbdesk.desk.result.sign_rows import SignRows
 from vbdesk.desk.result.view_model import ResultViewModel, SameSubject
+from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.advice_card import AdviceCard
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.breadcrumb import Breadcrumb
@@ -40,6 +43,7 @@ from vbdesk.report.exports import ExportFormat
 _ONE_COLUMN_BELOW = 900
 _LEFT, _RIGHT = 628, 360
 _MENU_ENTRIES = 8
+_CARD_HEIGHT = 300
 _FILES = {
     ExportFormat.JSON: "JSON (*.json)",
     ExportFormat.PDF: "PDF report (*.pdf)",
@@ -64,13 +68,15 @@ class ResultPage(QWidget):
         self._speaker = -1
         self._exporting: tuple[ExportFormat, ResultView] | None = None
         self._cards: list[Card] = []
+        self._can_undo = False
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
         self._rest.setInterval(0)
         self._rest.timeout.connect(self._build_rest)
         self.banner = Banner()
-        self.banner.acted.connect(view_model.reload)
+        self.banner.acted.connect(self._on_banner)
         self.question = Banner()
+        self.question.acted.connect(view_model.correct)
         self.player = PlayerCard(view_model.playback)
         self.json_panel = JsonPanel()
         self.json_panel.closed.connect(self._hide_json)
@@ -92,6 +98,10 @@ class ResultPage(QWidget):
         self._right_box().addWidget(self.json_panel, 1)
         body = ScrollBody()
         body.body.addWidget(self.question)
+        self.course_card = CourseCard(view_model.course)
+        self.course_card.setMinimumHeight(self._theme.px(_CARD_HEIGHT))
+        self.course_card.hide()
+        body.body.addWidget(self.course_card)
         body.body.addLayout(self._columns)
         page_layout(self, self._header(), body)
         self.banner.float_over(self)
@@ -100,6 +110,10 @@ class ResultPage(QWidget):
         view_model.same_subject_changed.connect(self._on_same_subject)
         view_model.export.saved.connect(self._on_saved)
         view_model.export.failed.connect(self._on_not_saved)
+        self.course_card.opened.connect(self._on_course_asked)
+        self.course_card.left.connect(self._on_course_left)
+        view_model.course.changed.connect(self._on_course_changed)
+        view_model.course.refused.connect(self._on_course_refused)
         self._theme.changed.connect(self._rebuild)
         QShortcut(sequence("result-compare"), self).activated.connect(self._compare)
         QShortcut(sequence("result-play"), self).activated.connect(view_model.playback.toggle)
@@ -107,8 +121,9 @@ class ResultPage(QWidget):
     def opened(self, argument: object) -> None:
         """Show the requested recording."""
         if isinstance(argument, RecordingRoute):
-            self._reading, self._speaker = None, -1
+            self._reading, self._speaker, self._can_undo = None, -1, False
             self.banner.clear()
+            self.course_card.hide()
             self._hide_json()
             self.player.show_segments(())
             self._on_same_subject(((), ()))
@@ -150,6 +165,11 @@ class ResultPage(QWidget):
         for entry, kind in (("Report of this recording (PDF)", ExportFormat.PDF), ("FHIR bundle", ExportFormat.FHIR)):
             self.export_menu.addAction(entry).setData(kind)
         self.export_menu.triggered.connect(self._on_export)
+        self.correct_button = secondary_button(self.tr("Correct"), icon="person")
+        self.correct_button.setToolTip(
+            self.tr("Exclude this recording from the person's course, move it to another subject, or erase it.")
+        )
+        self.correct_button.clicked.connect(self.view_model.correct)
         crumbs = QHBoxLayout()
         crumbs.setContentsMargins(0, 0, 0, 0)
         crumbs.setSpacing(8)
@@ -163,7 +183,7 @@ class ResultPage(QWidget):
         words.setSpacing(0)
         words.addLayout(crumbs)
         words.addWidget(self._title)
-        controls = (self.segment, self.json_button, self.compare_button, self.export_button)
+        controls = (self.segment, self.json_button, self.correct_button, self.compare_button, self.export_button)
         return PageHeader(words, *controls, words_width=380)
 
     def _left_box(self) -> QVBoxLayout:
@@ -192,9 +212,10 @@ class ResultPage(QWidget):
         if self.player.shown_for != (view.take_id, view.silence):
             self.player.begin(view.take_id, view.silence)
         self.player.setVisible(view.take_id is not None or bool(view.silence))
-        self.banner.clear()
+        if self.banner.tone is Tone.WARN:
+            self.banner.clear()
         if view.question:
-            self.question.say(Tone.INFO, view.question)
+            self.question.say(Tone.INFO, view.question, action=self.tr("Correct"))
         else:
             self.question.clear()
         self._reading = view.reading
@@ -205,7 +226,8 @@ class ResultPage(QWidget):
     def _on_failed(self, sentence: str) -> None:
         if self._reading is None:
             self.empty.say("No result to show", sentence, "")
-        self.banner.say(Tone.WARN, sentence, action="Try again")
+        if not self._can_undo:
+            self.banner.say(Tone.WARN, sentence, action="Try again")
 
     @Slot(str)
     def _on_saved(self, path: str) -> None:
@@ -226,6 +248,39 @@ class ResultPage(QWidget):
             for sibling in entries:
                 entry = self.compare_menu.addAction(sibling.words)
                 entry.setData(sibling)
+
+    # Corrections of the course
+
+    @Slot()
+    def _on_course_asked(self) -> None:
+        self.banner.clear()
+        self.course_card.show()
+
+    @Slot()
+    def _on_course_left(self) -> None:
+        self.course_card.hide()
+        self.correct_button.setFocus()
+
+    @Slot(object)
+    def _on_course_changed(self, changed: CourseChanged) -> None:
+        self._on_course_left()
+        self._can_undo = changed.can_undo
+        self.banner.say(Tone.OK, changed.sentence, action=self.tr("Undo") if changed.can_undo else "")
+        announce(self, changed.sentence)
+
+    @Slot(str)
+    def _on_course_refused(self, sentence: str) -> None:
+        if self.course_card.isHidden():
+            self.banner.say(Tone.WARN, sentence)
+
+    @Slot()
+    def _on_banner(self) -> None:
+        if self._can_undo:
+            self._can_undo = False
+            self.banner.clear()
+            self.view_model.course.undo()
+        else:
+            self.view_model.reload()
 
     # User actions
 

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.capture.playback import Player
 from vbdesk.client.errors import ClientError
+from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.models.result_source import Found, ResultSource
 from vbdesk.desk.models.result_state import ResultRemedy, ResultView, first_view, view_of
@@ -35,6 +36,7 @@ class ResultViewModel(QObject):
     Attributes:
         export: writes the result to files.
         playback: its sound.
+        course: corrections of the subject's course.
 
     Signals:
         shown: (ResultView) the content changed.
@@ -55,6 +57,7 @@ class ResultViewModel(QObject):
         tasks: TaskOwner,
         navigator: Navigator,
         player: Callable[[], Player],
+        course: CourseActions,
     ) -> None:
         super().__init__()
         self._library, self._results, self._tasks, self._navigator = library, results, tasks, navigator
@@ -67,6 +70,8 @@ class ResultViewModel(QObject):
         self.view: ResultView | None = None
         self.same_subject: SameSubject = ((), ())
         self.playback = Playback(tasks, player, self)
+        self.course = course
+        course.setParent(self)
         self._again = QTimer(self)
         self._again.setSingleShot(True)
         self._again.setInterval(_ASK_AGAIN_MS)
@@ -101,7 +106,14 @@ class ResultViewModel(QObject):
         """The page is hidden."""
         self._asked_for = None
         self._again.stop()
+        self.course.forget()
         self.playback.close()
+
+    @Slot()
+    def correct(self) -> None:
+        """Ask what to do about a recording that does not belong into the course."""
+        if self.view is not None:
+            self.course.ask(self.view.recording)
 
     @Slot()
     def open_subject(self) -> None:

@@ -13,6 +13,7 @@ from vbdesk.desk.account.webhook_model import WebhookViewModel
 from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
 from vbdesk.desk.cohort.view_model import CohortViewModel
 from vbdesk.desk.compare.view_model import CompareViewModel
+from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.models.unlocking import PassphraseViewModel
@@ -167,6 +168,11 @@ def account_view_model(workspace: Workspace) -> AccountViewModel:
     )
 
 
+def course_actions(workspace: Workspace) -> CourseActions:
+    """Corrections of a course."""
+    return CourseActions(workspace.library, workspace.results, workspace.tasks)
+
+
 def subject_view_model(workspace: Workspace) -> SubjectViewModel:
     """One subject over time."""
     return SubjectViewModel(
@@ -180,6 +186,7 @@ def subject_view_model(workspace: Workspace) -> SubjectViewModel:
         SubjectConsentViewModel(
             workspace.profile, workspace.library, workspace.sync, workspace.tasks, workspace.ports.clock
         ),
+        course_actions(workspace),
     )
 
 
@@ -193,6 +200,7 @@ def result_view_model(workspace: Workspace) -> ResultViewModel:
         workspace.tasks,
         workspace.navigator,
         workspace.ports.player,
+        course_actions(workspace),
     )
 
 

@@ -7,6 +7,8 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QStackedWidget, QV
 from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.trajectory_data import SignChart
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
+from vbdesk.desk.models.course_actions import CourseChanged
+from vbdesk.desk.models.course_card import CourseCard
 from vbdesk.desk.subject.consent_card import ConsentCard, ConsentLine
 from vbdesk.desk.subject.export_card import ExportCard
 from vbdesk.desk.subject.export_kinds import SUBJECT_EXPORTS
@@ -28,6 +30,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 _ALL = "all"
 _KEYS_WIDTH = 960  # px at 100 % text; narrower windows hide the key hint
 _AGE_WIDTH = 110  # px at 100 % text; narrower toolbars take two lines
+_CORRECT_WIDTH = 110
 _DAY_WIDTH, _SIGN_WIDTH, _INCONCLUSIVE_WIDTH, _NOTES_WIDTH = 112, 107, 132, 230
 _LEAST_HEIGHT = 96  # for large text in a low window
 _KEYS_TIP = (
@@ -45,6 +48,7 @@ class SubjectPage(QWidget):
         self.setObjectName("page")
         self.view_model = view_model
         view_model.setParent(self)
+        self._can_undo = False
         self.banner = Banner()
         self.banner.acted.connect(self._on_banner)
         self.charts = TrajectoryView()
@@ -56,7 +60,8 @@ class SubjectPage(QWidget):
         self.consent_line, self.consent_card = ConsentLine(view_model.consent), ConsentCard(view_model.consent)
         self._stack = QStackedWidget()
         self._stack.setMinimumHeight(_LEAST_HEIGHT)
-        for part in (self.empty, self.charts, self.table, self.export_card, self.consent_card):
+        self.course_card = CourseCard(view_model.course)
+        for part in (self.empty, self.charts, self.table, self.export_card, self.consent_card, self.course_card):
             self._stack.addWidget(part)
         card = Card(padding=1)
         card.body.addWidget(self._stack)
@@ -76,6 +81,11 @@ class SubjectPage(QWidget):
         self.charts.recording_chosen.connect(view_model.open_recording)
         self.charts.moved.connect(self.range.choose_none)
         self.table.opened.connect(view_model.open_recording)
+        self.table.acted.connect(view_model.correct)
+        self.course_card.opened.connect(self._on_course_asked)
+        self.course_card.left.connect(self._on_course_left)
+        view_model.course.changed.connect(self._on_course_changed)
+        view_model.course.refused.connect(self._on_course_refused)
         self.empty.button.clicked.connect(self._record)
         self.export_card.left.connect(self._on_export_left)
         self.export_work.done.connect(self._on_exported)
@@ -180,10 +190,10 @@ class SubjectPage(QWidget):
     def _show(self, reading: SubjectReading) -> None:
         self.title.setText(reading.group_id)
         self._show_head(reading)
-        self.table.set_widths((_DAY_WIDTH, *map(_width, reading.chart.signs), _NOTES_WIDTH), stretch=-1)
-        self.table.horizontalHeader().setStretchLastSection(True)
+        widths = (_DAY_WIDTH, *map(_width, reading.chart.signs), _NOTES_WIDTH, _CORRECT_WIDTH)
+        self.table.set_widths(widths, stretch=len(widths) - 2)
         self.charts.show_chart(reading.chart, gradually=True)
-        if self._stack.currentWidget() not in (self.export_card, self.consent_card):
+        if self._stack.currentWidget() not in (self.export_card, self.consent_card, self.course_card):
             self._on_view(self.view.choice())
         self._set_enabled(enabled=True)
 
@@ -243,6 +253,9 @@ class SubjectPage(QWidget):
     def _on_banner(self) -> None:
         if self.banner.tone is Tone.WARN:
             self.view_model.reload()
+        elif self._can_undo:
+            self.view_model.course.undo()
+        self._can_undo = False
         self.banner.clear()
 
     @Slot(str)
@@ -263,6 +276,32 @@ class SubjectPage(QWidget):
     def _open_menu(self) -> None:
         corner = self.export_button.mapToGlobal(QPoint(0, self.export_button.height() + 4))
         self.export_menu.popup(corner)
+
+    @Slot()
+    def _on_course_asked(self) -> None:
+        self.banner.clear()
+        self._stack.setCurrentWidget(self.course_card)
+        self._show_keys()
+
+    @Slot()
+    def _on_course_left(self) -> None:
+        self._on_view(self.view.choice())
+        if self.view_model.reading is None:
+            self._stack.setCurrentWidget(self.empty)
+        self.export_button.setFocus()
+
+    @Slot(object)
+    def _on_course_changed(self, changed: CourseChanged) -> None:
+        if self._stack.currentWidget() is self.course_card:
+            self._on_course_left()
+        self._can_undo = changed.can_undo
+        self.banner.say(Tone.OK, changed.sentence, action=self.tr("Undo") if changed.can_undo else self.tr("Close"))
+        announce(self, changed.sentence)
+
+    @Slot(str)
+    def _on_course_refused(self, sentence: str) -> None:
+        if self._stack.currentWidget() is not self.course_card:
+            self.banner.say(Tone.WARN, sentence, action=self.tr("Close"))
 
     @Slot(object)
     def _on_kind(self, action: QAction) -> None:

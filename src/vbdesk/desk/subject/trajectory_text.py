@@ -11,7 +11,7 @@ from vbdesk.contract.longitudinal import DataPoint, SignTrajectory, TrajectoryRe
 from vbdesk.desk.charts.trajectory_data import NoteMarker, TrajectoryChart, chart_of
 from vbdesk.desk.models.consent_text import missing_words
 from vbdesk.desk.models.voice_question import voice_question
-from vbdesk.desk.ui.cells import Cell, LabelCell, LevelCell, TwoLineCell
+from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, TwoLineCell
 from vbdesk.desk.ui.time_text import day_and_time, moment_in_sentence
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.consent_gate import NOT_ASKED_FOR, ConsentList
@@ -30,6 +30,7 @@ class SubjectRecordingRow:
     chart: TrajectoryChart = field(compare=False)
     now: datetime = field(compare=False)
     lacks_consent: str = ""
+    excluded: bool = False
 
     @property
     def key(self) -> str:
@@ -47,7 +48,17 @@ class SubjectRecordingRow:
         levels = {signal.name: signal.level for signal in self.point.signals}
         marks = [LevelCell(levels.get(sign.name), "" if sign.name in levels else "–") for sign in self.chart.signs]
         day, _, clock = day_and_time(self.point.recorded_at, self.now).rpartition(" ")
-        return (TwoLineCell(day, clock), *marks, LabelCell(_notes(self.point, self.chart, self.lacks_consent)))
+        translate = QCoreApplication.translate
+        if self.excluded:
+            notes = translate("Subject", "Excluded from the course: not in charts, baseline and counts.")
+        else:
+            notes = _notes(self.point, self.chart, self.lacks_consent)
+        return (
+            TwoLineCell(day, clock),
+            *marks,
+            LabelCell(notes),
+            ButtonCell(translate("Subject", "Correct"), quiet=True),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +108,7 @@ def subject_of(
     items: Sequence[RecordingItem] = (),
     read_at: datetime | None = None,
     consents: ConsentList = NOT_ASKED_FOR,
+    excluded: Sequence[DataPoint] = (),
 ) -> SubjectReading:
     """Make texts, charts and rows of a trajectory.
 
@@ -106,12 +118,20 @@ def subject_of(
         items: the subject's local recordings, for their notes and for questions about their voices.
         read_at: time of the answer; now by default.
         consents: of all subjects.
+        excluded: readings of the recordings that were excluded from the course.
     """
     cuts = {name: reference.score_cuts for name, reference in shipped_signs().items()}
     chart = chart_of(read, cuts, marks_of(items), _voice_questions(items))
     by_name = {sign.name: sign for sign in read.signs}
     signs = [by_name[sign.name] for sign in chart.signs]
     points = sorted(read.data_points, key=lambda point: (point.recorded_at, point.job_id))
+    rows = [
+        SubjectRecordingRow(
+            point, chart, now, _lacking(consents, read.group_id, point.recorded_at), excluded=place >= len(points)
+        )
+        for place, point in enumerate((*points, *excluded))
+    ]
+    rows.sort(key=lambda row: (row.recorded_at, row.key), reverse=True)
     return SubjectReading(
         read=read,
         group_id=read.group_id,
@@ -121,11 +141,8 @@ def subject_of(
         sentence=sentence_of(signs, points, now),
         change=latest_change(chart, now),
         chart=chart,
-        headings=("Recorded", *(heading(sign.label) for sign in signs), "Notes"),
-        rows=tuple(
-            SubjectRecordingRow(point, chart, now, _lacking(consents, read.group_id, point.recorded_at))
-            for point in reversed(points)
-        ),
+        headings=("Recorded", *(heading(sign.label) for sign in signs), "Notes", ""),
+        rows=tuple(rows),
     )
 
 
@@ -138,7 +155,7 @@ def _lacking(consents: ConsentList, group_id: str, recorded_at: datetime) -> str
 
 def marks_of(items: Sequence[RecordingItem]) -> tuple[NoteMarker, ...]:
     """Notes and tags of local recordings."""
-    noted = [item for item in items if item.note.strip() or item.tags]
+    noted = [item for item in items if (item.note.strip() or item.tags) and not item.excluded]
     return tuple(NoteMarker(item.recorded_at.timestamp(), _noted(item)) for item in noted)
 
 

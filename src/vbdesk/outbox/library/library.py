@@ -21,7 +21,7 @@ from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart, Audi
 from vbdesk.outbox.library.consent import ConsentKind, ConsentState
 from vbdesk.outbox.library.consent_gate import ConsentGate
 from vbdesk.outbox.library.consents import Consents
-from vbdesk.outbox.library.course_corrections import CourseCorrections
+from vbdesk.outbox.library.course_corrections import CorrectionReason, CourseCorrections
 from vbdesk.outbox.library.damaged_takes import DamagedTakes
 from vbdesk.outbox.library.database import DAMAGE, unreadable
 from vbdesk.outbox.library.integrity_check import (
@@ -361,6 +361,22 @@ class Library(RecordingList):
     def _note_correction(self, item: RecordingItem, moment: datetime, how: str) -> None:
         moved_s = (moment - item.recorded_at).total_seconds()
         self.store.note(AuditAction.TIME_CORRECTED, item.take_id, f"by {moved_s:.0f} s, {how}")
+
+    def erase_from_course(self, take_id: str, reason: CorrectionReason) -> int | None:
+        """Take a recording out of its subject's course, and move it to the trash.
+
+        Returns:
+            The number of the correction; None if it was in no course.
+
+        Raises:
+            NotAllowed, UnknownTake: as for `discard`; nothing was changed.
+        """
+        with self.store.changing():
+            number, item = None, self.store.get(take_id)
+            if item.state is OutboxState.DONE and not item.excluded:
+                number = self.corrections.exclude(self.corrections.member(take_id), reason).number
+            self.discard(take_id)
+        return number
 
     def discard(self, take_id: str, *, at_once: bool = False) -> None:
         """Delete a recording from this computer; for its data at the service, see `erasures`.

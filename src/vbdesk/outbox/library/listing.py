@@ -21,6 +21,10 @@ class RecordingList:
         """One recording. Raises UnknownTake."""
         return self.store.get(take_id)
 
+    def of_job(self, job_id: str) -> RecordingItem | None:
+        """The recording of this computer with this job; None if there is none."""
+        return next(iter(self.store.items("job_id = ?", (job_id,))), None)
+
     def list(self, only: ItemFilter | None = None) -> list[RecordingItem]:
         """Recordings, newest first."""
         only = only or ItemFilter()

@@ -17,11 +17,11 @@ from pydantic import BaseModel
 from vbdesk.client import Client
 from vbdesk.contract.groups import GroupJobItem, GroupList
 from vbdesk.contract.jobs import Job
-from vbdesk.contract.longitudinal import AggregateRead, TrajectoryRead, TrajectoryRunning
+from vbdesk.contract.longitudinal import AggregateRead, DataPoint, TrajectoryRead, TrajectoryRunning
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
-from vbdesk.outbox.results.subject_history import corrected, left_and_joined, with_results
+from vbdesk.outbox.results.subject_history import corrected, left_and_joined, point_of, with_results
 
 _JOBS_IN_MEMORY = 200
 
@@ -83,10 +83,28 @@ class ResultRepository:
             return read
         return corrected(read, read_at or self._library.store.clock.now(), self._done(read.group_id), entries)
 
+    def excluded(self, group_id: str) -> list[DataPoint]:
+        """Readings of the recordings that a person has excluded from a subject's course and that can be put back."""
+        here = {item.take_id: item for item in self._done(group_id)}
+        found = []
+        for entry in self._library.corrections.in_force():
+            if entry.source != group_id or entry.target is not None:
+                continue
+            item = here.get(entry.member.take_id or "")
+            if item is not None and item.encrypted_result is not None:
+                found.append(point_of(item))
+            elif entry.member.reading is not None:
+                found.append(DataPoint.model_validate(entry.member.reading))
+        return found
+
     def left(self, group_id: str) -> frozenset[str]:
         """Jobs that a correction takes out of a group, although the service may still list them."""
         now = self._library.store.clock.now()
         return left_and_joined(group_id, self._library.corrections.all(), now)[0]
+
+    def is_joined(self, group_id: str) -> bool:
+        """Whether a recording was moved to a group that the service may not have yet."""
+        return any(entry.target == group_id and not entry.settled for entry in self._library.corrections.all())
 
     def _done(self, group_id: str) -> list[RecordingItem]:
         return self._library.list(ItemFilter(states=frozenset({OutboxState.DONE}), group_id=group_id))

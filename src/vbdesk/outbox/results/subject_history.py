@@ -5,7 +5,7 @@ read. Where a correction changes the recordings, the estimates of the service no
 it has computed them again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from vbdesk.contract.longitudinal import (
@@ -70,15 +70,8 @@ def corrected(
     """A trajectory without the recordings that left the course, and with those that joined it."""
     left, joined = left_and_joined(read.group_id, entries, read_at)
     points = [point for point in read.data_points if point.job_id not in left]
-    known, here = {point.job_id for point in points}, {item.job_id: item for item in in_course(items)}
-    more = []
-    for job_id, entry in joined.items():
-        if job_id in known:
-            continue
-        if job_id in here:
-            more.append(point_of(here[job_id]))
-        elif entry.member.reading is not None:
-            more.append(DataPoint.model_validate(entry.member.reading))
+    known = {point.job_id for point in points}
+    more = [point for point in _joined_points(joined, in_course(items)) if point.job_id not in known]
     if not more and len(points) == len(read.data_points):
         return read
     away = len(read.data_points) - len(points)
@@ -99,7 +92,10 @@ def with_results(
     """
     mine = in_course(items)
     if read is None:
-        points = [point_of(item) for item in mine]
+        left, joined = left_and_joined(group_id, entries, read_at)
+        points = [point_of(item) for item in mine if item.job_id not in left]
+        known = {point.job_id for point in points}
+        points += [point for point in _joined_points(joined, mine) if point.job_id not in known]
         return _of_points(group_id, points, mine, now) if points else None
     whole = corrected(read, read_at, items, entries)
     known = {point.job_id for point in whole.data_points}
@@ -141,6 +137,18 @@ def point_of(item: RecordingItem) -> DataPoint:
     )
 
 
+def _joined_points(joined: Mapping[str, CourseCorrection], mine: Sequence[RecordingItem]) -> list[DataPoint]:
+    """Data points of recordings that a correction puts into the course."""
+    here = {item.job_id: item for item in mine}
+    points = []
+    for job_id, entry in joined.items():
+        if job_id in here:
+            points.append(point_of(here[job_id]))
+        elif entry.member.take_id is None and entry.member.reading is not None:
+            points.append(DataPoint.model_validate(entry.member.reading))
+    return points
+
+
 def _with_points(
     read: TrajectoryRead,
     points: list[DataPoint],
@@ -175,13 +183,13 @@ def _of_points(group_id: str, points: list[DataPoint], items: Sequence[Recording
     empty = TrajectoryRead(
         group_id=group_id,
         as_of=now,
-        computed_at=max(item.updated_at for item in items),
+        computed_at=max((item.updated_at for item in items), default=points[-1].recorded_at),
         method="",
         interval_level=0.9,
         window=window,
         done_job_count=len(points),
         pending_job_count=0,
-        signs=_signs_of(items),
+        signs=_signs_in(points, items),
         data_points=[],
     )
     return _with_points(empty, points, len(points), estimated=False)
@@ -189,11 +197,22 @@ def _of_points(group_id: str, points: list[DataPoint], items: Sequence[Recording
 
 def _signs_of(items: Sequence[RecordingItem]) -> list[SignTrajectory]:
     """The signs in the results of these recordings, without estimates."""
+    return [_empty_sign(name, label) for name, label in _labels(items).items()]
+
+
+def _signs_in(points: Sequence[DataPoint], items: Sequence[RecordingItem]) -> list[SignTrajectory]:
+    """The signs of these data points, without estimates; a label that no result tells is made from the name."""
+    labels = _labels(items)
+    names = dict.fromkeys(signal.name for point in points for signal in point.signals)
+    return [_empty_sign(name, labels.get(name, name.replace("-", " ").title())) for name in names]
+
+
+def _labels(items: Sequence[RecordingItem]) -> dict[str, str]:
     labels: dict[str, str] = {}
     for item in items:
         if item.result is not None:
             labels |= {signal.name: signal.label for signal in signals_of(item.result)}
-    return [_empty_sign(name, label) for name, label in labels.items()]
+    return labels
 
 
 def _empty_sign(name: str, label: str) -> SignTrajectory:

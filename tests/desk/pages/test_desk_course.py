@@ -1,0 +1,155 @@
+"""A wrong recording is excluded, moved, erased and put back from Result, Subject and Outbox; every page agrees."""
+
+import pytest
+
+from vbdesk.contract.longitudinal import TrajectoryRead
+from vbdesk.desk.models.course_actions import CourseChange
+from vbdesk.desk.shell.all_pages import build_result_page, build_subject_page
+from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.states import OutboxState
+
+A, B = "ward4-0172", "ward4-0173"
+
+
+@pytest.fixture
+def course(shelf, workspace, trajectory_answer, pulse_job, network):
+    """Three finished recordings of one subject, the last of them from another computer; returns their jobs."""
+    points = trajectory_answer["data_points"][:3]
+    for place, point in enumerate(points[:2]):
+        job = pulse_job.model_copy(update={"job_id": point["job_id"]})
+        take_id = shelf.put(A, OutboxState.DONE, job=job, hours_ago=100 - place)
+        point["recorded_at"] = workspace.library.get(take_id).recorded_at.isoformat()
+        with workspace.library.store.changing():
+            workspace.library.store.add("jobs", job.job_id, take_id)
+    network.trajectories[A] = [keep(workspace, trajectory_answer, points, A)]
+    return [point["job_id"] for point in points]
+
+
+def keep(workspace, answer, points, group_id):
+    signs = [sign | {"series": sign["series"][: len(points)]} for sign in answer["signs"]]
+    changed = {"group_id": group_id, "data_points": points, "signs": signs, "done_job_count": len(points)}
+    workspace.results.store_trajectory(TrajectoryRead.model_validate(answer | changed))
+    return answer | changed
+
+
+@pytest.fixture
+def open_result(workspace, qtbot):
+    def make(**place):
+        page = build_result_page(workspace)
+        qtbot.addWidget(page)
+        page.resize(1080, 768)
+        page.show()
+        page.opened(RecordingRoute(**place))
+        qtbot.waitUntil(lambda: page.view_model.view.reading is not None)
+        return page
+
+    return make
+
+
+@pytest.fixture
+def open_subject(workspace, qtbot):
+    def make(group_id, count):
+        page = build_subject_page(workspace)
+        qtbot.addWidget(page)
+        page.resize(1080, 768)
+        page.show()
+        page.opened(group_id)
+        qtbot.waitUntil(lambda: page.view_model.table.rowCount() == count)
+        return page
+
+    return make
+
+
+def answer(page, qtbot, change, subject="", reason="wrong person"):
+    card = page.course_card
+    qtbot.waitUntil(lambda: card.isVisible())
+    card.choice.option(change.value).click()
+    if subject:
+        card.subject.setText(subject)
+    card.reason.setCurrentIndex(card.reason.findData(reason))
+    card.go.click()
+
+
+def sentences(workspace):
+    log = AuditReader(workspace.library.store.folder, workspace.library.store.key)
+    return [(entry.what, entry.detail) for entry in log.entries()]
+
+
+def test_a_recording_of_another_person_is_moved_from_its_result_and_undone(course, workspace, open_result, qtbot):
+    page = open_result(job_id=course[0], group_id=A)
+    page.correct_button.click()
+    answer(page, qtbot, CourseChange.MOVE, B)
+    qtbot.waitUntil(lambda: page.banner.words().startswith(f"Moved to {B}. The service is told"))
+    qtbot.waitUntil(lambda: page.view_model.view.group_id == B)
+    assert page.course_card.isHidden()
+    take_id = page.view_model.view.recording.take_id
+    assert workspace.library.get(take_id).group_id == B
+    assert (AuditAction.MOVED, "wrong person") in sentences(workspace)
+    assert page.banner.button.text() == "Undo"
+    page.banner.button.click()
+    qtbot.waitUntil(lambda: workspace.library.get(take_id).group_id == A)
+    qtbot.waitUntil(lambda: page.view_model.view.group_id == A)
+
+
+def test_the_card_asks_for_the_subject_and_says_why_something_is_refused(course, workspace, open_result, qtbot):
+    page = open_result(job_id=course[0], group_id=A)
+    page.correct_button.click()
+    answer(page, qtbot, CourseChange.MOVE)
+    assert page.course_card.fault.text() == "Enter the subject that the recording belongs to."
+    for subject, words in (("été", "starts with a letter"), (A, "belongs to ward4-0172 already")):
+        page.course_card.subject.setText(subject)
+        page.course_card.go.click()
+        qtbot.waitUntil(lambda words=words: words in page.course_card.fault.text())
+    assert page.course_card.isVisible()
+    assert page.banner.isHidden()
+    assert workspace.library.corrections.all() == []
+
+
+def test_an_excluded_recording_leaves_charts_and_counts_and_is_put_back_later(course, workspace, open_subject, qtbot):
+    page = open_subject(A, 3)
+    assert "3 recordings" in page.sentence.text()
+    page.view.option("table").click()
+    page.table.acted.emit(course[1])
+    answer(page, qtbot, CourseChange.EXCLUDE, reason="unusual circumstances")
+    qtbot.waitUntil(lambda: "2 recordings" in page.sentence.text())
+    assert page.view_model.reading.chart.jobs == (course[0], course[2]) or set(page.view_model.reading.chart.jobs) == {
+        course[0],
+        course[2],
+    }
+    assert all(len(sign.course.t) == 0 for sign in page.view_model.reading.chart.signs)  # no estimate with it
+    assert page.view_model.table.rowCount() == 3  # it is still listed, as excluded
+    page.table.acted.emit(course[1])
+    answer(page, qtbot, CourseChange.PUT_BACK)
+    qtbot.waitUntil(lambda: "3 recordings" in page.sentence.text())
+    assert (AuditAction.PUT_BACK, "correction was a mistake") in sentences(workspace)
+
+
+def test_a_recording_that_only_the_service_has_can_be_corrected_too(course, workspace, open_subject, qtbot):
+    page = open_subject(A, 3)
+    page.table.acted.emit(course[2])
+    answer(page, qtbot, CourseChange.MOVE, B)
+    qtbot.waitUntil(lambda: "2 recordings" in page.sentence.text())
+    [entry] = workspace.library.corrections.due()
+    assert (entry.member.job_ids, entry.source, entry.target) == ((course[2],), A, B)
+    other = open_subject(B, 1)
+    assert other.view_model.reading.chart.jobs == (course[2],)
+
+
+def test_erase_says_what_the_service_allows_and_its_undo_brings_everything_back(course, workspace, open_result, qtbot):
+    page = open_result(job_id=course[0], group_id=A)
+    take_id = page.view_model.view.recording.take_id
+    page.correct_button.click()
+    card = page.course_card
+    qtbot.waitUntil(card.isVisible)
+    card.choice.option(CourseChange.ERASE.value).click()
+    assert "go to the trash for 7 days" in card.sentence.text()
+    assert "The service keeps its analysis: it offers no way to delete one." in card.sentence.text()
+    answer(page, qtbot, CourseChange.ERASE, reason="on request of the person")
+    qtbot.waitUntil(lambda: page.banner.words().startswith("Moved to the trash"))
+    assert workspace.library.trash.holds(take_id)
+    assert [entry.target for entry in workspace.library.corrections.due()] == [None]
+    page.banner.button.click()
+    qtbot.waitUntil(lambda: not workspace.library.trash.holds(take_id))
+    qtbot.waitUntil(lambda: len(workspace.library.corrections.all()) == 2)
+    assert not workspace.library.get(take_id).excluded
