@@ -153,3 +153,21 @@ def test_erase_says_what_the_service_allows_and_its_undo_brings_everything_back(
     qtbot.waitUntil(lambda: not workspace.library.trash.holds(take_id))
     qtbot.waitUntil(lambda: len(workspace.library.corrections.all()) == 2)
     assert not workspace.library.get(take_id).excluded
+
+
+def test_the_outbox_corrects_one_recording_and_says_what_is_not_done_yet(course, workspace, open_outbox, qtbot):
+    page = open_outbox(2)
+    take_id = workspace.library.of_job(course[0]).take_id
+    page.list.select_key(take_id)
+    qtbot.waitUntil(page.bar.button("correct").isVisible)
+    page.bar.button("correct").click()
+    answer(page, qtbot, CourseChange.MOVE, B)
+    qtbot.waitUntil(lambda: page.course_notice.words().startswith(f"Moved to {B}."))
+
+    def happening():
+        row = next(row for row in page.view_model._read.rows.values() if row.key == take_id)
+        return getattr(row.cells[2], "text", "")
+
+    qtbot.waitUntil(lambda: happening() == f"Moved from {A}. Waiting for the service.")
+    page.course_notice.button.click()
+    qtbot.waitUntil(lambda: workspace.library.get(take_id).group_id == A)

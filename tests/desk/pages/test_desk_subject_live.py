@@ -258,7 +258,7 @@ def test_a_folder_that_cannot_be_written_to_is_said(shown, tmp_path, qtbot):
     card = choose(shown, "svg", tmp_path / "file")
     with qtbot.waitSignal(shown.export_work.failed, timeout=20_000):
         card.go.click()
-    assert "Choose a folder that can be written to." in card.banner.words()
+    assert "Choose another place, then try again." in card.banner.words()
     assert card.isVisible()
 
 

@@ -40,6 +40,7 @@ class Selection:
         with_result: those of `delete` that keep a result if only their sound is removed.
         restore: can be restored from the trash.
         destroy: are in the trash.
+        correct: their subject's course can be corrected.
     """
 
     chosen: tuple[str, ...] = ()
@@ -53,6 +54,7 @@ class Selection:
     with_result: tuple[str, ...] = ()
     restore: tuple[str, ...] = ()
     destroy: tuple[str, ...] = ()
+    correct: tuple[str, ...] = ()
 
 
 def trash_selection(trashed: Iterable[TrashedRecording]) -> Selection:
@@ -79,12 +81,18 @@ def selection_of(items: Iterable[RecordingItem], around: RowContext) -> Selectio
         delete=keys(_deletable),
         undoable=keys(lambda item: _deletable(item) and item.fault is None),
         with_result=keys(_keeps_result),
+        correct=keys(_correctable),
     )
 
 
 def _deletable(item: RecordingItem) -> bool:
     resting = item.state not in (_S.UPLOADING, _S.SUBMITTED, _S.RUNNING, _S.HANDED_OVER)
     return resting and not item.asked
+
+
+def _correctable(item: RecordingItem) -> bool:
+    at_rest = item.state not in (_S.UPLOADING, _S.HANDED_OVER)
+    return at_rest and not item.asked and item.fault is None and (item.bundle_id is None or item.job_id is not None)
 
 
 def _keeps_result(item: RecordingItem) -> bool:

@@ -2,10 +2,12 @@
 
 from functools import cached_property
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
+from vbdesk.desk.models.course_actions import CourseChanged
+from vbdesk.desk.models.course_card import CourseCard
 from vbdesk.desk.outbox.actions import Notice, Selection, TimeQuestion
 from vbdesk.desk.outbox.banner import OutboxBanner
 from vbdesk.desk.outbox.bundle_cards import BundleCard, HandOverCard, TakeInCard
@@ -33,7 +35,7 @@ _EMPTY = {
     Show.ATTENTION: ("Nothing waits for you", "Recordings that need a decision appear here."),
     Show.DONE: ("No results yet", "Recordings with a result appear here."),
 }
-_RESTORE, _DESTROY = "restore", "destroy"
+_RESTORE, _DESTROY, _CORRECT = "restore", "destroy", "correct"
 _SEND, _LOOK, _CANCEL, _DELETE, _NONE = "send", "look", "cancel", "delete", "none"
 _WHAT = "The recordings"
 _HAND_OVER, _TAKE_BACK, _TAKE_IN = "hand-over", "take-back", "take-in"
@@ -43,6 +45,7 @@ _DEEDS = (
     (_CANCEL, "Keep, do not send", ""),
     (_HAND_OVER, "Hand over", "outbox"),
     (_TAKE_BACK, "Take back", ""),
+    (_CORRECT, "Correct", "person"),
     (_DELETE, "Delete", "trash"),
     (_RESTORE, "Restore", ""),
     (_DESTROY, "Destroy", "trash"),
@@ -67,6 +70,7 @@ class OutboxPage(QWidget):
         self.figures = FiguresCard()
         self.banner = Banner()
         self.notice = Banner()
+        self.course_notice = Banner()
         self.undo = Banner()  # of its own, so that no other message takes it away
         self.segment = SegmentedChoice(
             "Which recordings",
@@ -89,6 +93,7 @@ class OutboxPage(QWidget):
         )
         self.bar = ActionBar(_DEEDS)
         self._choice = Selection()
+        self._can_undo = False
         self.empty = EmptyState("outbox", "", "")
         self.empty.say_loading(_WHAT)
         self._stack = QStackedWidget()
@@ -109,6 +114,7 @@ class OutboxPage(QWidget):
         self.banner.reserve(2)
         self.notice.float_over(self)
         self.undo.float_over(self)
+        self.course_notice.float_over(self)
         self._faces = QStackedWidget()
         self._faces.setMinimumHeight(self._theme.px(_LEAST_ROWS))
         self._faces.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
@@ -128,6 +134,9 @@ class OutboxPage(QWidget):
         self.banner.other_acted.connect(self._check_now)
         self.notice.acted.connect(self._on_notice_acted)
         self.notice.other_acted.connect(self._on_notice_other)
+        self.course_notice.acted.connect(self._on_course_notice)
+        view_model.course.changed.connect(self._on_course_changed)
+        view_model.course.refused.connect(self._on_course_refused)
         self.undo.acted.connect(view_model.actions.undo)
         self.undo.other_acted.connect(view_model.actions.forget_undo)
         view_model.actions.noticed.connect(self._show_notice)
@@ -154,6 +163,8 @@ class OutboxPage(QWidget):
     def closed(self) -> None:
         """Another page is shown."""
         self.notice.clear()
+        self.course_notice.clear()
+        self.view_model.course.forget()
         self.view_model.set_shown(False)
 
     def _header(self) -> QWidget:
@@ -254,6 +265,8 @@ class OutboxPage(QWidget):
         ):
             if keys:
                 names[key] = f"{verb} {counted(len(keys), 'recording')}"
+        if count == 1 and choice.correct:
+            names[_CORRECT] = self.tr("Correct the subject or the course of this recording")
         self.bar.show_actions(f"{counted(count, 'recording')} chosen", names)
 
     def _offer_trash(self, choice: Selection) -> None:
@@ -281,6 +294,9 @@ class OutboxPage(QWidget):
                 self.view_model.actions.take_back(self._choice.take_back)
             case "delete":
                 self._delete()
+            case "correct":
+                self.course_card.opened.connect(self._on_course_asked, Qt.ConnectionType.UniqueConnection)
+                self.view_model.correct(self._choice.correct[0])
             case "restore":
                 self.view_model.actions.restore(self._choice.restore)
             case "destroy":
@@ -309,12 +325,40 @@ class OutboxPage(QWidget):
         """The card for the time of a recording, made on first use."""
         return TimeCard(self.view_model.actions)
 
+    @cached_property
+    def course_card(self) -> CourseCard:
+        """The card for the course of a recording, made on first use."""
+        return CourseCard(self.view_model.course)
+
+    @Slot()
+    def _on_course_asked(self) -> None:
+        self._show_face(self.course_card)
+
+    @Slot(object)
+    def _on_course_changed(self, changed: CourseChanged) -> None:
+        self._show_list()
+        action = self.tr("Undo") if changed.can_undo else self.tr("Close")
+        self._can_undo = changed.can_undo
+        self.course_notice.say(Tone.OK, changed.sentence, action=action)
+
+    @Slot(str)
+    def _on_course_refused(self, sentence: str) -> None:
+        if self._faces.currentIndex() == 0:
+            self._can_undo = False
+            self.course_notice.say(Tone.WARN, sentence, action=self.tr("Close"))
+
+    @Slot()
+    def _on_course_notice(self) -> None:
+        self.course_notice.clear()
+        if self._can_undo:
+            self.view_model.course.undo()
+
     @Slot(object)
     def _ask_for_time(self, question: TimeQuestion) -> None:
         self._show_face(self.time_card)
         self.time_card.begin(question)
 
-    def _show_face(self, face: BundleCard | TimeCard) -> None:
+    def _show_face(self, face: BundleCard | TimeCard | CourseCard) -> None:
         if self._faces.indexOf(face) < 0:
             self._faces.addWidget(face)
             face.left.connect(self._show_list)

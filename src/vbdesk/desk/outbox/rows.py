@@ -18,6 +18,7 @@ from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, Progres
 from vbdesk.desk.ui.time_text import day_and_time, megabytes, place_in_line, rate_words
 from vbdesk.outbox.imports.take_check import kept_fault
 from vbdesk.outbox.library.consent_gate import NOT_ASKED_FOR, ConsentList
+from vbdesk.outbox.library.course_corrections import CourseCorrection
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.settings import LibrarySettings, SendRule
 from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, OutboxState
@@ -104,6 +105,7 @@ class RowContext:
         arranged: all recordings, for queue positions.
         held: why sending waits until the user accepts a restored copy, as sentences; empty otherwise.
         consents: of all subjects.
+        corrections: of the course, which the service has not done yet, by take id.
         forecast: estimated durations; None if unknown.
         metered: the network is metered; None if unknown.
     """
@@ -117,6 +119,7 @@ class RowContext:
     arranged: SortedOutbox = field(default_factory=SortedOutbox)
     held: str = ""
     consents: ConsentList = NOT_ASKED_FOR
+    corrections: Mapping[str, CourseCorrection] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,9 +209,25 @@ def _happening(item: RecordingItem, around: RowContext) -> Cell:
             return LabelCell(f"Handed over {_moment(item.updated_at, around)}. Another computer sends it.")
         case _S.CHECKED:
             return LabelCell(item.reason or _kept_words(item))
+        case _S.DONE if item.excluded or item.take_id in around.corrections:
+            return LabelCell(_course_words(item, around.corrections.get(item.take_id)))
         case _S.DONE:
             return LevelCell(level_of(item), "The service gave no result", overall=True)
     return LabelCell(item.fault or item.reason or _STOPPED_WORDS[item.state])
+
+
+def _course_words(item: RecordingItem, waiting: CourseCorrection | None) -> str:
+    """How the course of a recording was corrected, and what the service has not done of it yet."""
+    if waiting is None:
+        return translate("outbox", "Excluded from the person's course. It can be put back.")
+    if waiting.target is None:
+        what = translate("outbox", "Excluded from the person's course.")
+    elif waiting.source is None:
+        what = translate("outbox", "Put back into the person's course.")
+    else:
+        what = translate("outbox", "Moved from {source}.").format(source=waiting.source)
+    why = waiting.trouble or translate("outbox", "Waiting for the service.")
+    return f"{what} {why}"
 
 
 def _kept_words(item: RecordingItem) -> str:

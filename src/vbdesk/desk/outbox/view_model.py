@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.clock import Clock
+from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.outbox.actions import OutboxActions, Selection, selection_of, trash_selection
 from vbdesk.desk.outbox.banner import BannerAction, OutboxBanner, banner_of
@@ -19,6 +20,7 @@ from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import RecordingRoute, ReviewRoute
+from vbdesk.outbox.library.course_corrections import CourseCorrection
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.settings import TRASH_DAYS
@@ -69,6 +71,7 @@ class OutboxViewModel(QObject):
         table: the rows that are listed.
         actions: on recordings.
         bundles: export and import.
+        course: corrections of a subject's course.
 
     Signals:
         figures_changed: (Figures).
@@ -92,13 +95,14 @@ class OutboxViewModel(QObject):
         clock: Clock,
         actions: OutboxActions,
         bundles: BundleWork,
+        course: CourseActions,
     ) -> None:
         super().__init__()
         self._library, self._sync, self._connection = library, sync, connection
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
         self.table = CellTable(HEADINGS, self)
-        self.actions, self.bundles = actions, bundles
-        for part in (actions, bundles):
+        self.actions, self.bundles, self.course = actions, bundles, course
+        for part in (actions, bundles, course):
             part.setParent(self)
         self.figures = Figures()
         self.news: OutboxBanner | None = None
@@ -216,6 +220,12 @@ class OutboxViewModel(QObject):
         elif item.state in STOPPED | {OutboxState.CHECKED} and item.fault is None and item.audio_gone_at is None:
             self._navigator.open("record", ReviewRoute(key))
 
+    def correct(self, key: str) -> None:
+        """Ask what to do about a recording that does not belong into its subject's course."""
+        item = self._read.arranged.items.get(key)
+        if item is not None:
+            self.course.ask(RecordingRoute(key, item.job_id, item.group_id, item.recorded_at))
+
     def act_on_banner(self) -> None:
         """Run the action of the banner."""
         match self.news.mend if self.news else BannerAction.NONE:
@@ -260,7 +270,13 @@ class OutboxViewModel(QObject):
             arranged=arranged,
             held=" ".join(self._library.findings),
             consents=self._library.consent_gate.all(),
+            corrections=self._waiting_corrections(),
         )
+
+    def _waiting_corrections(self) -> dict[str, CourseCorrection]:
+        """On a worker: what the service has not done yet, the newest of each recording."""
+        entries = self._library.corrections.all()
+        return {entry.member.take_id: entry for entry in entries if not entry.settled and entry.member.take_id}
 
     def _update(self, before: _Read) -> _Read:
         """Compute the next state of the list, on a worker."""
@@ -330,7 +346,7 @@ def _changed_rows(before: _Read, around: RowContext, changed: list[RecordingItem
     earlier = before.around
     if earlier is None or earlier.now.astimezone().date() != around.now.astimezone().date():
         return None
-    if earlier.consents != around.consents:
+    if (earlier.consents, earlier.corrections) != (around.consents, around.corrections):
         return None
     changed_ids = {item.take_id for item in changed}
     if _holds_the_line(earlier) != _holds_the_line(around) or earlier.arranged.order is not around.arranged.order:

@@ -120,6 +120,7 @@ def outbox_view_model(workspace: Workspace) -> OutboxViewModel:
         workspace.ports.clock,
         OutboxActions(library, workspace.erasures, tasks),
         BundleWork(profile, workspace.ports.vault(profile.secrets), library, tasks),
+        course_actions(workspace),
     )
 
 
