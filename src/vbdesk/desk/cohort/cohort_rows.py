@@ -1,4 +1,4 @@
-"""Rows of Cohort: heat map, level counts and triage. No Qt: made on a worker."""
+"""Rows of Cohort: heat map, level counts and triage; made on a worker."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
+
+from PySide6.QtCore import QCoreApplication
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction, recommended_action
 from vbdesk.contract.timestamps import in_zone
@@ -22,6 +24,8 @@ FEWEST = 5
 
 NOT_NEWS = timedelta(days=90)
 """What was recorded longer ago comes after everything younger."""
+
+translate = QCoreApplication.translate
 
 OWN_RANGE_Z = 1.96  # limit for 95 % of a subject's own readings
 _REASONS = 2
@@ -249,8 +253,12 @@ def triage_of(entry: SubjectSummary, labels: Mapping[str, str], now: datetime) -
     notable.sort(key=lambda item: (item[0], item[1]), reverse=True)
     if notable:
         reasons = [_reason(labels.get(name, name), state, entry.recordings) for _, name, state in notable[:_REASONS]]
-        more = f"; {len(notable) - _REASONS} more" if len(notable) > _REASONS else ""
-        reason, urgency = "; ".join(reasons) + more, notable[0][0]
+        others = len(notable) - _REASONS
+        if others == 1:
+            reasons.append(translate("cohort", "1 more sign"))
+        elif others > 1:
+            reasons.append(translate("cohort", "{count} more signs").format(count=others))
+        reason, urgency = "; ".join(reasons), notable[0][0]
     elif entry.level is Level.INCONCLUSIVE:
         reason, urgency = _why_inconclusive(entry), (float(_AGAIN),)
     else:

@@ -17,8 +17,10 @@ from PySide6.QtWidgets import (
 
 from vbdesk.desk.ui.icons import IconView, paint_icon
 from vbdesk.desk.ui.painting import antialiased, paint_tick_box, rounded
+from vbdesk.desk.ui.popups import cut_corners, prepare_corners
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
+from vbdesk.desk.ui.tokens import RADIUS
 
 
 class Field(QWidget):
@@ -165,6 +167,16 @@ class ChoiceField(QComboBox):
         self._chevron = IconView("chevron-down", "text2", 16, self)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(12)
+        prepare_corners(self.view().window())
+
+    def showPopup(self) -> None:  # noqa: D102
+        super().showPopup()
+        cut_corners(self.view().window(), RADIUS["control"])
+
+    def setAccessibleName(self, name: str) -> None:  # noqa: D102
+        super().setAccessibleName(name)
+        if not self.accessibleDescription():
+            self.setAccessibleDescription(name)  # without a label next to it, Qt tells only the chosen item
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
