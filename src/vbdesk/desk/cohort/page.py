@@ -372,7 +372,7 @@ def _head(title: str, right: QWidget) -> QHBoxLayout:
 
 _MEANING = {
     Shown.LEVEL: "Level of the newest recording; an edge marks what is unusual for the subject.",
-    Shown.CHANGE: "The newest recording against the subject's own baseline: = within the person's own range, an arrow beyond. "
-    "n counts the readings where there are too few.",
+    Shown.CHANGE: "The newest recording against the subject's own baseline: = within the person's own range, an arrow "
+    "beyond. n counts the readings where there are too few.",
     Shown.SCORE: "Score of the newest recording, on the colour of its level.",
 }
