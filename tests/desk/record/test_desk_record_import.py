@@ -6,13 +6,13 @@ import threading
 import numpy as np
 import pytest
 import soundfile as sf
-from PySide6.QtCore import QItemSelectionModel, QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent
+from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtWidgets import QLineEdit
 
 from vbdesk.contract.catalog import Sign
 from vbdesk.desk.record import import_model
 from vbdesk.desk.record.view_model import RecordPhase
+from vbdesk.desk.ui.routes import FilesRoute
 from vbdesk.outbox.imports.import_row import FileFacts
 from vbdesk.outbox.library.states import OutboxState
 
@@ -32,10 +32,7 @@ def folder(tmp_path, speech):
 
 
 def drops(user, *paths):
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
-    buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    user.page.dropEvent(QDropEvent(QPointF(5, 5), Qt.DropAction.CopyAction, data, buttons, keys))
+    user.page.opened(FilesRoute(paths))
 
 
 def fates(user):
@@ -263,3 +260,10 @@ def test_the_table_shows_a_thousand_files_while_they_are_read(qtbot, user, tmp_p
     user.waits_for(lambda: user.page.intake.preview is not None)
     assert user.page.intake.counts() == (1, 999)
     user.page.intake.cancel()
+
+
+def test_other_files_wait_until_the_import_is_done(user, folder):
+    listed(user, folder)
+    drops(user, folder / "monday.wav")
+    assert "Finish or cancel this import first" in user.page.banner.words()
+    assert user.page.intake.table.rowCount() == 4

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.capture.crash_recovery import RescuedTake
@@ -24,7 +24,7 @@ from vbdesk.desk.record.view_model import RecordPhase, RecordViewModel
 from vbdesk.desk.tasks import Stoppable
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.banner import Banner, Tone
-from vbdesk.desk.ui.routes import ReviewRoute
+from vbdesk.desk.ui.routes import FilesRoute, ReviewRoute
 from vbdesk.desk.ui.shortcuts import key_of
 from vbdesk.desk.ui.time_text import clock_words, counted
 
@@ -48,7 +48,6 @@ class RecordPage(QWidget):
         self.setObjectName("page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAccessibleName("Record")
-        self.setAcceptDrops(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setProperty("noRing", True)
         self.model, self.review, self.intake = model, review, intake
@@ -92,6 +91,8 @@ class RecordPage(QWidget):
             self.model.setup.set_subject(argument)
         elif isinstance(argument, ReviewRoute):
             self.review.review_library(argument.take_id)
+        elif isinstance(argument, FilesRoute):
+            self.import_files(list(argument.paths))
         if self._faces.currentWidget() is self.ready:
             self.ready.setup.subject.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -111,17 +112,12 @@ class RecordPage(QWidget):
         self.speaker.close()
         return self.model.closing()
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: D102
-        if _dropped(event):
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:  # noqa: D102
-        self.import_files(_dropped(event))
-
     def import_files(self, paths: list[Path]) -> None:
         """Import files, folders or a list: one recording of a known subject is checked, others get a table first."""
         setup = self.model.setup
-        if self.model.phase is not RecordPhase.READY:
+        if self._faces.currentWidget() is self.importing:
+            self._say(Tone.WARN, self.tr("Finish or cancel this import first, then import other files."))
+        elif self.model.phase is not RecordPhase.READY:
             self._say(Tone.WARN, "Finish this recording first, then import files.")
         elif setup.subject.usable and setup.consent.missing and not _is_list(paths):
             self._say(Tone.WARN, self.tr("Tick the consent of the subject first, then import the files."))
@@ -503,8 +499,3 @@ def _rescued_words(takes: list[RescuedTake], damaged: int) -> str:
 def _is_list(paths: list[Path]) -> bool:
     """Whether a list of recordings was chosen, which names its own subjects."""
     return len(paths) == 1 and paths[0].suffix.lower() == ".csv"
-
-
-def _dropped(event: QDropEvent) -> list[Path]:
-    """Files and folders among dropped items."""
-    return [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]

@@ -1,5 +1,6 @@
 """The main window: sidebar, page, status bar."""
 
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import QEvent, Qt, Signal, SignalInstance, Slot
@@ -17,9 +18,11 @@ from vbdesk.desk.shell.window_cover import WindowCover
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Stoppable
 from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.file_drops import FileDrops
 from vbdesk.desk.ui.focus_ring import FocusRing
 from vbdesk.desk.ui.icons import application_icon
 from vbdesk.desk.ui.page import Page
+from vbdesk.desk.ui.routes import FilesRoute
 from vbdesk.desk.ui.shortcuts import sequence
 from vbdesk.desk.ui.theme import app_theme
 from vbdesk.outbox.profiles.profiles import Profile
@@ -29,6 +32,7 @@ _NARROW_BELOW = 1120
 _SMALLEST = (860, 560)
 _FRAME = (4, 40)  # maximum frame of window managers, before it is known
 _ADD, _HELP = "add", "help"
+_RECORD = "record"
 
 
 @runtime_checkable
@@ -90,6 +94,8 @@ class MainWindow(QMainWindow):
         self._lay_out()
         self._ring = FocusRing(self)
         self._cover = WindowCover(self)
+        self._drops = FileDrops(self, self._takes_files)
+        self._drops.dropped.connect(self._on_dropped)
         self._lock_key = QShortcut(sequence("lock"), self)
         self._lock_key.setContext(Qt.ShortcutContext.ApplicationShortcut)
         self._lock_key.activated.connect(self.lock_wanted)
@@ -214,6 +220,13 @@ class MainWindow(QMainWindow):
         self._sidebar.light(self._specs[key].sidebar or key)
         self._stack.setCurrentWidget(page)
         _life_cycle(page).opened(argument)
+
+    def _takes_files(self) -> bool:
+        return self._workspace is not None and not self._cover.is_on
+
+    @Slot(object)
+    def _on_dropped(self, paths: list[Path]) -> None:
+        self.open_page(_RECORD, FilesRoute(tuple(paths)))
 
     def running_parts(self) -> list[Stoppable]:
         """Ask what runs in the pages to stop and return it; a recording is stopped and kept."""
