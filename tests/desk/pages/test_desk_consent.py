@@ -91,9 +91,14 @@ def test_a_withdrawal_asks_and_keeps_the_recordings_if_wanted(subject_page, shel
     page, card = subject_page, subject_page.consent_card
     qtbot.waitUntil(lambda: page.view_model.consent.reading.withdrawable)
     page.consent_line.button.click()
+    assert card.kind.choice() == ConsentKind.BOTH.value  # what is in force
+    card.kind.option(ConsentKind.RESEARCH.value).click()
+    card.withdraw_button.click()
+    assert not card.erase_button.isEnabled()  # clinical use goes on
+    card.back_button.click()
     card.kind.option(ConsentKind.BOTH.value).click()
     card.withdraw_button.click()
-    assert card.erase_button.isVisible()
+    assert card.erase_button.isEnabled()
     assert "without the trash" in card.erasure.text()
     assert workspace.library.consents.status(SUBJECT).in_force  # only asked yet
     card.keep_button.click()

@@ -90,7 +90,8 @@ def test_a_tick_is_stored_with_kind_wording_and_end_before_the_first_sample(user
 def test_a_known_consent_is_shown_and_not_asked_again(user):
     user.workspace.library.consents.give("ward4-0172", ConsentKind.BOTH)
     enters(user)
-    assert tick_box(user).text().startswith("Clinical and research, noted")
+    assert tick_box(user).text() == "Consent: Clinical and research"
+    assert tick_box(user).caption().endswith(", no end")
     assert not tick_box(user).isEnabled()
     user.records(16)
     assert len(user.workspace.library.consents.of("ward4-0172").events) == 1

@@ -67,6 +67,18 @@ def validity_words(status: ConsentStatus) -> str:
     return QCoreApplication.translate("Consent", "Valid until {day}.").format(day=day_words(status.event.expires))
 
 
+def noted_words(status: ConsentStatus) -> str:
+    """When a consent in force was noted, and until when it is valid; empty without one."""
+    event = status.event
+    if not status.in_force or event is None:
+        return ""
+    if event.expires is None:
+        return QCoreApplication.translate("Consent", "Noted {day}, no end").format(day=day_words(event.at))
+    return QCoreApplication.translate("Consent", "Noted {day}, until {end}").format(
+        day=day_words(event.at), end=day_words(event.expires)
+    )
+
+
 def event_words(event: ConsentEvent) -> str:
     """An event as one sentence."""
     given = event.change is ConsentChange.GIVEN

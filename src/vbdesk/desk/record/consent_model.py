@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.clock import Clock
 from vbdesk.contract.timestamps import add_clamped, in_zone
-from vbdesk.desk.models.consent_text import consent_words, validity_words
+from vbdesk.desk.models.consent_text import consent_words, kind_words, noted_words
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, TaskOwner
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState, ConsentStatus
@@ -95,8 +95,8 @@ class ConsentViewModel(QObject):
 
     def words(self) -> str:
         """The consent as a text next to the box."""
-        if self.in_force and self.status is not None:
-            return consent_words(self.status)
+        if self.status is not None and self.status.kind is not None:
+            return self.tr("Consent: {kind}").format(kind=kind_words(self.status.kind))
         return self.tr("Consent given")
 
     def caption(self) -> str:
@@ -109,12 +109,12 @@ class ConsentViewModel(QObject):
             return self.tr("Tick when the person agrees")
         match self.status.state:
             case ConsentState.IN_FORCE:
-                return validity_words(self.status)
+                return noted_words(self.status)
             case ConsentState.EXPIRED | ConsentState.WITHDRAWN:
                 return consent_words(self.status)
             case ConsentState.UNREADABLE:
                 return self.tr("The stored consent was changed. Ask again")
-        return self.tr("None noted. Tick when the person agrees")
+        return self.tr("Tick when the person agrees")
 
     def set_subject(self, group_id: str) -> None:
         """Set the subject; another one clears the tick. Empty for none."""

@@ -105,7 +105,9 @@ class ConsentCard(QWidget):
 
     def begin(self) -> None:
         """Show the card for the subject."""
-        self.kind.choose(self._model.usual_kind.value)
+        present = self._model.reading.status.kind
+        known = present is not None and present is not ConsentKind.NOT_STATED
+        self.kind.choose((present if known and present else self._model.usual_kind).value)
         self._stop_asking()
         self.kind.option(self.kind.choice()).setFocus()
 
@@ -139,8 +141,7 @@ class ConsentCard(QWidget):
         told = [f"{event_words(event)} {wording_words(event)}".strip() for event in reversed(reading.consent.events)]
         self.history.setText("\n".join(told) or self.tr("Nothing was noted yet."))
         self.withdraw_button.setEnabled(reading.withdrawable)
-        self.erase_button.setEnabled(reading.recordings > 0)
-        self.erasure.setText(self._model.erasure_words())
+        self._offer_erasure(reading.ends_with(self._chosen()))
 
     def _chosen(self) -> ConsentKind:
         return ConsentKind(self.kind.choice())
@@ -156,8 +157,15 @@ class ConsentCard(QWidget):
             "Withdraw this consent ({kind})? The withdrawal counts for all recordings, earlier ones too."
         )
         self.question.setText(question.format(kind=kind_words(self._chosen())))
+        self._offer_erasure(self._model.reading.ends_with(self._chosen()))
         self._set_asking(asking=True)
         self.back_button.setFocus()
+
+    def _offer_erasure(self, offered: bool) -> None:
+        """Offer to erase only if nothing stays in force: the recordings may be kept for the other purpose."""
+        self.erase_button.setEnabled(offered and self._model.reading.recordings > 0)
+        rest = self.tr("The consent for the other purpose stays in force, so the recordings stay.")
+        self.erasure.setText(self._model.erasure_words() if offered else rest)
 
     @Slot()
     def _stop_asking(self) -> None:

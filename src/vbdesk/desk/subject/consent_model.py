@@ -35,6 +35,11 @@ class ConsentReading:
         """Whether there is anything to withdraw: also what is expired, for earlier recordings."""
         return bool(self.consent.events) and self.status.state is not ConsentState.WITHDRAWN
 
+    def ends_with(self, kind: ConsentKind) -> bool:
+        """Whether nothing stays in force after a withdrawal for `kind`."""
+        present = self.status.kind
+        return kind is ConsentKind.BOTH or present in (None, kind, ConsentKind.NOT_STATED)
+
 
 @dataclass(frozen=True, slots=True)
 class _Withdrawn:
