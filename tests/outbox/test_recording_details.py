@@ -1,12 +1,13 @@
 """Details of recordings for exports: what the recorder noted stays with the recording."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.contract.ids import new_id
+from vbdesk.outbox.library.consent import ConsentKind
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, metadata_of
 from vbdesk.outbox.results.recording_details import recording_details
 
@@ -75,3 +76,21 @@ def test_a_file_has_a_name_here_and_no_microphone(library, tmp_path):
     assert library.get(take_id).file_name == "Müller visit 3.flac"
     content = b"".join(path.read_bytes() for path in (tmp_path / "library").rglob("*") if path.is_file())
     assert "Müller".encode() not in content
+
+
+def test_the_consent_for_the_recording_is_told_as_it_is_now(library, clock):
+    with_job(library, library.add_take(marked_take(library), metadata()), "job-1")
+
+    def told():
+        return recording_details(library, ["s-1"])["job-1"].consent
+
+    assert told() == "none"
+    recorded_at = library.list()[0].recorded_at
+    library.consents.give("s-1", ConsentKind.CLINICAL, at=recorded_at - timedelta(days=9), expires=recorded_at)
+    assert told() == "expired"
+    library.consents.give("s-1", ConsentKind.BOTH)
+    assert told() == "both"
+    library.withdraw_consent("s-1", ConsentKind.CLINICAL)
+    assert told() == "research"
+    library.withdraw_consent("s-1")
+    assert told() == "withdrawn"

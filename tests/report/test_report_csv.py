@@ -160,6 +160,7 @@ DETAILS = RecordingDetails(
     markers_s=(1.5, 12.0),
     check={"overall": "watch", "speech_seconds": 17.5, "rms_dbfs": None, "peak_dbfs": True, "clipped_percent": 0.25},
     recorder_version="1.2.3",
+    consent="not_stated",
 )
 
 
@@ -177,8 +178,9 @@ def test_what_the_computer_knows_is_in_the_table_of_recordings(cases: dict[str, 
     assert pandas.isna(row["check_rms_dbfs"])
     assert pandas.isna(row["check_peak_dbfs"])
     assert not row["imported"]
+    assert row["consent"] == "not_stated"
     others = table.drop(first)
-    for column in ("protocol", "microphone", "tags", "note", "markers", "check", "imported"):
+    for column in ("protocol", "microphone", "tags", "note", "markers", "check", "imported", "consent"):
         assert others[column].isna().all(), column
     assert table["export_version"].eq(__version__).all()
 

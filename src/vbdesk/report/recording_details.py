@@ -19,6 +19,8 @@ class RecordingDetails:
         markers_s: marked moments, in seconds from the beginning of the part that was analysed.
         check: figures of the check before it was sent.
         recorder_version: vbdesk's own, when it recorded.
+        consent: for the recording: `clinical`, `research`, `both`, `not_stated`, or `none`, `expired`, `withdrawn`,
+            `unreadable`.
     """
 
     protocol: str = ""
@@ -32,3 +34,4 @@ class RecordingDetails:
     markers_s: tuple[float, ...] = ()
     check: Mapping[str, Any] = field(default_factory=dict)
     recorder_version: str = ""
+    consent: str = ""

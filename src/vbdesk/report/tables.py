@@ -73,6 +73,7 @@ def _details(details: RecordingDetails, *, known: bool) -> Row:
         "check_peak_dbfs": _number(check.get("peak_dbfs")),
         "check_clipped_percentage": _number(check.get("clipped_percent")),
         "recorder_version": details.recorder_version or None,
+        "consent": details.consent or None,
     }
 
 

@@ -148,16 +148,20 @@ class OutboxRow:
             TwoLineCell(item.group_id, _below_subject(item, around)),
             StateCell(item.state),
             _happening(item, around),
-            LabelCell(_estimate(item, around), ink="text2" if calm else "text"),
+            LabelCell(_estimate_and_consent(item, around), ink="text2" if calm else "text"),
             ButtonCell(ACTION_WORDS[self.action], quiet=self.action in (RowAction.CANCEL, RowAction.TAKE_BACK)),
         )
 
 
 def _below_subject(item: RecordingItem, around: RowContext) -> str:
-    """When it was recorded, that no consent is noted, and the file that it came from."""
+    """When it was recorded, and the file that it came from."""
+    return " · ".join(part for part in (day_and_time(item.recorded_at, around.now), item.file_name) if part)
+
+
+def _estimate_and_consent(item: RecordingItem, around: RowContext) -> str:
+    """When it goes on, and that no consent is noted: the widest room for both lines."""
     consent = no_consent_words() if around.consents.is_missing(item) else ""
-    parts = (day_and_time(item.recorded_at, around.now), consent, item.file_name)
-    return " · ".join(part for part in parts if part)
+    return " · ".join(part for part in (_estimate(item, around), consent) if part)
 
 
 def row_action(item: RecordingItem, around: RowContext) -> RowAction:

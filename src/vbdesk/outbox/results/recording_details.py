@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
+from vbdesk.outbox.library.consent import ConsentStatus
+from vbdesk.outbox.library.consent_gate import ConsentGate
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library, capture_facts
 from vbdesk.outbox.library.listing import RecordingList
@@ -13,8 +15,9 @@ from vbdesk.report.recording_details import RecordingDetails
 def recording_details(library: RecordingList, group_ids: Collection[str]) -> Mapping[str, RecordingDetails]:
     """Details of every recording of these subjects that has a job, by job id. Reads the disk."""
     wanted = set(group_ids)
+    consents = ConsentGate(library.store).all()
     return {
-        item.job_id: _details(item, _capture(library, item))
+        item.job_id: _details(item, _capture(library, item), consents.of_recording(item))
         for item in library.list()
         if item.job_id is not None and item.fault is None and item.group_id in wanted
     }
@@ -29,7 +32,7 @@ def _capture(library: RecordingList, item: RecordingItem) -> Mapping[str, Any]:
     return {}
 
 
-def _details(item: RecordingItem, capture: Mapping[str, Any]) -> RecordingDetails:
+def _details(item: RecordingItem, capture: Mapping[str, Any], consent: ConsentStatus) -> RecordingDetails:
     start, end = item.trim_s or (0.0, float("inf"))
     marks = [float(mark) for mark in capture.get("marks_s", ())]
     return RecordingDetails(
@@ -44,4 +47,5 @@ def _details(item: RecordingItem, capture: Mapping[str, Any]) -> RecordingDetail
         markers_s=tuple(mark - start for mark in marks if start <= mark <= end),
         check=item.quality,
         recorder_version=str(capture.get("app_version", "")),
+        consent=consent.kind or consent.state,
     )

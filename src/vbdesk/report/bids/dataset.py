@@ -176,6 +176,7 @@ def _recorded(details: RecordingDetails) -> dict[str, Any]:
         "Microphone": details.microphone or MISSING,
         "MicrophoneSamplingFrequency": details.microphone_sample_rate,
         "Imported": details.imported,
+        "Consent": details.consent or MISSING,
         "Tags": list(details.tags),
         "MarkersSeconds": list(details.markers_s),
         "SoftwareVersions": details.recorder_version or MISSING,
