@@ -51,6 +51,7 @@ class SubjectRecordingRow:
         translate = QCoreApplication.translate
         if self.excluded:
             notes = translate("Subject", "Excluded from the course: not in charts, baseline and counts.")
+            notes = f"{notes} {self.lacks_consent}." if self.lacks_consent else notes
         else:
             notes = _notes(self.point, self.chart, self.lacks_consent)
         return (
