@@ -31,7 +31,7 @@ class Legend(QWidget):
             ("Smoothed, 90 % interval", _estimate, 24),
             ("Own baseline, normal range", _own_range, 24),
             ("Unusual for this person", _unusual, 18),
-            (self.tr("Voice differs: right person?"), _other_voice, 22),
+            (self.tr("Voice differs: right person?"), _other_voice, 18),
             ("Consider", _consider, 20),
             ("No reading", _no_reading, 6),
         ):
@@ -116,7 +116,7 @@ def _unusual(theme: Theme, painter: QPainter, rect: QRectF) -> None:
 
 
 def _other_voice(theme: Theme, painter: QPainter, rect: QRectF) -> None:
-    paint_voice_marker(theme, painter, rect.center())
+    paint_voice_marker(theme, painter, rect.center(), 7.0)
 
 
 def _consider(theme: Theme, painter: QPainter, rect: QRectF) -> None:

@@ -139,11 +139,10 @@ def faded(theme: Theme, token: str, alpha: float) -> QColor:
     return colour
 
 
-def paint_voice_marker(theme: Theme, painter: QPainter, at: QPointF) -> None:
-    """Paint the diamond around a reading whose voice raises a question."""
+def paint_voice_marker(theme: Theme, painter: QPainter, at: QPointF, r: float = _DIAMOND_RADIUS) -> None:
+    """Paint the diamond of radius `r` around a reading whose voice raises a question."""
     painter.setPen(QPen(theme.colour("warn"), 1.75))
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    r = _DIAMOND_RADIUS
     painter.drawPolygon(QPolygonF([at + QPointF(*corner) for corner in ((0, -r), (r, 0), (0, r), (-r, 0))]))
 
 
