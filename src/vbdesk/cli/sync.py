@@ -49,7 +49,7 @@ GIVE_UP_AFTER_S = 40.0  # delays of 1 + 2 + 4 + 8 + 16 seconds, and the attempts
 DISK_TIMEOUT_S = 60.0
 LOOK_EVERY_S = 0.2
 STOP_WITHIN_S = 30.0
-VOICES_AT_MOST = 100  # a third of a second each
+VOICES_AT_MOST = 50  # a third of a second each
 
 
 def sync(
@@ -166,6 +166,7 @@ def send_waiting(
     from vbdesk.cli.paths import desk_paths
     from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
     from vbdesk.outbox.library.retention import SoundRetention
+    from vbdesk.outbox.library.settings import RetentionRule
     from vbdesk.outbox.sync.request_journal import SharedRequestJournal, StoredRequestJournal
     from vbdesk.outbox.sync.sync_worker import SyncWorker
 
@@ -181,6 +182,8 @@ def send_waiting(
         _each(held.library.retry, look_again)
         decide_times(held.library, times or {})
         held.library.send_now()
+        if held.library.settings().retention.rule is RetentionRule.AFTER_RESULT:
+            _compare_voices(held.library)  # else the desk does it: their sound stays
         key = api_key(held.profile, held.vault)
         of_commands = requests_file(place, service_of(held.profile), held.profile.account_id)
         requests = SharedRequestJournal(StoredRequestJournal(held.library.store), of_commands)
@@ -192,7 +195,6 @@ def send_waiting(
                 budget=budget,
             )
             report = _Watch(held, sync_worker, keep_trying, quiet, disk_timeout_s).until_settled()
-        _compare_voices(held.library)  # while their sound is here
         retention = SoundRetention(held.library)
         while retention.step(None):  # sounds that are deleted directly after their result
             pass
