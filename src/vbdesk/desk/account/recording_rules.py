@@ -11,7 +11,14 @@ from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.outbox.library.audit import AuditVerification
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.settings import ConsentRules, LibrarySettings, Retention, RetentionRule, SendRule
+from vbdesk.outbox.library.settings import (
+    ConsentRules,
+    LibrarySettings,
+    Retention,
+    RetentionRule,
+    SendRule,
+    SubjectDetail,
+)
 from vbdesk.outbox.profiles.profiles import Profile
 
 LONGEST_DAYS = 3650
@@ -89,6 +96,11 @@ class RulesViewModel(QObject):
     def set_consent_asked_by(self, name: str) -> None:
         """Set who asks for consent."""
         self._change_consent(lambda rules: replace(rules, asked_by=name))
+
+    def set_detail(self, detail: SubjectDetail) -> None:
+        """Set what the second line of a subject holds."""
+        library = self._library
+        self._change(lambda context: library.change_settings(detail=detail))
 
     def check_audit(self) -> None:
         """Verify the whole audit log."""

@@ -7,13 +7,14 @@ from PySide6.QtGui import QIntValidator
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.account.recording_rules import LONGEST_DAYS, RulesViewModel
+from vbdesk.desk.models.subject_detail import detail_label
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card, card_with_header
 from vbdesk.desk.ui.fields import LineField
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.outbox.library.settings import LibrarySettings, RetentionRule, SendRule
+from vbdesk.outbox.library.settings import LibrarySettings, RetentionRule, SendRule, SubjectDetail
 
 _USUAL_DAYS = 30
 _DAYS_WIDTH = 72
@@ -47,6 +48,7 @@ class RulesCards(QWidget):
             self._sending_card(),
             self._keeping_card(),
             self._trash_card(),
+            self._subject_card(),
             self._care_card(),
         ):
             column.addWidget(card)
@@ -115,6 +117,22 @@ class RulesCards(QWidget):
         card.body.addWidget(Text(words, Role.BODY, "text2", wrap=True))
         return card
 
+    def _subject_card(self) -> Card:
+        name = self.tr("Second line of a subject")
+        none = self.tr("None")
+        options = [
+            (kind.value, none if kind is SubjectDetail.NONE else detail_label(kind), "") for kind in SubjectDetail
+        ]
+        self.detail = SegmentedChoice(name, options)
+        self.detail.chosen.connect(self._on_detail)
+        card = card_with_header(self.tr("Subjects"), self.detail)
+        words = self.tr(
+            "A second line tells two subjects apart wherever the id is shown. It is kept encrypted on this computer "
+            "and never sent. Enter it on the page Subjects, with the note."
+        )
+        card.body.addWidget(Text(words, Role.BODY, "text2", wrap=True))
+        return card
+
     def _care_card(self) -> Card:
         self.check = secondary_button("Check the log", icon="check")
         self.check.clicked.connect(self._on_check)
@@ -141,6 +159,7 @@ class RulesCards(QWidget):
             self.trash.choose(str(settings.trash_days))
         else:
             self.trash.choose_none()
+        self.detail.choose(settings.detail.value)
         retention = settings.retention
         self.keeping.choose(retention.rule.value)
         self._keeping_words.setText(_KEEPING[retention.rule])
@@ -159,6 +178,10 @@ class RulesCards(QWidget):
     @Slot(str)
     def _on_trash(self, key: str) -> None:
         self.model.set_trash_days(int(key))
+
+    @Slot(str)
+    def _on_detail(self, key: str) -> None:
+        self.model.set_detail(SubjectDetail(key))
 
     @Slot()
     def _on_days(self) -> None:

@@ -112,7 +112,7 @@ class CohortViewModel(QObject):
 
     def look_for(self, text: str) -> None:
         """Show only subjects whose id contains `text`."""
-        self._search = text.strip().lower()
+        self._search = text.strip()
         self._recompute()
 
     def show_tag(self, tag: str) -> None:
@@ -213,7 +213,9 @@ class CohortViewModel(QObject):
     def _rows(self) -> CohortReading:
         summaries, labels = self._books.known()
         chosen = self._books.tagged(self.tag) if self.tag else None
-        return cohort_of(named(summaries, self._search, chosen), labels, self.mode, self.order, self._now())
+        notes, wanted = self._library.subject_notes, self._search
+        found = named(summaries, lambda group_id: not wanted or notes.matches(group_id, wanted), chosen)
+        return cohort_of(found, labels, self.mode, self.order, self._now(), notes.shown)
 
     def _now(self) -> datetime:
         return self._clock.now()

@@ -114,7 +114,7 @@ class ComparePage(QWidget):
     @Slot(object)
     def _show(self, reading: ComparisonReading) -> None:
         self._reading = reading
-        self.subject_button.show_text(reading.right.view.group_id)
+        self.subject_button.show_text(self.view_model.subject(reading.right.view.group_id).words)
         self._rebuild()
 
     @Slot(int, object)

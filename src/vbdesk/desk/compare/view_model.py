@@ -20,6 +20,7 @@ from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.subject_names import ShownSubject
 from vbdesk.outbox.results.repository import ResultRepository
 
 _COLUMNS = 700
@@ -94,6 +95,10 @@ class CompareViewModel(QObject):
         self.same_subject: tuple[SameSubjectRecording, ...] = ()
         self._found: tuple[Found, Found] | None = None
         self._sounds: list[Sound | None] = [None, None]
+
+    def subject(self, group_id: str) -> ShownSubject:
+        """How a subject is shown."""
+        return self._library.subject_notes.shown(group_id)
 
     def open(self, comparison: ComparisonRoute) -> None:
         """Show another pair."""

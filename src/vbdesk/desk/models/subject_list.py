@@ -74,7 +74,7 @@ class SubjectRow:
         here = counted(self.here, "recording") if self.here else ""
         missing = "Reading" if self.unknown_level else "Open to see" if self.at_service else "No result yet"
         return (
-            TwoLineCell(self.key, " · ".join((*self.note.tags, *self.note.text.splitlines()[:1]))),
+            TwoLineCell(self.note.shown(self.key).name, " · ".join(self._below())),
             LabelCell(day_and_time(self.last, self.now) if self.last else "No recording yet"),
             LevelCell(self.level, missing, overall=True),
             LabelCell(f"{self.unread:,} unread".replace(",", " ") if self.unread else "", "accent", strong=True),
@@ -83,11 +83,14 @@ class SubjectRow:
             ButtonCell("Edit note" if self.note.text or self.note.tags else "Add note", quiet=True),
         )
 
+    def _below(self) -> Iterable[str]:
+        """Second line, tags and the note's first line."""
+        detail = self.note.shown(self.key).detail
+        return (*([detail] if detail else []), *self.note.tags, *self.note.text.splitlines()[:1])
+
     def holds(self, wanted: str) -> bool:
-        """Whether the id, a tag or the note contains `wanted` (lower case)."""
-        if wanted in self.key.lower() or wanted in self.note.text.lower():
-            return True
-        return any(wanted in tag.lower() for tag in self.note.tags)
+        """Whether id, alias, second line, a tag or the note contains `wanted`, a `search_key`."""
+        return wanted in self.key.lower() or self.note.holds(wanted)
 
 
 class SubjectFilter(StrEnum):
@@ -178,7 +181,8 @@ def merged(
         here.setdefault(item.group_id, []).append(item)
     room = [LEVELS_AT_ONCE]
     rows = []
-    for group_id in {*here, *groups, *notes}:
+    noted = {group_id for group_id, note in notes.items() if note != SubjectNote(alias=note.alias)}
+    for group_id in {*here, *groups, *noted}:
         mine, group = here.get(group_id, []), groups.get(group_id)
         newest = _newest_result(mine, group)
         level = None if newest is None else _level(newest, levels, room)

@@ -310,9 +310,10 @@ class OutboxActions(QObject):
     def ask_to_send_again(self, item: RecordingItem) -> None:
         """Ask before sending a recording that the service may have: it may be charged twice."""
         self._to_send_again = item.take_id
+        subject = self._library.subject_notes.shown(item.group_id).words
         self._say(
             Notice(
-                f"{item.group_id}: send this recording again? If the service has it already, it is analysed and "
+                f"{subject}: send this recording again? If the service has it already, it is analysed and "
                 "charged a second time. The recording is kept here in any case.",
                 act="Send again",
                 step=ActionStep.SEND_AGAIN,

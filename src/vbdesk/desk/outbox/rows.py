@@ -3,7 +3,7 @@
 A row shows what the library knows of its recording, and what stops the whole queue.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -22,6 +22,7 @@ from vbdesk.outbox.library.course_corrections import CourseCorrection
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.settings import LibrarySettings, SendRule
 from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, OutboxState
+from vbdesk.outbox.library.subject_names import ShownSubject
 from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
 from vbdesk.outbox.sync.forecast import Forecast, approximate_duration
 
@@ -103,6 +104,7 @@ class RowContext:
     Attributes:
         rates: bytes per second of each running upload, by take id.
         arranged: all recordings, for queue positions.
+        subject: how a subject is shown.
         held: why sending waits until the user accepts a restored copy, as sentences; empty otherwise.
         consents: of all subjects.
         corrections: of the course, which the service has not done yet, by take id.
@@ -120,6 +122,7 @@ class RowContext:
     held: str = ""
     consents: ConsentList = NOT_ASKED_FOR
     corrections: Mapping[str, CourseCorrection] = field(default_factory=dict)
+    subject: Callable[[str], ShownSubject] = field(default=ShownSubject, compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +148,7 @@ class OutboxRow:
         item, around = self.item, self.around
         calm = item.state in STOPPED or item.state is _S.DONE
         return (
-            TwoLineCell(item.group_id, _below_subject(item, around)),
+            TwoLineCell(around.subject(item.group_id).words, _below_subject(item, around)),
             StateCell(item.state),
             _happening(item, around),
             LabelCell(_estimate_and_consent(item, around), ink="text2" if calm else "text"),

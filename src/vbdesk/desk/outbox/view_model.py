@@ -271,6 +271,7 @@ class OutboxViewModel(QObject):
             held=" ".join(self._library.findings),
             consents=self._library.consent_gate.all(),
             corrections=self._waiting_corrections(),
+            subject=self._library.subject_notes.shown,
         )
 
     def _waiting_corrections(self) -> dict[str, CourseCorrection]:

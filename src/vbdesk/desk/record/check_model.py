@@ -24,6 +24,7 @@ from vbdesk.outbox.library.consent import ConsentPolicy, ConsentStatus
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.subject_names import ShownSubject
 
 _PERCENT = 100
 
@@ -229,7 +230,7 @@ class TakeReviewViewModel(QObject):
         return _Discarded(source, take_ids)
 
     def _tell_undo(self) -> None:
-        self.undo_changed.emit(_undo_words(self._discarded[-1]) if self._discarded else "")
+        self.undo_changed.emit(self._undo_words())
 
     # Reading and checking
 
@@ -300,6 +301,17 @@ class TakeReviewViewModel(QObject):
         return check_take(audio, progress) if self._own_check is None else self._own_check(audio)
 
     # Storing
+
+    def _undo_words(self) -> str:
+        if not self._discarded:
+            return ""
+        discarded = self._discarded[-1]
+        subject = "" if discarded.source is None else self.subject(discarded.source.metadata.group_id).words
+        return _undo_words(discarded, subject)
+
+    def subject(self, group_id: str) -> ShownSubject:
+        """How a subject is shown."""
+        return self._library.subject_notes.shown(group_id)
 
     def _retake_of(self, group_id: str) -> str | None:
         if self._instead_of is not None and self._instead_of[0] == group_id:
@@ -430,12 +442,12 @@ class TakeReviewViewModel(QObject):
         self.rescued.emit([take for take in found.takes if str(take.path) != busy])
 
 
-def _undo_words(discarded: _Discarded) -> str:
+def _undo_words(discarded: _Discarded, subject: str) -> str:
     if discarded.source is not None:
         told = QCoreApplication.translate(
             "TakeReviewViewModel", "The recording of {subject} was discarded. The trash of the Outbox keeps it."
         )
-        return told.format(subject=discarded.source.metadata.group_id)
+        return told.format(subject=subject)
     if len(discarded.take_ids) > 1:
         return QCoreApplication.translate(
             "TakeReviewViewModel", "The other versions were discarded. The trash of the Outbox keeps them."

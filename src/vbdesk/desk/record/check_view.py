@@ -215,7 +215,7 @@ class CheckView(QWidget):
     def _show_source(self, source: CheckSource) -> None:
         self._review = None
         file = source.origin is Origin.FILE
-        self._subject.setText(source.metadata.group_id)
+        self._subject.setText(self._model.subject(source.metadata.group_id).words)
         titles = {protocol.protocol_id: protocol.title for protocol in protocols()}
         what = source.path.name if file else source.metadata.file_name or titles.get(source.metadata.protocol, "")
         self._about.setText(" · ".join(part for part in (what, _when(source.metadata.recorded_at)) if part))

@@ -100,7 +100,7 @@ class LiveView(QWidget):
     def show_setup(self) -> None:
         """Show the set-up of this recording."""
         setup = self._model.setup
-        self._subject.setText(setup.subject.group_id)
+        self._subject.setText(setup.subject_name(setup.subject.group_id))
         self._device.setText("" if setup.device is None else setup.device.name)
         self._show_task(setup.form.protocol.tasks[0])
 

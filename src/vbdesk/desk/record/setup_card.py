@@ -27,7 +27,7 @@ class SetupCard(Card):
         self.protocol, self.device, self.target = ChoiceField("layout"), ChoiceField("mic"), ChoiceField("chart")
         self.tags, self.note = TagsField("Enter makes a tag"), QPlainTextEdit()
         self.consent = ConsentBox(model.consent)
-        self.subject_field = Field("Subject", self.subject, help_text="Letters, digits and . _ ~ : -")
+        self.subject_field = Field("Subject", self.subject, help_text=self.tr("An id, or a name in any script"))
         self.protocol_field = Field("Protocol", self.protocol)
         self.device_field = Field("Microphone", self.device, help_text="Looking for microphones")
         self._known = QStringListModel(self)
@@ -137,9 +137,9 @@ class SetupCard(Card):
 
     @Slot(object)
     def _show_subject(self, subject: Subject) -> None:
-        if self.subject.text().strip() != subject.group_id:
-            self.subject.setText(subject.group_id)
-        self.subject_field.set_help(self._model.subject_words() or "Letters, digits and . _ ~ : -")
+        if not subject.is_typed_as(self.subject.text()):
+            self.subject.setText(subject.typed)
+        self.subject_field.set_help(self._model.subject_words() or self.tr("An id, or a name in any script"))
         self.subject_field.set_fault(subject.fault)
         self.subject.show_mark("error" if subject.fault else "check" if subject.usable else "", "ok")
         if subject.fault:

@@ -10,7 +10,6 @@ from vbdesk.capture.device_choice import DeviceChoice, RememberedMicrophone, Wan
 from vbdesk.capture.devices import Device, DeviceLister, DeviceWatch
 from vbdesk.capture.protocols import RecordingProtocol, nearest_language, protocol_languages, protocols
 from vbdesk.clock import Clock
-from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.models.sync_state import NextStep, SyncState
@@ -20,6 +19,8 @@ from vbdesk.desk.tasks import TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.library.items import ItemFilter, RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.subject_names import alias_fault, as_group_id, new_group_id, search_key, tidy
+from vbdesk.outbox.library.subject_notes import SubjectNote
 
 _LOOK_UP_AFTER_MS = 150
 DEFAULT_TARGET = RecordingTarget("model", "pulse")
@@ -30,7 +31,9 @@ class Subject:
     """The subject as typed.
 
     Attributes:
-        fault: why the id is invalid; None if it is valid or empty.
+        group_id: as the service knows it.
+        fault: why the text is invalid; None if it is valid or empty.
+        alias: the name as typed, if the service's id cannot carry it; else empty.
         recordings: number here; None while it is being read.
     """
 
@@ -38,6 +41,18 @@ class Subject:
     fault: str | None
     recordings: int | None = None
     last: datetime | None = None
+    alias: str = ""
+
+    @property
+    def typed(self) -> str:
+        """What a person types for it."""
+        return self.alias or self.group_id
+
+    def is_typed_as(self, text: str) -> bool:
+        """Whether `text` means this subject, however a person writes its name."""
+        if self.alias:
+            return search_key(text) == search_key(self.alias)
+        return (as_group_id(text) or tidy(text)) == self.group_id
 
     @property
     def usable(self) -> bool:
@@ -107,6 +122,7 @@ class RecordSetupViewModel(QObject):
         self.protocols = protocols(self.language)
         self.form = RecordForm(self.protocols[0])
         self.subject = Subject("", None)
+        self._new_ids: dict[str, str] = {}
         self.offered, self.consent = offered, ConsentViewModel(library, sync, tasks, clock)
         for part in (self.offered, self.consent):
             part.setParent(self)
@@ -172,14 +188,25 @@ class RecordSetupViewModel(QObject):
             self._watch = None
 
     def set_subject(self, text: str) -> None:
-        """Set the subject as typed."""
-        group_id = text.strip()
-        self.subject = Subject(group_id, subject_fault(group_id) if group_id else None)
-        self.consent.set_subject(group_id if self.subject.usable else "")
+        """Set the subject as typed: an id, or a name in any script, which becomes an alias."""
+        self.subject = self._subject_of(tidy(text))
+        self.consent.set_subject(self.subject.group_id if self.subject.usable else "")
         self.subject_changed.emit(self.subject)
         self._tell_ready()
         if self.subject.usable:
             self._look_up.start()
+
+    def keep_alias(self) -> None:
+        """Store the alias of the subject before its first recording. Blocks on the disk."""
+        if self.subject.usable and self.subject.alias:
+            self._library.subject_notes.keep_alias(self.subject.group_id, self.subject.alias)
+
+    def subject_name(self, group_id: str) -> str:
+        """How a subject is shown, in one line."""
+        subject = self.subject
+        if subject.alias and subject.group_id == group_id:  # perhaps not stored yet
+            return SubjectNote(alias=subject.alias, detail=self._note(group_id).detail).shown(group_id).words
+        return self._library.subject_notes.shown(group_id).words
 
     def choose_protocol(self, index: int) -> None:
         """Choose one of `protocols`."""
@@ -238,12 +265,37 @@ class RecordSetupViewModel(QObject):
 
     def subject_words(self) -> str:
         """Description of the subject."""
-        if self.subject.recordings is None:
+        subject = self.subject
+        if subject.recordings is None:
             return ""
-        if self.subject.recordings == 0:
-            return "First recording on this computer"
-        last = "" if self.subject.last is None else f", last {_day(self.subject.last, self._clock.now())}"
-        return f"Known subject · {counted(self.subject.recordings, 'recording')}{last}"
+        if subject.recordings == 0:
+            words = "First recording on this computer"
+        else:
+            last = "" if subject.last is None else f", last {_day(subject.last, self._clock.now())}"
+            words = f"Known subject · {counted(subject.recordings, 'recording')}{last}"
+        detail = self._library.subject_notes.shown(subject.group_id).detail
+        parts = [detail, words] if detail else [words]
+        if subject.alias:
+            told = self.tr("Sent as {group_id}; the name stays here")
+            parts.append(told.format(group_id=subject.group_id))
+        return " · ".join(parts)
+
+    def _subject_of(self, typed: str) -> Subject:
+        if not typed:
+            return Subject("", None)
+        group_id = as_group_id(typed)
+        if group_id is not None:
+            return Subject(group_id, None, alias=self._note(group_id).alias)
+        fault = alias_fault(typed)
+        if fault is not None:
+            return Subject(typed, fault)
+        known = self._library.subject_notes.group_id_of(typed)
+        if known is None:
+            known = self._new_ids.setdefault(search_key(typed), new_group_id(self._library.subject_notes.names()))
+        return Subject(known, None, alias=self._note(known).alias or typed)
+
+    def _note(self, group_id: str) -> SubjectNote:
+        return self._library.subject_notes.note_of(group_id)
 
     def _set_form(self, form: RecordForm) -> None:
         self.form = form
@@ -260,7 +312,7 @@ class RecordSetupViewModel(QObject):
         self._tasks.start(self._read_subjects, self._on_subjects, name="subjects")
 
     def _read_subjects(self, context: TaskContext) -> tuple[str, ...]:
-        return self._library.groups()
+        return tuple(self._note(group_id).alias or group_id for group_id in self._library.groups())
 
     @Slot(object)
     def _on_subjects(self, subjects: tuple[str, ...]) -> None:

@@ -206,7 +206,7 @@ class ResultPage(QWidget):
         self._caption.setText(view.caption)
         self.consent.setText(view.consent)
         self.consent.set_ink("warn" if view.lacks_consent else "text3")
-        self.subject_button.show_text(view.group_id)
+        self.subject_button.show_text(self.view_model.subject(view.group_id).words)
         self.subject_button.setVisible(bool(view.group_id))
         self._chevron.setVisible(bool(view.group_id))
         if self.player.shown_for != (view.take_id, view.silence):

@@ -19,6 +19,7 @@ from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute, ReviewRoute
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.subject_names import ShownSubject
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import VaultError
 from vbdesk.outbox.results.repository import ResultRepository
@@ -78,6 +79,10 @@ class ResultViewModel(QObject):
         self._again.timeout.connect(self.reload)
         sync.library_changed.connect(self._on_library)
         sync.results_changed.connect(self._on_results)
+
+    def subject(self, group_id: str) -> ShownSubject:
+        """How a subject is shown."""
+        return self._library.subject_notes.shown(group_id)
 
     def open(self, recording: RecordingRoute) -> None:
         """Show another recording: the last known state immediately, the rest when read."""

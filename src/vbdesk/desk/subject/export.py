@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vbdesk.report.subject_record import SubjectRecord
 CHARTS = ("png", "svg")
 """Formats that need no more than what the page shows: they work without the service."""
+PRINTED = "pdf"
 SIGNED = ("pdf", "fhir")
 """Formats that tell who has read."""
 _HERE = "http://localhost"
@@ -41,6 +42,7 @@ class ExportRequest:
     folder: str
     reader: str = ""
     scores: bool = False
+    name: bool = False
     replace: bool = False
 
 
@@ -84,6 +86,14 @@ class SubjectExport(QObject):
         """Whether an export runs."""
         return self._task is not None
 
+    def name_of(self, group_id: str) -> str:
+        """What a report can print in addition to the id: alias and second line; empty if there is neither."""
+        return self._library.subject_notes.note_of(group_id).line
+
+    def shown(self, group_id: str) -> str:
+        """How the subject is shown, in one line."""
+        return self._library.subject_notes.shown(group_id).words
+
     def start(self, wish: ExportRequest, read: TrajectoryRead) -> None:
         """Export the subject of `read`, the page's content."""
         if self.busy:
@@ -117,10 +127,12 @@ class SubjectExport(QObject):
         from vbdesk.report.sign_off import SignOff
 
         kind, now = ExportFormat(wish.kind), datetime.now(UTC).replace(microsecond=0)
+        note = self._library.subject_notes.note_of(read.group_id)
         options = ReportOptions(
             exported_at=now,
             zone=now.astimezone().tzinfo or UTC,
             scores=wish.scores,
+            subject_line=note.line if wish.name and kind is ExportFormat.PDF else "",
             sign_off=SignOff(wish.reader, now) if wish.reader and wish.kind in SIGNED else None,
         )
         stem = file_stems([read.group_id])[read.group_id]
@@ -134,7 +146,8 @@ class SubjectExport(QObject):
         context.check()
         write_files(folder, files, overwrite=wish.replace)
         self._library.note(AuditAction.EXPORTED, detail=f"{kind}, subjects=1")
-        missing = missing_letters(wish.reader) if options.sign_off is not None and kind is ExportFormat.PDF else ""
+        printed = options.subject_line + (wish.reader if options.sign_off is not None else "")
+        missing = missing_letters(printed) if kind is ExportFormat.PDF else ""
         remark = f" The report's fonts lack these letters, which print as squares: {missing}" if missing else ""
         return _Written(folder if kind.one_folder else folder / next(iter(files)), remark)
 

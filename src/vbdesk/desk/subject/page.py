@@ -102,7 +102,7 @@ class SubjectPage(QWidget):
     def opened(self, argument: object) -> None:
         """Show a subject by its group id."""
         if isinstance(argument, str):
-            self.title.setText(argument)
+            self.title.setText(self.view_model.subject(argument).words)
             self.banner.clear()
             self._stack.setCurrentWidget(self.empty)
             self.view_model.open(argument)
@@ -188,7 +188,7 @@ class SubjectPage(QWidget):
 
     @Slot(object)
     def _show(self, reading: SubjectReading) -> None:
-        self.title.setText(reading.group_id)
+        self.title.setText(self.view_model.subject(reading.group_id).words)
         self._show_head(reading)
         widths = (_DAY_WIDTH, *map(_width, reading.chart.signs), _NOTES_WIDTH, _CORRECT_WIDTH)
         self.table.set_widths(widths, stretch=len(widths) - 2)

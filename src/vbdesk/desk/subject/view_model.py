@@ -23,6 +23,7 @@ from vbdesk.outbox.library.consent_rows import SubjectConsent
 from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.library.subject_names import ShownSubject
 from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
@@ -100,6 +101,10 @@ class SubjectViewModel(QObject):
         sync.results_changed.connect(self._on_results)
         sync.status_changed.connect(self._on_status)
         consent.changed.connect(self._on_consent)
+
+    def subject(self, group_id: str) -> ShownSubject:
+        """How a subject is shown."""
+        return self._library.subject_notes.shown(group_id)
 
     def open(self, group_id: str) -> None:
         """Show another subject."""

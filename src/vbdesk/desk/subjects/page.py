@@ -225,7 +225,7 @@ class SubjectsPage(QWidget):
 
     @Slot(str)
     def _edit_note(self, group_id: str) -> None:
-        self.note.edit(group_id, self.view_model.note_of(group_id))
+        self.note.edit(group_id, self.view_model.note_of(group_id), self.view_model.detail)
         self._make_room()
 
     @Slot(str, object)

@@ -10,7 +10,6 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from vbdesk.client import RequestBudget
 from vbdesk.client.errors import ClientError
 from vbdesk.clock import Clock
-from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.levels import Level
 from vbdesk.desk.models.request_throttle import has_room
 from vbdesk.desk.models.subject_list import (
@@ -32,6 +31,8 @@ from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.time_text import age_words, counted
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.settings import SubjectDetail
+from vbdesk.outbox.library.subject_names import alias_fault, as_group_id, search_key
 from vbdesk.outbox.library.subject_notes import SubjectNote
 from vbdesk.outbox.results.repository import ResultRepository
 
@@ -99,7 +100,7 @@ class SubjectsViewModel(QObject):
         clock: Clock,
     ) -> None:
         super().__init__()
-        self._library, self._results, self._budget = library, results, budget
+        self._library, self._results, self._budget, self._sync = library, results, budget, sync
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
         self.table = CellTable(HEADINGS, self)
         self.tags: tuple[str, ...] = ()
@@ -149,7 +150,7 @@ class SubjectsViewModel(QObject):
 
     def can_record_search(self) -> bool:
         """Whether the search text is a valid new subject."""
-        return bool(self._search) and group_id_fault(self._search) is None
+        return bool(self._search) and (as_group_id(self._search) is not None or alias_fault(self._search) is None)
 
     def look_for(self, text: str) -> None:
         """List subjects whose id, tags or note contain `text`."""
@@ -201,6 +202,11 @@ class SubjectsViewModel(QObject):
     def note_of(self, group_id: str) -> SubjectNote:
         """The note of a subject."""
         return next((row.note for row in self._rows if row.key == group_id), SubjectNote())
+
+    @property
+    def detail(self) -> SubjectDetail:
+        """What the second line of a subject holds in this profile."""
+        return self._sync.settings.detail
 
     def keep_note(self, group_id: str, note: SubjectNote) -> None:
         """Store the note of a subject on this computer."""
@@ -288,7 +294,7 @@ class SubjectsViewModel(QObject):
                 self._library.responses.keep(KEPT_AS, copy.to_json())
 
     def _list(self) -> None:
-        wanted, tag = self._search.lower(), self.tag
+        wanted, tag = search_key(self._search), self.tag
         rows = self._rows if self.only is SubjectFilter.ALL else [row for row in self._rows if self.only.takes(row)]
         if wanted or tag:
             rows = [row for row in rows if row.holds(wanted) and (not tag or tag in row.note.tags)]

@@ -54,6 +54,11 @@ class Field(QWidget):
         column.addWidget(self._foot)
         self._show("", fault=False)
 
+    def set_label(self, label: str) -> None:
+        """Show another label."""
+        self._label.setText(label)
+        self.control.setAccessibleName(label)
+
     def set_help(self, sentence: str) -> None:
         """Show help below the control; an error hides it."""
         self._help = sentence

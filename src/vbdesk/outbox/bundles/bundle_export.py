@@ -23,6 +23,7 @@ from pydantic import ValidationError
 from vbdesk.capture.encrypted_take import EncryptedFileError, sync_folder
 from vbdesk.clock import CancelFlag
 from vbdesk.contract.ids import new_id
+from vbdesk.outbox.bundles.bundle_aliases import aliases_to_carry
 from vbdesk.outbox.bundles.bundle_consents import consents_to_carry, fault_of
 from vbdesk.outbox.bundles.bundle_errors import (
     BundleDiskFull,
@@ -325,16 +326,19 @@ def _manifest(
             left_out.append(ExcludedRecording(item, f"{error} {_SEND_HERE}"))
         if len(takes) > MOST_TAKES:
             raise BundleError(f"A bundle takes at most {MOST_TAKES:,} recordings. Hand over fewer at once.")
-    consents = consents_to_carry(library, {take.group_id for take in takes})
+    group_ids = {take.group_id for take in takes}
+    consents = consents_to_carry(library, group_ids)
+    aliases = aliases_to_carry(library, group_ids)
     try:
         manifest = BundleManifest(
-            format=2 if consents else 1,  # earlier versions read format 1 only
+            format=2 if consents or aliases else 1,  # earlier versions read format 1 only
             bundle_id=new_id(),
             made_at=library.store.clock.now(),
             service=owner.service,
             account_id=owner.account_id,
             takes=tuple(takes),
             consents=consents,
+            aliases=aliases,
         )
     except ValidationError as error:
         raise BundleError(

@@ -14,12 +14,13 @@ from vbdesk.capture.encrypted_take import EncryptedFileError, sync_folder
 from vbdesk.capture.take_keys import new_key
 from vbdesk.clock import CancelFlag
 from vbdesk.contract.timestamps import local_minute
+from vbdesk.outbox.bundles.bundle_aliases import take_in_aliases
 from vbdesk.outbox.bundles.bundle_consents import events_of, refused_takes
 from vbdesk.outbox.bundles.bundle_errors import BundleAccountWrong, BundleDamaged, BundleDiskFull, MalformedBundle
 from vbdesk.outbox.bundles.bundle_export import SPARE_BYTES, BundleOwner, FreeBytes, free_bytes
 from vbdesk.outbox.bundles.bundle_file import read_bundle, read_head
 from vbdesk.outbox.bundles.bundle_keys import Secret
-from vbdesk.outbox.bundles.bundle_manifest import CLOCK_AHEAD, BundledTake, BundleManifest
+from vbdesk.outbox.bundles.bundle_manifest import CLOCK_AHEAD, BundledAlias, BundledTake, BundleManifest
 from vbdesk.outbox.bundles.bundle_sound import IncomingSound, SoundMismatch, check_sound
 from vbdesk.outbox.bundles.bundle_stream import ByteProgress, Progress
 from vbdesk.outbox.library.audit import AuditAction
@@ -89,6 +90,7 @@ class _Taker:
         self._library, self._owner, self._free = library, owner, free
         self._store: Store = library.store
         self._consents: list[ConsentEvent] = []
+        self._aliases: tuple[BundledAlias, ...] = ()
         self._new: dict[str, BundledTake] = {}
         self._keys: dict[str, bytes] = {}
         self._arrival: IncomingSound | None = None
@@ -104,6 +106,7 @@ class _Taker:
         self.taken.bundle_id = manifest.bundle_id
         self._refuse_future(manifest)
         self._consents = _arriving(manifest)
+        self._aliases = manifest.aliases
         refused = refused_takes(manifest.takes, self._library.consent_gate.all(), self._consents)
         moments: set[tuple[str, datetime]] = set()
         for take in manifest.takes:
@@ -162,6 +165,7 @@ class _Taker:
             for take_id in self.taken.added:
                 self._enter(self._new[take_id])
             self._library.consents.take_in(self._consents)
+            take_in_aliases(self._library, self._aliases)
             self._library.recall_withdrawn({event.group_id for event in self._consents})
             self._store.after_commit(self._name)
         for take in late:

@@ -44,6 +44,7 @@ from vbdesk.outbox.library.settings import (
     LibrarySettings,
     Retention,
     SendRule,
+    SubjectDetail,
     read_settings,
     write_settings,
 )
@@ -476,6 +477,7 @@ class Library(RecordingList):
         paused: bool | None = None,
         consent: ConsentRules | None = None,
         trash_days: int | None = None,
+        detail: SubjectDetail | None = None,
     ) -> LibrarySettings:
         """Change the given settings only; returns all settings. Notifies subscribers."""
         with self.store.changing():
@@ -486,6 +488,7 @@ class Library(RecordingList):
                 paused=known.paused if paused is None else paused,
                 consent=consent or known.consent,
                 trash_days=known.trash_days if trash_days is None else trash_days,
+                detail=detail or known.detail,
             )
             self.store.keep_setting(SETTINGS_NAME, write_settings(changed))
             self.store.note(AuditAction.SETTINGS_CHANGED, detail=changed.words)

@@ -43,6 +43,15 @@ TRASH_DAYS = 7
 LONGEST_TRASH_DAYS = 90
 
 
+class SubjectDetail(StrEnum):
+    """What the second line of a subject holds."""
+
+    NONE = "none"
+    BIRTH_YEAR = "birth_year"
+    INITIALS = "initials"
+    RECORD_NUMBER = "record_number"
+
+
 @dataclass(frozen=True, slots=True)
 class ConsentRules:
     """What a profile asks of subjects.
@@ -77,6 +86,7 @@ class LibrarySettings:
         paused: nothing is sent until a person resumes.
         consent: what subjects are asked, and whether recordings need their consent.
         trash_days: how long a deleted recording can be restored.
+        detail: what the second line of a subject holds.
     """
 
     send_rule: SendRule = SendRule.AT_ONCE
@@ -84,6 +94,7 @@ class LibrarySettings:
     paused: bool = False
     consent: ConsentRules = field(default_factory=ConsentRules)
     trash_days: int = TRASH_DAYS
+    detail: SubjectDetail = SubjectDetail.NONE
 
     def __post_init__(self) -> None:
         """Refuse a number of days below 1, or one that keeps what a person has deleted for too long."""
@@ -108,6 +119,7 @@ def write_settings(settings: LibrarySettings) -> bytes:
         "paused": settings.paused,
         "consent": asdict(settings.consent),
         "trash_days": settings.trash_days,
+        "detail": settings.detail,
     }
     return json.dumps(document).encode()
 
@@ -122,6 +134,7 @@ def read_settings(content: bytes) -> LibrarySettings:
         paused=document["paused"],
         consent=_consent_rules(document.get("consent")),  # earlier versions wrote none
         trash_days=document.get("trash_days", TRASH_DAYS),
+        detail=SubjectDetail(document.get("detail", SubjectDetail.NONE)),
     )
 
 

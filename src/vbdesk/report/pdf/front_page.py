@@ -59,7 +59,10 @@ def _facts(flow: PageFlow, subject: ReportInput) -> None:
         pages.put(TextLine((MARGIN, flow.y + CAPTION), report_texts().fact.subject, CAPTION, colours.text3))
     flow.space(CAPTION * LINE + 1)
     size = 12.0 if len(subject.record.group_id) <= 64 else SMALL
-    flow.paragraph(subject.record.group_id, size=size, colour=colours.text, strong=True, after=8)
+    line = subject.options.subject_line
+    flow.paragraph(subject.record.group_id, size=size, colour=colours.text, strong=True, after=2 if line else 8)
+    if line:
+        flow.paragraph(line, size=BODY, colour=colours.text, after=8)
     facts = list(_values(subject))
     widths = [(flow.width - 2 * 16) * share for share in _FACT_SHARES]
     for row in (facts[start : start + len(widths)] for start in range(0, len(facts), len(widths))):
