@@ -19,6 +19,7 @@ from vbdesk.desk.shell.all_pages import build_subject_page
 from vbdesk.desk.subject.trajectory_text import age_words, subject_of
 from vbdesk.outbox.library.audit import AuditReader
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.subject_notes import SubjectNote
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
 SUBJECT = "reader-01"
@@ -243,6 +244,21 @@ def test_a_report_is_signed_in_the_page_and_noted(shown, workspace, tmp_path, qt
     folder = workspace.ports.library_dir(workspace.profile.profile_id)
     reader = AuditReader(folder, workspace.library.store.key)
     assert [entry.detail for entry in reader.entries() if "export" in str(entry.what)] == ["pdf, subjects=1"]
+
+
+@pytest.mark.parametrize("ticked", [False, True])
+def test_name_and_second_line_are_printed_only_where_they_are_ticked(shown, workspace, tmp_path, qtbot, ticked):
+    workspace.library.subject_notes.keep(SUBJECT, SubjectNote(alias="Übung 7", detail="1956"))
+    card = choose(shown, "pdf", tmp_path)
+    assert card.name.isVisible()
+    assert not card.name.isChecked()
+    card.name.setChecked(ticked)
+    with qtbot.waitSignal(shown.export_work.done, timeout=30_000):
+        card.go.click()
+    report = pypdf.PdfReader(tmp_path / "reader-01.pdf")
+    printed = "".join(sheet.extract_text() for sheet in report.pages)
+    assert ("Übung 7 · 1956" in printed) is ticked
+    assert SUBJECT in printed
 
 
 @pytest.mark.parametrize(("kind", "file"), [("csv", "reader-01-csv"), ("bids", "reader-01-bids")])
