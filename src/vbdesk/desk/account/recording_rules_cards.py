@@ -127,7 +127,7 @@ class RulesCards(QWidget):
         self.detail.chosen.connect(self._on_detail)
         card = card_with_header(self.tr("Subjects"), self.detail)
         words = self.tr(
-            "A second line tells two subjects apart wherever the id is shown. It is kept encrypted on this computer "
+            "The second line is shown with the subject's id on every page. It is kept encrypted on this computer "
             "and never sent. Enter it on the page Subjects, with the note."
         )
         card.body.addWidget(Text(words, Role.BODY, "text2", wrap=True))
