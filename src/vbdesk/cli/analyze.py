@@ -100,12 +100,13 @@ def result_lines(result: "ModelResult | SignResult") -> list[str]:
     """A result as text."""
     from vbdesk.contract.results import ModelResult, signals_of
     from vbdesk.contract.rounding import whole
+    from vbdesk.report.result_texts import overall_word
 
     lines: list[str] = []
     if isinstance(result, ModelResult):
         summary = result.summary
         lines += [
-            f"Overall level       {summary.overall_level}",
+            f"Overall level       {overall_word(summary.overall_level)}",
             f"Recommended action  {summary.recommended_action}",
             f"Flagged             {summary.flagged_count} of {len(result.signals)}",
             "",

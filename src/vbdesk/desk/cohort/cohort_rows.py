@@ -17,7 +17,7 @@ from vbdesk.desk.ui.cells import ButtonCell, Cell, HeatCell, LabelCell, LevelCou
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.library.subject_names import ShownSubject, search_key
-from vbdesk.report.result_texts import result_texts
+from vbdesk.report.result_texts import overall_word, result_texts
 from vbdesk.report.shipped_signs import shipped_signs
 
 FEWEST = 5
@@ -186,7 +186,7 @@ class TriageRow:
         name = TwoLineCell(
             f"{shown} · {self.age}", f"{self.action}. {self.reason}." if self.action else f"{self.reason}."
         )
-        return HeatCell(self.level.value.capitalize(), self.level), name, ButtonCell("Recording", quiet=True)
+        return HeatCell(overall_word(self.level), self.level), name, ButtonCell("Recording", quiet=True)
 
 
 @dataclass(frozen=True)

@@ -107,8 +107,7 @@ class SideCard(Card):
         """Show the recording."""
         _empty(self._level)
         _empty(self._facts)
-        if not self._same_subject:
-            self.choice.setPlaceholderText(side.name)
+        self.choice.setPlaceholderText(side.name)
         reading = side.reading
         if reading is not None:
             badge = LevelBadge(reading.voice.level, overall=True)

@@ -7,7 +7,6 @@ from PySide6.QtCore import QCoreApplication
 
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import ExtendedMetric, Signal
-from vbdesk.report.result_texts import overall_word
 from vbdesk.report.shipped_metrics import ShippedMetric, shipped_metrics
 from vbdesk.report.shipped_signs import ShippedSign, shipped_signs
 
@@ -107,13 +106,15 @@ def _disagreement(metric: ExtendedMetric, known: ShippedMetric, signals: Sequenc
 
 
 def _explained(metric: ExtendedMetric, known: ShippedMetric, signal: Signal, reference: ShippedSign, end: str) -> str:
-    found = translate("metric", "{metric} lies towards “{anchor}”, and the sign {sign} says “{level}”.").format(
-        metric=metric.label, anchor=_anchor(metric, end), sign=signal.label, level=overall_word(signal.level)
+    calm = translate("metric", "{metric} lies towards “{anchor}”, and the sign {sign} does not stand out.")
+    flagged = translate("metric", "{metric} lies towards “{anchor}”, and the sign {sign} is at the level “{level}”.")
+    found = (calm if signal.level is Level.NONE else flagged).format(
+        metric=metric.label, anchor=_anchor(metric, end), sign=signal.label, level=signal.level.value
     )
     why = translate(
         "metric",
         "They are different measures: {metric} weighs {of_metric} features (evidence grade {metric_grade}), the sign "
-        "weighs {of_sign} by published effects in patients (evidence grade {sign_grade}), and {shared} of them are the "
+        "weighs {of_sign} by published effects (evidence grade {sign_grade}), and {shared} of them are the "
         "same.",
     ).format(
         metric=metric.label,

@@ -58,7 +58,7 @@ class RowView(QWidget):
         super().__init__()
         px = self._theme.px
         self.chip = Chip(PASS)
-        self.chip.setMinimumWidth(px(84))
+        self.chip.setMinimumWidth(px(108))
         self.name, self.sentence = Text("", Role.BODY_STRONG), Text("", Role.BODY, "text2", wrap=True)
         self.name.setMinimumWidth(px(100))
         self.gauge = Gauge()

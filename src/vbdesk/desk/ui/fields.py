@@ -191,7 +191,8 @@ class ChoiceField(QComboBox):
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
         room = self.width() - self._theme.px(40 + 32)  # the icons at both ends, as in the style sheet
-        option.currentText = self.fontMetrics().elidedText(self.currentText(), Qt.TextElideMode.ElideRight, room)
+        shown = self.currentText() or self.placeholderText()
+        option.currentText = self.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideRight, room)
         painter = QStylePainter(self)
         painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
         painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
