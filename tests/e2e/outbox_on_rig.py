@@ -101,7 +101,7 @@ def main(folder: Path, speech: Path, text: float) -> None:
     desk.look("account")
     desk.go("Outbox")
     desk.keys("table", "Recordings", "Home")
-    desk.wait("table cell", "What is happening: Ready to go")
+    desk.wait("table cell", "Progress or result: Ready to go")
     desk.look("outbox-by-hand")
     assert desk.stop() == 0
 
