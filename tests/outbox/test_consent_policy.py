@@ -130,3 +130,12 @@ def fixture_file(tmp_path):
     sf.write(path, np.random.default_rng(1).normal(0, 0.1, 20 * 8000), 8000)
     os.utime(path, (1_772_000_000, 1_772_000_000))
     return path
+
+
+def test_a_recording_restored_from_the_trash_after_a_withdrawal_is_not_sent(library, waiting):
+    take_id = waiting()
+    library.trash.put(take_id)
+    library.withdraw_consent("ward4-0172")
+    library.trash.restore(take_id)
+    assert take_ids_to_send(library) == set()
+    assert library.get(take_id).state in (OutboxState.CHECKED, OutboxState.NEEDS_ATTENTION)

@@ -118,7 +118,7 @@ class Library(RecordingList):
         self.damaged = DamagedTakes(
             self.store, self.recording_folder, lambda take_id: self._sounds.salvage(self.get(take_id))
         )
-        self.trash = Trash(self.store, self._sounds, self.erasures, self.times, self.settings)
+        self.trash = Trash(self.store, self._sounds, self.erasures, self.times, self.settings, self.recall_withdrawn)
         try:
             self._warnings = check_library(self.store, *self._sounds.tidy(), keyring)
         except DAMAGE as error:

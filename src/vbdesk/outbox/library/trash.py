@@ -74,9 +74,11 @@ class Trash:
         erasures: PendingErasures | None,
         times: ServiceTimes,
         settings: Callable[[], LibrarySettings],
+        recall: Callable[[Collection[str]], None],
     ) -> None:
+        """Make it; `recall` takes recordings of subjects that have withdrawn consent out of the queue."""
         self._store, self._sounds, self._erasures = store, sounds, erasures
-        self._times, self._settings = times, settings
+        self._times, self._settings, self._recall = times, settings, recall
 
     def items(self, group_id: str | None = None) -> list[TrashedRecording]:
         """The deleted recordings, of one subject or of all; the last deleted first."""
@@ -125,6 +127,7 @@ class Trash:
             if entry.item.audio_gone_at is None:
                 self._sounds.restore_from_trash(take_id)
             self._store.note(AuditAction.RESTORED_FROM_TRASH, take_id)
+            self._recall([entry.item.group_id])
         if entry.item.reference is not None and entry.item.state in _UNSENT:
             self._times.review(take_id)  # more may be known about the clock by now
 
