@@ -25,11 +25,12 @@ from vbdesk.client import AudioSource, Target
 from vbdesk.clock import ManualClock, SystemClock
 from vbdesk.contract.limits import Bucket, Plan
 from vbdesk.outbox.imports.speaker_comparison import sounds_unlike
+from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.items import RecordingTarget as Wanted
 from vbdesk.outbox.library.items import TakeMetadata
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.recording_time import TimeDoubt
-from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
+from vbdesk.outbox.library.settings import ConsentRules, Retention, RetentionRule, SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
 from vbdesk.outbox.profiles.vault import MemoryVault
@@ -100,6 +101,24 @@ def test_what_waits_is_sent_and_comes_back_with_its_result(record, opened, tmp_p
     submits = sum("/analyze" in request for request in near_service.requests)
     assert sync(tmp_path, vault) == {"recordings": [], "done": 0, "unsettled": 0}
     assert sum("/analyze" in request for request in near_service.requests) == submits == 2
+
+
+def test_what_waits_for_consent_is_said_and_does_not_hold_the_command(
+    record, opened, tmp_path, vault, near_service, capsys
+):
+    library = record(1)
+    library.change_settings(consent=ConsentRules(policy=ConsentPolicy.REQUIRED))
+    library.close()
+    report = sync(tmp_path, vault)
+    assert [entry["state"] for entry in report["attention"]] == ["waiting"]
+    said = capsys.readouterr().out
+    assert "this profile requires it. Note the consent" in said
+    assert "1 not sent before you decide" in said
+    assert jobs_of(near_service) == []
+    library = opened()
+    library.consents.give("ward4-0172", ConsentKind.RESEARCH)
+    library.close()
+    assert sync(tmp_path, vault)["done"] == 1
 
 
 def test_nothing_is_sent_from_a_restored_copy_before_it_is_accepted(

@@ -342,7 +342,7 @@ class _Watch:
         from vbdesk.outbox.library.states import ON_THEIR_WAY
 
         counts = self._library.counts()
-        return any(counts[state] for state in ON_THEIR_WAY)
+        return sum(counts[state] for state in ON_THEIR_WAY) > len(self._library.held_for_consent())
 
     def _waits_for_disk(self, status: "SyncStatus") -> bool:
         """Whether the disk blocks the queue now; ends the command after the timeout."""
@@ -434,7 +434,7 @@ class _Watch:
         from vbdesk.outbox.library.states import OutboxState
 
         stopped = [item for item in self._library.list() if item.state is OutboxState.NEEDS_ATTENTION]
-        return [item for item in stopped if not is_undecided(item)]
+        return [*(item for item in stopped if not is_undecided(item)), *self._library.held_for_consent()]
 
 
 def _line(item: "RecordingItem") -> str:

@@ -18,7 +18,7 @@ from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart, AuditReader, AuditVerification
-from vbdesk.outbox.library.consent import ConsentKind, ConsentState
+from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState
 from vbdesk.outbox.library.consent_gate import ConsentGate
 from vbdesk.outbox.library.consents import Consents
 from vbdesk.outbox.library.course_corrections import CorrectionReason, CourseCorrections
@@ -509,6 +509,17 @@ class Library(RecordingList):
         with self.store.changing():
             self.consents.withdraw(group_id, kind, asked_by=asked_by)
             self.recall_withdrawn({group_id})
+
+    def held_for_consent(self) -> list[RecordingItem]:
+        """Recordings in the queue that the consent policy does not let go, with the reason."""
+        if self.consent_gate.rules().policy is not ConsentPolicy.REQUIRED:
+            return []
+        consents, found = self.consent_gate.all(), []
+        for item in self.store.items(f"state IN ('{OutboxState.WAITING}', '{OutboxState.UPLOADING}')"):
+            refusal = consents.refusal(item.group_id, item.recorded_at)
+            if refusal is not None and item.fault is None:
+                found.append(replace(item, reason=refusal))
+        return found
 
     def recall_withdrawn(self, group_ids: Collection[str]) -> None:
         """Take recordings whose consent was withdrawn out of the queue, so that none is sent without a new decision.
