@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.desk.cohort.cohort_rows import FEWEST, CohortReading, HeatOrder, Shown
@@ -17,6 +17,7 @@ from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
+from vbdesk.desk.ui.export_menu import ExportMenu
 from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.heat_map import HeatLegend
 from vbdesk.desk.ui.page_header import PageHeader
@@ -65,6 +66,10 @@ class CohortPage(QWidget):
         view_model.stale.connect(self._on_stale)
         view_model.exported.connect(self._on_exported)
         view_model.failed.connect(self._on_failed)
+        self.export_menu.wanted.connect(self.export_subjects)
+        view_model.subjects_export.progressed.connect(self._on_export_progress)
+        view_model.subjects_export.done.connect(self._on_subjects_exported)
+        view_model.subjects_export.failed.connect(self._on_failed)
 
     def opened(self, argument: object) -> None:
         """Show all subjects."""
@@ -85,6 +90,13 @@ class CohortPage(QWidget):
         """Export the content as a table."""
         self.view_model.export(path)
 
+    @Slot(str, str)
+    def export_subjects(self, kind: str, folder: str) -> None:
+        """Export all data of the subjects that are shown."""
+        reading = self.view_model.reading
+        shown = () if reading is None else [entry.group_id for entry in reading.summaries]
+        self.view_model.subjects_export.start(kind, folder, shown)
+
     def _header(self) -> QWidget:
         self.caption = Text("", Role.BODY, "text2", wrap=True)
         words = QVBoxLayout()
@@ -95,7 +107,10 @@ class CohortPage(QWidget):
         self.scope.chosen.connect(self._on_scope)
         self.export_button = secondary_button("Export", icon="export")
         self.export_button.setEnabled(False)
-        self.export_button.clicked.connect(self._ask_where)
+        self.export_menu = ExportMenu(self.export_button, self)
+        table = QAction(self.tr("Table of the newest readings (CSV)"), self.export_menu)
+        table.triggered.connect(self._ask_where)
+        self.export_menu.insertAction(self.export_menu.actions()[0], table)
         return PageHeader(words, self.scope, self.export_button)
 
     def _lay_out_account(self) -> None:
@@ -324,6 +339,16 @@ class CohortPage(QWidget):
         self._act = "close"
         self.banner.say_saved(self.tr("The table was written to {path}.").format(path=path), Path(path))
 
+    @Slot(int, int)
+    def _on_export_progress(self, done: int, total: int) -> None:
+        sentence = self.tr("Reading from the service: {done} of {total} subjects.").format(done=done, total=total)
+        self._say(Tone.INFO, sentence, self.tr("Cancel"), "cancel-export")
+
+    @Slot(str, object)
+    def _on_subjects_exported(self, sentence: str, folder: Path) -> None:
+        self._act = "close"
+        self.banner.say_saved(sentence, folder)
+
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
         self._say(Tone.FAIL, sentence, "Close", "close")
@@ -336,6 +361,8 @@ class CohortPage(QWidget):
         self._say_nothing()
         if act == "cancel":
             self.view_model.stop_reading()
+        elif act == "cancel-export":
+            self.view_model.subjects_export.cancel()
         elif act in ("read", "retry"):
             self.view_model.read_service()
 

@@ -13,6 +13,7 @@ from vbdesk.desk.cohort.cohort_cache import CohortCache
 from vbdesk.desk.cohort.cohort_rows import CohortReading, HeatOrder, Shown, cohort_of, named
 from vbdesk.desk.cohort.export import cohort_csv, cohort_dictionary_csv
 from vbdesk.desk.models.request_throttle import expected_s, wait_for_room
+from vbdesk.desk.models.subjects_export import SubjectsExport
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
@@ -70,8 +71,11 @@ class CohortViewModel(QObject):
         tasks: TaskOwner,
         navigator: Navigator,
         clock: Clock,
+        subjects_export: SubjectsExport,
     ) -> None:
         super().__init__()
+        self.subjects_export = subjects_export
+        subjects_export.setParent(self)
         self._library, self._results, self._budget = library, results, budget
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
         self._books = CohortCache(library, results, clock.now)

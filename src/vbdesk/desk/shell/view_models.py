@@ -16,6 +16,7 @@ from vbdesk.desk.compare.view_model import CompareViewModel
 from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
+from vbdesk.desk.models.subjects_export import SubjectsExport
 from vbdesk.desk.models.unlocking import PassphraseViewModel
 from vbdesk.desk.outbox.actions import OutboxActions
 from vbdesk.desk.outbox.bundles import BundleWork
@@ -95,6 +96,13 @@ def intake_view_model(workspace: Workspace) -> IntakeViewModel:
     return IntakeViewModel(workspace.library, workspace.tasks, workspace.ports.clock)
 
 
+def subjects_export(workspace: Workspace) -> SubjectsExport:
+    """An export of several subjects."""
+    return SubjectsExport(
+        workspace.profile, workspace.library, workspace.results, workspace.tasks, workspace.ports.clock
+    )
+
+
 def subjects_view_model(workspace: Workspace) -> SubjectsViewModel:
     """The list of subjects."""
     return SubjectsViewModel(
@@ -105,6 +113,7 @@ def subjects_view_model(workspace: Workspace) -> SubjectsViewModel:
         workspace.tasks,
         workspace.navigator,
         workspace.ports.clock,
+        subjects_export(workspace),
     )
 
 
@@ -134,6 +143,7 @@ def cohort_view_model(workspace: Workspace) -> CohortViewModel:
         workspace.tasks,
         workspace.navigator,
         workspace.ports.clock,
+        subjects_export(workspace),
     )
 
 

@@ -1,5 +1,7 @@
 """The Subjects page: all subjects, with search."""
 
+from pathlib import Path
+
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
@@ -8,10 +10,11 @@ from vbdesk.desk.models.subject_list import ORDER_OF_COLUMN, Order, SubjectFilte
 from vbdesk.desk.subjects.note_card import SubjectNoteCard
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
 from vbdesk.desk.ui.banner import Banner, Tone
-from vbdesk.desk.ui.buttons import primary_button
+from vbdesk.desk.ui.buttons import primary_button, secondary_button
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
+from vbdesk.desk.ui.export_menu import ExportMenu
 from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.text import Text
@@ -36,6 +39,8 @@ class SubjectsPage(QWidget):
         self.view_model = view_model
         view_model.setParent(self)
         self.record_button = primary_button("Record", icon="mic")
+        self.export_button = secondary_button(self.tr("Export"), icon="export")
+        self.export_menu = ExportMenu(self.export_button, self)
         self.caption = Text("", Role.BODY, "text2")
         self.banner = Banner()
         drop = (_HERE, _COUNT, _UNREAD)
@@ -73,6 +78,10 @@ class SubjectsPage(QWidget):
         view_model.tags_changed.connect(self._on_tags)
         view_model.offline.connect(self._on_offline)
         view_model.failed.connect(self._on_failed)
+        self.export_menu.wanted.connect(self.export_to)
+        view_model.subjects_export.progressed.connect(self._on_export_progress)
+        view_model.subjects_export.done.connect(self._on_exported)
+        view_model.subjects_export.failed.connect(self._on_failed)
         self._on_listed()
 
     def opened(self, argument: object) -> None:
@@ -124,7 +133,7 @@ class SubjectsPage(QWidget):
         words.setSpacing(2)
         words.addWidget(Text("Subjects", Role.PAGE_TITLE))
         words.addWidget(self.caption)
-        return PageHeader(words, self.record_button)
+        return PageHeader(words, self.export_button, self.record_button)
 
     def _toolbar(self) -> QWidget:
         self.search = LineField(icon="search", placeholder="Search subjects, tags, notes")
@@ -260,9 +269,26 @@ class SubjectsPage(QWidget):
     def _on_failed(self, sentence: str) -> None:
         self.banner.say(Tone.FAIL, sentence, action="Close")
 
+    @Slot(str, str)
+    def export_to(self, kind: str, folder: str) -> None:
+        """Export the checked subjects, or all that are listed if none is checked."""
+        chosen = self.list.chosen_keys() if self.list.choosable else []
+        self.view_model.subjects_export.start(kind, folder, chosen or [row.key for row in self.view_model.table.rows()])
+
+    @Slot(int, int)
+    def _on_export_progress(self, done: int, total: int) -> None:
+        sentence = self.tr("Reading from the service: {done} of {total} subjects.").format(done=done, total=total)
+        self.banner.say(Tone.INFO, sentence, action=self.tr("Cancel"))
+
+    @Slot(str, object)
+    def _on_exported(self, sentence: str, folder: Path) -> None:
+        self.banner.say_saved(sentence, folder)
+
     @Slot()
     def _ask_again(self) -> None:
-        if self.banner.tone is Tone.WARN:
+        if self.view_model.subjects_export.busy:
+            self.view_model.subjects_export.cancel()
+        elif self.banner.tone is Tone.WARN:
             self.view_model.ask_service()
         self.banner.clear()
 

@@ -25,6 +25,7 @@ from vbdesk.desk.models.subject_list import (
     merged,
     ordered,
 )
+from vbdesk.desk.models.subjects_export import SubjectsExport
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
@@ -98,8 +99,11 @@ class SubjectsViewModel(QObject):
         tasks: TaskOwner,
         navigator: Navigator,
         clock: Clock,
+        subjects_export: SubjectsExport,
     ) -> None:
         super().__init__()
+        self.subjects_export = subjects_export
+        subjects_export.setParent(self)
         self._library, self._results, self._budget, self._sync = library, results, budget, sync
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
         self.table = CellTable(HEADINGS, self)
