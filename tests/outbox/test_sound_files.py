@@ -320,6 +320,18 @@ def test_a_disk_that_refuses_to_put_away_or_bring_back_leaves_the_sound_where_it
     assert np.array_equal(library.whole_audio(take_id).samples, SAMPLES)
 
 
+def test_a_change_around_the_deletion_that_fails_leaves_the_sound_readable(library, reopen):
+    take_id = library.add_take(record(library), METADATA)
+    with pytest.raises(RuntimeError), library.store.changing():
+        library.discard(take_id)
+        raise RuntimeError("the rest of the change failed")
+    assert np.array_equal(library.whole_audio(take_id).samples, SAMPLES)
+    library.close()
+    again = reopen()
+    assert again.store.path(take_id).exists()
+    assert again.warnings == ()
+
+
 def test_a_take_of_the_first_format_comes_in_plays_and_goes(library, take_of_old):
     path = take_of_old(library.recording_folder / "a.take", SAMPLES)
     take_id = library.add_take(path, METADATA)

@@ -98,9 +98,9 @@ class TakeFindings(QObject):
         audio, source = self._audio, self._source
         if audio is None or source is None:
             return
-        own_id = source.name if source.origin is Origin.LIBRARY else None
+        version_of = source.name if source.origin is Origin.LIBRARY else source.metadata.retake_of
         self._guarding.run(
-            lambda context: _Found(source, self._guard.compare(audio, source.metadata.group_id, own_id)),
+            lambda context: _Found(source, self._guard.compare(audio, source.metadata.group_id, version_of)),
             self._on_likeness,
             name="speaker-guard",
         )

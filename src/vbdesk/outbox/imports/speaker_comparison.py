@@ -19,7 +19,7 @@ from vbdesk.capture.encrypted_take import EncryptedFileError, TakeAudio
 from vbdesk.capture.imported_sound import FULL_SCALE
 from vbdesk.data_files import read_toml
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem, SpeakerFinding
-from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.library import Library, UnknownTake
 from vbdesk.resource_files import resource
 from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.decode import from_samples
@@ -131,13 +131,23 @@ class SpeakerComparison:
         self._library = library
         self._voices: OrderedDict[_Heard, Voice | None] = OrderedDict()
 
-    def compare(self, audio: TakeAudio, group_id: str, without: str | None = None) -> SpeakerSimilarity:
-        """Compare a take with the newest earlier ones of `group_id`, except `without`, its own id."""
-        items = [item for item in self._library.list(ItemFilter(group_id=group_id)) if item.take_id != without]
+    def compare(self, audio: TakeAudio, group_id: str, version_of: str | None = None) -> SpeakerSimilarity:
+        """Compare a take with the newest earlier ones of `group_id`, except `version_of` and its versions."""
+        without = self._versions(version_of)
+        listed = self._library.list(ItemFilter(group_id=group_id))
+        items = [item for item in listed if item.take_id not in without and not item.excluded]
         if not items:
             return SpeakerSimilarity(None, 0, None)
         voices = (self._voice(item) for item in items[: comparison_rules().earlier_takes])
         return compare(voice_of(audio), [voice for voice in voices if voice is not None])
+
+    def _versions(self, take_id: str | None) -> frozenset[str]:
+        if take_id is None:
+            return frozenset()
+        try:
+            return frozenset({take_id, *(item.take_id for item in self._library.versions(take_id))})
+        except UnknownTake:  # it was deleted
+            return frozenset({take_id})
 
     def finding(self, item: RecordingItem, earlier: Sequence[RecordingItem]) -> SpeakerFinding | None:
         """Compare a stored recording with the newest of `earlier`; None if too little can be heard in either."""

@@ -267,7 +267,8 @@ class SoundFiles:
         path = self._store.path(take_id)
         if path.exists():
             return path
-        for unnamed in (self._coming(take_id), path.with_suffix(".arriving")):  # still without its final name
+        unsettled = (self._coming(take_id), path.with_suffix(".arriving"), self._away(take_id))
+        for unnamed in unsettled:  # still without its final name, or with that of the trash after a failed change
             if unnamed.exists():
                 return unnamed
         raise FileDamaged("The sound of this recording is missing on the disk.")
