@@ -80,6 +80,11 @@ def test_the_rules_are_kept_at_once(account, workspace, qtbot):
     account.rules.days.editingFinished.emit()
     wanted = Retention(RetentionRule.AFTER_RESULT, 7)
     qtbot.waitUntil(lambda: workspace.library.settings().retention == wanted)
+    assert account.rules.trash.choice() == "7"
+    account.rules.trash.option("30").click()
+    qtbot.waitUntil(lambda: workspace.library.settings().trash_days == 30)
+    workspace.library.change_settings(trash_days=5)  # by another program
+    qtbot.waitUntil(lambda: not account.rules.trash.choice())
 
 
 def test_the_page_says_what_the_system_knows_of_the_network(account, system_network, workspace):
