@@ -275,7 +275,7 @@ def test_pausing_stops_the_line_and_says_so_until_going_on(shelf, open_outbox, w
     page.banner.button.click()
     qtbot.waitUntil(lambda: page.banner.words() == "Paused. 1 recording waits here until you go on.")
     assert workspace.library.settings().paused
-    assert page.view_model.table.cell(0, 3).text == "until you go on"
+    assert page.view_model.table.cell(0, 3).text.startswith("until you go on")
     page.banner.button.click()
     qtbot.waitUntil(lambda: page.banner.button.text() == "Pause all")
 
@@ -285,7 +285,7 @@ def test_a_restored_copy_holds_the_line_until_a_person_accepts_it(shelf, open_ou
     compare_with_keyring(workspace.library.store, KeyringReading(version=1_000_000))
     page = open_outbox(1)
     qtbot.waitUntil(lambda: page.banner.words() == f"{OLDER_COPY} {HELD}")
-    assert page.view_model.table.cell(0, 3).text == "until you accept the list"
+    assert page.view_model.table.cell(0, 3).text.startswith("until you accept the list")
     page.banner.button.click()
     assert page.notice.words().startswith("Go on with this list?")
     assert workspace.library.findings
