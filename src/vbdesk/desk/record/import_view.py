@@ -16,6 +16,7 @@ from vbdesk.outbox.imports.import_draft import RowField
 
 _WIDTHS = (190, 118, 140, 130, 100, 300, 70, 90)
 _FATE, _TAGS, _LENGTH, _ANALYSIS = 5, 4, 6, 7
+_LEAST_FATE = 175
 _LEAST_HEIGHT = 124  # one row and the headings, at 100 % text
 
 
@@ -33,6 +34,7 @@ class ImportView(QWidget):
             _WIDTHS,
             stretch=_FATE,
             droppable=(_ANALYSIS, _LENGTH, _TAGS),
+            least_stretch=_LEAST_FATE,
             choices=self._choices,
             completions=self._completions,
         )

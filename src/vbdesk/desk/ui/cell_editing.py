@@ -48,6 +48,7 @@ class EditableCellView(CellView):
         *,
         stretch: int,
         droppable: int | Sequence[int] = (),
+        least_stretch: int | None = None,
         choices: Callable[[int], Choices],
         completions: Callable[[int], Sequence[str]],
     ) -> None:
@@ -59,10 +60,13 @@ class EditableCellView(CellView):
             widths: of the columns at 100 % text.
             stretch: the column that takes the remaining width.
             droppable: the columns to hide where space is short.
+            least_stretch: minimum width of the stretching column; see `CellView`.
             choices: value and label of each choice of a column; empty for a text.
             completions: proposals for the text of a column.
         """
-        super().__init__(name, table, widths, stretch=stretch, droppable=droppable, choosable=True)
+        super().__init__(
+            name, table, widths, stretch=stretch, droppable=droppable, choosable=True, least_stretch=least_stretch
+        )
         self._editable = table
         self.setItemDelegate(_EditingDelegate(self, table, choices, completions))
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
