@@ -2,11 +2,12 @@
 
 import re
 import time
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from vbdesk.desk.outbox.rows import Show
+from vbdesk.desk.outbox.rows import OutboxRow, RowAction, RowContext, Show
 from vbdesk.desk.shell.window_status import connection
 from vbdesk.desk.ui.cells import ButtonCell, LevelCell, ProgressCell
 from vbdesk.desk.ui.routes import RecordingRoute, ReviewRoute
@@ -203,3 +204,33 @@ def test_results_can_be_asked_for_at_once(shelf, open_outbox, workspace, qtbot):
     assert workspace._sync_worker._asked.is_set()
     workspace._status_changed.emit(SyncStatus(False, "No answer.", None, None))
     qtbot.waitUntil(lambda: page.banner.other_button.text() == "")  # nobody can be asked
+
+
+@pytest.mark.parametrize(
+    ("quality", "seconds", "said", "action"),
+    [
+        ({}, 20.0, "Kept on this computer. It is not sent until you say so.", RowAction.SEND),
+        ({"silence": "muted"}, 20.0, "The microphone was muted", RowAction.REVIEW),
+        ({}, 9.5, "It cannot be analysed. 9 s of sound, under the 15 s minimum.", RowAction.REVIEW),
+        (
+            {
+                "overall": "bad",
+                "voice_percentage": 29.7,
+                "speech_seconds": 12.0,
+                "audio_clarity": 90.0,
+                "clipped_percent": 0.0,
+                "rms_dbfs": -20.0,
+            },
+            40.0,
+            "Likely inconclusive if sent. Only 29 % of the recording is speech.",
+            RowAction.SEND,
+        ),
+    ],
+)
+def test_a_kept_recording_of_little_use_reads_so_before_send(shelf, workspace, quality, seconds, said, action):
+    kept = workspace.library.get(shelf.put("ward4-0155", OutboxState.CHECKED))
+    row = OutboxRow(
+        replace(kept, quality=quality, duration_s=seconds), RowContext(kept.created_at, SyncStatus(True, "", None, 1))
+    )
+    assert said in row.cells[2].text
+    assert row.action is action
