@@ -96,6 +96,26 @@ def test_no_other_message_and_no_other_recording_takes_the_undo_away(user):
     assert {item.group_id for item in user.outbox()} == {"ward4-1", "ward4-2"}
 
 
+def test_an_undo_that_is_refused_says_why_and_stays(user):
+    discards(user, "ward4-1")
+    library = user.workspace.library
+    (trashed,) = library.trash.items()
+    user.enters_subject("ward4-2")
+    user.records(16)
+    user.stops()
+    user.page.check.keep.click()
+    user.waits_for(user.outbox)
+    (other,) = user.outbox()
+    with library.store.changing():
+        taken = trashed.item.recorded_at.isoformat(timespec="microseconds")
+        library.store.update(other.take_id, {"recorded_at": taken})
+    user.waits_for(lambda: user.page.undo.isVisible())
+    user.page.undo.button.click()
+    user.waits_for_words("Another recording has the time of this one by now")
+    assert user.page.undo.isVisible()
+    assert library.trash.holds(trashed.take_id)
+
+
 def test_what_was_discarded_before_can_be_undone_too_and_the_offer_can_be_closed(user):
     discards(user, "ward4-1")
     discards(user, "ward4-2")

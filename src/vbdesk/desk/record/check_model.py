@@ -43,6 +43,14 @@ class _Discarded:
     take_ids: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Restored:
+    """What is back from the trash, and the recording to review; None for none."""
+
+    discarded: _Discarded
+    item: RecordingItem | None
+
+
 class TakeReviewViewModel(QObject):
     """Reviews one recording at a time; several files follow each other.
 
@@ -208,16 +216,16 @@ class TakeReviewViewModel(QObject):
         """Restore what was discarded last, and its review; a second call restores what was discarded before."""
         if not self._discarded:
             return
-        discarded = self._discarded.pop()
+        discarded = self._discarded[-1]
 
-        def work(context: TaskContext) -> RecordingItem | None:
+        def work(context: TaskContext) -> _Restored:
             for take_id in discarded.take_ids:
                 if self._library.trash.holds(take_id):  # else the Outbox has restored it
                     self._library.trash.restore(take_id)
-            return None if discarded.source is None else self._library.get(discarded.take_ids[0])
+            item = None if discarded.source is None else self._library.get(discarded.take_ids[0])
+            return _Restored(discarded, item)
 
-        self._disk.run(work, self._on_brought_back, self._on_failed, name="undo-discard")
-        self._tell_undo()
+        self._disk.run(work, self._on_restored, self._on_failed, name="undo-discard")
 
     def forget_discarded(self) -> None:
         """Offer no undo any more; the recordings stay in the trash."""
@@ -431,9 +439,12 @@ class TakeReviewViewModel(QObject):
         self._begin(source_of(item))
 
     @Slot(object)
-    def _on_brought_back(self, item: RecordingItem | None) -> None:
-        if item is not None and self.source is None:
-            self._begin(source_of(item))
+    def _on_restored(self, restored: _Restored) -> None:
+        if restored.discarded in self._discarded:
+            self._discarded.remove(restored.discarded)
+        self._tell_undo()
+        if restored.item is not None and self.source is None:
+            self._begin(source_of(restored.item))
 
     @Slot(object)
     def _on_leftovers(self, found: Leftovers) -> None:
