@@ -1,12 +1,22 @@
 """A wrong recording is excluded, moved, erased and put back from Result, Subject and Outbox; every page agrees."""
 
+import re
+
 import pytest
 
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.models.course_actions import CourseChange
 from vbdesk.desk.shell.all_pages import build_result_page, build_subject_page
-from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.desk.shell.view_models import (
+    cohort_view_model,
+    compare_view_model,
+    subject_view_model,
+    subjects_view_model,
+)
+from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.course_corrections import CorrectionReason
+from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.states import OutboxState
 
 A, B = "ward4-0172", "ward4-0173"
@@ -171,3 +181,73 @@ def test_the_outbox_corrects_one_recording_and_says_what_is_not_done_yet(course,
     qtbot.waitUntil(lambda: happening() == f"Moved from {A}. Waiting for the service.")
     page.course_notice.button.click()
     qtbot.waitUntil(lambda: workspace.library.get(take_id).group_id == A)
+
+
+# One number on every page
+
+
+@pytest.fixture
+def counts(workspace, qtbot):
+    """What the view models of Subjects, Subject, Compare and Cohort say about a subject, once each is up to date."""
+    subjects, cohort = subjects_view_model(workspace), cohort_view_model(workspace)
+    subject, compare = subject_view_model(workspace), compare_view_model(workspace)
+    for each in (subjects, cohort, subject, compare):
+        each.setParent(workspace)
+    subjects.show()
+    cohort.show()
+
+    def done(group_id):
+        return workspace.library.list(ItemFilter(group_id=group_id, states=frozenset({OutboxState.DONE})))
+
+    def read(group_id):
+        listed = next((row.recordings for row in subjects._rows if row.key == group_id), 0)
+        entries = () if cohort.reading is None else cohort.reading.summaries
+        summed = next((entry.recordings for entry in entries if entry.group_id == group_id), 0)
+        found = re.search(r"(\d+) recordings?, last", "" if subject.reading is None else subject.reading.sentence)
+        return listed, 0 if found is None else int(found[1]), len(compare.same_subject), summed
+
+    def agree(group_id, number):
+        for page in (subjects, cohort):
+            page.show()
+        if subject.group_id != group_id:
+            subject.open(group_id)
+        newest = done(group_id)[0]
+        place = RecordingRoute(newest.take_id, newest.job_id, group_id, newest.recorded_at)
+        if compare.comparison != ComparisonRoute(place, place):
+            compare.open(ComparisonRoute(place, place))
+        qtbot.waitUntil(lambda: read(group_id) == (number,) * 4)
+
+    yield agree
+    compare.leave()
+    subject.leave()
+    subjects.leave()
+    cohort.leave()
+
+
+@pytest.mark.parametrize("online", [True, False])
+def test_every_page_shows_the_same_number_after_each_kind_of_change(
+    course, workspace, counts, network, shelf, pulse_job, trajectory_answer, online
+):
+    library = workspace.library
+    network.add_group(A, jobs=3)
+    network.up = online
+    agree = counts
+    agree(A, 3)
+    first, second = library.of_job(course[0]).take_id, library.of_job(course[1]).take_id
+    out = library.corrections.exclude(library.corrections.member(first), CorrectionReason.TEST)
+    agree(A, 2)
+    library.corrections.put_back(out.number)
+    agree(A, 3)
+    library.corrections.move(library.corrections.member(second), B, CorrectionReason.WRONG_PERSON)
+    agree(A, 2)
+    agree(B, 1)
+    shelf.put(A, OutboxState.CHECKED)  # an import, or a new take: it counts when it has a result
+    agree(A, 2)
+    known = network.trajectories[A][0]
+    arrived = next(point for point in trajectory_answer["data_points"] if point["job_id"] == pulse_job.job_id)
+    network.trajectories[A] = [known | {"data_points": [*known["data_points"], arrived], "done_job_count": 4}]
+    network.groups[0] |= {"job_count": 4, "done_job_count": 4}
+    shelf.put(A, OutboxState.DONE, job=pulse_job)
+    agree(A, 3)
+    library.erase_from_course(first, CorrectionReason.ON_REQUEST)
+    agree(A, 2)

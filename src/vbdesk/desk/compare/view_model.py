@@ -15,6 +15,7 @@ from vbdesk.desk.compare.pair_playback import PairPlayback
 from vbdesk.desk.models.playback import envelope_of
 from vbdesk.desk.models.result_source import Found, ResultSource
 from vbdesk.desk.models.same_subject import SameSubjectRecording, same_subject_recordings
+from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
@@ -80,11 +81,14 @@ class CompareViewModel(QObject):
         self,
         library: Library,
         results: ResultRepository,
+        sync: SyncState,
         tasks: TaskOwner,
         navigator: Navigator,
         player: Callable[[], Player],
     ) -> None:
         super().__init__()
+        sync.library_changed.connect(self._on_changed)
+        sync.results_changed.connect(self._on_changed)
         self._library, self._results, self._tasks, self._navigator = library, results, tasks, navigator
         self._source = ResultSource(library, results)
         self._disk = Lane(tasks, self)  # two long sounds at once would slow the window
@@ -127,6 +131,12 @@ class CompareViewModel(QObject):
         """The page is hidden."""
         self.comparison = None
         self.playback.close()
+
+    @Slot()
+    def _on_changed(self) -> None:
+        """A recording was corrected, erased, or has a result: read both again; sounds stay."""
+        if self.comparison is not None and self._found is not None:
+            self.reload()
 
     @Slot()
     def swap(self) -> None:
@@ -199,7 +209,7 @@ class CompareViewModel(QObject):
         self.same_subject_changed.emit(same_subject)
         self._show()
         for side, one in enumerate(found):
-            if one.take_id is not None:
+            if one.take_id is not None and self._sounds[side] is None:
                 self._load_sound(side, one.take_id)
         if not any(one.asked_of_service for one in found):
             return

@@ -218,5 +218,10 @@ def result_view_model(workspace: Workspace) -> ResultViewModel:
 def compare_view_model(workspace: Workspace) -> CompareViewModel:
     """Two results side by side."""
     return CompareViewModel(
-        workspace.library, workspace.results, workspace.tasks, workspace.navigator, workspace.ports.player
+        workspace.library,
+        workspace.results,
+        workspace.sync,
+        workspace.tasks,
+        workspace.navigator,
+        workspace.ports.player,
     )

@@ -110,6 +110,7 @@ def subject_of(
     read_at: datetime | None = None,
     consents: ConsentList = NOT_ASKED_FOR,
     excluded: Sequence[DataPoint] = (),
+    recordings: int | None = None,
 ) -> SubjectReading:
     """Make texts, charts and rows of a trajectory.
 
@@ -120,6 +121,7 @@ def subject_of(
         read_at: time of the answer; now by default.
         consents: of all subjects.
         excluded: readings of the recordings that were excluded from the course.
+        recordings: how many count in the course; those of `read` if None.
     """
     cuts = {name: reference.score_cuts for name, reference in shipped_signs().items()}
     chart = chart_of(read, cuts, marks_of(items), _voice_questions(items))
@@ -139,7 +141,7 @@ def subject_of(
         computed_at=read.computed_at,
         read_at=read_at or now,
         level=overall_level(signal.level for signal in points[-1].signals) if points else None,
-        sentence=sentence_of(signs, points, now),
+        sentence=sentence_of(signs, points, now, recordings),
         change=latest_change(chart, now),
         chart=chart,
         headings=("Recorded", *(heading(sign.label) for sign in signs), "Notes", ""),
@@ -210,7 +212,9 @@ def age_words(read_at: datetime, now: datetime) -> str:
     return translate("subject", "Read {moment}").format(moment=moment_in_sentence(read_at, now))
 
 
-def sentence_of(signs: Sequence[SignTrajectory], points: Sequence[DataPoint], now: datetime) -> str:
+def sentence_of(
+    signs: Sequence[SignTrajectory], points: Sequence[DataPoint], now: datetime, recordings: int | None = None
+) -> str:
     """`Rising: Mood Disruption and Fatigue. Steady: 4 signs. 38 recordings, last today 10:41.`"""
     if not points:
         return translate("subject", "No recording has a result yet.")
@@ -219,7 +223,8 @@ def sentence_of(signs: Sequence[SignTrajectory], points: Sequence[DataPoint], no
         translate("subject", "1 recording, last {moment}."),
         translate("subject", "{count} recordings, last {moment}."),
     )
-    counted = (one if len(points) == 1 else several).format(count=len(points), moment=last)
+    count = len(points) if recordings is None else recordings
+    counted = (one if count == 1 else several).format(count=count, moment=last)
     return f"{_trends(signs)} {counted}"
 
 

@@ -190,7 +190,8 @@ class SubjectViewModel(QObject):
         outside = self._results.excluded(read.group_id)
         if not read.data_points and not outside:
             return None
-        return subject_of(read, self._clock.now(), items, read_at, self._library.consent_gate.all(), outside)
+        consents, count = self._library.consent_gate.all(), self._results.counts.of(read.group_id)
+        return subject_of(read, self._clock.now(), items, read_at, consents, outside, count)
 
     def _nothing_yet(self, group_id: str) -> str:
         items = self._library.list(ItemFilter(group_id=group_id))
@@ -328,4 +329,5 @@ class SubjectViewModel(QObject):
 def _shown_by(reading: SubjectReading) -> tuple[object, ...]:
     """What tells apart two readings of a subject."""
     rows = [(row.key, row.excluded, row.lacks_consent) for row in reading.rows]
-    return reading.computed_at, reading.chart.marks, reading.chart.jobs, reading.chart.voice_questions, rows
+    chart = reading.chart
+    return reading.computed_at, reading.sentence, chart.marks, chart.jobs, chart.voice_questions, rows

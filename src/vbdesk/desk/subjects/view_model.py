@@ -121,6 +121,7 @@ class SubjectsViewModel(QObject):
         self._timer.setInterval(_LOOK_AGAIN_MS)
         self._timer.timeout.connect(self._read_on)
         sync.library_changed.connect(self._on_library_changed)
+        sync.results_changed.connect(self._on_library_changed)
 
     @property
     def caption(self) -> str:
@@ -274,14 +275,19 @@ class SubjectsViewModel(QObject):
         if kept is None:
             return None
         notes = self._library.subject_notes
-        return KeptList.from_json(kept[0], notes.all(), notes.unread(), self._now())
+        listed = KeptList.from_json(kept[0], notes.all(), notes.unread(), self._now())
+        done = {group_id: group.done_jobs for group_id, group in listed.groups.items()}
+        self._results.counts.listed(done, listed.listed_at or kept[1], stored=True)
+        return listed
 
     def _merged(self, service: SubjectListing) -> list[SubjectRow]:
         """On a worker: merge the service's groups and local ones, and cache the list."""
         library = self._library
         notes = library.subject_notes
         levels = dict(self._levels)
-        rows = merged(library.list(), service.groups, notes.all(), notes.unread(), levels, self._now())
+        rows = merged(
+            library.list(), service.groups, notes.all(), notes.unread(), levels, self._results.counts.all(), self._now()
+        )
         self._levels = levels
         self._store_copy(service, rows, levels)
         return kept_in_place(rows, self._rows)

@@ -153,7 +153,7 @@ class Banner(QWidget):
         self._place()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: D102
-        if event.type() in _PLACED:
+        if event.type() in _PLACED and hasattr(self, "_page"):  # not while Python destroys it together with its page
             self._place()
         return False
 

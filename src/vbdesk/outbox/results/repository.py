@@ -21,6 +21,7 @@ from vbdesk.contract.longitudinal import AggregateRead, DataPoint, TrajectoryRea
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.results.recording_counts import RecordingCounts
 from vbdesk.outbox.results.subject_history import corrected, left_and_joined, point_of, with_results
 
 _JOBS_IN_MEMORY = 200
@@ -39,6 +40,9 @@ class Stored(Generic[T]):
 class ResultRepository:
     """Jobs and trajectories of one account. Safe to use from several threads; blocks on the disk or the network.
 
+    Attributes:
+        counts: how many recordings count in each subject's course.
+
     Methods named `stored_` answer from this computer. Methods named `fetch_` ask the service, and raise ClientError
     and VaultError.
     """
@@ -46,6 +50,7 @@ class ResultRepository:
     def __init__(self, library: Library, connect: Callable[[], Client]) -> None:
         """Read nothing yet; `connect` makes a client of the account."""
         self._library, self._responses = library, library.responses
+        self.counts = RecordingCounts(library)
         self._connect = connect
         self._lock = threading.Lock()
         self._jobs: OrderedDict[str, Job] = OrderedDict()
@@ -156,8 +161,14 @@ class ResultRepository:
     def store_trajectory(self, read: TrajectoryRead) -> None:
         """Store a trajectory, and call the subscribers."""
         self._responses.keep_trajectory(read.group_id, _body(read))
+        self.counts.keep(read)
         for callback in tuple(self._subscribers):
             callback(read.group_id)
+
+    def take_list(self, listed: GroupList) -> None:
+        """Take over the numbers of a page of the service's list."""
+        done = {group.group_id: group.done_job_count for group in listed.groups}
+        self.counts.listed(done, self._library.store.clock.now())
 
     def store_aggregate(self, read: AggregateRead) -> None:
         """Store an aggregate."""
@@ -177,7 +188,9 @@ class ResultReader:
 
     def groups(self, page: int) -> GroupList:
         """One page of the account's groups; pages count from 0."""
-        return self._client.groups.list(page)
+        listed = self._client.groups.list(page)
+        self._repository.take_list(listed)
+        return listed
 
     def all_jobs(self, group_id: str) -> Iterator[GroupJobItem]:
         """Every job of a group, but for those that a correction takes out of it."""
