@@ -16,6 +16,7 @@ from vbdesk.client.local_service import Endpoint, LocalEncryption, LocalService,
 from vbdesk.client.trial_delivery import send_trial_delivery
 from vbdesk.clock import Clock, SystemClock
 from vbdesk.desk.system_network import SystemNetwork
+from vbdesk.desk.system_notification import notify_system
 from vbdesk.outbox.profiles.app_lock import LockableVault
 from vbdesk.outbox.profiles.encrypted_vault import UnlockableVault
 from vbdesk.outbox.profiles.vault import KeyringVault, MemoryVault, Vault
@@ -125,6 +126,7 @@ class DeskPorts:
         local_service: makes the service on this computer, of its folder and the key that it encrypts its data with.
         network: makes what the operating system knows of the network; on the window's thread.
         open_page: shows an address in the browser.
+        notify: shows a sentence in the system's notifications; it names no person.
         send_trial: posts a signed trial to a webhook's address with its secret; the receiver's HTTP status.
     """
 
@@ -143,6 +145,7 @@ class DeskPorts:
     connect: Connect = _client
     network: Callable[[], Network] = SystemNetwork
     open_page: Callable[[str], None] = _open_in_browser
+    notify: Callable[[str], None] = notify_system
     send_trial: Callable[[str, str], int] = send_trial_delivery
 
     @property

@@ -12,6 +12,7 @@ from vbdesk.desk.models.opened_results import OpenedResults
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.shell import window_status
 from vbdesk.desk.shell.page_registry import PageSpec
+from vbdesk.desk.shell.result_notice import ResultNotice
 from vbdesk.desk.shell.sidebar import Sidebar
 from vbdesk.desk.shell.status_bar import StatusBar
 from vbdesk.desk.shell.window_cover import WindowCover
@@ -91,6 +92,7 @@ class MainWindow(QMainWindow):
         self._question.acted.connect(self.close)
         self._question.other_acted.connect(self._question.clear)
         self.recording_changed.connect(self._on_recording)
+        self.results = ResultNotice(self._stack, self._notify, self.is_recording)
         self._lay_out()
         self._ring = FocusRing(self)
         self._cover = WindowCover(self)
@@ -145,6 +147,11 @@ class MainWindow(QMainWindow):
     def _on_recording(self, running: bool) -> None:
         if not running:
             self._question.clear()
+            self.results.show_waiting()
+
+    def _notify(self, sentence: str) -> None:
+        if self._workspace is not None:
+            self._workspace.ports.notify(sentence)
 
     def page(self) -> QWidget | None:
         """The page that is shown."""
@@ -199,6 +206,8 @@ class MainWindow(QMainWindow):
         workspace.encryption_changed.connect(self._show_right)
         workspace.profiles_renamed.connect(self._show_profiles)
         workspace.warned.connect(self._show_warning)
+        self.results.follow(workspace.navigator)
+        workspace.arrived.arrived.connect(self.results.show_arrived)
         self._show_status(workspace.sync.status)
         self._show_counts(None)
         self.open_page(next(iter(self._specs)))

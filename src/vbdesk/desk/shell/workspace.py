@@ -9,6 +9,7 @@ from vbdesk.client import Client, Credentials, RequestBudget
 from vbdesk.client.errors import ConnectionFailed
 from vbdesk.client.local_service import LocalEncryption
 from vbdesk.desk.models.app_lock import AppLock
+from vbdesk.desk.models.arrived_results import ArrivedResults
 from vbdesk.desk.models.service_erasures import ServiceErasures
 from vbdesk.desk.models.speaker_watch import SpeakerWatch
 from vbdesk.desk.models.sync_state import SyncState
@@ -69,6 +70,7 @@ class Workspace(QObject):
         results: jobs, results and trajectories of the service.
         tasks: the owner of all tasks.
         navigator: to ask for another page.
+        arrived: tells when results have come.
         sync: what is known of the library and the sync worker.
         ports: microphones, players and everything else beyond the process.
         erasures: erases at the service on this computer what was removed here; None for a service elsewhere.
@@ -119,6 +121,7 @@ class Workspace(QObject):
         self.erasures: ServiceErasures | None = None
         if library.erasures is not None:
             self.erasures = ServiceErasures(library.erasures, self._erase_at_service, tasks, self)
+        self.arrived = ArrivedResults(library, self.sync, tasks, self)
         self._budget = budget
         self.results = ResultRepository(library, self.client)
         self._sync_worker = SyncWorker(

@@ -45,10 +45,12 @@ class Banner(QWidget):
     Signals:
         acted: the button was pressed.
         other_acted: the second button was pressed.
+        closed: the small button took the message away.
     """
 
     acted = Signal()
     other_acted = Signal()
+    closed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
@@ -66,7 +68,7 @@ class Banner(QWidget):
         self._other.clicked.connect(self._act_otherwise)
         self._close = Button("", ButtonKind.QUIET, icon="close", size=ButtonSize.ROW)
         self._close.setAccessibleName(QCoreApplication.translate("Banner", "Close message"))
-        self._close.clicked.connect(self.clear)
+        self._close.clicked.connect(self._on_close)
         self._close.hide()
         words = QVBoxLayout()
         words.setSpacing(2)
@@ -183,6 +185,11 @@ class Banner(QWidget):
         edge = self._theme.colour(ink) if self._page is not None else None
         rounded(painter, QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 10, self._theme.colour(tint), edge)
         painter.end()
+
+    @Slot()
+    def _on_close(self) -> None:
+        self.clear()
+        self.closed.emit()
 
     @Slot()
     def _act(self) -> None:

@@ -1,0 +1,86 @@
+"""The notice that a result is there: in the window, and in the system's notifications if another window is in front."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtWidgets import QWidget
+
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.outbox.library.items import RecordingItem
+
+
+class ResultNotice(QObject):
+    """A message with a button that opens the result; while a recording runs it waits.
+
+    Attributes:
+        banner: the message, at the foot of the window.
+    """
+
+    def __init__(self, area: QWidget, notify: Callable[[str], None], is_recording: Callable[[], bool]) -> None:
+        super().__init__(area)
+        self.banner = Banner()
+        self.banner.float_over(area)
+        self.banner.acted.connect(self._open)
+        self.banner.closed.connect(self._forget)
+        self._area, self._notify, self._is_recording = area, notify, is_recording
+        self._navigator: Navigator | None = None
+        self._came: list[RecordingItem] = []
+
+    def follow(self, navigator: Navigator) -> None:
+        """Begin with another profile."""
+        self._forget()
+        self.banner.clear()
+        self._navigator = navigator
+        navigator.asked.connect(self._on_asked)
+
+    @Slot(object)
+    def show_arrived(self, came: tuple[RecordingItem, ...]) -> None:
+        """Say that results have come."""
+        self._came += came
+        if not self._area.window().isActiveWindow():
+            count = len(self._came)
+            one, more = self.tr("A result is ready"), self.tr("{count} results are ready")
+            self._notify(one if count == 1 else more.format(count=count))
+        self.show_waiting()
+
+    @Slot()
+    def show_waiting(self) -> None:
+        """Show the message, unless a recording runs: the person in the room may see the window."""
+        if not self._came or self._is_recording():
+            return
+        if len(self._came) == 1:
+            sentence = self.tr("The result of {subject} is ready.").format(subject=self._came[0].group_id)
+            action = self.tr("Open result")
+        else:
+            sentence = self.tr("{count} results are ready.").format(count=len(self._came))
+            action = self.tr("Open Outbox")
+        self.banner.say(Tone.OK, sentence, action=action)
+
+    @Slot()
+    def _open(self) -> None:
+        came, navigator = self._came, self._navigator
+        self._forget()
+        self.banner.clear()
+        if navigator is None or not came:
+            return
+        if len(came) > 1:
+            navigator.open("outbox")
+        else:
+            item = came[0]
+            navigator.open("result", RecordingRoute(item.take_id, item.job_id, item.group_id, item.recorded_at))
+
+    @Slot(str, object)
+    def _on_asked(self, key: str, argument: object) -> None:
+        """A result that was opened needs no notice."""
+        if key == "outbox":
+            self._came = []
+        elif isinstance(argument, RecordingRoute):
+            self._came = [item for item in self._came if item.take_id != argument.take_id]
+        if not self._came:
+            self.banner.clear()
+
+    @Slot()
+    def _forget(self) -> None:
+        self._came = []
