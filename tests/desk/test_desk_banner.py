@@ -101,3 +101,11 @@ def test_reserved_room_stays_when_the_message_goes(window):
     held.say(Tone.INFO, "Short.", action="Pause all")
     sheet.layout().activate()
     assert [button.geometry() for button in sheet.buttons] == before
+
+
+def test_a_message_that_python_has_let_go_does_not_disturb_qt(window, qtbot):
+    sheet = window.widget(0)
+    sheet.banner.say(Tone.INFO, "Saved.")
+    sheet.banner.__dict__.clear()  # as the garbage collector does
+    window.setCurrentIndex(1)
+    window.setCurrentIndex(0)

@@ -8,10 +8,11 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QStackedWidget, QVBoxLayo
 
 from vbdesk.desk.models.subject_list import ORDER_OF_COLUMN, Order, SubjectFilter
 from vbdesk.desk.subjects.note_card import SubjectNoteCard
+from vbdesk.desk.subjects.tagging import TagMany
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import primary_button, secondary_button
-from vbdesk.desk.ui.card import Card
+from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.export_menu import ExportMenu
@@ -21,8 +22,8 @@ from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.outbox.library.subject_notes import SubjectNote
 
-_WIDTHS = (220, 144, 164, 96, 106, 146, 116)
-_LEAST_SUBJECT = 110
+_WIDTHS = (240, 144, 164, 96, 106, 146, 116)
+_LEAST_SUBJECT = 140
 _UNREAD, _COUNT, _HERE = 3, 4, 5
 _LEAST_HEIGHT = 96  # for large text in a low window
 _NOTE_WIDTH, _NARROW = 300, 900
@@ -51,6 +52,7 @@ class SubjectsPage(QWidget):
             stretch=0,
             droppable=drop,
             row_height=48,
+            choosable=True,
             least_stretch=_LEAST_SUBJECT,
         )
         self._let_heads_sort()
@@ -164,8 +166,23 @@ class SubjectsPage(QWidget):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
         card = Card(padding=1)
-        card.body.addWidget(self._stack)
+        card.body.setSpacing(0)
+        card.body.addWidget(self._stack, 1)
+        card.body.addWidget(horizontal_line())
+        self.many = TagMany()
+        self.many.tagged.connect(self._tag_many)
+        self.many.none_wanted.connect(self.list.clearSelection)
+        self.list.chosen_changed.connect(self._on_chosen)
+        card.body.addWidget(self.many)
         return card
+
+    @Slot()
+    def _on_chosen(self) -> None:
+        self.many.show_chosen(self.list.chosen_keys())
+
+    @Slot(object, object, bool)
+    def _tag_many(self, keys: tuple[str, ...], tags: tuple[str, ...], added: bool) -> None:
+        self.view_model.tag_many(keys, tags, added=added)
 
     def _let_heads_sort(self) -> None:
         head = self.list.horizontalHeader()

@@ -1,7 +1,7 @@
 """State of the Subjects page: one list of local subjects and those at the service."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -224,6 +224,23 @@ class SubjectsViewModel(QObject):
             self._library.subject_notes.keep(group_id, note)
 
         self._tasks.start(work, failed=self._on_note_failed, name="note")
+
+    def tag_many(self, group_ids: Collection[str], tags: Collection[str], *, added: bool) -> None:
+        """Give subjects tags, or take tags from them; notes and other tags stay."""
+        chosen, changed = set(group_ids), {}
+        for row in self._rows:
+            if row.key in chosen:
+                kept = tuple(tag for tag in row.note.tags if added or tag not in tags)
+                more = tuple(tag for tag in tags if added and tag not in kept)
+                changed[row.key] = replace(row.note, tags=(*kept, *more))
+        self._rows = [replace(row, note=changed.get(row.key, row.note)) for row in self._rows]
+        self._list()
+        notes = self._library.subject_notes
+
+        def work(context: TaskContext) -> None:
+            notes.keep_many(changed)
+
+        self._tasks.start(work, failed=self._on_note_failed, name="tags")
 
     def refresh(self) -> None:
         """Read local recordings again; one read at a time."""

@@ -52,11 +52,13 @@ class Banner(QWidget):
     other_acted = Signal()
     closed = Signal()
 
+    # defaults for events that Qt delivers after Python's garbage collector has emptied this object
+    _page: QWidget | None = None
+    _wanted = False
+
     def __init__(self, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
         super().__init__(parent)
-        self._page: QWidget | None = None
-        self._wanted = False
         self._saved: Path | None = None
         self._tone = Tone.INFO
         self._icon = IconView("info", "accent", 18)

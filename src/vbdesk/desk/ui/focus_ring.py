@@ -30,6 +30,10 @@ _MOVES = {QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.Hi
 class FocusRing(QWidget):
     """An overlay of one window that follows the focus while the keyboard is used; hidden after a mouse click."""
 
+    # defaults for events that Qt delivers after Python's garbage collector has emptied this object
+    _by_mouse = False
+    _followed: tuple[QWidget, ...] | list[QWidget] = ()
+
     def __init__(self, window: QWidget) -> None:
         self._theme = app_theme()
         super().__init__(window)

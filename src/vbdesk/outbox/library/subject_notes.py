@@ -59,6 +59,12 @@ class SubjectNotes:
         self._remember(self._read())
         return self._known
 
+    def keep_many(self, notes: Mapping[str, SubjectNote]) -> None:
+        """Store the notes of several subjects, all or none of them."""
+        with self._store.changing():
+            for group_id, note in notes.items():
+                self.keep(group_id, note)
+
     def keep(self, group_id: str, note: SubjectNote) -> None:
         """Store what is noted about a subject; an empty note is deleted. Notifies subscribers.
 
