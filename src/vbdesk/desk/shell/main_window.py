@@ -92,7 +92,7 @@ class MainWindow(QMainWindow):
         self._question.acted.connect(self.close)
         self._question.other_acted.connect(self._question.clear)
         self.recording_changed.connect(self._on_recording)
-        self.results = ResultNotice(self._stack, self._notify, self.is_recording)
+        self.results = ResultNotice(self._stack)
         self._lay_out()
         self._ring = FocusRing(self)
         self._cover = WindowCover(self)
@@ -149,10 +149,6 @@ class MainWindow(QMainWindow):
             self._question.clear()
             self.results.show_waiting()
 
-    def _notify(self, sentence: str) -> None:
-        if self._workspace is not None:
-            self._workspace.ports.notify(sentence)
-
     def page(self) -> QWidget | None:
         """The page that is shown."""
         return self._stack.currentWidget()
@@ -206,7 +202,7 @@ class MainWindow(QMainWindow):
         workspace.encryption_changed.connect(self._show_right)
         workspace.profiles_renamed.connect(self._show_profiles)
         workspace.warned.connect(self._show_warning)
-        self.results.follow(workspace.navigator)
+        self.results.follow(workspace.navigator, workspace.ports.notify)
         workspace.arrived.arrived.connect(self.results.show_arrived)
         self._show_status(workspace.sync.status)
         self._show_counts(None)

@@ -1,6 +1,7 @@
 """The notice that a result is there: in the window, and in the system's notifications if another window is in front."""
 
 from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QWidget
@@ -11,6 +12,14 @@ from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.items import RecordingItem
 
 
+@runtime_checkable
+class RecordingWindow(Protocol):
+    """A window that knows whether a recording runs."""
+
+    def is_recording(self) -> bool:
+        """Whether a recording is under way."""
+
+
 class ResultNotice(QObject):
     """A message with a button that opens the result; while a recording runs it waits.
 
@@ -18,28 +27,29 @@ class ResultNotice(QObject):
         banner: the message, at the foot of the window.
     """
 
-    def __init__(self, area: QWidget, notify: Callable[[str], None], is_recording: Callable[[], bool]) -> None:
+    def __init__(self, area: QWidget) -> None:
         super().__init__(area)
         self.banner = Banner()
         self.banner.float_over(area)
         self.banner.acted.connect(self._open)
         self.banner.closed.connect(self._forget)
-        self._area, self._notify, self._is_recording = area, notify, is_recording
+        self._area = area
+        self._notify: Callable[[str], None] | None = None
         self._navigator: Navigator | None = None
         self._came: list[RecordingItem] = []
 
-    def follow(self, navigator: Navigator) -> None:
+    def follow(self, navigator: Navigator, notify: Callable[[str], None]) -> None:
         """Begin with another profile."""
         self._forget()
         self.banner.clear()
-        self._navigator = navigator
+        self._navigator, self._notify = navigator, notify
         navigator.asked.connect(self._on_asked)
 
     @Slot(object)
     def show_arrived(self, came: tuple[RecordingItem, ...]) -> None:
         """Say that results have come."""
         self._came += came
-        if not self._area.window().isActiveWindow():
+        if self._notify is not None and not self._area.window().isActiveWindow():
             count = len(self._came)
             one, more = self.tr("A result is ready"), self.tr("{count} results are ready")
             self._notify(one if count == 1 else more.format(count=count))
@@ -57,6 +67,10 @@ class ResultNotice(QObject):
             sentence = self.tr("{count} results are ready.").format(count=len(self._came))
             action = self.tr("Open Outbox")
         self.banner.say(Tone.OK, sentence, action=action)
+
+    def _is_recording(self) -> bool:
+        window = self._area.window()
+        return isinstance(window, RecordingWindow) and window.is_recording()
 
     @Slot()
     def _open(self) -> None:

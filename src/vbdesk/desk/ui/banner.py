@@ -1,5 +1,7 @@
 """Banners: what happened, what was kept, what to do. Used instead of dialogs."""
 
+import weakref
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
@@ -53,7 +55,7 @@ class Banner(QWidget):
     closed = Signal()
 
     # defaults for events that Qt delivers after Python's garbage collector has emptied this object
-    _page: QWidget | None = None
+    _page_of: Callable[[], QWidget | None] | None = None
     _wanted = False
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -92,7 +94,7 @@ class Banner(QWidget):
 
     def float_over(self, page: QWidget) -> None:
         """Cover the foot of the page's window while the page is visible; lay it out nowhere."""
-        self._page = page
+        self._page_of = weakref.ref(page)  # strong, the two would be garbage that only the collector frees
         self.setParent(page)
         page.installEventFilter(self)
         page.destroyed.connect(self.deleteLater)
@@ -161,11 +163,16 @@ class Banner(QWidget):
             self._place()
         return False
 
+    @property
+    def _page(self) -> QWidget | None:
+        """The page whose message floats; None for a message in a layout."""
+        return None if self._page_of is None else self._page_of()
+
     def _place(self) -> None:
         """Show it where it belongs, or hide it."""
         page = self._page
         if page is None:
-            self.setVisible(self._wanted)
+            self.setVisible(self._wanted and self._page_of is None)
             return
         shown = self._wanted and page.isVisible()
         window = page.window()
@@ -209,10 +216,11 @@ class Banner(QWidget):
 
     def _float(self, window: QWidget, bottom: int) -> int:
         """Cover the width of the page above `bottom`; returns the upper edge."""
-        if self._page is None:
+        page = self._page
+        if page is None:
             return bottom
-        left = self._page.mapTo(window, self._page.rect().topLeft()).x() + _EDGE
-        width = max(1, self._page.width() - 2 * _EDGE)
+        left = page.mapTo(window, page.rect().topLeft()).x() + _EDGE
+        width = max(1, page.width() - 2 * _EDGE)
         row = self._row
         height = max(self.minimumHeight(), row.totalHeightForWidth(width), row.totalMinimumSize().height())
         self.setGeometry(left, bottom - height, width, height)
