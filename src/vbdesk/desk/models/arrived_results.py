@@ -9,6 +9,9 @@ from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 
 
+_NOTHING = 2**62  # no version is later
+
+
 class ArrivedResults(QObject):
     """Follows recordings on their way until they are done.
 
@@ -33,7 +36,7 @@ class ArrivedResults(QObject):
 
     def _read(self, context: TaskContext) -> tuple[RecordingItem, ...]:
         if self._version is None:
-            self._version = self._library.store.version()
+            self._version = self._library.changes_since(_NOTHING).version
             self._moving = {item.take_id for item in self._library.list(ItemFilter(states=ON_THEIR_WAY))}
             return ()
         changes = self._library.changes_since(self._version)
