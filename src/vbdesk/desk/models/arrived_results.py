@@ -8,7 +8,6 @@ from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 
-
 _NOTHING = 2**62  # no version is later
 
 
