@@ -56,6 +56,8 @@ def test_the_space_after_the_tick_begins_the_recording(user, qtbot):
     tick_box(user).click()
     qtbot.keyClick(user.page.focusWidget(), Qt.Key.Key_Space)
     user.waits_for(lambda: user.page.model.phase is RecordPhase.RECORDING)
+    user.speaks(1)
+    user.stops()
 
 
 def test_another_subject_clears_the_tick_and_the_same_one_keeps_it(user):
@@ -94,6 +96,7 @@ def test_a_known_consent_is_shown_and_not_asked_again(user):
     assert tick_box(user).caption().endswith(", no end")
     assert not tick_box(user).isEnabled()
     user.records(16)
+    user.stops()
     assert len(user.workspace.library.consents.of("ward4-0172").events) == 1
 
 
