@@ -307,7 +307,7 @@ def test_the_page_waits_after_several_wrong_passphrases(qtbot, unlocked_desk, cl
         page.passphrase.setText("not the passphrase")
         page.go.click()
         qtbot.waitUntil(lambda: "not right" in page.banner.words())
-    assert "The next try is possible in 1 seconds." in page.banner.words()
+    assert "The next try is possible in 1 s." in page.banner.words()
     assert not page.card.isEnabled()
     qtbot.waitUntil(page.card.isEnabled)
     clock.ahead += 1

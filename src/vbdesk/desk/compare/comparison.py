@@ -32,6 +32,7 @@ class Side:
         task: id of its protocol; None if unknown.
         microphone: None if unknown.
         facts: (name, value) pairs.
+        subject: how the subject is shown; empty for its id.
     """
 
     view: ResultView
@@ -39,6 +40,7 @@ class Side:
     task: str | None
     microphone: str | None
     facts: tuple[tuple[str, str], ...]
+    subject: str = ""
 
     @property
     def reading(self) -> ResultReading | None:
@@ -142,7 +144,8 @@ def _paired(left: tuple[Row, ...], right: tuple[Row, ...]) -> list[tuple[Row | N
 def _cautions(left: Side, right: Side, one: ResultReading, other: ResultReading) -> list[str]:
     cautions = []
     if left.view.group_id != right.view.group_id:
-        cautions.append(f"These are recordings of two subjects, {left.view.group_id} and {right.view.group_id}.")
+        one_name, other_name = left.subject or left.view.group_id, right.subject or right.view.group_id
+        cautions.append(f"These are recordings of two subjects, {one_name} and {other_name}.")
     if one.target != other.target:
         cautions.append(f"Other signals were asked for: {one.target} and {other.target}.")
     if one.versions != other.versions:

@@ -174,7 +174,10 @@ class CompareViewModel(QObject):
         sounds = tuple(self._sounds)
 
         def work(context: TaskContext) -> tuple[ComparisonRoute, ComparisonReading]:
-            left, right = (_side(one, sound) for one, sound in zip(found, sounds, strict=True))
+            left, right = (
+                replace(_side(one, sound), subject=self.subject(one.group_id).words)
+                for one, sound in zip(found, sounds, strict=True)
+            )
             return comparison, compare(left, right)
 
         self._words.run(work, self._on_compared, self._on_failed, name="compare-words")

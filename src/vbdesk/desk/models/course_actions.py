@@ -130,7 +130,7 @@ class CourseActions(QObject):
         job_id = member.job_ids[0] if member.job_ids else None
         entries = self._library.corrections.in_force()
         last = next((entry for entry in reversed(entries) if entry.concerns(member.take_id, job_id)), None)
-        offered, subject = {}, member.group_id
+        offered, subject = {}, self._shown(member.group_id)
         if last is not None:
             offered[CourseChange.PUT_BACK] = self.tr("Put back")
         if item is None or (item.state in _IN_COURSE and not item.excluded):
@@ -139,7 +139,9 @@ class CourseActions(QObject):
         if item is not None:
             offered[CourseChange.ERASE] = self.tr("Erase")
         title = self.tr("{recording} of {subject}").format(recording=title_of(member.recorded_at), subject=subject)
-        groups = sorted({*self._library.groups(), *self._library.responses.trajectories()} - {subject})
+        notes = self._library.subject_notes
+        others = {*self._library.groups(), *self._library.responses.trajectories()} - {member.group_id}
+        groups = sorted(notes.note_of(group_id).alias or group_id for group_id in others)
         question = CourseQuestion(title, offered, self._sentences(member, last), self._reasons(), tuple(groups))
         return _Asked(member, item, last, question)
 
@@ -167,7 +169,7 @@ class CourseActions(QObject):
         return CourseMember(None, recording.group_id, at, (recording.job_id,), recording.job_id, reading), None
 
     def _sentences(self, member: CourseMember, last: CourseCorrection | None) -> dict[CourseChange, str]:
-        subject, days = member.group_id, self._library.settings().trash_days
+        subject, days = self._shown(member.group_id), self._library.settings().trash_days
         kept = self.tr(
             "The recording and its result are deleted here: they go to the trash for {days} days, then their keys are "
             "destroyed. It leaves the course of {subject}."
@@ -179,9 +181,13 @@ class CourseActions(QObject):
         else:
             service = self.tr("The service does not have it.")
         if last is not None and last.target is None:
-            back = self.tr("It counts in the course of {subject} again.").format(subject=last.source)
+            back = self.tr("It counts in the course of {subject} again.").format(
+                subject=self._shown(last.source or member.group_id)
+            )
         else:
-            back = self.tr("It returns to {subject}.").format(subject=subject if last is None else last.member.group_id)
+            back = self.tr("It returns to {subject}.").format(
+                subject=subject if last is None else self._shown(last.member.group_id)
+            )
         return {
             CourseChange.PUT_BACK: back,
             CourseChange.EXCLUDE: self.tr(
@@ -213,6 +219,7 @@ class CourseActions(QObject):
             corrections.put_back(asked.last.number)
             return _Done(self.tr("Put back. {follows}").format(follows=self._follows(member)), None)
         if change is CourseChange.MOVE:
+            group_id = self._library.subject_notes.group_id_named(group_id)
             entry = corrections.move(member, group_id, reason)
             words = self.tr("Moved to {subject}. {follows}")
         elif change is CourseChange.EXCLUDE:
@@ -220,7 +227,7 @@ class CourseActions(QObject):
             words = self.tr("Excluded from the course of {subject}. {follows}")
         else:
             return self._erase(asked, reason)
-        sentence = words.format(subject=group_id or member.group_id, follows=self._follows(member)).strip()
+        sentence = words.format(subject=self._shown(group_id or member.group_id), follows=self._follows(member)).strip()
         return _Done(sentence, lambda: corrections.put_back(entry.number))
 
     def _erase(self, asked: _Asked, reason: CorrectionReason) -> _Done:
@@ -236,7 +243,10 @@ class CourseActions(QObject):
                 library.corrections.put_back(number)
 
         sentence = self.tr("Moved to the trash, and out of the course of {subject}.")
-        return _Done(sentence.format(subject=asked.member.group_id), undo)
+        return _Done(sentence.format(subject=self._shown(asked.member.group_id)), undo)
+
+    def _shown(self, group_id: str) -> str:
+        return self._library.subject_notes.shown(group_id).words
 
     def _follows(self, member: CourseMember) -> str:
         return self.tr("The service is told as soon as it answers.") if member.job_ids else ""

@@ -126,7 +126,7 @@ class UnlockViewModel(QObject):
     def _rest(self, sentence: str) -> None:
         """Wait before the next try."""
         seconds = self._tries.pause_s()
-        words = self.tr("The next try is possible in {seconds} seconds.").format(seconds=ceil(seconds))
+        words = self.tr("The next try is possible in {seconds} s.").format(seconds=ceil(seconds))
         self.failed.emit(f"{sentence} {words}".strip())
         self._set_busy(True)
         self._pause.start(ceil(1000 * seconds))

@@ -133,6 +133,7 @@ class TimeQuestion:
     """Which time of a recording is right.
 
     Attributes:
+        subject: how the subject is shown; empty for its id.
         sentence: why it is asked.
         present_words: its present time, from the clock or corrected.
         original_words: the time before a correction; empty if there was none.
@@ -148,6 +149,7 @@ class TimeQuestion:
     suggested_words: str
     original_words: str
     correctable: bool
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +296,7 @@ class OutboxActions(QObject):
             TimeQuestion(
                 take_id=item.take_id,
                 group_id=item.group_id,
+                subject=self._library.subject_notes.shown(item.group_id).words,
                 sentence=item.reason or _corrected_sentence(item),
                 present_words=_entered_words(item.recorded_at),
                 suggested=suggested,

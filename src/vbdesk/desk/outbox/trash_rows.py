@@ -10,6 +10,8 @@ from PySide6.QtCore import QCoreApplication
 from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, StateCell, TwoLineCell
 from vbdesk.desk.ui.time_text import day_and_time
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.subject_names import ShownSubject
+from vbdesk.outbox.library.subject_notes import SubjectNotes
 from vbdesk.outbox.library.trash import TrashedRecording
 
 
@@ -20,13 +22,17 @@ class TrashRow:
     trashed: TrashedRecording
     now: datetime = field(compare=False)
     days_left: int | None
+    subject: ShownSubject | None = None
 
     @classmethod
-    def of(cls, trashed: TrashedRecording, now: datetime) -> "TrashRow":
-        """The row of a recording as it reads `now`."""
+    def of(cls, trashed: TrashedRecording, now: datetime, notes: SubjectNotes | None = None) -> "TrashRow":
+        """The row of a recording as it reads `now`; `notes` give the subject's name."""
+        item = trashed.item
+        subject = None if notes is None or item is None else notes.shown(item.group_id)
         if trashed.destroyed_at is None:
-            return cls(trashed, now, None)
-        return cls(trashed, now, max(0, math.ceil((trashed.destroyed_at - now) / timedelta(days=1))))
+            return cls(trashed, now, None, subject)
+        days_left = max(0, math.ceil((trashed.destroyed_at - now) / timedelta(days=1)))
+        return cls(trashed, now, days_left, subject)
 
     @property
     def key(self) -> str:
@@ -42,7 +48,9 @@ class TrashRow:
             state = StateCell(OutboxState.NEEDS_ATTENTION)
             return unknown, state, LabelCell(self.trashed.fault or ""), LabelCell(""), ButtonCell("")
         return (
-            TwoLineCell(item.group_id, day_and_time(item.recorded_at, self.now)),
+            TwoLineCell(
+                item.group_id if self.subject is None else self.subject.words, day_and_time(item.recorded_at, self.now)
+            ),
             StateCell(item.state),
             LabelCell(_tr("Deleted: {when}").format(when=day_and_time(deleted_at, self.now))),
             LabelCell(_left_words(self.days_left), ink="text2"),

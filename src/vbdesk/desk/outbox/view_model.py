@@ -305,7 +305,7 @@ class OutboxViewModel(QObject):
 
     def _trash(self) -> tuple[TrashRow, ...]:
         now = self._clock.now()
-        return tuple(TrashRow.of(each, now) for each in self._library.trash.items())
+        return tuple(TrashRow.of(each, now, self._library.subject_notes) for each in self._library.trash.items())
 
     def _list(self) -> None:
         """Update the table, row by row if the order is unchanged."""

@@ -295,14 +295,15 @@ class RecordPage(QWidget):
             NextStep.HAND: self.tr("Saved here. It is sent when you send it in the Outbox."),
             NextStep.PERSON: self.tr("Saved here. The Outbox says what is needed before it can be sent."),
         }
-        return texts[self.model.setup.next_step].format(subject=source.metadata.group_id)
+        return texts[self.model.setup.next_step].format(subject=self.review.subject(source.metadata.group_id).words)
 
     def _discard_others(self) -> None:
         self.review.discard_left_over()
 
     @Slot(object)
     def _on_kept(self, source: CheckSource) -> None:
-        self._say(Tone.INFO, f"The recording of {source.metadata.group_id} is kept here and was not sent.")
+        subject = self.review.subject(source.metadata.group_id).words
+        self._say(Tone.INFO, f"The recording of {subject} is kept here and was not sent.")
         self._after(source)
 
     def _after(self, source: CheckSource) -> None:

@@ -136,7 +136,7 @@ class ConsentCard(QWidget):
     @Slot()
     def _show(self) -> None:
         reading = self._model.reading
-        self.title.setText(self.tr("Consent of {subject}").format(subject=reading.group_id))
+        self.title.setText(self.tr("Consent of {subject}").format(subject=self._model.subject(reading.group_id)))
         self.present.setText(f"{consent_words(reading.status)}. {validity_words(reading.status)}".strip())
         told = [f"{event_words(event)} {wording_words(event)}".strip() for event in reversed(reading.consent.events)]
         self.history.setText("\n".join(told) or self.tr("Nothing was noted yet."))

@@ -67,6 +67,10 @@ class SubjectConsentViewModel(QObject):
         self._group_id = ""
         sync.library_changed.connect(self.read)
 
+    def subject(self, group_id: str) -> str:
+        """How a subject is shown, in one line."""
+        return self._library.subject_notes.shown(group_id).words
+
     @property
     def policy(self) -> ConsentPolicy:
         """The policy of the profile."""

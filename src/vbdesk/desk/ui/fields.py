@@ -106,6 +106,7 @@ class LineField(QLineEdit):
     def show_mark(self, icon: str, token: str = "ok") -> None:  # noqa: S107
         """Show an icon at the end of the field; empty for none."""
         self._trail.show_icon(icon, token)
+        self.setTextMargins(0, 0, self._theme.px(24) if icon else 0, 0)  # text from right to left begins there
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: D102
         super().focusInEvent(event)

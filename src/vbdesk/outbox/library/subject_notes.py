@@ -7,7 +7,15 @@ from types import MappingProxyType
 
 from vbdesk.outbox.library.column_encryption import InvalidTag
 from vbdesk.outbox.library.store import Store
-from vbdesk.outbox.library.subject_names import ShownSubject, isolated, search_key, tidy
+from vbdesk.outbox.library.subject_names import (
+    ShownSubject,
+    alias_fault,
+    as_group_id,
+    isolated,
+    new_group_id,
+    search_key,
+    tidy,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +95,23 @@ class SubjectNotes:
         known = self._known.get(group_id, SubjectNote())
         if known.alias != tidy(alias):
             self.keep(group_id, replace(known, alias=alias))
+
+    def group_id_named(self, text: str) -> str:
+        """The subject that a person means; a new name in another script is stored with a new id.
+
+        Raises:
+            ValueError: the text is no name, as one sentence.
+        """
+        group_id = as_group_id(text) or self.group_id_of(text)
+        if group_id is not None:
+            return group_id
+        alias = tidy(text)
+        fault = alias_fault(alias)
+        if fault is not None:
+            raise ValueError(fault)
+        group_id = new_group_id(self._known)
+        self.keep_alias(group_id, alias)
+        return group_id
 
     def note_of(self, group_id: str) -> SubjectNote:
         """What is noted about a subject. From memory, so quick."""
