@@ -107,7 +107,7 @@ def test_the_card_asks_for_the_subject_and_says_why_something_is_refused(course,
     page.correct_button.click()
     answer(page, qtbot, CourseChange.MOVE)
     assert page.course_card.fault.text() == "Enter the subject that the recording belongs to."
-    for subject, words in (("été", "starts with a letter"), (A, "belongs to ward4-0172 already")):
+    for subject, words in (("--", "at least one letter"), (A, "belongs to ward4-0172 already")):
         page.course_card.subject.setText(subject)
         page.course_card.go.click()
         qtbot.waitUntil(lambda words=words: words in page.course_card.fault.text())

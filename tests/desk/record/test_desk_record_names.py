@@ -9,12 +9,13 @@ from vbdesk.outbox.library.subject_notes import SubjectNote
 
 def recorded_as(user, typed):
     """The id and the shown name of a subject whose recording was kept."""
+    before = {item.take_id for item in user.outbox()}
     user.enters_subject(typed)
     user.records(20)
     user.stops()
     user.page.check.keep.click()
-    user.waits_for(lambda: user.page.review.review is None)
-    group_id = user.outbox()[0].group_id
+    user.waits_for(lambda: len(user.outbox()) > len(before) and user.page.review.review is None)
+    (group_id,) = (item.group_id for item in user.outbox() if item.take_id not in before)
     return group_id, user.workspace.library.subject_notes.shown(group_id).name
 
 

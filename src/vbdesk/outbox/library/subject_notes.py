@@ -50,6 +50,10 @@ class AliasTaken(Exception):
     """The alias belongs to another subject; `str(error)` is one sentence for a person."""
 
 
+class NoSubjectName(Exception):
+    """The text cannot be a subject's name; `str(error)` is one sentence for a person."""
+
+
 class SubjectNotes:
     """Notes and opened results of one library. Methods read or write the disk, except those that show and find names.
 
@@ -100,7 +104,7 @@ class SubjectNotes:
         """The subject that a person means; a new name in another script is stored with a new id.
 
         Raises:
-            ValueError: the text is no name, as one sentence.
+            NoSubjectName: the text is no name.
         """
         group_id = as_group_id(text) or self.group_id_of(text)
         if group_id is not None:
@@ -108,7 +112,7 @@ class SubjectNotes:
         alias = tidy(text)
         fault = alias_fault(alias)
         if fault is not None:
-            raise ValueError(fault)
+            raise NoSubjectName(fault)
         group_id = new_group_id(self._known)
         self.keep_alias(group_id, alias)
         return group_id
