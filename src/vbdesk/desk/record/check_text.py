@@ -14,7 +14,7 @@ from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.contract.rounding import whole
 from vbdesk.contract.timestamps import bounded, from_unix_seconds
 from vbdesk.desk.charts.trim_range import TrimRange
-from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, Silence, TakeCheck
+from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, Silence, TakeCheck, silence_sentence
 from vbdesk.outbox.library.consent import NO_CONSENT, ConsentPolicy, ConsentStatus
 from vbdesk.outbox.library.consent_gate import refusal_of
 from vbdesk.outbox.library.items import RecordingItem, RecordingTarget, TakeMetadata, metadata_of
@@ -86,6 +86,12 @@ class Review:
         return self.check.overall != "bad"
 
     @property
+    def silence(self) -> Silence:
+        """Whether there is any sound; a file of zeros tells nothing about a microphone."""
+        of_file = self.source.origin is Origin.FILE or bool(self.source.metadata.source_sha256)
+        return Silence.SILENT if of_file and self.check.silence is Silence.MUTED else self.check.silence
+
+    @property
     def sendable(self) -> bool:
         """Whether the consent policy lets it go, and the service would accept it."""
         return self.fits and not self.refusal
@@ -93,18 +99,18 @@ class Review:
     @property
     def fits(self) -> bool:
         """Whether the service would accept it."""
-        return MIN_DURATION_S <= self.span.seconds <= MAX_DURATION_S and self.check.silence is Silence.NONE
+        return MIN_DURATION_S <= self.span.seconds <= MAX_DURATION_S and self.silence is Silence.NONE
 
     @property
     def title(self) -> str:
         """The check result."""
-        return check_words(good=self.good, seconds=self.span.seconds, silence=self.check.silence)
+        return check_words(good=self.good, seconds=self.span.seconds, silence=self.silence)
 
     @property
     def sentence(self) -> str:
         """The check result as a sentence."""
-        if self.check.silence is not Silence.NONE:
-            return self.check.sentence
+        if self.silence is not Silence.NONE:
+            return silence_sentence(self.silence)
         failing, watching = self._rows(CheckRating.FAIL), self._rows(CheckRating.WATCH)
         if failing:
             return failing[0].sentence
@@ -119,7 +125,7 @@ class Review:
     def reason(self) -> str:
         """Why it will probably be inconclusive; empty if it will not."""
         failing = self._rows(CheckRating.FAIL)
-        if self.check.silence is not Silence.NONE:
+        if self.silence is not Silence.NONE:
             return translate("check", "The service would refuse it: there is no sound in it")
         if not failing:
             return ""
@@ -140,7 +146,8 @@ class Review:
     @property
     def quality(self) -> Mapping[str, Any]:
         """The quality figures stored with the recording."""
-        return {**self.check.quality, "overall": self.check.overall}
+        silence = {"silence": str(self.silence)} if self.silence is not Silence.NONE else {}
+        return {**self.check.quality, "overall": self.check.overall, **silence}
 
     def _rows(self, verdict: CheckRating) -> list[CheckRow]:
         return [row for row in self.check.rows if row.verdict == verdict]
@@ -213,7 +220,7 @@ def versions_of(items: tuple[RecordingItem, ...], review: Review) -> tuple[Versi
                 review.good,
                 _figures(review.quality),
                 shown=True,
-                silence=review.check.silence,
+                silence=review.silence,
             )
         )
     return tuple(versions)
