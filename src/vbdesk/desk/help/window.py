@@ -1,7 +1,7 @@
 """The help window: guide, shortcuts, about. A window of its own, so that the page with the work stays in view."""
 
 from PySide6.QtCore import Qt, QUrl, Slot
-from PySide6.QtGui import QImage, QKeyEvent
+from PySide6.QtGui import QImage, QKeyEvent, QTextCursor
 from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
@@ -23,7 +23,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 
 GUIDE, SHORTCUTS, ABOUT = "guide", "shortcuts", "about"
 _SIZE = (980, 720)
-_CHAPTERS, _PICTURE = 190, 680
+_CHAPTERS, _PICTURE, _AFTER = 240, 640, 8
 
 
 class GuideText(QTextBrowser):
@@ -70,6 +70,9 @@ class HelpWindow(QWidget):
         self.parts.chosen.connect(self.show_part)
         self.chapters, self.text = QListWidget(), GuideText()
         self.chapters.setAccessibleName(self.tr("Chapters"))
+        self.chapters.setSpacing(4)
+        self.chapters.setWordWrap(True)
+        self.chapters.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.chapters.currentRowChanged.connect(self._on_chapter)
         self.text.anchorClicked.connect(self._on_link)
         self._about = QVBoxLayout()
@@ -162,6 +165,18 @@ class HelpWindow(QWidget):
         if 0 <= row < len(self._guide.chapters):
             self.text.document().setDefaultFont(self._theme.font(Role.BODY))
             self.text.setMarkdown(self._guide.chapters[row].text)
+            self._space_paragraphs()
+
+    def _space_paragraphs(self) -> None:
+        """Put room after every paragraph: Qt's Markdown has none."""
+        cursor, block = QTextCursor(self.text.document()), self.text.document().begin()
+        while block.isValid():
+            look = block.blockFormat()
+            if not block.textList() and not QTextCursor(block).currentTable():
+                look.setBottomMargin(self._theme.px(_AFTER))
+                cursor.setPosition(block.position())
+                cursor.setBlockFormat(look)
+            block = block.next()
 
     @Slot(QUrl)
     def _on_link(self, link: QUrl) -> None:
