@@ -26,6 +26,7 @@ from vbdesk.desk.ui.text import ElidedText, PromptLabel, Text
 from vbdesk.desk.ui.theme import Role, app_theme
 
 _SETUP_WIDTH, _TWO_CARDS, _NO_LIMIT = 320, 820, 16777215
+_LEAST_WORDS = 6  # of the prompt; with fewer it says nothing
 _RECORD, _RECORD_SMALL = 88, 52
 _SETUP, _STAGE = "setup", "stage"
 _LOUD_DBFS, _QUIET_DBFS = -3.0, -40.0
@@ -135,7 +136,7 @@ class StageCard(Card):
             if self._column.totalHeightForWidth(view.width()) <= view.height():
                 return
         words = self._preview.removesuffix(" …").split()
-        while words and self._column.totalHeightForWidth(view.width()) > view.height():
+        while len(words) > _LEAST_WORDS and self._column.totalHeightForWidth(view.width()) > view.height():
             words = words[: len(words) - max(1, len(words) // 8)]
             self.prompt.show_text(f"{' '.join(words)} …", _PROMPTS[-1])
 
