@@ -314,6 +314,26 @@ def test_a_single_recording_has_nothing_to_be_compared_with(shelf, open_page, pu
     assert asked == []
 
 
+def test_the_service_is_asked_once_for_the_history_of_a_first_recording(
+    network, shelf, open_page, pulse_job, trajectory_answer, workspace, qtbot
+):
+    take_id = shelf.put("a", OutboxState.DONE, job=pulse_job)
+    own = [trajectory_answer["data_points"][-1] | {"job_id": workspace.library.list()[0].job_id}]
+    network.trajectories["a"] = [trajectory_answer | {"group_id": "a", "data_points": own}]
+    page = open_page(RecordingRoute(take_id=take_id))
+
+    def history_reads() -> int:
+        return sum(path.endswith("/a/longitudinal") for path in network.asked)
+
+    qtbot.waitUntil(lambda: history_reads() == 1)
+    for _ in range(3):
+        workspace.sync.results_changed.emit("a")
+        workspace.sync.library_changed.emit()
+        qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    assert history_reads() == 1
+    assert page.view_model.same_subject == ((), ())
+
+
 def test_the_history_that_only_the_service_knows_can_be_compared_with(
     network, open_page, pulse_job, trajectory_answer, workspace, qtbot
 ):

@@ -67,6 +67,7 @@ class ResultViewModel(QObject):
         self.export = ResultExport(profile, library, results, self._source, tasks, self)
         self._kept: OrderedDict[RecordingRoute, ResultView] = OrderedDict()
         self._asked_for: RecordingRoute | None = None
+        self._history_asked = False  # of the service, for the recording that is shown
         self._loaded: str | None = None
         self.view: ResultView | None = None
         self.same_subject: SameSubject = ((), ())
@@ -88,6 +89,7 @@ class ResultViewModel(QObject):
         """Show another recording: the last known state immediately, the rest when read."""
         self.leave()
         self._asked_for, self._loaded = recording, None
+        self._history_asked = False
         self.same_subject = ((), ())
         self.view = self._kept.get(recording) or first_view(recording)
         self.shown.emit(self.view)
@@ -176,17 +178,18 @@ class ResultViewModel(QObject):
             self.playback.load(lambda: library.audio(take_id), lambda: library.note(AuditAction.LISTENED, take_id))
 
     def _look_for_same_subject(self, view: ResultView) -> None:
-        asked_for = self._asked_for
+        asked_for, ask = self._asked_for, not self._history_asked
+        self._history_asked = True  # once: each answer is a change, after which this looks again
 
         def work(context: TaskContext) -> tuple[RecordingRoute | None, SameSubject]:
-            return asked_for, self._same_subject(view)
+            return asked_for, self._same_subject(view, ask)
 
         self._tasks.start(work, self._on_same_subject, name="siblings")
 
-    def _same_subject(self, view: ResultView) -> SameSubject:
-        """On a worker; the history is read from the service only if no other recording is known here."""
+    def _same_subject(self, view: ResultView, ask: bool) -> SameSubject:
+        """On a worker; the service may be asked for the history if no other recording is known here."""
         found = self._neighbours(view)
-        if any(found) or not view.group_id:
+        if any(found) or not view.group_id or not ask:
             return found
         try:
             self._results.fetch_trajectory(view.group_id)
