@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
@@ -150,6 +151,16 @@ def test_a_locked_window_says_nothing_about_a_person_anywhere(qtbot, unlocked_de
     assert record.ready.setup.subject.text() == PERSON
     assert other.isVisible()
     other.close()
+
+
+def test_a_result_that_comes_while_the_window_is_locked_is_named_only_afterwards(qtbot, unlocked_desk):
+    desk = unlocked_desk
+    desk.lock.lock()
+    desk.window.results.show_arrived((SimpleNamespace(group_id=PERSON, take_id="t-1"),))
+    QApplication.processEvents()
+    assert PERSON not in told()
+    release(qtbot, desk)
+    assert PERSON in desk.window.results.banner.words()
 
 
 def test_no_key_and_no_action_reaches_the_pages_behind_the_lock(qtbot, unlocked_desk):

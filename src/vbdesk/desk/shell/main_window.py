@@ -202,7 +202,8 @@ class MainWindow(QMainWindow):
         workspace.encryption_changed.connect(self._show_right)
         workspace.profiles_renamed.connect(self._show_profiles)
         workspace.warned.connect(self._show_warning)
-        self.results.follow(workspace.navigator, workspace.ports.notify)
+        notes = workspace.library.subject_notes
+        self.results.follow(workspace.navigator, workspace.ports.notify, lambda group_id: notes.shown(group_id).words)
         workspace.arrived.arrived.connect(self.results.show_arrived)
         self._show_status(workspace.sync.status)
         self._show_counts(None)

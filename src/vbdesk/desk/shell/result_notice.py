@@ -36,13 +36,14 @@ class ResultNotice(QObject):
         self._area = area
         self._notify: Callable[[str], None] | None = None
         self._navigator: Navigator | None = None
+        self._name: Callable[[str], str] = str
         self._came: list[RecordingItem] = []
 
-    def follow(self, navigator: Navigator, notify: Callable[[str], None]) -> None:
-        """Begin with another profile."""
+    def follow(self, navigator: Navigator, notify: Callable[[str], None], name: Callable[[str], str] = str) -> None:
+        """Begin with another profile; `name` gives the words for a subject."""
         self._forget()
         self.banner.clear()
-        self._navigator, self._notify = navigator, notify
+        self._navigator, self._notify, self._name = navigator, notify, name
         navigator.asked.connect(self._on_asked)
 
     @Slot(object)
@@ -61,7 +62,7 @@ class ResultNotice(QObject):
         if not self._came or self._is_recording():
             return
         if len(self._came) == 1:
-            sentence = self.tr("The result of {subject} is ready.").format(subject=self._came[0].group_id)
+            sentence = self.tr("The result of {subject} is ready.").format(subject=self._name(self._came[0].group_id))
             action = self.tr("Open result")
         else:
             sentence = self.tr("{count} results are ready.").format(count=len(self._came))
