@@ -1,6 +1,7 @@
 """A wrong recording is excluded, moved, erased and put back from Result, Subject and Outbox; every page agrees."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -20,6 +21,13 @@ from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.states import OutboxState
 
 A, B = "ward4-0172", "ward4-0173"
+READING = {
+    "recorded_at": "2026-11-01T10:00:00Z",
+    "timepoint": "2026-11-01",
+    "relative_weight": 1.0,
+    "audio_quality": {"issues": [], "voice_percentage": 60.0, "audio_clarity": 90.0},
+    "signals": [{"name": "anxiety", "score": 0.3, "level": "none", "flagged": False}],
+}
 
 
 @pytest.fixture
@@ -251,3 +259,19 @@ def test_every_page_shows_the_same_number_after_each_kind_of_change(
     agree(A, 3)
     library.erase_from_course(first, CorrectionReason.ON_REQUEST)
     agree(A, 2)
+
+
+def test_a_course_without_any_recording_still_lists_what_can_be_put_back(course, workspace, open_subject, qtbot):
+    library = workspace.library
+    member = library.corrections.member(library.of_job(course[0]).take_id)
+    for job_id in course:
+        library.corrections.exclude(
+            replace(member, take_id=None, job_ids=(job_id,), finished=job_id, reading=READING | {"job_id": job_id}),
+            CorrectionReason.TEST,
+        )
+    page = open_subject(A, 3)
+    assert all(row.excluded for row in page.view_model.reading.rows)
+    assert page.sentence.text() == "No recording has a result yet."
+    page.table.acted.emit(course[1])
+    answer(page, qtbot, CourseChange.PUT_BACK)
+    qtbot.waitUntil(lambda: [row.excluded for row in page.view_model.reading.rows].count(False) == 1)
