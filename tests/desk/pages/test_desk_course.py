@@ -85,6 +85,7 @@ def answer(page, qtbot, change, subject="", reason="wrong person"):
     card.choice.option(change.value).click()
     if subject:
         card.subject.setText(subject)
+    assert card.reason.currentData() is None
     card.reason.setCurrentIndex(card.reason.findData(reason))
     card.go.click()
 
@@ -115,6 +116,11 @@ def test_the_card_asks_for_the_subject_and_says_why_something_is_refused(course,
     page.correct_button.click()
     answer(page, qtbot, CourseChange.MOVE)
     assert page.course_card.fault.text() == "Enter the subject that the recording belongs to."
+    page.course_card.reason.setCurrentIndex(-1)
+    page.course_card.subject.setText(B)
+    page.course_card.go.click()
+    assert page.course_card.fault.text() == "Choose why: the reason is kept in the audit log."
+    page.course_card.reason.setCurrentIndex(0)
     for subject, words in (("--", "at least one letter"), (A, "belongs to ward4-0172 already")):
         page.course_card.subject.setText(subject)
         page.course_card.go.click()

@@ -101,10 +101,16 @@ class CourseActions(QObject):
         self._tasks.start(work, self._on_asked, self._on_failed, name="course-question")
 
     def do(self, change: CourseChange, reason: str, group_id: str = "") -> None:
-        """Do one of the changes that were asked about; `group_id` is the other subject of a move."""
+        """Do one of the changes that were asked about.
+
+        Args:
+            change: which.
+            reason: key of the reason; empty for putting back, which follows from the change that it undoes.
+            group_id: the other subject of a move, by id or alias.
+        """
         asked = self._asked
         if asked is not None:
-            self._start(lambda: self._change(asked, change, CorrectionReason(reason), group_id.strip()))
+            self._start(lambda: self._change(asked, change, reason, group_id.strip()))
 
     @Slot()
     def undo(self) -> None:
@@ -213,11 +219,12 @@ class CourseActions(QObject):
         }
         return tuple((reason.value, text) for reason, text in words.items())
 
-    def _change(self, asked: _Asked, change: CourseChange, reason: CorrectionReason, group_id: str) -> _Done:
+    def _change(self, asked: _Asked, change: CourseChange, key: str, group_id: str) -> _Done:
         corrections, member = self._library.corrections, asked.member
         if change is CourseChange.PUT_BACK and asked.last is not None:
             corrections.put_back(asked.last.number)
             return _Done(self.tr("Put back. {follows}").format(follows=self._follows(member)), None)
+        reason = CorrectionReason(key)
         if change is CourseChange.MOVE:
             group_id = self._library.subject_notes.group_id_named(group_id)
             entry = corrections.move(member, group_id, reason)

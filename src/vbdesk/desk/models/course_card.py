@@ -16,7 +16,9 @@ class CourseCard(CorrectionCard):
     opened = Signal()
 
     def __init__(self, actions: CourseActions) -> None:
-        super().__init__([change.value for change in CourseChange], CourseChange.MOVE.value)
+        super().__init__(
+            [change.value for change in CourseChange], CourseChange.MOVE.value, CourseChange.PUT_BACK.value
+        )
         self._actions = actions
         self.wanted.connect(self._do)
         actions.asked.connect(self._ask)

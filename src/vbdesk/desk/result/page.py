@@ -36,7 +36,7 @@ from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.shortcuts import sequence
-from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.report.exports import ExportFormat
 
@@ -145,8 +145,8 @@ class ResultPage(QWidget):
         self.subject_button.clicked.connect(self.view_model.open_subject)
         self._chevron = IconView("chevron-right", "text3", 14)
         self._title = Text("", Role.PAGE_TITLE)
-        self._caption = Text("", Role.CAPTION, "text3")
-        self.consent = Text("", Role.CAPTION, "text3")
+        self._caption = ElidedText("", Role.CAPTION, "text3")
+        self.consent = ElidedText("", Role.CAPTION, "text3")
         self.segment = SegmentedChoice(
             "How much to show", [("clinical", "Clinical", ""), ("researcher", "Researcher", "")]
         )
@@ -175,14 +175,18 @@ class ResultPage(QWidget):
         crumbs.setSpacing(8)
         for part in (self.subjects_button, self._chevron, self.subject_button):
             crumbs.addWidget(part)
-        crumbs.addSpacing(8)
-        crumbs.addWidget(self._caption)
-        crumbs.addWidget(self.consent)
         crumbs.addStretch(1)
+        details = QHBoxLayout()
+        details.setContentsMargins(0, 0, 0, 0)
+        details.setSpacing(12)
+        details.addWidget(self._caption)
+        details.addWidget(self.consent)
+        details.addStretch(1)
         words = QVBoxLayout()
         words.setSpacing(0)
         words.addLayout(crumbs)
         words.addWidget(self._title)
+        words.addLayout(details)
         controls = (self.segment, self.json_button, self.correct_button, self.compare_button, self.export_button)
         return PageHeader(words, *controls, words_width=380)
 

@@ -18,17 +18,17 @@ class CorrectionCard(QWidget):
     """One question with several answers; one of them needs the name of another subject.
 
     Signals:
-        wanted: (str, str, str) key of the choice, key of the reason, and the other subject or nothing.
+        wanted: (str, str, str) key of the choice, key of the reason or nothing, and the other subject or nothing.
         left: the card was closed.
     """
 
     wanted = Signal(str, str, str)
     left = Signal()
 
-    def __init__(self, choices: Sequence[str], naming: str) -> None:
-        """Make the card for these keys of choices; the choice `naming` asks for another subject."""
+    def __init__(self, choices: Sequence[str], naming: str, undoing: str) -> None:
+        """Make the card for these keys of choices: `naming` asks for another subject, `undoing` for no reason."""
         super().__init__()
-        self._naming = naming
+        self._naming, self._undoing = naming, undoing
         self._sentences: dict[str, str] = {}
         self.title = Text("", Role.CARD_TITLE, wrap=True)
         self.choice = SegmentedChoice(self.tr("What to do"), [(key, "", "") for key in choices])
@@ -36,6 +36,7 @@ class CorrectionCard(QWidget):
         self.subject = LineField(icon="person", placeholder=self.tr("Subject"))
         self.subject_field = Field(self.tr("The other subject"), self.subject)
         self.reason = ChoiceField("tag")
+        self.reason.setPlaceholderText(self.tr("Choose a reason"))
         self.reason_field = Field(
             self.tr("Why"), self.reason, help_text=self.tr("The reason is kept in the audit log, with the time.")
         )
@@ -89,6 +90,7 @@ class CorrectionCard(QWidget):
         self.reason.clear()
         for key, words in reasons:
             self.reason.addItem(words, key)
+        self.reason.setCurrentIndex(-1)  # a reason that nobody chose would stand in the audit log
         self.choice.choose(next(iter(offered)))
         self._show_choice(self.choice.choice())
         self.choice.setFocus()
@@ -109,6 +111,7 @@ class CorrectionCard(QWidget):
     def _show_choice(self, key: str) -> None:
         self.sentence.setText(self._sentences.get(key, ""))
         self.subject_field.setVisible(key == self._naming)
+        self.reason_field.setVisible(key != self._undoing)
         self.fault.hide()
         self.go.setText(self.choice.option(key).text())
         self.go.setEnabled(True)
@@ -121,5 +124,10 @@ class CorrectionCard(QWidget):
             self.refuse(self.tr("Enter the subject that the recording belongs to."))
             self.subject.setFocus()
             return
+        reason = "" if key == self._undoing else self.reason.currentData()
+        if reason is None:
+            self.refuse(self.tr("Choose why: the reason is kept in the audit log."))
+            self.reason.setFocus()
+            return
         self.go.setEnabled(False)
-        self.wanted.emit(key, str(self.reason.currentData()), self.subject.text().strip() if naming else "")
+        self.wanted.emit(key, reason, self.subject.text().strip() if naming else "")

@@ -1,4 +1,4 @@
-"""Erase every recording of a subject on this computer at once, without the trash."""
+"""Erase what this computer has of a subject at once, without the trash."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,7 @@ from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import NotAllowed
 from vbdesk.outbox.library.store import UnknownTake
+from vbdesk.outbox.library.subject_notes import SubjectNote
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,10 @@ def recordings_to_erase(library: Library, group_id: str) -> list[str]:
 
 
 def erase_subject(library: Library, group_id: str) -> SubjectErasure:
-    """Erase a subject's recordings here; one that is being analysed stays and is named. Notes and consent stay."""
+    """Erase a subject's recordings here, then its history, note, alias and second line; its consent events stay.
+
+    A recording that is being analysed stays and is named, and then so does the rest.
+    """
     erased, left = 0, []
     for take_id in recordings_to_erase(library, group_id):
         try:
@@ -38,4 +42,8 @@ def erase_subject(library: Library, group_id: str) -> SubjectErasure:
             left.append(str(error))
         except UnknownTake:  # gone meanwhile
             continue
+    if not left:
+        with library.store.changing():
+            library.responses.forget_trajectory(group_id)
+            library.subject_notes.keep(group_id, SubjectNote())
     return SubjectErasure(erased, tuple(left))
