@@ -267,8 +267,10 @@ def main(folder: Path, parts: list[str], chosen: argparse.Namespace) -> None:
 if __name__ == "__main__":
     reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     reader.add_argument("folder", type=Path)
-    reader.add_argument("parts", nargs="*", choices=[*PARTS, "pages"])
+    reader.add_argument("parts", nargs="*", metavar="PART", help=", ".join([*PARTS, "pages"]))
     page_pictures.add_options(reader)
     chosen = reader.parse_args()
+    if unknown := set(chosen.parts) - {*PARTS, "pages"}:
+        reader.error(f"no such part: {', '.join(sorted(unknown))}")
     subprocess.run(["xdotool", "mousemove", "1319", "879"], check=True)
     main(chosen.folder.resolve(), chosen.parts or list(PARTS), chosen)

@@ -115,11 +115,22 @@ def test_a_result_opens_with_enter(shelf, open_outbox, pulse_job, asked, qtbot):
     assert recording.take_id == take_id
 
 
-def test_space_reviews_a_take_that_needs_attention(shelf, open_outbox, asked, qtbot):
+def test_space_ticks_a_row_and_never_sends_it(shelf, open_outbox, workspace, qtbot):
+    take_id = shelf.put("ward4-0149", OutboxState.CHECKED)
+    page = open_outbox(1)
+    page.list.select_key(take_id)
+    page.list.clearSelection()
+    for ticked in (True, False, True):
+        qtbot.keyClick(page.list, Qt.Key.Key_Space)
+        assert page.list.selectionModel().hasSelection() is ticked
+    assert workspace.library.get(take_id).state is OutboxState.CHECKED
+
+
+def test_control_return_reviews_a_take_that_needs_attention(shelf, open_outbox, asked, qtbot):
     take_id = shelf.put("ward4-0149", OutboxState.NEEDS_ATTENTION, fix=Fix.REVIEW_TAKE)
     page = open_outbox(1)
     page.list.select_key(take_id)
-    qtbot.keyClick(page.list, Qt.Key.Key_Space)
+    qtbot.keyClick(page.list, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert asked == [("record", ReviewRoute(take_id))]
 
 

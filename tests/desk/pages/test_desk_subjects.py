@@ -127,7 +127,7 @@ def test_a_note_and_tags_are_written_by_keyboard_and_found(network, open_page, w
     page = open_page(2)
     page.list.setFocus()
     page.list.select_key("ward4-0001")
-    qtbot.keyClick(page.list, Qt.Key.Key_Space)
+    qtbot.keyClick(page.list, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert page.note.isVisible()
     qtbot.keyClicks(page.note.tags.edit, "ENT,")
     qtbot.keyClicks(page.note.text, "Hoarse since May")

@@ -211,7 +211,7 @@ def test_names_fill_subject_and_time_with_a_preview(user, tmp_path, speech):
     assert cell(user, "s1_2026-03-01_14-30.wav", RECORDED) == "2026-03-01 14:30"
     assert "exchanged" in fates(user)["s3_03-04-2026.wav"]
     view.names.pattern.setText("{subject}_{date}_{time}")
-    user.waits_for(lambda: "2 have a subject and 2 a date" in view.names.found.text())
+    user.waits_for(lambda: "With a subject: 2. With a date and a time of day: 2." in view.names.found.text())
     assert "s1_2026-03-01_14-30.wav: subject s1, time 2026-03-01 14:30" in view.names.found.text()
     assert cell(user, "s2_20260302_0915.wav", SUBJECT) == "–"
     view.names.fill.click()

@@ -46,6 +46,18 @@ def test_the_page_says_what_is_sent_and_what_is_known(user):
     user.waits_for(lambda: field.below_text().startswith("1956 · Known subject"))
 
 
+def test_a_consent_that_is_noted_before_an_import_stays_with_the_name(user, qtbot):
+    user.enters_subject("Übung 7")
+    setup, stored = user.page.model.setup, []
+    user.waits_for(lambda: setup.consent.status is not None)
+    setup.consent.tick(True)
+    setup.store_consent(lambda: stored.append(setup.subject.group_id))
+    user.waits_for(lambda: stored)
+    library = user.workspace.library
+    assert library.subject_notes.group_id_of("Übung 7") == stored[0]
+    assert len(library.consents.of(stored[0]).events) == 1
+
+
 def test_a_known_name_is_completed(user):
     recorded_as(user, "Übung 7")
     completer = user.page.ready.setup.subject.completer()

@@ -10,7 +10,7 @@ from vbdesk.clock import Clock
 from vbdesk.contract.timestamps import add_clamped, in_zone
 from vbdesk.desk.models.consent_text import consent_words, kind_words, noted_words
 from vbdesk.desk.models.sync_state import SyncState
-from vbdesk.desk.tasks import Failure, TaskOwner
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState, ConsentStatus
 from vbdesk.outbox.library.consent_wordings import ConsentWording, consent_wording
 from vbdesk.outbox.library.library import Library
@@ -102,7 +102,7 @@ class ConsentViewModel(QObject):
     def caption(self) -> str:
         """What to do, or until when it is valid."""
         if self.ticked_at is not None:
-            return self.tr("Noted at {time} today").format(time=f"{in_zone(self.ticked_at):%H:%M}")
+            return self.tr("Ticked at {time}; noted with the recording").format(time=f"{in_zone(self.ticked_at):%H:%M}")
         if not self.group_id:
             return self.tr("Enter the subject first")
         if self.status is None:
@@ -169,13 +169,19 @@ class ConsentViewModel(QObject):
 
         return store
 
-    def store(self, then: Callable[[], None]) -> None:
-        """Store the tick, if there is one, and call `then`."""
+    def store(self, first: Callable[[], None], then: Callable[[], None]) -> None:
+        """Store the tick, if there is one, after `first` on the same worker, and call `then`."""
         store = self.storing()
         if store is None:
             then()
             return
-        self._tasks.start(lambda context: _then(store, then), self._on_stored, self._on_failed, name="store-consent")
+
+        def work(context: TaskContext) -> Callable[[], None]:
+            first()
+            store()
+            return then
+
+        self._tasks.start(work, self._on_stored, self._on_failed, name="store-consent")
 
     def _read(self, group_id: str) -> _ReadConsent:
         return _ReadConsent(group_id, self._library.consents.status(group_id))
@@ -206,8 +212,3 @@ class ConsentViewModel(QObject):
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
         self.failed.emit(failure.sentence)
-
-
-def _then(store: Callable[[], None], then: Callable[[], None]) -> Callable[[], None]:
-    store()
-    return then

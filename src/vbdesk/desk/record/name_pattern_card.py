@@ -114,7 +114,7 @@ class NamePatternCard(QWidget):
     def _sentences(self, preview: PatternPreview) -> list[str]:
         """What is found, an example, and a name in which nothing is found."""
         told = [
-            self.tr("Of {rows} names, {subjects} have a subject and {times} a date with a time of day.").format(
+            self.tr("Names: {rows}. With a subject: {subjects}. With a date and a time of day: {times}.").format(
                 rows=preview.rows, subjects=preview.subjects, times=preview.times
             )
         ]

@@ -122,7 +122,7 @@ class RecordPage(QWidget):
         elif setup.subject.usable and setup.consent.missing and not _is_list(paths):
             self._say(Tone.WARN, self.tr("Tick the consent of the subject first, then import the files."))
         elif paths:
-            setup.consent.store(lambda: self._look_at(paths))
+            setup.store_consent(lambda: self._look_at(paths))
 
     def _look_at(self, paths: list[Path]) -> None:
         setup = self.model.setup

@@ -1,5 +1,6 @@
 """The set-up of a recording: subject, protocol, microphone, tags, note, analysis."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -200,6 +201,10 @@ class RecordSetupViewModel(QObject):
         """Store the alias of the subject before its first recording. Blocks on the disk."""
         if self.subject.usable and self.subject.alias:
             self._library.subject_notes.keep_alias(self.subject.group_id, self.subject.alias)
+
+    def store_consent(self, then: Callable[[], None]) -> None:
+        """Store a ticked consent without a recording, with the name of its subject, and call `then`."""
+        self.consent.store(self.keep_alias, then)
 
     def subject_name(self, group_id: str) -> str:
         """How a subject is shown, in one line."""

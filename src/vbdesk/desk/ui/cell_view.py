@@ -231,7 +231,10 @@ class CellView(QTableView):
         key = self.current_key()
         plain = not event.modifiers() & Qt.KeyboardModifier.ControlModifier
         if key is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.opened.emit(key)
+            (self.opened if plain else self.acted).emit(key)
+        elif key is not None and event.key() == Qt.Key.Key_Space and plain and self.choosable:
+            flags = QItemSelectionModel.SelectionFlag
+            self.selectionModel().setCurrentIndex(self.currentIndex(), flags.Toggle | flags.Rows)
         elif key is not None and event.key() == Qt.Key.Key_Space and plain:
             self.acted.emit(key)
         elif self.choosable and event.key() == Qt.Key.Key_Delete:

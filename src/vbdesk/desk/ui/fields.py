@@ -147,7 +147,7 @@ class _EyeButton(QCheckBox):
     def __init__(self, parent: QWidget) -> None:
         self._theme = app_theme()
         super().__init__(parent)
-        self.setAccessibleName("Show the key")
+        self.setAccessibleName(self.tr("Show what is typed"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def hitButton(self, pos: object) -> bool:
