@@ -127,6 +127,21 @@ def test_a_later_withdrawal_reaches_the_computer_that_has_the_earlier_bundle(
     assert {event.take_id for event in UploadQueue(office.store).events()} == {other}
 
 
+def test_a_withdrawal_travels_also_after_the_recordings_were_taken_back(
+    library, office, queued, hand_over, take_in, clock
+):
+    library.consents.give(SUBJECT, ConsentKind.CLINICAL)
+    take_id = queued()
+    take_in(hand_over().path)
+    clock.advance(60)
+    take_back(library, [take_id])
+    library.consents.withdraw(SUBJECT)
+    queued("ward4-0200", 31)
+    library.consents.give("ward4-0200", ConsentKind.CLINICAL)
+    take_in(hand_over().path)
+    assert office.consents.status(SUBJECT).state is ConsentState.WITHDRAWN
+
+
 def test_a_consent_newer_than_the_withdrawal_counts_again_on_both(library, office, queued, hand_over, take_in, clock):
     office.withdraw_consent(SUBJECT)
     clock.advance(60)

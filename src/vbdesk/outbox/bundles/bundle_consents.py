@@ -5,7 +5,14 @@ from collections.abc import Collection, Iterable
 from pydantic import ValidationError
 
 from vbdesk.outbox.bundles.bundle_manifest import BundledConsent, BundledTake, BundleManifest, field_at_fault
-from vbdesk.outbox.library.consent import ConsentEvent, ConsentPolicy, ConsentState, event_json, read_event
+from vbdesk.outbox.library.consent import (
+    ConsentChange,
+    ConsentEvent,
+    ConsentPolicy,
+    ConsentState,
+    event_json,
+    read_event,
+)
 from vbdesk.outbox.library.consent_gate import ConsentList
 from vbdesk.outbox.library.consent_rows import SubjectConsent
 from vbdesk.outbox.library.library import Library
@@ -13,15 +20,16 @@ from vbdesk.outbox.library.states import OutboxState
 
 
 def consents_to_carry(library: Library, group_ids: Collection[str]) -> tuple[BundledConsent, ...]:
-    """The events of these subjects, and of those whose recordings another computer still has to send.
+    """The events of these subjects, of those whose recordings another computer still has to send, and all withdrawals.
 
-    So a withdrawal reaches the computer that has an earlier bundle.
+    A withdrawal reaches the computer that has an earlier bundle, also after the recordings were taken back or erased.
     """
     handed_over = library.store.rows("SELECT group_id FROM recordings WHERE state = ?", (OutboxState.HANDED_OVER,))
     wanted = {*group_ids, *(row["group_id"] for row in handed_over)}
     found: list[BundledConsent] = []
     for group_id, known in library.consents.all().items():
-        if group_id in wanted and fault_of(known) is None:
+        withdrawn = any(event.change is ConsentChange.WITHDRAWN for event in known.events)
+        if (withdrawn or group_id in wanted) and fault_of(known) is None:
             found += map(_bundled, known.events)
     return tuple(found)
 
