@@ -7,13 +7,17 @@ import numpy as np
 import pytest
 import soundfile as sf
 
+from vbdesk.desk.outbox.banner import banner_of
+from vbdesk.desk.outbox.rows import RowContext
+from vbdesk.desk.outbox.sorting import SortedOutbox
 from vbdesk.outbox.bundles.bundle_export import exportable_recordings
 from vbdesk.outbox.imports.file_import import import_rows, preview_files
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import NotAllowed
-from vbdesk.outbox.library.settings import ConsentRules, LibrarySettings, read_settings, write_settings
+from vbdesk.outbox.library.settings import ConsentRules, LibrarySettings, SendRule, read_settings, write_settings
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
 from vbdesk.outbox.sync.upload_queue import UploadQueue
 
 TARGET = RecordingTarget("model", "pulse")
@@ -139,3 +143,44 @@ def test_a_recording_restored_from_the_trash_after_a_withdrawal_is_not_sent(libr
     library.trash.restore(take_id)
     assert take_ids_to_send(library) == set()
     assert library.get(take_id).state in (OutboxState.CHECKED, OutboxState.NEEDS_ATTENTION)
+
+
+CONNECTED = SyncStatus(True, "Connected.", None, 3, ConnectivityState.CONNECTED)
+
+
+def banner_now(library, forecast=None):
+    now, arranged = library.store.clock.now(), SortedOutbox().after(library.changes_since(0))
+    consents = library.consent_gate.all()
+    around = RowContext(
+        now, CONNECTED, library.settings(), forecast=forecast, arranged=arranged, consents=consents, metered=False
+    )
+    return banner_of(arranged.figures(now), around)
+
+
+def test_what_waits_for_consent_is_not_counted_as_being_sent(library, waiting, new_sync_worker):
+    worker = new_sync_worker()
+    for minute in range(3):
+        waiting(recorded_at=datetime(2026, 3, 1, 8, minute, tzinfo=UTC))
+    library.change_settings(consent=REQUIRED)
+    assert worker.forecast().recordings == 0
+    assert banner_now(library).sentence == "3 recordings wait for consent and are not sent."
+    library.consents.give("ward4-0200", ConsentKind.CLINICAL)
+    waiting("ward4-0200", recorded_at=datetime(2026, 3, 1, 9, tzinfo=UTC))
+    forecast = worker.forecast()
+    assert forecast.recordings == 1
+    sentence = banner_now(library, forecast).sentence
+    assert sentence.startswith("1 recording, less than a minute.")
+    assert sentence.endswith("3 recordings wait for consent and are not sent.")
+    library.consents.give("ward4-0172", ConsentKind.CLINICAL)
+    assert banner_now(library, worker.forecast()).sentence.startswith("4 recordings, ")
+
+
+def test_by_hand_only_what_has_consent_is_offered_to_be_sent(library, waiting):
+    library.consents.give("ward4-0200", ConsentKind.CLINICAL)
+    library.change_settings(send_rule=SendRule.BY_HAND)
+    waiting()
+    waiting("ward4-0200", recorded_at=datetime(2026, 3, 1, 9, tzinfo=UTC))
+    library.change_settings(consent=REQUIRED)
+    assert banner_now(library).sentence.startswith("1 recording waits until you send it.")
+    library.change_settings(paused=True)
+    assert banner_now(library).sentence.startswith("Paused. 1 recording waits")

@@ -87,7 +87,7 @@ def selection_of(items: Iterable[RecordingItem], around: RowContext) -> Selectio
 
 def _deletable(item: RecordingItem) -> bool:
     resting = item.state not in (_S.UPLOADING, _S.SUBMITTED, _S.RUNNING, _S.HANDED_OVER)
-    return resting and not item.asked
+    return resting and not item.unanswered
 
 
 def _correctable(item: RecordingItem) -> bool:
@@ -245,7 +245,11 @@ class OutboxActions(QObject):
     def delete(self, choice: Selection) -> None:
         """Move recordings to the trash; ask first about those that it does not keep."""
         self._asked_about = choice.delete
-        if not choice.delete:
+        if not choice.delete and choice.take_back and choice.take_back == choice.chosen:
+            self._say(
+                Notice(self.tr("Another computer is to send what was handed over. Take it back, then delete it."))
+            )
+        elif not choice.delete:
             self._say(Notice("What is being sent or analysed cannot be deleted now. Wait for its result."))
         elif choice.delete != choice.undoable:
             question = _question(len(choice.delete)) if self._erasures is None else _question_of_all(len(choice.delete))

@@ -23,12 +23,14 @@ class ConsentReading:
 
     Attributes:
         recordings: how many recordings a withdrawal can erase here.
+        in_bundles: of how many of them a bundle has a copy.
     """
 
     group_id: str = ""
     status: ConsentStatus = NO_CONSENT
     consent: SubjectConsent = field(default_factory=SubjectConsent)
     recordings: int = 0
+    in_bundles: int = 0
 
     @property
     def withdrawable(self) -> bool:
@@ -147,12 +149,12 @@ class SubjectConsentViewModel(QObject):
             if self.is_local
             else self.tr("What the service has received stays there: ask its operator to erase it.")
         )
-        return f"{here} {there}"
+        return " ".join(part for part in (here, self._bundle_words(self.reading.in_bundles), there) if part)
 
     def _read(self, group_id: str) -> ConsentReading:
         consent = self._library.consents.of(group_id)
-        recordings = len(recordings_to_erase(self._library, group_id))
-        return ConsentReading(group_id, consent.status(self._clock.now()), consent, recordings)
+        here = recordings_to_erase(self._library, group_id)
+        return ConsentReading(group_id, consent.status(self._clock.now()), consent, len(here), sum(here.values()))
 
     @Slot(object)
     def _on_read(self, reading: ConsentReading) -> None:
@@ -188,9 +190,25 @@ class SubjectConsentViewModel(QObject):
             several = self.tr("{count} recordings could not be erased: {reason}")
             count = len(erasure.left)
             sentences.append((one if count == 1 else several).format(count=count, reason=erasure.left[0]))
+        if erasure.in_bundles:
+            sentences.append(self._bundle_words(erasure.in_bundles))
         if not self.is_local:
             sentences.append(self.tr("What the service has received stays there: ask its operator to erase it."))
         return " ".join(sentences)
+
+    def _bundle_words(self, count: int) -> str:
+        """Where the copies of what was handed over are; empty if nothing was."""
+        if not count:
+            return ""
+        if count == 1:
+            return self.tr(
+                "1 of them was handed over: its bundle is another copy, which you have to delete, and the service may "
+                "have the recording already."
+            )
+        return self.tr(
+            "{count} of them were handed over: their bundle is another copy, which you have to delete, and the service "
+            "may have the recordings already."
+        ).format(count=count)
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:

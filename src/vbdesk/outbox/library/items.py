@@ -135,7 +135,8 @@ class RecordingItem:
         time_is_unique: whether no other recording anywhere can have this `recorded_at`.
         reference, time_doubt, time_decided, time_suggested, original_time, excluded, speaker, capture: see
             `TakeMetadata`.
-        asked: whether the analysis was requested without an answer yet.
+        asked: whether the analysis was requested without an answer yet, or may have been by another computer.
+        searched_only: `asked` because of a bundle alone; this computer has never requested it.
         released: whether a person has released it to be sent, see `Library.send_now`.
         not_before: when it is retried.
         bundle_id: the bundle in which it was handed over, or came.
@@ -181,6 +182,7 @@ class RecordingItem:
     speaker: SpeakerFinding | None = None
     capture: Mapping[str, Any] = field(default_factory=dict)
     asked: bool = False
+    searched_only: bool = False
     released: bool = True
     not_before: datetime | None = None
     bundle_id: str | None = None
@@ -188,6 +190,11 @@ class RecordingItem:
     result_at: datetime | None = None
     audio_gone_at: datetime | None = None
     fault: str | None = None
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether an answer to a request of this computer is missing."""
+        return self.asked and not self.searched_only
 
     @property
     def result_json(self) -> bytes | None:

@@ -52,7 +52,7 @@ from vbdesk.outbox.library.sound_files import SoundFiles
 from vbdesk.outbox.library.states import Fix, NotAllowed, OutboxState
 from vbdesk.outbox.library.store import NOT_ASKED, SEND, SEND_ANYWAY, Store, UnknownTake, time_text
 from vbdesk.outbox.library.subject_notes import SubjectNotes
-from vbdesk.outbox.library.trash import Trash, refuse_unless_deletable
+from vbdesk.outbox.library.trash import Trash, refuse_unless_deletable, refuse_unless_erasable
 from vbdesk.privacy import make_private
 
 __all__ = ["Library", "NotAllowed", "UnknownTake"]
@@ -379,13 +379,15 @@ class Library(RecordingList):
             self.discard(take_id)
         return number
 
-    def discard(self, take_id: str, *, at_once: bool = False) -> None:
+    def discard(self, take_id: str, *, at_once: bool = False, withdrawn: bool = False) -> None:
         """Delete a recording from this computer; for its data at the service, see `erasures`.
 
         Args:
             take_id: the recording.
             at_once: destroy its keys and its sound now, also if it is in the trash already; else it goes to the trash
                 and can be restored for some days.
+            withdrawn: with `at_once`: the person has withdrawn consent, so destroy also what was handed over and, if
+                the service is elsewhere, what misses an answer. The caller says which copies stay.
 
         Raises:
             NotAllowed: it is at the service and its result has not come, or the trash does not keep it (`Trash.put`).
@@ -396,11 +398,15 @@ class Library(RecordingList):
         elif self.trash.holds(take_id):
             self.trash.destroy([take_id])
         else:
-            self._destroy(take_id)
+            self._destroy(take_id, withdrawn=withdrawn)
 
-    def _destroy(self, take_id: str) -> None:
+    def _destroy(self, take_id: str, *, withdrawn: bool) -> None:
         with self.store.changing():
-            refuse_unless_deletable(self.store.get(take_id))
+            item = self.store.get(take_id)
+            if withdrawn and self.erasures is None:
+                refuse_unless_erasable(item)
+            else:  # the service on this computer erases by what its answer named
+                refuse_unless_deletable(item)
             if self.erasures is not None:
                 self.erasures.add_known(take_id, ErasureScope.EVERYTHING)
             self._sounds.destroy_afterwards([take_id])

@@ -196,6 +196,7 @@ def _item(
         speaker=read_speaker(details.get("speaker")),
         capture=details.get("capture") or {},
         asked=row["asked_at"] is not None,
+        searched_only=_is_searched_only(row),
         released=row["released"] is None or bool(row["released"]),
         not_before=_moment(row["not_before"]),
         bundle_id=row["bundle_id"],
@@ -204,6 +205,12 @@ def _item(
         audio_gone_at=_moment(row["audio_gone_at"]),
         fault=fault,
     )
+
+
+def _is_searched_only(row: Mapping[str, Any]) -> bool:
+    """Whether a bundle is the only reason to search the service: a request from here follows an upload."""
+    from_bundle = row["bundle_id"] is not None and row["asked_at"] is not None
+    return from_bundle and row["asked_service_at"] is None and row["upload_ref"] is None
 
 
 def _is_unique(noted: bool | None, *, imported: bool) -> bool:

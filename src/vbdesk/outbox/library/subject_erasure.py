@@ -16,28 +16,33 @@ class SubjectErasure:
     Attributes:
         erased: number of recordings whose keys and sound are destroyed.
         left: why each other one is still here, as a sentence.
+        in_bundles: number of erased ones of which a bundle has a copy.
     """
 
     erased: int
     left: tuple[str, ...]
+    in_bundles: int = 0
 
 
-def recordings_to_erase(library: Library, group_id: str) -> list[str]:
-    """Take ids of a subject's recordings here, those in the trash too."""
-    here = [item.take_id for item in library.list(ItemFilter(group_id=group_id))]
-    return [*here, *(trashed.take_id for trashed in library.trash.items(group_id))]
+def recordings_to_erase(library: Library, group_id: str) -> dict[str, bool]:
+    """A subject's recordings here, those in the trash too: whether a bundle has a copy, by take id."""
+    here = library.list(ItemFilter(group_id=group_id))
+    trashed = [each.item for each in library.trash.items(group_id) if each.item is not None]
+    return {item.take_id: item.bundle_id is not None for item in (*here, *trashed)}
 
 
 def erase_subject(library: Library, group_id: str) -> SubjectErasure:
     """Erase a subject's recordings here, then its history, note, alias and second line; its consent events stay.
 
-    A recording that is being analysed stays and is named, and then so does the rest.
+    A recording that is being analysed stays and is named, and then so does the rest. One that was handed over is
+    erased; its bundle is another copy.
     """
-    erased, left = 0, []
-    for take_id in recordings_to_erase(library, group_id):
+    erased, in_bundles, left = 0, 0, []
+    for take_id, in_bundle in recordings_to_erase(library, group_id).items():
         try:
-            library.discard(take_id, at_once=True)
+            library.discard(take_id, at_once=True, withdrawn=True)
             erased += 1
+            in_bundles += in_bundle
         except NotAllowed as error:
             left.append(str(error))
         except UnknownTake:  # gone meanwhile
@@ -46,4 +51,4 @@ def erase_subject(library: Library, group_id: str) -> SubjectErasure:
         with library.store.changing():
             library.responses.forget_trajectory(group_id)
             library.subject_notes.keep(group_id, SubjectNote())
-    return SubjectErasure(erased, tuple(left))
+    return SubjectErasure(erased, tuple(left), in_bundles)

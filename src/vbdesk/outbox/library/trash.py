@@ -274,11 +274,20 @@ _UNSENT = frozenset({OutboxState.CHECKED, OutboxState.WAITING, OutboxState.NEEDS
 
 
 def refuse_unless_deletable(item: RecordingItem) -> None:
-    """Raise NotAllowed while the service has a recording without a result, or another computer is to send it."""
+    """Raise NotAllowed while the service may have a recording without a result, or another computer is to send it."""
     if item.state is OutboxState.HANDED_OVER:
         raise NotAllowed("This recording was handed over to be sent elsewhere. Take it back, then delete it.")
-    if item.fault is None and (item.state in AT_THE_SERVICE or item.asked):  # a changed entry gets no result
+    if item.fault is None and (item.state in AT_THE_SERVICE or item.unanswered):  # a changed entry gets no result
         raise NotAllowed("This recording is being analysed. Wait for the result, then delete it.")
+
+
+def refuse_unless_erasable(item: RecordingItem) -> None:
+    """Raise NotAllowed while a service elsewhere certainly has a recording without a result.
+
+    A withdrawn consent may block sending and searching, so nobody waits for an answer or for another computer.
+    """
+    if item.fault is None and item.state in AT_THE_SERVICE:
+        refuse_unless_deletable(item)
 
 
 def _place(take_id: str, deleted_at: str) -> str:
