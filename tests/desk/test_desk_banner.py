@@ -58,6 +58,17 @@ def test_a_message_lies_at_the_foot_and_shows_all_of_its_words(window, qtbot):
     assert banner._sentence.height() >= banner._sentence.heightForWidth(banner._sentence.width())
 
 
+def test_two_messages_lie_side_by_side_at_the_foot(window):
+    sheet, other = window.widget(0), Banner()
+    other.float_over(sheet)
+    sheet.banner.say(Tone.OK, "ward4-0172 is on its way.")
+    other.say(Tone.OK, "The result of ward4-0172 is ready.", action="Open result")
+    first, second = sheet.banner.geometry(), other.geometry()
+    assert not first.intersects(second)
+    assert first.bottom() == second.bottom()
+    assert window.rect().contains(first.united(second))
+
+
 def test_a_message_shows_with_its_page_only(window):
     banner = window.widget(0).banner
     banner.say(Tone.INFO, "Saved.")

@@ -102,4 +102,7 @@ def test_nothing_is_said_while_a_person_is_recorded(desk, qtbot, monkeypatch):
     monkeypatch.setattr(notice, "_is_recording", lambda: False)
     desk.window.recording_changed.emit(False)
     assert notice.banner.isVisible()
+    monkeypatch.setattr(notice, "_is_recording", lambda: True)
+    desk.window.recording_changed.emit(True)
+    assert not notice.banner.isVisible()
     assert desk.window.page().model.phase is RecordPhase.READY

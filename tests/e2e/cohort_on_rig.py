@@ -176,7 +176,7 @@ def subjects(desk: Desktop) -> None:
     desk.look("subjects")
     desk.write("combo box", "Everyone", "With unread results")
     desk.wait("label", f"{HERE} of {SUBJECTS} subjects")
-    desk.keys("table", "Subjects", "Down", "space")
+    desk.keys("table", "Subjects", "Down", "ctrl+Return")
     desk.write("text", "Note", "Speaks fast.")
     desk.look("subjects-note")
     desk.press("push button", "Save")

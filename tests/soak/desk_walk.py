@@ -244,12 +244,23 @@ def locked(desk: Desktop) -> None:
 
 
 def withdrawn_and_erased(desk: Desktop) -> None:
-    """A withdrawal destroys what is here of a subject."""
+    """A consent is noted and withdrawn, and what is here of the subject is destroyed."""
     desk.write("text", "Search subjects", "ward7-0001")
     desk.keys("text", "Search subjects", "Return")
     desk.wait("label", "ward7-0001")
     desk.press("push button", "Note or withdraw consent")
-    print(visible(desk))
+    desk.press("push button", "Note consent")
+    desk.wait("label", "Consent: Clinical, noted")
+    desk.press("push button", "Note or withdraw consent")
+    desk.press("push button", "Withdraw")
+    desk.press("push button", "Withdraw and erase")
+    desk.wait("label", "1 recording is erased")
+    desk.go("Outbox")
+    desk.wait("table cell", "Subject: ward7-0002")
+    shown = visible(desk)
+    assert "ward7-0001" not in shown[shown.index('table "Recordings"') :].partition('table "Recordings of')[0]
+    desk.press("check box", "Trash")
+    desk.wait("label", "The trash is empty")
 
 
 def open_newest(desk: Desktop) -> None:

@@ -147,7 +147,7 @@ class MainWindow(QMainWindow):
     def _on_recording(self, running: bool) -> None:
         if not running:
             self._question.clear()
-            self.results.show_waiting()
+        self.results.show_waiting()
 
     def page(self) -> QWidget | None:
         """The page that is shown."""

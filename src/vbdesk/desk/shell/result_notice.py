@@ -58,8 +58,9 @@ class ResultNotice(QObject):
 
     @Slot()
     def show_waiting(self) -> None:
-        """Show the message, unless a recording runs: the person in the room may see the window."""
+        """Show the message, unless a recording runs: it would cover controls, and the person in the room may see it."""
         if not self._came or self._is_recording():
+            self.banner.clear()
             return
         if len(self._came) == 1:
             sentence = self.tr("The result of {subject} is ready.").format(subject=self._name(self._came[0].group_id))

@@ -35,7 +35,7 @@ _LOOKS = {
 
 
 _CLOSE = "Close"  # an action that only closes: the small button is not needed then
-_EDGE, _FOOT, _GAP = 20, 4, 6
+_EDGE, _FOOT, _GAP, _LEAST_WIDTH = 20, 4, 6, 360
 _PLACED = {QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.ParentChange}
 
 
@@ -182,7 +182,7 @@ class Banner(QWidget):
             self.setParent(page)  # so that nothing of it stays in the window when its page is taken out
         self.setVisible(shown)
         if shown:
-            _stack_floating(window)
+            _place_floating(window)
 
     def words(self) -> str:
         """All text that it shows."""
@@ -214,23 +214,28 @@ class Banner(QWidget):
         else:
             show_in_folder(self._saved)
 
-    def _float(self, window: QWidget, bottom: int) -> int:
-        """Cover the width of the page above `bottom`; returns the upper edge."""
-        page = self._page
-        if page is None:
-            return bottom
-        left = page.mapTo(window, page.rect().topLeft()).x() + _EDGE
-        width = max(1, page.width() - 2 * _EDGE)
-        row = self._row
-        height = max(self.minimumHeight(), row.totalHeightForWidth(width), row.totalMinimumSize().height())
+    def _float(self, left: int, bottom: int, width: int) -> int:
+        """Stand on `bottom`; returns the height."""
+        height = max(self.minimumHeight(), self._row.totalHeightForWidth(width), self._row.totalMinimumSize().height())
         self.setGeometry(left, bottom - height, width, height)
         self.raise_()
-        return bottom - height - _GAP
+        return height
 
 
-def _stack_floating(window: QWidget) -> None:
-    """Place all floating messages of a window, one above the other."""
+def _place_floating(window: QWidget) -> None:
+    """Place all floating messages of a window side by side, or above each other where that would be too narrow."""
+    children = window.findChildren(Banner, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    shown = [(banner, page) for banner in children if banner.isVisible() and (page := banner._page) is not None]
+    if not shown:
+        return
+    pages = [page.mapTo(window, page.rect().topLeft()).x() for _, page in shown]
+    left, right = min(pages) + _EDGE, max(x + page.width() for x, (_, page) in zip(pages, shown, strict=True)) - _EDGE
+    width = (right - left - _GAP * (len(shown) - 1)) // len(shown)
+    in_row = width >= app_theme().px(_LEAST_WIDTH)
     bottom = window.height() - _FOOT
-    for banner in window.findChildren(Banner, options=Qt.FindChildOption.FindDirectChildrenOnly):
-        if banner.isVisible():
-            bottom = banner._float(window, bottom)
+    for banner, _ in shown:
+        height = banner._float(left, bottom, width if in_row else max(1, right - left))
+        if in_row:
+            left += width + _GAP
+        else:
+            bottom -= height + _GAP
