@@ -12,7 +12,7 @@ from pathlib import Path
 from desktop import Desktop, until
 
 SUBJECT = "ward4-0172"
-CHECKED = ("of it are speech", "under the 15 s minimum", "Sends about")
+CHECKED = ("of it are speech", "under the 15 s minimum", "microphone was muted", "Sends about")
 """What a finished check says: how much was recorded before a fault depends on how fast the computer is."""
 
 

@@ -136,7 +136,7 @@ def result_is_there(desk: Desktop) -> None:
     """A message opens the result; the clinical page has signs only, and says whose consent there is."""
     desk.press("push button", "Open result")
     desk.wait("label", "For care staff, not a diagnosis")
-    shows(desk, "overall level", "Consent: Clinical")
+    shows(desk, "Consent: Clinical")
     hides(desk, "Towards very low", "Model pulse")
     desk.press("check box", "Researcher")
     desk.wait("label", "Score")
@@ -252,6 +252,8 @@ def withdrawn_and_erased(desk: Desktop) -> None:
     desk.press("push button", "Note consent")
     desk.wait("label", "Consent: Clinical, noted")
     desk.press("push button", "Note or withdraw consent")
+    desk.wait("label", "given (Clinical)")
+    until(lambda: 'push button "Withdraw" (disabled)' not in visible(desk), "the withdrawal to be offered")
     desk.press("push button", "Withdraw")
     desk.press("push button", "Withdraw and erase")
     desk.wait("label", "1 recording is erased")
