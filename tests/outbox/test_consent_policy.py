@@ -1,6 +1,9 @@
 """The consent policy of a profile binds recording, importing, sending and handing over."""
 
+import contextlib
 import os
+import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -184,3 +187,24 @@ def test_by_hand_only_what_has_consent_is_offered_to_be_sent(library, waiting):
     assert banner_now(library).sentence.startswith("1 recording waits until you send it.")
     library.change_settings(paused=True)
     assert banner_now(library).sentence.startswith("Paused. 1 recording waits")
+
+
+def test_changes_of_the_rules_at_one_time_keep_each_other(library):
+    both_have_read = threading.Barrier(2, timeout=0.5)
+
+    def change(**field):
+        def changed(rules):
+            with contextlib.suppress(threading.BrokenBarrierError):
+                both_have_read.wait()  # two changes meet here only if nothing keeps them apart
+            return replace(rules, **field)
+
+        library.change_consent_rules(changed)
+
+    fields = ({"policy": ConsentPolicy.REQUIRED}, {"valid_days": 365})
+    threads = [threading.Thread(target=change, kwargs=field) for field in fields]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rules = library.settings().consent
+    assert (rules.policy, rules.valid_days) == (ConsentPolicy.REQUIRED, 365)

@@ -1,5 +1,7 @@
 """Consent in Outbox, Result, Subject and Account."""
 
+import time
+
 import pytest
 
 from vbdesk.desk.shell.all_pages import build_result_page, build_subject_page
@@ -143,3 +145,21 @@ def test_the_account_page_changes_the_rules(account, workspace, qtbot):
     expected = ConsentRules(policy=ConsentPolicy.REQUIRED, valid_days=365, asked_by="N. N>.")
     qtbot.waitUntil(lambda: workspace.library.settings().consent == expected)
     qtbot.waitUntil(lambda: "without the consent" in card.words.text())
+
+
+def test_the_last_choice_stays_even_if_an_earlier_one_is_slow(account, workspace, qtbot, monkeypatch):
+    change = workspace.library.change_consent_rules
+
+    def slow_at_first(changed):
+        if changed(ConsentRules()).policy is ConsentPolicy.REQUIRED:
+            time.sleep(0.3)
+        return change(changed)
+
+    monkeypatch.setattr(workspace.library, "change_consent_rules", slow_at_first)
+    shown = []
+    account.view_model.rules.changed.connect(lambda settings: shown.append(settings.consent.policy))
+    account.consent.policy.option("required").click()
+    account.consent.policy.option("off").click()
+    qtbot.waitUntil(lambda: {ConsentPolicy.REQUIRED, ConsentPolicy.OFF} <= set(shown))
+    assert workspace.library.settings().consent.policy is ConsentPolicy.OFF
+    assert shown[-1] is ConsentPolicy.OFF

@@ -6,7 +6,9 @@ import json
 import httpx
 import pytest
 
+from vbdesk.desk.models.subjects_export import export_fault
 from vbdesk.desk.shell.all_pages import build_cohort_page, build_subjects_page
+from vbdesk.desk.tasks import Failure
 from vbdesk.outbox.library.states import OutboxState
 
 
@@ -103,3 +105,11 @@ def test_the_cohort_exports_the_subjects_that_it_shows(shelf, service, workspace
     qtbot.waitUntil(lambda: "Subjects written: 1." in page.banner.words())
     [folder] = tmp_path.glob("vbdesk-csv-*")
     assert [row["group_id"] for row in rows_of(folder)] == ["a-1"]
+
+
+def test_an_export_that_fails_says_what_to_do():
+    missing = export_fault(Failure.of(FileNotFoundError()))
+    assert missing.startswith("The export could not be written. A file or folder is missing.")
+    assert export_fault(Failure.of(ValueError("No subject is chosen."))) == "No subject is chosen."
+    unexpected = Failure.of(RuntimeError())
+    assert export_fault(unexpected) == unexpected.sentence

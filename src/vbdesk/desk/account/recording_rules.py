@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.models.sync_state import SyncState
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.outbox.library.audit import AuditVerification
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.library import Library
@@ -52,6 +52,7 @@ class RulesViewModel(QObject):
         super().__init__()
         self._profile, self._library, self._sync, self._tasks = profile, library, sync, tasks
         self._write_diagnostics = write_diagnostics
+        self._changes = Lane(tasks, self)  # in order, so that the last choice is the one that stays
         sync.counts_changed.connect(self._on_counts)
         sync.network_changed.connect(self.tell)
 
@@ -119,13 +120,12 @@ class RulesViewModel(QObject):
 
         self._tasks.start(work, self._on_written, self._on_failed, name="diagnostics")
 
-    def _change_consent(self, changed: Callable[[ConsentRules], ConsentRules]) -> None:
-        """Change the stored rules, not those that are shown: an earlier change may not have come back yet."""
+    def _change_consent(self, change: Callable[[ConsentRules], ConsentRules]) -> None:
         library = self._library
-        self._change(lambda context: library.change_settings(consent=changed(library.settings().consent)))
+        self._change(lambda context: library.change_consent_rules(change))
 
     def _change(self, work: Callable[[TaskContext], LibrarySettings]) -> None:
-        self._tasks.start(work, self._on_changed, self._on_failed, name="rules")
+        self._changes.run(work, self._on_changed, self._on_failed, name="rules")
 
     @Slot(object)
     def _on_counts(self, _: object) -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
 
 from vbdesk.client.errors import NotFound
 from vbdesk.clock import Clock
@@ -129,13 +129,7 @@ class SubjectsExport(QObject):
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
-        if isinstance(failure.error, ValueError):
-            self.failed.emit(str(failure.error))
-        elif isinstance(failure.error, OSError):
-            text = self.tr("The export could not be written. {why}")
-            self.failed.emit(text.format(why=file_sentence(failure.error)))
-        else:
-            self.failed.emit(failure.sentence)
+        self.failed.emit(export_fault(failure))
 
     @Slot(object)
     def _on_progress(self, progress: Progress) -> None:
@@ -145,6 +139,16 @@ class SubjectsExport(QObject):
     @Slot()
     def _on_finished(self) -> None:
         self._task = None
+
+
+def export_fault(failure: Failure) -> str:
+    """Why an export was not written, and what to do."""
+    if isinstance(failure.error, ValueError):
+        return str(failure.error)
+    if isinstance(failure.error, OSError):
+        text = QCoreApplication.translate("Export", "The export could not be written. {why}")
+        return text.format(why=file_sentence(failure.error))
+    return failure.sentence
 
 
 def _local(moment: datetime) -> datetime:

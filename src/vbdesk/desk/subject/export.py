@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.contract.longitudinal import TrajectoryRead
+from vbdesk.desk.models.subjects_export import export_fault
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.outbox.library.audit import AuditAction
-from vbdesk.outbox.library.disk_faults import file_sentence
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.results.recording_details import recording_details
@@ -177,13 +177,8 @@ class SubjectExport(QObject):
 
         if isinstance(failure.error, WouldOverwrite):
             self.would_overwrite.emit(failure.sentence)
-        elif isinstance(failure.error, ValueError):
-            self.failed.emit(str(failure.error))
-        elif isinstance(failure.error, OSError):
-            text = self.tr("The export could not be written. {why}")
-            self.failed.emit(text.format(why=file_sentence(failure.error)))
         else:
-            self.failed.emit(failure.sentence)
+            self.failed.emit(export_fault(failure))
 
     @Slot(object)
     def _on_progress(self, progress: Progress) -> None:

@@ -500,6 +500,11 @@ class Library(RecordingList):
             self.store.note(AuditAction.SETTINGS_CHANGED, detail=changed.words)
         return changed
 
+    def change_consent_rules(self, change: Callable[[ConsentRules], ConsentRules]) -> LibrarySettings:
+        """Change the stored consent rules in one transaction; returns all settings. Notifies subscribers."""
+        with self.store.changing():
+            return self.change_settings(consent=change(self.settings().consent))
+
     def send_now(self, take_ids: Collection[str] | None = None) -> None:
         """Release these recordings, or all that wait, where recordings are sent manually."""
         with self.store.changing():
