@@ -147,7 +147,7 @@ def recording(desk: Desk) -> Walk:
     page = record_page(desk)
     if page.model.phase is RecordPhase.READY:
         yield from ready(desk)
-        page.ready.setup.consent.setChecked(True)
+        page.ready.setup.consent.tick.setChecked(True)
         page.model.press()
     yield lambda: page.model.phase is RecordPhase.RECORDING
     begun = time.monotonic()

@@ -56,21 +56,30 @@ def record(desk: Desktop, subject: str, speech: Path = SPEECH) -> None:
     desk.go("Record")
     desk.write("combo box", "Microphone", "Studio Mic")
     desk.write("text", "Subject", subject)
-    desk.press("check box", "Consent given")
+    if 'check box "Consent given"' in desk.tree():  # a subject consents once
+        desk.press("check box", "Consent given")
     room(desk)
     feed = desk.speak(speech)
     time.sleep(3)
-    desk.look("record-light", window=True)
+    picture(desk, "record-light")
     desk.press("push button", "Start recording")
     desk.wait("push button", "Stop")
     time.sleep(RECORDED_S)
-    desk.look("recording-light", window=True)
+    picture(desk, "recording-light")
     desk.press("push button", "Stop")
     desk.wait("label", "Good to send")
     time.sleep(1)
-    desk.look("check-light", window=True)
+    picture(desk, "check-light")
     feed.terminate()
     feed.wait()
+
+
+def picture(desk: Desktop, name: str) -> None:
+    """Take a picture of the window without messages."""
+    while any('"Close message"' in line and "hidden" not in line for line in desk.tree().splitlines()):
+        desk.press("push button", "Close message")
+        time.sleep(0.5)
+    desk.look(name, window=True)
 
 
 def room(desk: Desktop) -> None:
@@ -120,7 +129,7 @@ def first_start(folder: Path) -> None:
     with somewhere(), window(folder) as desk:
         desk.wait("push button", "Use this computer")
         time.sleep(1)
-        desk.look("first-start-light", window=True)
+        picture(desk, "first-start-light")
 
 
 def demonstration(folder: Path) -> None:
@@ -144,26 +153,26 @@ def everybody(folder: Path) -> None:
                 desk.press("check box", word)
                 desk.go("Subjects")
                 time.sleep(2)
-                desk.look(f"subjects-{scheme}", window=True)
+                picture(desk, f"subjects-{scheme}")
                 desk.go("Cohort")
                 time.sleep(2)
-                desk.look(f"cohort-{scheme}", window=True)
+                picture(desk, f"cohort-{scheme}")
                 desk.keys("table", "To look at first", "Home", "Return")
                 desk.wait("push button", "Export")
                 time.sleep(2)
-                desk.look(f"subject-{scheme}", window=True)
+                picture(desk, f"subject-{scheme}")
             desk.go("Subjects")
-            desk.keys("table", "Subjects", "Home", "space")
+            desk.keys("table", "Subjects", "Home", "ctrl+Return")
             desk.wait("text", "Note")
             time.sleep(1)
-            desk.look("subjects-note-light", window=True)
+            picture(desk, "subjects-note-light")
             desk.go("Cohort")
             desk.press("check box", "One group")
             desk.write("text", "Group to read as a cohort", "study-1")
             desk.press("push button", "Read")
             desk.wait("label", "recordings of the last 270 days")
             time.sleep(1)
-            desk.look("cohort-group-light", window=True)
+            picture(desk, "cohort-group-light")
 
 
 def after_days_offline(folder: Path) -> None:
@@ -186,10 +195,10 @@ def after_days_offline(folder: Path) -> None:
                     desk.go("Account")
                     desk.press("check box", word)
                     time.sleep(1)
-                    desk.look(f"account-{scheme}", window=True)
+                    picture(desk, f"account-{scheme}")
                     desk.go("Outbox")
                     time.sleep(2)
-                    desk.look(f"outbox-{scheme}", window=True)
+                    picture(desk, f"outbox-{scheme}")
         finally:
             service.stop()
 
@@ -217,10 +226,10 @@ def schemes(desk: Desktop) -> None:
         if scheme == "dark":
             desk.go("Record")
             time.sleep(1)
-            desk.look("check-dark", window=True)
+            picture(desk, "check-dark")
             desk.press("push button", "Send")
             time.sleep(1)
-            desk.look("record-dark", window=True)
+            picture(desk, "record-dark")
             desk.go("Outbox")
             desk.wait("table cell", "State: Done")
         desk.go("Outbox")
@@ -228,11 +237,11 @@ def schemes(desk: Desktop) -> None:
         desk.keys("table", "Recordings", "Home", "Return")
         desk.wait("label", "For care staff, not a diagnosis")
         time.sleep(2)
-        desk.look(f"result-{scheme}", window=True)
+        picture(desk, f"result-{scheme}")
         desk.hit("c")
         desk.wait("push button", "Play, left")
         time.sleep(2)
-        desk.look(f"compare-{scheme}", window=True)
+        picture(desk, f"compare-{scheme}")
         desk.go("Account")
 
 
@@ -267,8 +276,10 @@ def main(folder: Path, parts: list[str], chosen: argparse.Namespace) -> None:
 if __name__ == "__main__":
     reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     reader.add_argument("folder", type=Path)
-    reader.add_argument("parts", nargs="*", choices=[*PARTS, "pages"])
+    reader.add_argument("parts", nargs="*", metavar="PART", help=", ".join([*PARTS, "pages"]))
     page_pictures.add_options(reader)
     chosen = reader.parse_args()
+    if unknown := set(chosen.parts) - {*PARTS, "pages"}:
+        reader.error(f"no such part: {', '.join(sorted(unknown))}")
     subprocess.run(["xdotool", "mousemove", "1319", "879"], check=True)
     main(chosen.folder.resolve(), chosen.parts or list(PARTS), chosen)

@@ -74,8 +74,8 @@ def fill(library: Library, count: int) -> None:
     }
     levels: dict[str, object] = {}
     for _ in range(1 + HERE // 1000):
-        rows = merged(library.list(), groups, notes.all(), notes.unread(), levels, now)
-    ResponseCache(store).keep(KEPT_AS, KeptList(rows, groups, levels, now).to_json())
+        rows = merged(library.list(), groups, notes.all(), notes.unread(), levels, {}, now)
+    ResponseCache(store).keep(KEPT_AS, KeptList(rows, groups, levels, {}, now).to_json())
 
 
 def open_workspace(folder: Path, tasks: TaskOwner, count: int) -> Workspace:

@@ -8,12 +8,15 @@ import pytest
 import typer
 from failing_disk import FailingDisk, fill
 
-from vbdesk.cli.export import note_export
+from vbdesk.cli.export_library import note_export, with_library_details
 from vbdesk.client import AudioSource, Target
+from vbdesk.contract.jobs import Job
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder, library_key
 from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.report.subject_record import RecordSource, subject_record
 
 DAYS = [datetime.now(UTC).replace(microsecond=0) - timedelta(days=ago) for ago in (14, 7)]
 
@@ -144,6 +147,60 @@ def test_an_export_while_the_desk_is_open_says_that_it_was_not_noted(profile, tm
     note_export(None, tmp_path, "csv, subjects=1", vault)
     held.close()
     assert "not in the audit log" in capsys.readouterr().err
+
+
+def test_all_subjects_of_the_account_are_exported(vbdesk, near_service, subject, tmp_path):
+    with near_service.client() as client:
+        client.groups.create("nobody-yet")
+    done = vbdesk("export", "--all", "--format", "csv", "--out", str(tmp_path / "all"))
+    assert done.exit_code == 0, done.stderr
+    with (tmp_path / "all" / "recordings.csv").open(encoding="utf-8", newline="") as file:
+        assert {row["group_id"] for row in csv.DictReader(file)} == {"subj:7"}
+    drawn = vbdesk("export", "--all", "--format", "svg", "--out", str(tmp_path / "charts"))
+    assert drawn.exit_code == 0, drawn.stderr
+    assert "nobody-yet has no result yet and is left out" in drawn.stderr
+    assert len(list((tmp_path / "charts").glob("*.svg"))) == 1
+
+
+@pytest.mark.parametrize("which", [(), ("--all", "--group", "a")])
+def test_subjects_are_named_or_all_of_them(vbdesk, near_service, which):
+    refused = vbdesk("export", "--format", "csv", *which)
+    assert refused.exit_code == 2
+    assert "Name subjects with --group, or all of them with --all." in refused.stderr
+    assert near_service.requests == []
+
+
+def test_tables_have_what_only_the_laptop_knows(profile, tmp_path, speech_file, capsys):
+    vault, folder = MemoryVault(), library_folder(tmp_path, profile.profile_id)
+    library = LockedLibrary(profile, folder, vault)
+    metadata = TakeMetadata("s-1", DAYS[0], RecordingTarget("sign", "stress"), protocol="counting", tags=("pilot",))
+    take_id = library.import_file(speech_file, metadata)
+    with library.store.changing():
+        library.store.update(take_id, {"job_id": "job-1"})
+    job = Job.model_validate(
+        {
+            "job_id": "job-1",
+            "status": "queued",
+            "created_at": "2026-03-01T10:00:00Z",
+            "completed_at": None,
+            "job_type": "sign",
+            "api_version": "v2",
+            "audio_content_type": "audio/flac",
+            "audio_size_bytes": 1,
+            "audio_duration_seconds": 20.0,
+            "audio_sample_rate": 48000,
+            "sign_name": "stress",
+            "result": None,
+        }
+    )
+    record = subject_record("s-1", RecordSource("https://voice.example", "acc-1"), [(DAYS[0], job)])
+    [without] = with_library_details([record], None, tmp_path, vault)
+    assert without.recordings[0].details is None
+    assert "stay empty" in capsys.readouterr().err
+    library.close()
+    [known] = with_library_details([record], None, tmp_path, vault)
+    details = known.recordings[0].details
+    assert (details.protocol, details.tags, details.imported) == ("counting", ("pilot",), True)
 
 
 def test_an_export_to_a_full_disk_is_said_in_a_sentence_and_room_lets_it_be_written(vbdesk, subject, disk_of):

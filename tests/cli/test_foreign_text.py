@@ -85,7 +85,9 @@ def account(monkeypatch):
 
     @contextmanager
     def open_client(*_, **__):
-        yield SimpleNamespace(client=client, service="https://voice.example", account_id="acc-1")
+        yield SimpleNamespace(
+            client=client, service="https://voice.example", account_id="acc-1", profile=None, vault=None
+        )
 
     for module in (vbdesk.cli.jobs, vbdesk.cli.groups, vbdesk.cli.submit):
         monkeypatch.setattr(module, "open_client", open_client)

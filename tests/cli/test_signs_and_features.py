@@ -2,6 +2,7 @@
 
 import json
 
+import pandas
 import pytest
 from typer.testing import CliRunner
 
@@ -114,8 +115,52 @@ def test_every_feature_of_a_recording_has_a_value_or_a_reason_in_words(run, reco
     assert run("features", "measure", recording)[1].count("\n") == 36
 
 
-def test_a_folder_is_not_measured(run, tmp_path):
-    assert run("features", "measure", tmp_path) == (2, "", f"{tmp_path} is not a file. Name a recording.\n")
+@pytest.fixture(scope="module")
+def study(tmp_path_factory, recording):
+    """A recording twice, one with odd names, and one that is none."""
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "visit 2").mkdir()
+    for name in ("=first.flac", "visit 2/second.FLAC"):
+        (folder / name).write_bytes(recording.read_bytes())
+    (folder / "broken.wav").write_bytes(b"no sound")
+    (folder / ".hidden.wav").write_bytes(b"no sound")
+    (folder / "notes.txt").write_text("tired")
+    return folder
+
+
+def test_a_folder_becomes_one_table_and_is_measured_once(run, study, recording, tmp_path, monkeypatch):
+    monkeypatch.chdir(study)
+    out = tmp_path / "features.csv"
+    code, stdout, stderr = run("features", "measure", ".", "--out", out, "--jobs", 1)
+    assert (code, stdout) == (1, f"{out}\n")
+    assert "Not measured: 1 of 3 recordings." in stderr
+    frame = pandas.read_csv(out)
+    assert dict(zip(frame["path"], frame["status"], strict=True)) == {
+        "'=first.flac": "measured",
+        "broken.wav": "failed",
+        "visit 2/second.FLAC": "measured",
+    }
+    broken, first = frame[frame["path"] == "broken.wav"].iloc[0], frame[frame["path"] == "'=first.flac"].iloc[0]
+    assert "sound file" in broken["reason"]
+    assert pandas.isna(broken["pitch_mean"])
+    single = {row["feature"]: row["value"] for row in json.loads(run("features", "measure", recording, "--json")[1])}
+    assert len(single) == 36
+    for name, value in single.items():
+        assert pandas.isna(first[name]) if value is None else first[name] == pytest.approx(value), name
+    words = pandas.read_csv(tmp_path / "features_dictionary.csv", keep_default_na=False)
+    assert words["column"].tolist() == frame.columns.tolist()
+    assert words.set_index("column").loc["pitch_mean", "unit"] == "Hz"
+    again = run("features", "measure", ".", "--out", out, "--jobs", 1)
+    assert again[0] == 1
+    assert "--force" in again[2]
+    before = out.read_bytes()
+    forced = run("features", "measure", ".", "--out", out, "--jobs", 1, "--force")
+    assert "Measured now: 0" in forced[2] or "Measured now: 1" in forced[2]
+    assert out.read_bytes() == before
+
+
+def test_a_folder_without_recordings_is_not_measured(run, tmp_path):
+    assert run("features", "measure", tmp_path) == (2, "", "There is no WAV, FLAC, MP3 or M4A file in it.\n")
 
 
 def test_a_file_that_is_not_there_is_not_measured(run, tmp_path):

@@ -22,13 +22,15 @@ from vbdesk.cli.paths import desk_paths
 from vbdesk.cli.recording_times import parse_times
 from vbdesk.cli.sync import _Watch, send_waiting
 from vbdesk.client import AudioSource, Target
-from vbdesk.clock import SystemClock
+from vbdesk.clock import ManualClock, SystemClock
 from vbdesk.contract.limits import Bucket, Plan
+from vbdesk.outbox.imports.speaker_comparison import sounds_unlike
+from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.items import RecordingTarget as Wanted
 from vbdesk.outbox.library.items import TakeMetadata
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.recording_time import TimeDoubt
-from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
+from vbdesk.outbox.library.settings import ConsentRules, Retention, RetentionRule, SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
 from vbdesk.outbox.profiles.vault import MemoryVault
@@ -101,6 +103,24 @@ def test_what_waits_is_sent_and_comes_back_with_its_result(record, opened, tmp_p
     assert sum("/analyze" in request for request in near_service.requests) == submits == 2
 
 
+def test_what_waits_for_consent_is_said_and_does_not_hold_the_command(
+    record, opened, tmp_path, vault, near_service, capsys
+):
+    library = record(1)
+    library.change_settings(consent=ConsentRules(policy=ConsentPolicy.REQUIRED))
+    library.close()
+    report = sync(tmp_path, vault)
+    assert [entry["state"] for entry in report["attention"]] == ["waiting"]
+    said = capsys.readouterr().out
+    assert "this profile requires it. Note the consent" in said
+    assert "1 not sent before you decide" in said
+    assert jobs_of(near_service) == []
+    library = opened()
+    library.consents.give("ward4-0172", ConsentKind.RESEARCH)
+    library.close()
+    assert sync(tmp_path, vault)["done"] == 1
+
+
 def test_nothing_is_sent_from_a_restored_copy_before_it_is_accepted(
     record, opened, tmp_path, vault, near_service, capsys
 ):
@@ -147,6 +167,37 @@ def test_sounds_that_go_at_once_are_gone_when_the_command_ends(record, opened, t
     with closing(opened()) as library:
         assert all(item.audio_gone_at is not None for item in library.list())
         assert list(library.store.takes_folder.iterdir()) == []
+
+
+def test_the_trash_is_destroyed_after_its_days_also_while_sending_is_paused(record, profile, tmp_path, vault):
+    record(2).close()
+    folder = library_folder(tmp_path, profile.profile_id)
+    long_ago = ManualClock(datetime.now(UTC) - timedelta(days=8))
+    with closing(LockedLibrary(profile, folder, vault, long_ago)) as library:
+        old, new = (item.take_id for item in library.list())
+        library.discard(old)
+        library.change_settings(paused=True)
+    with closing(LockedLibrary(profile, folder, vault)) as library:
+        library.discard(new)
+        key = library.store.rows("SELECT take_key FROM trash WHERE take_id = ?", (old,))[0]["take_key"]
+    with pytest.raises(typer.Exit):
+        sync(tmp_path, vault)
+    with closing(LockedLibrary(profile, folder, vault)) as library:
+        assert [each.take_id for each in library.trash.items()] == [new]
+        assert [path.name for path in library.store.takes_folder.iterdir()] == [f"{new}.away"]
+    assert not any(key in path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def test_voices_are_compared_before_their_sound_goes(opened, male_speech_file, speech_file, tmp_path, vault):
+    with closing(opened()) as library:
+        library.change_settings(retention=Retention(RetentionRule.AFTER_RESULT))
+        for number, path in enumerate((speech_file, male_speech_file)):
+            facts = TakeMetadata("ward4-0172", MONDAY + timedelta(days=number), Wanted("sign", "stress"))
+            library.queue(library.import_file(path, facts))
+    assert sync(tmp_path, vault)["done"] == 2
+    with closing(opened()) as library:
+        assert [sounds_unlike(item) for item in library.list()] == [True, False]
+        assert all(item.audio_gone_at is not None for item in library.list())
 
 
 def test_a_failed_analysis_is_reported_with_its_reason(record, tmp_path, vault, near_service):

@@ -211,6 +211,7 @@ def ports(tmp_path, microphone, network, local_service, system_network) -> DeskP
         connect=network.connect,
         network=lambda: system_network,
         open_page=network.asked.append,
+        notify=network.asked.append,
     )
 
 

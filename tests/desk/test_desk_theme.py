@@ -4,10 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFontInfo, QPalette
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
+from PySide6.QtWidgets import QFrame, QLineEdit, QPlainTextEdit, QStyle, QStyleOptionComboBox
 
 import vbdesk.desk
+from vbdesk.desk.ui.fields import ChoiceField
 from vbdesk.desk.ui.icons import pixmap
 from vbdesk.desk.ui.theme import Role, Theme, app_theme, contrast
 from vbdesk.desk.ui.tokens import DARK, SPACING, TYPE_SCALE, WITHIN_A_CONTROL, Scheme
@@ -96,3 +98,16 @@ def test_what_a_field_asks_for_can_be_read_before_anything_is_typed(qtbot, schem
     ink = field.palette().color(QPalette.ColorRole.PlaceholderText)
     assert ink.alpha() == 255
     assert ink.name().upper() == app_theme().colours.text3
+
+
+def test_the_popup_of_a_choice_has_no_frame_of_its_own(qtbot):
+    choice = ChoiceField("tag")
+    qtbot.addWidget(choice)
+    choice.show()
+    popup = choice.view().window()
+    assert popup.frameShape() is QFrame.Shape.NoFrame
+    assert popup.testAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
+    option = QStyleOptionComboBox()
+    choice.initStyleOption(option)
+    as_menu = choice.style().styleHint(QStyle.StyleHint.SH_ComboBox_Popup, option, choice)
+    assert not as_menu  # a menu has a band above and below the rounded list

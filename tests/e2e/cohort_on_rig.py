@@ -162,7 +162,7 @@ def fill(address: str, ports: DeskPorts | None = None) -> None:
         notes.keep(name_of(number), SubjectNote("Hoarse since May.", ("ENT", "follow-up")[: 1 + number % 2]))
     groups = {name_of(number): AtService(latest_of(number), 9, 9) for number in range(SUBJECTS)}
     levels: dict[str, Level] = {}
-    rows = merged(library.list(), groups, notes.all(), notes.unread(), levels, NOW)
+    rows = merged(library.list(), groups, notes.all(), notes.unread(), levels, {}, NOW)
     reads = ResponseCache(library.store)
     reads.keep(KEPT_AS, KeptList(rows, groups, levels, NOW - timedelta(hours=3)).to_json())
     reads.keep(KEPT_COHORT, to_json((summary(number, dice) for number in range(HERE, READ_BEFORE)), SIGNS))
@@ -176,7 +176,7 @@ def subjects(desk: Desktop) -> None:
     desk.look("subjects")
     desk.write("combo box", "Everyone", "With unread results")
     desk.wait("label", f"{HERE} of {SUBJECTS} subjects")
-    desk.keys("table", "Subjects", "Down", "space")
+    desk.keys("table", "Subjects", "Down", "ctrl+Return")
     desk.write("text", "Note", "Speaks fast.")
     desk.look("subjects-note")
     desk.press("push button", "Save")

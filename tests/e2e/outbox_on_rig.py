@@ -81,9 +81,9 @@ def main(folder: Path, speech: Path, text: float) -> None:
 
     desk.keys("table", "Recordings", "End", "Home", "shift+Down", "shift+Down")
     desk.press("push button", "Take back 3 recordings")
-    desk.wait("label", "in the line here again")
+    desk.wait("label", "queued on this computer again")
     desk.keys("table", "Recordings", "End", "Home", "Delete")
-    until(lambda: "deleted" in desk.tree() or "cannot be deleted" in desk.tree(), "an answer to Delete")
+    until(lambda: "in the trash" in desk.tree() or "cannot be deleted" in desk.tree(), "an answer to Delete")
     desk.press("push button", "Close")
 
     for _ in range(6):
@@ -101,7 +101,7 @@ def main(folder: Path, speech: Path, text: float) -> None:
     desk.look("account")
     desk.go("Outbox")
     desk.keys("table", "Recordings", "Home")
-    desk.wait("table cell", "What is happening: Ready to go")
+    desk.wait("table cell", "Progress or result: Ready to go")
     desk.look("outbox-by-hand")
     assert desk.stop() == 0
 

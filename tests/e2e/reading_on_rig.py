@@ -123,7 +123,7 @@ def subject(visit: Visit) -> None:
     """The change in a sentence, the cursor by keys, the table; open a recording from it."""
     desk = visit.desk
     visit.enter("subject")
-    desk.wait("label", "Mood disruption is above the own baseline at the last 15 recordings")
+    desk.wait("label", "Mood Disruption is above this person's own baseline at the last 15 recordings")
     visit.look("subject")
     desk.wait("label", "38 recordings")
     desk.press("push button", "Show what is unusual in the charts")

@@ -237,7 +237,7 @@ def test_after_a_removal_the_wrapped_key_is_nowhere_and_the_service_has_done_wha
         if not running:
             service.stop()
         library.remove_sounds([sound_only], part=None)
-        library.discard(everything)
+        library.discard(everything, at_once=True)
         assert {owed.what for owed in library.erasures.due()} == {ErasureScope.SOUND, ErasureScope.EVERYTHING}
         for owed in library.erasures.due():
             erase_recordings(

@@ -186,7 +186,7 @@ class Torment:
         with self.library.store.changing():
             self.library.store.move(take_id, OutboxState.CHECKED)
             self.library.store.remove_event(take_id)
-        self.library.discard(take_id)
+        self.library.discard(take_id, at_once=True)
 
     def _look_at(self, take_id):
         item = self.library.get(take_id)

@@ -194,10 +194,11 @@ def test_what_a_person_does_with_recordings_is_noted_in_order_and_nothing_of_wha
     library.queue(first)
     library.send_now([first])
     library.cancel(first)
-    library.restore_from_trash(library.move_to_trash(first))
+    library.discard(first)
+    library.trash.restore(first)
     library.change_settings(send_rule=SendRule.BY_HAND, retention=Retention(RetentionRule.AFTER_RESULT, 30))
     library.note(AuditAction.EXPORTED, first, "csv")
-    library.discard(first)
+    library.discard(first, at_once=True)
     log = AuditReader(folder, KEY)
     assert [(entry.what, entry.take_id, entry.detail) for entry in log.entries()] == [
         ("recorded", first, ""),
@@ -205,9 +206,9 @@ def test_what_a_person_does_with_recordings_is_noted_in_order_and_nothing_of_wha
         ("queued", first, ""),
         ("released to be sent", first, ""),
         ("called back", first, ""),
-        ("put away", first, ""),
-        ("brought back", first, ""),
-        ("settings changed", None, "send=by_hand, sound=30 days, paused=no"),
+        ("moved to the trash", first, ""),
+        ("restored from the trash", first, ""),
+        ("settings changed", None, "send=by_hand, sound=30 days, paused=no, consent=reminded, trash=7"),
         ("exported", first, "csv"),
         ("deleted", first, ""),
     ]

@@ -169,7 +169,7 @@ class Region:
         items = library.list()
         if name != FIELD and items:
             try:
-                library.discard(items[which % len(items)].take_id)
+                library.discard(items[which % len(items)].take_id, at_once=True)
             except NotAllowed:
                 return
 

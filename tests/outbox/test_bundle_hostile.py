@@ -18,6 +18,7 @@ import soundfile as sf
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vbdesk.contract.ids import new_id
 from vbdesk.outbox.bundles import passphrase_child
 from vbdesk.outbox.bundles.bundle_errors import BundleDamaged, BundleError, MalformedBundle
 from vbdesk.outbox.bundles.bundle_export import export_bundle
@@ -25,6 +26,7 @@ from vbdesk.outbox.bundles.bundle_import import import_bundle
 from vbdesk.outbox.bundles.bundle_keys import KeyLock, unlock_identity
 from vbdesk.outbox.bundles.bundle_manifest import bounded_json
 from vbdesk.outbox.bundles.manifest_parser import ManifestParser
+from vbdesk.outbox.library.consent import ConsentKind
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 
 sys.path.append(str(Path(__file__).parent))
@@ -130,7 +132,7 @@ def test_a_bundle_that_says_it_is_from_the_future_is_told_from_a_damaged_one(ref
 
 @pytest.mark.parametrize(
     "other",
-    [{"service": "https://\x1b]0;x\x07"}, {"account_id": "a\u202eb"}, {"account_id": "<img src=x>"}, {"format": 2}],
+    [{"service": "https://\x1b]0;x\x07"}, {"account_id": "a\u202eb"}, {"account_id": "<img src=x>"}, {"format": 3}],
 )
 def test_what_a_bundle_says_of_itself_is_bounded_too(refused, other):
     sound = take_sound()
@@ -503,3 +505,70 @@ def test_two_hundred_mutated_bundles_are_refused_in_words_or_good(library, tmp_p
     assert torment.faults == []
     assert torment.refused > 100
     assert torment.imported > 10
+
+
+# Consents and aliases, since format 2
+
+
+def consent(**more):
+    return {
+        "event_id": new_id(), "group_id": "ward4-0", "change": "given", "kind": "both", "at": "2026-03-01T07:00:00Z",
+        "wording": "1", "language": "en", "asked_by": "N. N.", "expires": None, **more,
+    }  # fmt: skip
+
+
+def test_consents_in_order_enter_with_their_recording(bring, library):
+    sound = take_sound()
+    take = entry(sound, consented_at="2026-03-01T07:30:00Z")
+    bring([take], [sound], format=2, consents=[consent()], aliases=[{"group_id": "ward4-0", "alias": "Ж. 王"}])
+    assert [event.kind for event in library.consents.of("ward4-0").events] == [ConsentKind.BOTH, ConsentKind.NOT_STATED]
+
+
+def test_a_tick_of_format_1_becomes_an_event(bring, library):
+    sound = take_sound()
+    take = entry(sound, consented_at="2026-03-01T07:30:00Z")
+    bring([take], [sound])
+    (event,) = library.consents.of("ward4-0").events
+    assert (event.kind, event.at) == (ConsentKind.NOT_STATED, datetime(2026, 3, 1, 7, 30, tzinfo=UTC))
+
+
+HOSTILE = [
+    {"event_id": "../x"}, {"group_id": "ward 4"}, {"change": "maybe"}, {"kind": "all"}, {"at": "1999-01-01T00:00:00Z"},
+    {"at": "2026-03-03T00:00:00Z"}, {"at": 5}, {"wording": "x" * 21}, {"language": "\x1b[2J"}, {"asked_by": "<img>"},
+    {"asked_by": "a" * 101}, {"expires": "2026-03-01T06:00:00Z"}, {"expires": "2300-01-01T00:00:00Z"},
+    {"change": "withdrawn", "expires": "2026-03-02T06:00:00Z"}, {"extra": 1}, {"take_id": "x"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", HOSTILE, ids=str)
+def test_a_consent_out_of_bounds_refuses_the_bundle_and_leaves_nothing(refused, library, fault):
+    sound = take_sound()
+    assert refused([entry(sound)], [sound], format=2, consents=[consent(**fault)]).isprintable()
+    assert library.consents.all() == {}
+
+
+SHAPES = [
+    {"format": 1, "consents": [consent()]},
+    {"format": 2, "consents": [5]},
+    {"format": 2, "consents": {}},
+    {"format": 2, "consents": [[consent()]]},
+    {"format": 2, "aliases": [consent()]},
+    {"format": 2, "aliases": [{"group_id": "a", "alias": "x"}] * 2},
+    {"format": 2, "aliases": [{"group_id": "a", "alias": "\x1b[2J"}]},
+    {"format": 2, "consents": [consent(event_id="01a20630-140e-7000-9ab1-1da7c7e4137d")] * 2},
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=range(len(SHAPES)))
+def test_consents_of_another_shape_refuse_the_bundle(refused, library, shape):
+    sound = take_sound()
+    refused([entry(sound)], [sound], **shape)
+    assert library.consents.all() == {}
+
+
+def test_a_consent_with_the_id_of_a_known_withdrawal_does_not_replace_it(bring, library):
+    library.withdraw_consent("ward4-0")
+    known = library.consents.of("ward4-0")
+    sound = take_sound()
+    bring([entry(sound)], [sound], format=2, consents=[consent(event_id=known.events[0].event_id)])
+    assert library.consents.of("ward4-0") == known

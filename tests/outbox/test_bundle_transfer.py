@@ -3,6 +3,7 @@
 import errno
 import io
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -324,7 +325,7 @@ def test_a_recording_arrives_as_it_was(library, queued, hand_over, office, take_
     sent = library.get(take_id)
     assert take_in(hand_over().path).added == [take_id]
     got = office.get(take_id)
-    assert metadata_of(got) == metadata_of(sent)
+    assert metadata_of(got) == replace(metadata_of(sent), capture={})  # the sound has what the recorder noted
     assert (got.state, got.duration_s, got.recorded_at) == (WAITING, sent.duration_s, sent.recorded_at)
     assert office.whole_audio(take_id).sha256() == library.whole_audio(take_id).sha256()
     assert pending(office, take_id)["event_id"] == pending(library, take_id)["event_id"]
@@ -348,7 +349,7 @@ def test_a_second_import_and_one_after_a_deletion_bring_nothing(library, queued,
     with office.store.changing():
         office.store.move(first, OutboxState.CHECKED)
         office.store.remove_event(first)
-    office.discard(first)
+    office.discard(first, at_once=True)
     again = take_in(path)
     assert (again.added, again.known, again.deleted) == ([], [second], [first])
     assert list(states(office)) == [second]

@@ -1,6 +1,7 @@
 """A disk that fails at any write, for any time: everything is sent once, and one sentence reports the fault."""
 
 import errno
+import socket
 import sys
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -12,7 +13,7 @@ import pytest
 
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.contract.ids import new_id
-from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault, stopped_sentence, waiting_sentence
+from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault, file_sentence, stopped_sentence, waiting_sentence
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.settings import Retention, RetentionRule
@@ -199,3 +200,27 @@ def test_a_probe_of_the_disk_leaves_nothing_and_is_refused_without_room(disk, li
         library.store.check_disk()
     assert {path.name for path in library.store.folder.iterdir()} == left
     assert library.store.version() == version
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (FileNotFoundError(errno.ENOENT, "No such file or directory"), "is missing"),
+        (PermissionError(errno.EACCES, "Permission denied"), "may not read or write"),
+        (OSError(errno.ENOSPC, "No space left on device"), "The disk is full. Make room"),
+        (OSError(errno.EROFS, "Read-only file system"), "write-protected"),
+        (IsADirectoryError(errno.EISDIR, "Is a directory"), "A folder was expected"),
+        (FileExistsError(errno.EEXIST, "File exists"), "there already"),
+        (ConnectionResetError(errno.ECONNRESET, "Connection reset"), "The network did not answer"),
+        (TimeoutError(), "The network did not answer"),
+        (socket.gaierror(-2, "Name or service not known"), "The network did not answer"),
+        (OSError(errno.ENETUNREACH, "Network is unreachable"), "no way to the network"),
+        (OSError(errno.EMFILE, "Too many open files"), "Close other programs"),
+        (OSError(errno.ENOEXEC, "Exec format error"), "(Exec format error)"),
+    ],
+)
+def test_each_kind_of_error_is_named_with_what_to_do(error, said):
+    sentence = file_sentence(error)
+    assert said in sentence
+    assert "try again" in sentence.lower()
+    assert "disk or the network" not in sentence

@@ -10,7 +10,9 @@ import pytest
 import soundfile as sf
 
 from vbdesk.clock import ManualClock
-from vbdesk.outbox.imports.file_import import ImportFailed, find_recordings, import_rows, preview_csv, preview_files
+from vbdesk.outbox.imports.file_import import find_recordings, import_rows, preview_csv, preview_files
+from vbdesk.outbox.imports.import_list import ImportFailed
+from vbdesk.outbox.imports.import_row import known_recordings
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.states import OutboxState
 
@@ -54,7 +56,7 @@ def test_every_row_that_cannot_be_says_why(folder):
     found = preview_files([folder], "ward4-0172", PULSE)
     assert [row.path.name for row in found.ready] == ["a.wav", "b.WAV"]
     told = errors(found)
-    assert "4.0 s long" in told["short.wav"]
+    assert "4 s long" in told["short.wav"]
     assert "Save the recording as WAV" in told["broken.mp3"]
     assert found.ready[0].duration_s == 16.0
     assert found.ready[0].recorded_at == datetime.fromtimestamp((folder / "a.wav").stat().st_mtime, UTC)
@@ -142,7 +144,7 @@ def test_what_is_in_the_library_already_is_not_imported_twice(folder, library):
         True,
         OutboxState.CHECKED,
     )
-    again = preview_files([folder / "a.wav"], "ward4-0172", PULSE, library.known_sources())
+    again = preview_files([folder / "a.wav"], "ward4-0172", PULSE, known_recordings(library))
     assert errors(again) == {"a.wav": "This recording is in the library already."}
 
 
@@ -157,7 +159,7 @@ def test_originals_are_never_touched(folder, library):
     before = state()
     rows = preview_files([folder], "ward4-0172", PULSE).rows
     done = import_rows(library, rows, TakeMetadata("x", NOON, PULSE), queue=True)
-    library.discard(done[0].take_id)
+    library.discard(done[0].take_id, at_once=True)
     assert state() == before
     assert library.get(done[1].take_id).state is OutboxState.WAITING
 

@@ -99,12 +99,12 @@ def test_a_row_edited_by_hand_is_said_and_not_sent(three, folder, reopen, column
     assert again.counts()[OutboxState.NEEDS_ATTENTION] == 1
     assert [item.take_id for item in again.list(ItemFilter(frozenset({OutboxState.NEEDS_ATTENTION})))] == [three[0]]
     assert [item.take_id for item in again.list(ItemFilter(frozenset({OutboxState.WAITING})))] == [three[1]]
-    for act in (again.queue, again.retry, again.cancel, again.move_to_trash):
+    for act in (again.queue, again.retry, again.cancel, again.discard):
         with pytest.raises(NotAllowed):
             act(three[0])
     with pytest.raises(IllegalStateChange), again.store.changing():
         again.store.update(three[0], {"job_id": "j"})
-    again.discard(three[0])
+    again.discard(three[0], at_once=True)
     assert [item.fault for item in again.list()] == [None, None]
     assert again.counts()[OutboxState.NEEDS_ATTENTION] == 0
 
@@ -166,7 +166,7 @@ def test_an_event_changed_by_hand_is_said_and_not_sent_and_stops_neither_list_no
     again.send_now()
     with pytest.raises(NotAllowed):
         again.retry(three[0])
-    again.discard(three[0])
+    again.discard(three[0], at_once=True)
     assert [item.fault for item in again.list()] == [None, None]
 
 
@@ -232,7 +232,7 @@ def test_values_that_cannot_even_be_read_hide_no_other_recording(three, folder, 
         three[2]: True,
     }
     assert sum(again.counts().values()) == 3
-    again.discard(three[0])
+    again.discard(three[0], at_once=True)
 
 
 def test_sealed_columns_moved_between_recordings_do_not_open(three, folder, reopen):
@@ -331,7 +331,7 @@ def test_sounds_of_a_newer_list_are_left_where_they_are(three, folder, reopen, t
     again = reopen()
     for take_id in three[:2]:
         again.cancel(take_id)
-        again.discard(take_id)
+        again.discard(take_id, at_once=True)
     again.close()
     for name in three[:2]:
         shutil.copy(tmp_path / "takes" / f"{name}.take", folder / "takes" / "of-a-newer-list.take")

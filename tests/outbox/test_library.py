@@ -114,7 +114,7 @@ def test_queue_cancel_and_queue_again(library, new_take):
 
 def test_discarding_removes_the_sound(library, new_take, tmp_path):
     take_id = new_take()
-    library.discard(take_id)
+    library.discard(take_id, at_once=True)
     with pytest.raises(UnknownTake):
         library.get(take_id)
     assert list((tmp_path / "library" / "takes").iterdir()) == []
@@ -125,7 +125,7 @@ def test_changes_since_tell_what_is_new_and_what_is_gone(library, new_take):
     before = library.changes_since(0)
     assert {item.take_id for item in before.items} == {first, second}
     library.queue(second)
-    library.discard(first)
+    library.discard(first, at_once=True)
     after = library.changes_since(before.version)
     assert [item.take_id for item in after.items] == [second]
     assert after.removed == [first]
@@ -178,14 +178,14 @@ def test_what_was_handed_over_is_taken_back_before_it_is_deleted(library, new_ta
     with library.store.changing():
         library.store.move(take_id, OutboxState.HANDED_OVER)
     with pytest.raises(NotAllowed, match="Take it back"):
-        library.discard(take_id)
+        library.discard(take_id, at_once=True)
 
 
 def test_an_undone_change_deletes_nothing_later(library, new_take):
     """Work planned for after the commit is dropped on a rollback, even if SQLite rolled back itself."""
     take_id, other = new_take(seconds=1), new_take(seconds=1)
     with pytest.raises(ZeroDivisionError), library.store.changing() as database:
-        library.discard(take_id)
+        library.discard(take_id, at_once=True)
         database.execute("ROLLBACK")
         raise ZeroDivisionError
     library.queue(other)

@@ -205,7 +205,7 @@ def test_a_job_from_before_the_asking_is_not_its_own(library, all_done, waiting,
     take_id = waiting()
     drive(sync_worker, all_done)
     job = telling.jobs.pop(library.get(take_id).job_id)
-    library.discard(take_id)
+    library.discard(take_id, at_once=True)
     telling.jobs["elsewhere"] = job | {"job_id": "elsewhere"}
     clock.advance(3600)
     telling.faults["analyze"].append(502)

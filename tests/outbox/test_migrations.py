@@ -4,6 +4,8 @@ import re
 import shutil
 import sqlite3
 import zipfile
+from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -230,6 +232,26 @@ def test_a_library_that_an_earlier_version_wrote_is_kept_whole(old_folder, clock
     before = events_of(old_folder)
     assert_complete(old_folder, clock)
     assert events_of(old_folder) == before
+
+
+@each_version
+def test_its_recordings_go_to_the_trash_and_come_back(old_folder, clock):
+    with closing(Library(old_folder, KEY, clock)) as library:
+        assert library.trash.items() == []
+        assert library.settings().trash_days == 7
+        moved = [item.take_id for item in library.list() if item.note in ("checked", "waiting", "done")]
+        before = {take_id: replace(library.get(take_id), version=0, encrypted_result=None) for take_id in moved}
+        events = events_of(old_folder)
+        for take_id in moved:
+            library.discard(take_id)
+    with closing(Library(old_folder, KEY, clock)) as library:
+        assert len(library.trash.items()) == 3
+        for take_id in moved:
+            library.trash.restore(take_id)
+        after = {take_id: replace(library.get(take_id), version=0, encrypted_result=None) for take_id in moved}
+        assert after == before
+    assert events_of(old_folder) == events
+    assert_complete(old_folder, clock)
 
 
 @each_version

@@ -66,7 +66,7 @@ def new_own_take(own_library, tmp_path):
 def test_every_job_that_ever_spoke_for_a_deleted_recording_is_owed_until_it_is_confirmed(own_library, new_own_take):
     library = own_library()
     take_id = put(library, new_own_take, OutboxState.FAILED, ["job-1", "job-2"])
-    library.discard(take_id)
+    library.discard(take_id, at_once=True)
     library.close()
     library = own_library()  # after a crash before the service was asked
     owed = PendingErasure(take_id, "ward4-0172", ErasureScope.EVERYTHING, ("job-1", "job-2"), ())
@@ -89,7 +89,7 @@ def test_the_removal_and_its_entry_are_one_transaction(own_library, new_own_take
         raise RuntimeError("a crash")
 
     monkeypatch.setattr(library.store, "note", break_off)
-    for remove in (lambda: library.discard(take_id), lambda: library.remove_sounds([take_id])):
+    for remove in (lambda: library.discard(take_id, at_once=True), lambda: library.remove_sounds([take_id])):
         with pytest.raises(RuntimeError):
             remove()
     monkeypatch.undo()
@@ -112,7 +112,7 @@ def test_everything_takes_the_place_of_the_sound_also_while_that_is_under_way(ow
     take_id = put(library, new_own_take, OutboxState.DONE, ["job-1"])
     library.remove_sounds([take_id])
     under_way = library.erasures.due()[0]
-    library.discard(take_id)
+    library.discard(take_id, at_once=True)
     library.erasures.settle(under_way)
     assert [owed.what for owed in library.erasures.due()] == [ErasureScope.EVERYTHING]
 
@@ -132,37 +132,62 @@ def test_an_upload_that_never_became_a_job_is_owed(own_library, new_own_take):
     with library.store.changing():
         library.store.add_event(take_id, SEND, {"upload_ref": "up-1"})
         library.store.move(take_id, OutboxState.NEEDS_ATTENTION)
-    library.discard(take_id)
+    library.discard(take_id, at_once=True)
     assert library.erasures.due() == [PendingErasure(take_id, "ward4-0172", ErasureScope.EVERYTHING, (), ("up-1",))]
 
 
 def test_what_the_service_never_had_is_not_owed(own_library, new_own_take):
     library = own_library()
-    library.discard(put(library, new_own_take))
+    library.discard(put(library, new_own_take), at_once=True)
     assert library.erasures.due() == []
 
 
-def test_what_can_be_brought_back_is_not_erased_before_it_is_gone_here(own_library, new_own_take):
+def test_what_can_be_restored_is_not_erased_before_it_is_destroyed_here(own_library, new_own_take, clock):
     library = own_library()
     kept, gone = (put(library, new_own_take, jobs=[f"job-{number}"]) for number in (1, 2))
-    put_away = library.move_to_trash(kept)
-    library.move_to_trash(gone)
+    library.discard(kept)
+    library.discard(gone)
     assert library.erasures.due() == []
-    library.restore_from_trash(put_away)
+    library.trash.restore(kept)
     library.close()
     library = own_library()
+    assert library.erasures.due() == []
+    clock.advance(7 * 86_400)
+    assert library.trash.destroy_due()
     assert library.erasures.due() == [PendingErasure(gone, "ward4-0172", ErasureScope.EVERYTHING, ("job-2",), ())]
     assert library.audio(kept).duration_s == pytest.approx(1)
 
 
+def test_the_upload_of_a_recording_in_the_trash_is_owed_with_it(own_library, new_own_take):
+    library = own_library()
+    take_id = put(library, new_own_take)
+    library.queue(take_id)
+    with library.store.changing():
+        library.store.add_event(take_id, SEND, {"upload_ref": "up-1"})
+    library.discard(take_id)
+    assert library.erasures.due() == []
+    library.discard(take_id, at_once=True)
+    assert library.erasures.due() == [PendingErasure(take_id, "ward4-0172", ErasureScope.EVERYTHING, (), ("up-1",))]
+
+
+def test_the_erasure_of_a_sound_does_not_wait_for_the_trash(own_library, new_own_take):
+    library = own_library()
+    take_id = put(library, new_own_take, OutboxState.DONE, ["job-1"])
+    library.remove_sounds([take_id])
+    library.discard(take_id)
+    assert [owed.what for owed in library.erasures.due()] == [ErasureScope.SOUND]
+    library.trash.restore(take_id)
+    assert [owed.what for owed in library.erasures.due()] == [ErasureScope.SOUND]
+
+
 def test_an_entry_that_somebody_else_wrote_erases_nothing(own_library, new_own_take):
     library = own_library()
-    library.discard(put(library, new_own_take, OutboxState.DONE, ["job-1"]))
+    library.discard(put(library, new_own_take, OutboxState.DONE, ["job-1"]), at_once=True)
     library.store._database.execute("UPDATE settings SET sealed = zeroblob(80) WHERE name LIKE 'erasure/%'")
     assert library.erasures.due() == []
 
 
 def test_the_library_of_a_service_elsewhere_owes_nothing(library, new_own_take):
     assert library.erasures is None
-    library.discard(put(library, new_own_take, OutboxState.DONE, ["job-1"]))
+    library.discard(put(library, new_own_take, OutboxState.DONE, ["job-1"]), at_once=True)
     assert library.store.rows("SELECT 1 FROM settings WHERE name LIKE 'erasure/%'") == []

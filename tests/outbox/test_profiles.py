@@ -1,9 +1,17 @@
 import base64
 import multiprocessing
+from dataclasses import replace
 
 import pytest
 
-from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, Profile, ProfileStore, ProfilesUnreadable, library_key
+from vbdesk.outbox.profiles.profiles import (
+    LibraryKeyMissing,
+    Profile,
+    ProfileStore,
+    ProfilesUnreadable,
+    library_key,
+    name_of_service,
+)
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultFailed
 
 PROFILE = Profile("p-1", "St. Anne clinic", "service", "https://voice.example", "acc-1")
@@ -76,3 +84,44 @@ def test_two_programs_that_add_profiles_at_once_lose_none(tmp_path):
     for other in others:
         other.join()
     assert len(ProfileStore(tmp_path).all()) == 20
+
+
+@pytest.mark.parametrize(
+    ("base_url", "name"),
+    [
+        ("http://127.0.0.1:18180", "This computer"),
+        ("http://localhost:8000/api", "This computer"),
+        ("http://[::1]:8000", "This computer"),
+        ("https://voice.example:8443/v2", "voice.example"),
+        ("https://10.0.0.7:8443", "10.0.0.7"),
+        ("https://127.0.0.1.example", "127.0.0.1.example"),
+    ],
+)
+def test_a_service_on_this_computer_is_called_so(base_url, name):
+    assert name_of_service(base_url) == name
+    assert name_of_service(base_url, [name, f"{name} 2"]) == f"{name} 3"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "base_url", "suggested"),
+    [
+        ("127.0.0.1:18180", "service", "http://127.0.0.1:18180", "This computer"),
+        ("localhost:9000", "local", None, "This computer"),
+        ("Ward 4", "service", "http://127.0.0.1:18180", None),
+        ("voice.example:443", "service", "https://voice.example", None),
+    ],
+)
+def test_only_an_address_of_this_computer_gets_another_name_suggested(name, kind, base_url, suggested):
+    assert Profile("p", name, kind, base_url, "acc").suggested_name([]) == suggested
+
+
+def test_a_renamed_profile_keeps_everything_else(tmp_path):
+    store = ProfileStore(tmp_path)
+    store.save(PROFILE)
+    store.save(Profile("other", "Other", "local", None, "acc-9"))
+    store.rename(PROFILE.profile_id, "Ward 4")
+    assert store.current() == replace(PROFILE, name="Ward 4")
+    for wrong in ("", "   ", "Other", "x" * 61):
+        with pytest.raises(ValueError, match="name"):
+            store.rename(PROFILE.profile_id, wrong)
+    assert store.get(PROFILE.profile_id).name == "Ward 4"

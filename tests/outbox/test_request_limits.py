@@ -120,3 +120,28 @@ def test_a_pause_that_others_of_the_account_caused_is_obeyed_and_logged_without_
     assert 7.0 <= second - first <= 7.1
     [record] = [record for record in caplog.records if "pause" in record.message]
     assert "ward4" not in record.getMessage()
+
+
+def test_asked_by_a_person_the_poll_comes_at_once_and_never_more_than_the_plan_allows(
+    library, waiting_line, new_sync_worker, service, drive, clock
+):
+    service.plan, service.polls_until_done = Plan.STANDARD, 10**6
+    waiting_line(1)
+    sync_worker = new_sync_worker(plan=Plan.STANDARD)
+
+    def polls():
+        return sum(kind == "job" for _, kind in service.requests)
+
+    drive(sync_worker, lambda: polls() == 20, seconds=200)  # the interval has grown to five seconds
+    drive(sync_worker, seconds=1)
+    assert polls() == 20
+    sync_worker.check_now()
+    drive(sync_worker, seconds=0.5)
+    assert polls() == 21
+    asked_at = clock.monotonic()
+    for _ in range(300):  # an impatient person
+        sync_worker.check_now()
+        drive(sync_worker, seconds=0.5)
+    assert service.refused_by_rate == []
+    minutes = (clock.monotonic() - asked_at) / 60 + 1
+    assert polls() - 21 <= minutes * RequestBudget.of_plan(Plan.STANDARD).limit(Bucket.POLLING)

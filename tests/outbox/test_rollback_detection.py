@@ -345,7 +345,7 @@ def _change_every_table(library, first):
     event = next(event for event in line.events() if event.take_id == second)
     line.begin_upload(event)
     line.mark_taken(event, "job-2")
-    library.discard(third)
+    library.discard(third, at_once=True)
     library.change_settings(paused=True)
     SubjectNotes(library.store).keep("ward4-1", SubjectNote("hoarse"))
     with library.store.changing():

@@ -18,6 +18,7 @@ import vbdesk.capture.take_keys
 import vbdesk.outbox.library.library
 import vbdesk.outbox.library.sound_files
 import vbdesk.outbox.library.store
+import vbdesk.outbox.library.trash
 from vbdesk.capture.crash_recovery import unfinished_takes
 from vbdesk.capture.encrypted_take import BlockKind, EncryptedTakeWriter, FileDamaged, FileKeyMissing, read_take
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
@@ -32,7 +33,7 @@ OURS = {
     module.__file__
     for module in (vbdesk.capture.take_keys, vbdesk.outbox.library.library, vbdesk.outbox.library.sound_files)
 }
-OURS.add(vbdesk.outbox.library.store.__file__)
+OURS |= {vbdesk.outbox.library.store.__file__, vbdesk.outbox.library.trash.__file__}
 
 
 def record(library, name="a"):
@@ -138,7 +139,7 @@ def test_a_kill_during_an_import_leaves_it_whole_or_not_at_all(library, killed_e
 def test_a_kill_while_deleting_leaves_it_whole_or_gone(library, killed_everywhere):
     take_id = library.add_take(record(library), METADATA)
     key = library.store.row(take_id)["take_key"]
-    for after in killed_everywhere(lambda: library.discard(take_id)):
+    for after in killed_everywhere(lambda: library.discard(take_id, at_once=True)):
         if after.list():
             assert np.array_equal(after.whole_audio(take_id).samples, SAMPLES)
         else:
@@ -160,11 +161,40 @@ def test_a_kill_while_the_sound_is_removed_keeps_the_result(library, killed_ever
         assert after.warnings == ()
 
 
-def test_a_kill_while_putting_away_keeps_it_or_has_it_gone(library, killed_everywhere):
+def in_list_or_trash(library, take_id):
+    """The sound of a recording that is in exactly one of the two; restored if it is in the trash."""
+    assert library.trash.holds(take_id) != bool(library.list())
+    if library.trash.holds(take_id):
+        library.trash.restore(take_id)
+    return library.whole_audio(take_id).samples
+
+
+@pytest.mark.parametrize("way", ["discard", "restore"])
+def test_a_kill_on_the_way_to_the_trash_or_back_loses_nothing(library, killed_everywhere, way):
     take_id = library.add_take(record(library), METADATA)
-    for after in killed_everywhere(lambda: library.move_to_trash(take_id)):
-        if after.list():
-            assert np.array_equal(after.whole_audio(take_id).samples, SAMPLES)
+    library.queue(take_id)
+    event = library.store.rows("SELECT event_id FROM pending")[0]["event_id"]
+    if way == "restore":
+        library.discard(take_id)
+    for after in killed_everywhere(lambda: getattr(library if way == "discard" else library.trash, way)(take_id)):
+        assert np.array_equal(in_list_or_trash(after, take_id), SAMPLES)
+        assert [(row["take_id"], row["event_id"]) for row in after.store.rows("SELECT * FROM pending")] == [
+            (take_id, event)
+        ]
+        assert after.get(take_id).state is OutboxState.WAITING
+        assert after.warnings == ()
+
+
+def test_a_kill_while_the_trash_is_destroyed_leaves_it_whole_or_gone(library, killed_everywhere):
+    take_id = library.add_take(record(library), METADATA)
+    key = library.store.row(take_id)["take_key"]
+    library.discard(take_id)
+    for after in killed_everywhere(lambda: library.trash.destroy([take_id])):
+        if after.trash.holds(take_id):
+            assert np.array_equal(in_list_or_trash(after, take_id), SAMPLES)
+        else:
+            assert list(after.store.takes_folder.iterdir()) == []
+            assert key not in everything_under(after.store.folder)
         assert after.warnings == ()
 
 
@@ -177,8 +207,8 @@ def everything_under(folder):
     return b"\0".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize("way", ["discard", "remove_sounds", "move_to_trash"])
-def test_a_deleted_key_is_nowhere_any_more(library, tmp_path, way):
+@pytest.mark.parametrize("way", ["discard", "remove_sounds", "trash"])
+def test_a_deleted_key_is_nowhere_any_more(library, clock, tmp_path, way):
     """With many other recordings, so that database pages are split, moved and reused."""
     takes = [library.add_take(record(library, str(number)), METADATA) for number in range(30)]
     chosen = takes[::7]
@@ -191,9 +221,11 @@ def test_a_deleted_key_is_nowhere_any_more(library, tmp_path, way):
         if way == "remove_sounds":
             library.remove_sounds([take_id])
         else:
-            getattr(library, way)(take_id)
-    if way == "move_to_trash":
-        library.close()
+            library.discard(take_id, at_once=way == "discard")
+    if way == "trash":
+        assert all(keys[take_id] in everything_under(library.store.folder) for take_id in takes)
+        clock.advance(7 * 86_400)
+        assert library.trash.destroy_due()
     found = everything_under(library.store.folder)
     assert all(keys[take_id] in found for take_id in takes if take_id not in chosen)
     for take_id in chosen:
@@ -214,7 +246,7 @@ def test_a_copy_that_the_database_left_when_it_moved_a_key_goes_too(library):
         database.execute("DROP TABLE left_over")
     library.store.scrub()
     assert key in everything_under(library.store.folder)
-    library.discard(take_id)
+    library.discard(take_id, at_once=True)
     assert key not in everything_under(library.store.folder)
     assert np.array_equal(library.whole_audio(other).samples, SAMPLES)
 
@@ -223,7 +255,7 @@ def test_a_deletion_takes_the_copy_of_a_migration_with_it(library, tmp_path):
     take_id, other = (library.add_take(record(library, name), METADATA) for name in "ab")
     copy = tmp_path / "library" / "library.sqlite.v1.bak"
     copy.write_bytes(b"all that was here before")
-    library.discard(take_id)
+    library.discard(take_id, at_once=True)
     assert not copy.exists()
     assert library.get(other).state is OutboxState.CHECKED
 
@@ -247,7 +279,7 @@ def test_sound_that_was_removed_says_so(library):
     library.remove_sounds([take_id])
     with pytest.raises(FileKeyMissing, match="The result is kept"):
         library.audio(take_id)
-    library.discard(take_id)
+    library.discard(take_id, at_once=True)
     with pytest.raises(UnknownTake):
         library.audio(take_id)
 
@@ -273,19 +305,31 @@ def test_a_disk_that_refuses_to_put_away_or_bring_back_leaves_the_sound_where_it
     with library.store.changing_silently() as database:
         database.execute(refuse)
     with pytest.raises(sqlite3.Error):
-        library.move_to_trash(take_id)
+        library.discard(take_id)
     assert np.array_equal(library.whole_audio(take_id).samples, SAMPLES)
     with library.store.changing_silently() as database:
         database.execute("DROP TRIGGER refuse")
-    put_away = library.move_to_trash(take_id)
+    library.discard(take_id)
     with library.store.changing_silently() as database:
         database.execute(refuse)
     with pytest.raises(sqlite3.Error):
-        library.restore_from_trash(put_away)
+        library.trash.restore(take_id)
     with library.store.changing_silently() as database:
         database.execute("DROP TRIGGER refuse")
-    library.restore_from_trash(put_away)
+    library.trash.restore(take_id)
     assert np.array_equal(library.whole_audio(take_id).samples, SAMPLES)
+
+
+def test_a_change_around_the_deletion_that_fails_leaves_the_sound_readable(library, reopen):
+    take_id = library.add_take(record(library), METADATA)
+    with pytest.raises(RuntimeError), library.store.changing():
+        library.discard(take_id)
+        raise RuntimeError("the rest of the change failed")
+    assert np.array_equal(library.whole_audio(take_id).samples, SAMPLES)
+    library.close()
+    again = reopen()
+    assert again.store.path(take_id).exists()
+    assert again.warnings == ()
 
 
 def test_a_take_of_the_first_format_comes_in_plays_and_goes(library, take_of_old):
@@ -293,7 +337,7 @@ def test_a_take_of_the_first_format_comes_in_plays_and_goes(library, take_of_old
     take_id = library.add_take(path, METADATA)
     assert library.store.take_key(take_id) is None
     assert np.array_equal(library.whole_audio(take_id).samples, SAMPLES)
-    library.discard(take_id)
+    library.discard(take_id, at_once=True)
     assert list(library.store.takes_folder.iterdir()) == []
 
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import soundfile as sf
 
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.outbox.imports.speaker_comparison import SpeakerComparison, compare, comparison_rules, voice_of
-from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, metadata_of
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -50,7 +51,23 @@ def test_a_first_recording_and_one_without_speech_say_nothing(guard):
 
 def test_a_take_is_not_compared_with_itself(guard, library):
     (item,) = library.list()
-    assert guard.compare(library.audio(item.take_id), "ward4-0172", without=item.take_id).compared == 0
+    assert guard.compare(library.audio(item.take_id), "ward4-0172", item.take_id).compared == 0
+
+
+def test_a_first_try_of_the_same_visit_and_what_was_excluded_prove_nothing(guard, library, tmp_path):
+    wrong = tmp_path / "wrong.flac"
+    audio = spoken("speech_male_20s.flac", end_s=10)
+    sf.write(wrong, audio.samples, audio.sample_rate)
+    metadata = TakeMetadata("ward4-0172", datetime(2026, 3, 2, tzinfo=UTC), RecordingTarget("model", "pulse"))
+    first = library.import_file(wrong, metadata)
+    again = spoken("speech_male_20s.flac", start_s=10)
+    assert guard.compare(again, "ward4-0172").warning is None
+    assert guard.compare(again, "ward4-0172", first).warning is not None
+    with library.store.changing():
+        library.store.keep_details(first, replace(metadata_of(library.get(first)), excluded=True))
+    assert guard.compare(again, "ward4-0172").warning is not None
+    library.discard(first)
+    assert guard.compare(again, "ward4-0172", first).warning is not None
 
 
 def test_one_earlier_take_that_is_alike_is_enough():

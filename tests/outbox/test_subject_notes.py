@@ -77,7 +77,7 @@ def test_opening_what_was_read_changes_nothing(library, notes, with_result):
 
 
 def test_a_deleted_recording_is_no_unread_result(library, notes, with_result):
-    library.discard(with_result("a-1"))
+    library.discard(with_result("a-1"), at_once=True)
     assert notes.unread() == {}
 
 

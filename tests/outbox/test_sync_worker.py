@@ -340,7 +340,7 @@ def test_what_the_service_may_have_cannot_be_called_back_or_deleted(library, wai
     with pytest.raises(NotAllowed):
         library.cancel(take_id)
     with pytest.raises(NotAllowed):
-        library.discard(take_id)
+        library.discard(take_id, at_once=True)
 
 
 def test_the_sound_goes_after_the_result_where_that_is_the_rule(library, waiting, sync_worker, service, drive):

@@ -6,7 +6,7 @@ import pytest
 import soundfile as sf
 
 from vbdesk.capture.encrypted_take import TakeAudio
-from vbdesk.outbox.imports.take_check import check_take
+from vbdesk.outbox.imports.take_check import Silence, TakeFigures, check_take, kept_fault, rate, silence_sentence
 from vbdesk.voice.decode import decode
 from vbdesk.voice.quality import assess_quality
 
@@ -118,3 +118,65 @@ def test_the_check_tells_how_far_it_is(spoken):
     check_take(spoken, told.append)
     assert told == sorted(told)
     assert (len(told), told[-1]) == (3, 1.0)
+
+
+def test_a_muted_take_says_so_and_one_with_too_soft_sound_does_not(spoken):
+    zeros = np.zeros(20 * spoken.sample_rate)
+    muted = check_take(changed(spoken, zeros))
+    assert muted.silence is Silence.MUTED
+    assert muted.sentence == silence_sentence(Silence.MUTED)
+    hiss = np.random.default_rng(3).integers(-4, 5, len(zeros))
+    silent = check_take(changed(spoken, hiss))
+    assert silent.silence is Silence.SILENT
+    assert "muted" not in silent.sentence
+    assert check_take(spoken).silence is Silence.NONE
+
+
+def test_a_microphone_muted_for_a_part_is_told_with_its_seconds(spoken):
+    part = np.concatenate([spoken.samples, np.zeros(6 * spoken.sample_rate)])
+    assert "muted for about 6 s" in check_take(changed(spoken, part)).hints[-1]
+    pause = np.concatenate([spoken.samples, np.zeros(spoken.sample_rate)])
+    assert not any("muted" in hint for hint in check_take(changed(spoken, pause)).hints)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "share", "shown"),
+    [
+        (6.9, 46.0, ("s", "at least 10 s", "6 s of speech, under the 10 s minimum")),
+        (20.0, 29.9, ("%", "at least 30 %", "Only 29 % of the recording is speech")),
+        (6.9, 20.0, ("s", "at least 10 s", "6 s of speech")),
+    ],
+)
+def test_the_limit_shown_is_the_one_that_was_missed(seconds, share, shown):
+    row = {row.name: row for row in rate(40.0, TakeFigures(share, seconds, 90.0, 0.0, -20.0))}["Speech"]
+    unit, limit, said = shown
+    assert (row.verdict, row.unit, row.limit_text, row.missed) == ("fail", unit, limit, "Too little")
+    assert row.sentence.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("duration_s", "missed", "limit"),
+    [(14.97, "Too short", "at least 15 s"), (1201.0, "Too long", "at most 20 min"), (60.0, "", "at least 15 s")],
+)
+def test_a_length_is_short_or_long_and_never_low_or_high(duration_s, missed, limit):
+    row = rate(duration_s, TakeFigures(60.0, 30.0, 90.0, 0.0, -20.0))[0]
+    assert (row.missed, row.limit_text) == (missed, limit)
+    assert not row.sentence.startswith("15 s of sound, under the 15 s minimum")
+
+
+def test_a_kept_take_is_judged_from_its_stored_figures_as_it_was_when_checked(spoken):
+    noise = np.random.default_rng(5).normal(0, 2500, len(spoken.samples))
+    for take in (spoken, changed(spoken, np.clip(spoken.samples + noise, -32768, 32767))):
+        check = check_take(take)
+        stored = {**check.quality, "overall": check.overall}
+        fault = kept_fault(take.duration_s, stored)
+        assert fault == (None if check.overall == "good" else (check.sentence, False))
+    muted = check_take(changed(spoken, np.zeros(20 * spoken.sample_rate)))
+    assert kept_fault(20.0, muted.quality) == (silence_sentence(Silence.MUTED), True)
+    assert kept_fault(9.0, {}) == ("It cannot be analysed. 9 s of sound, under the 15 s minimum. Let the person speak "
+                                   "longer.", True)  # fmt: skip
+
+
+@pytest.mark.parametrize("foreign", [{}, {"overall": "bad"}, {"overall": "bad", "voice_percentage": "x", "silence": 7}])
+def test_figures_of_another_origin_judge_nothing(foreign):
+    assert kept_fault(60.0, foreign) is None

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vbdesk.outbox.library.consent import ConsentKind
+from vbdesk.outbox.library.course_corrections import CorrectionReason
 from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.integrity_check import HELD, ROWS_MISSING, STRUCTURE_CHANGED
 from vbdesk.outbox.library.library import Library, NotAllowed
@@ -33,6 +34,7 @@ KEYS = {
     "opened": ("take_id",),
     "bundles": ("bundle_id",),
     "consents": ("event_id",),
+    "corrections": ("number",),
 }
 
 
@@ -56,7 +58,7 @@ def folder(tmp_path):
 @pytest.fixture
 def full(library, new_take, folder):
     """A closed library with rows in every table; returns its take ids by kind."""
-    names = ("waits", "uploaded", "asked", "followed", "done", "rests", "gone")
+    names = ("waits", "uploaded", "asked", "followed", "done", "rests", "gone", "trashed")
     takes = {name: new_take(f"ward4-{number}", seconds=1) for number, name in enumerate(names)}
     for name in names[:5]:
         library.queue(takes[name])
@@ -78,8 +80,12 @@ def full(library, new_take, folder):
         store.add("bundles", "b-1", store.now(), 1, store.cipher.encrypt(b"{}", "bundles/b-1"))
     library.consents.give("ward4-1", ConsentKind.BOTH, wording="1", language="en", asked_by="N. N.")
     library.consents.withdraw("ward4-1", ConsentKind.RESEARCH)
+    corrections = library.corrections
+    corrections.exclude(corrections.member(takes["done"]), CorrectionReason.TEST)
+    corrections.move(corrections.member(takes["rests"]), "ward4-9", CorrectionReason.WRONG_PERSON)
     library.change_settings(paused=True)
-    library.discard(takes.pop("gone"))
+    library.discard(takes.pop("gone"), at_once=True)
+    library.discard(takes.pop("trashed"))
     notes = SubjectNotes(store)
     notes.keep("ward4-1", SubjectNote("hoarse", ("left-handed",)))
     notes.open_subject("ward4-4")
@@ -114,6 +120,8 @@ def seen_by_a_person(library):
         sorted(row["take_id"] for row in library.store.rows("SELECT take_id FROM removed")),
         sorted(tuple(row) for row in library.store.rows("SELECT * FROM bundles")),
         library.consents.all(),
+        library.corrections.all(),
+        [(each.take_id, each.fault, each.item and each.item.note) for each in library.trash.items()],
     )
 
 
@@ -137,7 +145,7 @@ def assert_noticed(library, before):
         searched_first = event.asked_at is not None and event.upload_ref is None
         assert event.take_id not in faulty
         assert repr(event) in before[1] or searched_first or event.follows, event  # restored for a known job
-    for index in (2, 3, 7, 8, 9, 10):
+    for index in (2, 3, 7, 8, 9, 10, 11, 12):
         assert now[index] == before[index], index
     assert faulty or now[4] == before[4]  # an entry with another id counts as unread
     for index in (5, 6):  # cached answers: read again
@@ -220,7 +228,8 @@ def test_a_row_removed_from_any_table_is_noticed(full, before, folder, reopen, t
 def test_a_row_added_to_any_table_is_noticed(full, before, folder, reopen, table):
     with by_hand(folder) as database:
         row = dict(database.execute(f"SELECT * FROM {table}").fetchone())
-        row.update(dict.fromkeys(("event_id", "take_id") if table == "pending" else KEYS[table], "new"))
+        new = 99 if table == "corrections" else "new"
+        row.update(dict.fromkeys(("event_id", "take_id") if table == "pending" else KEYS[table], new))
         if table in ("pending", "results"):
             row["take_id"] = full["rests"]
         names = ", ".join(row)
@@ -512,7 +521,8 @@ def test_a_false_version_of_the_structure_loses_nothing(full, folder, reopen, va
 def test_what_is_put_aside_by_a_person_is_still_proved(library, new_take, reopen):
     """Every path through the states keeps the MACs right."""
     take_id = new_take(seconds=1)
-    library.restore_from_trash(library.move_to_trash(take_id))
+    library.discard(take_id)
+    library.trash.restore(take_id)
     library.queue(take_id)
     library.cancel(take_id)
     library.queue(take_id)

@@ -13,6 +13,7 @@ from report_cases import pulse_scores, subject
 
 from vbdesk.report.bids import AudioFile, bids_files
 from vbdesk.report.file_names import bids_labels, file_stems
+from vbdesk.report.recording_details import RecordingDetails
 from vbdesk.report.subject_record import SubjectRecord
 
 ENTITY = re.compile(r"sub-[A-Za-z0-9]+(_ses-[A-Za-z0-9]+)?_[a-z]+\.[a-z0-9]+")
@@ -69,6 +70,15 @@ def test_a_recording_added_later_renames_no_session(cases: dict[str, SubjectReco
     part = replace(whole, recordings=whole.recordings[3:])
     names = [{name for name in bids_files([record]) if "/voice/" in name} for record in (whole, part)]
     assert names[1] < names[0]
+
+
+def test_consent_is_told_where_this_computer_knows_it(cases: dict[str, SubjectRecord]) -> None:
+    record = cases["mixed models"]
+    first = record.recordings[0].job.job_id
+    files = bids_files([record.with_details({first: RecordingDetails(consent="withdrawn")})])
+    sidecars = [json.loads(content) for name, content in files.items() if name.endswith("_voice.json")]
+    assert [sidecar["Consent"] for sidecar in sidecars if "Consent" in sidecar] == ["withdrawn"]
+    assert read(files["phenotype/recording_quality.tsv"])["consent"].dropna().tolist() == ["withdrawn"]
 
 
 def test_given_audio_is_copied(cases: dict[str, SubjectRecord]) -> None:

@@ -1,5 +1,6 @@
 """The tidy CSV, read back by pandas."""
 
+import csv
 import io
 from dataclasses import replace
 
@@ -7,9 +8,11 @@ import pandas
 import pytest
 from report_cases import SOURCE, pulse_scores, subject, unfinished
 
+from vbdesk import __version__
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.results import ModelResult
 from vbdesk.report.data_dictionary import table_definitions, ucum_code
+from vbdesk.report.recording_details import RecordingDetails
 from vbdesk.report.subject_record import SubjectRecord, subject_record
 from vbdesk.report.tidy_csv import DICTIONARY_FILE, csv_cell, csv_files
 
@@ -144,3 +147,65 @@ def test_rows_with_texts_have_their_language(cases: dict[str, SubjectRecord]) ->
 )
 def test_units_are_written_in_ucum(unit: str, code: str) -> None:
     assert ucum_code(unit) == code
+
+
+DETAILS = RecordingDetails(
+    protocol="reading_passage",
+    protocol_version=2,
+    protocol_language="de",
+    microphone="=Studio, Mic",
+    microphone_sample_rate=48_000,
+    tags=("pilot;1", "@home"),
+    note='+said "no"\r\nthen left',
+    markers_s=(1.5, 12.0),
+    check={"overall": "watch", "speech_seconds": 17.5, "rms_dbfs": None, "peak_dbfs": True, "clipped_percent": 0.25},
+    recorder_version="1.2.3",
+    consent="not_stated",
+)
+
+
+def test_what_the_computer_knows_is_in_the_table_of_recordings(cases: dict[str, SubjectRecord]) -> None:
+    record = cases["mixed models"]
+    first = record.recordings[0].job.job_id
+    table = read(csv_files([record.with_details({first: DETAILS})]), "recordings").set_index("job_id")
+    row = table.loc[first]
+    assert row["protocol"] == "reading_passage"
+    assert (row["protocol_version"], row["protocol_language"]) == (2, "de")
+    assert (row["microphone"], row["microphone_sample_rate"]) == ("'=Studio, Mic", 48_000)
+    assert (row["tags"], row["note"]) == ("pilot,1;@home", '\'+said "no"\nthen left')
+    assert row["markers"] == "1.50;12.00"
+    assert (row["check"], row["check_speech_seconds"], row["check_clipped_percentage"]) == ("watch", 17.5, 0.25)
+    assert pandas.isna(row["check_rms_dbfs"])
+    assert pandas.isna(row["check_peak_dbfs"])
+    assert not row["imported"]
+    assert row["consent"] == "not_stated"
+    others = table.drop(first)
+    for column in ("protocol", "microphone", "tags", "note", "markers", "check", "imported", "consent"):
+        assert others[column].isna().all(), column
+    assert table["export_version"].eq(__version__).all()
+
+
+@pytest.mark.parametrize(("version", "norms"), [("1.4.0+norms.ward.7", "ward.7"), ("1.4.0", None)])
+def test_a_site_s_own_norms_are_named(cases: dict[str, SubjectRecord], version: str, norms: str | None) -> None:
+    finished = cases["mixed models"].finished
+    done = next(recording for recording in finished if isinstance(recording.job.result, ModelResult))
+    result = done.job.result
+    assert isinstance(result, ModelResult)
+    signals = [signal.model_copy(update={"sign_version": version}) for signal in result.signals]
+    job = done.job.model_copy(update={"result": result.model_copy(update={"signals": signals})})
+    record = subject_record("s", SOURCE, [(done.recorded_at, job)])
+    [row] = read(csv_files([record]), "recordings").to_dict("records")
+    assert row["sign_versions"] == version
+    assert (None if pandas.isna(row["norms_version"]) else row["norms_version"]) == norms
+
+
+def test_a_table_loads_without_any_hint(cases: dict[str, SubjectRecord]) -> None:
+    record = cases["mixed models"]
+    details = {recording.job.job_id: DETAILS for recording in record.recordings}
+    content = csv_files([record.with_details(details)])["recordings.csv"]
+    frame = pandas.read_csv(io.BytesIO(content))
+    assert len(frame) == len(record.recordings)
+    assert frame["microphone_sample_rate"].dtype == "int64"
+    assert frame["check_speech_seconds"].dtype == "float64"
+    rows = list(csv.reader(io.StringIO(content.decode(), newline="")))
+    assert {len(row) for row in rows} == {len(frame.columns)}

@@ -15,6 +15,7 @@ from pypdf import PdfReader
 from report_cases import AS_OF, PULSE, pulse_scores, subject
 
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
+from vbdesk.contract.levels import Level
 from vbdesk.report.pdf import PageSize, ReportOptions, pdf_report
 from vbdesk.report.report_texts import report_texts
 from vbdesk.report.sign_off import SignOff
@@ -83,8 +84,14 @@ def test_the_change_and_the_share_of_false_flags_are_printed(cases: dict[str, Su
     first = words_of(reader(cases["gaps and anomalies"]), 0)
     assert "Above baseline" in first
     assert "In own range" in first
-    assert re.search(r"Model pulse flags about \d+.% of healthy speakers", first)
+    assert re.search(r"The Pulse analysis flags about \d+.% of healthy speakers", first)
     assert "Fair research support, not clinically validated" in first
+
+
+def test_a_recording_without_a_finding_has_a_headline_that_says_so() -> None:
+    first = words_of(reader(subject(pulse_scores(1), level=Level.NONE)), 0)
+    assert "Nothing stood out" in first
+    assert "overall level" not in first
 
 
 def test_an_inconclusive_recording_is_compared_with_nothing(cases: dict[str, SubjectRecord]) -> None:
@@ -123,6 +130,9 @@ def test_scores_are_printed_and_attached_for_research_only(cases: dict[str, Subj
     care, research = (reader(record, replace(OPTIONS, scores=scores)) for scores in (False, True))
     assert score not in words_of(care)
     assert score in words_of(research)
+    metrics = report_texts().details.metrics
+    assert metrics not in words_of(care)
+    assert metrics in words_of(research)
     exact = str(record.finished[-1].signals[0].score).encode()
     assert not any(exact in files[0] for files in care.attachments.values())
     assert exact in research.attachments["signs.csv"][0]

@@ -209,7 +209,9 @@ def _last_written(path: Path) -> datetime:
 
 
 def _why(error: EncryptedFileError | OSError) -> str:
-    return f"The disk refused it: {error.strerror}." if isinstance(error, OSError) else str(error)
+    if not isinstance(error, OSError):
+        return str(error)
+    return f"It cannot be read now ({error.strerror or type(error).__name__}). Check its disk, then try again."
 
 
 def _clock(seconds: float) -> str:

@@ -47,12 +47,14 @@ class DeviceChoice:
         devices: the available ones; None before the first list.
         used: None if there is no microphone.
         notice: what to tell a person about the last change; None if nothing.
+        returned: whether `notice` is good news: the wanted microphone is back.
     """
 
     wanted: WantedDevice | None = None
     devices: tuple[Device, ...] | None = None
     used: Device | None = None
     notice: str | None = None
+    returned: bool = False
 
     def listed(self, devices: list[Device]) -> "DeviceChoice":
         """Update the list: use the wanted microphone if it is there, else the one in use, else the default."""
@@ -61,7 +63,8 @@ class DeviceChoice:
         same = next((device for device in now if self.used is not None and device.is_same(self.used)), None)
         default = next((device for device in now if device.is_default), None)
         used = wanted or same or default or next(iter(now), None)
-        return DeviceChoice(self.wanted, now, used, self._notice(used))
+        returned = used is not None and self._has_returned(used)
+        return DeviceChoice(self.wanted, now, used, self._notice(used), returned)
 
     def chosen(self, device: Device) -> "DeviceChoice":
         """Use the microphone that a person chose."""
@@ -70,6 +73,11 @@ class DeviceChoice:
     def _is_wanted(self, device: Device) -> bool:
         return self.wanted is not None and (device.name, device.host_api) == (self.wanted.name, self.wanted.host_api)
 
+    def _has_returned(self, used: Device) -> bool:
+        """Whether `used` is the wanted microphone, after another one was used instead."""
+        before = self.used
+        return before is not None and before.name != used.name and not before.is_same(used) and self._is_wanted(used)
+
     def _notice(self, used: Device | None) -> str | None:
         before = self.used
         if used is None:
@@ -77,9 +85,9 @@ class DeviceChoice:
             return f"{gone}There is no microphone now: plug one in."
         if before is not None and before.name == used.name and before.backing != used.backing:
             return f"“{used.name}” now listens to another microphone. Check the level before you record."
+        if self._has_returned(used):
+            return f"The microphone “{used.name}” is back."
         if before is not None and not before.is_same(used):
-            if self._is_wanted(used):
-                return f"The microphone “{used.name}” is back."
             return f"The microphone “{before.name}” is gone. “{used.name}” is used instead."
         if before is None and self.wanted is not None and not self._is_wanted(used):
             return f"The microphone “{self.wanted.name}” is not here. “{used.name}” is used instead."

@@ -5,6 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
+from vbdesk.contract.rounding import whole
+
 
 class EndReason(StrEnum):
     """Why a recording ended."""
@@ -54,7 +56,7 @@ def end_sentence(reason: EndReason, duration_s: float) -> str | None:
     text = _SENTENCES.get(reason)
     if text is None:
         return None
-    seconds = int(duration_s)
+    seconds = whole(duration_s)
     if duration_s == 0.0:
         return text.format(kept="Nothing had been recorded.")
     kept, verb = ("The one second", "is") if seconds == 1 else (f"The {seconds} seconds", "are")

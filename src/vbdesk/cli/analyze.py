@@ -99,12 +99,14 @@ def _analyze(
 def result_lines(result: "ModelResult | SignResult") -> list[str]:
     """A result as text."""
     from vbdesk.contract.results import ModelResult, signals_of
+    from vbdesk.contract.rounding import whole
+    from vbdesk.report.result_texts import overall_word
 
     lines: list[str] = []
     if isinstance(result, ModelResult):
         summary = result.summary
         lines += [
-            f"Overall level       {summary.overall_level}",
+            f"Overall level       {overall_word(summary.overall_level)}",
             f"Recommended action  {summary.recommended_action}",
             f"Flagged             {summary.flagged_count} of {len(result.signals)}",
             "",
@@ -113,7 +115,7 @@ def result_lines(result: "ModelResult | SignResult") -> list[str]:
     if result.speakers is not None and len(result.speakers) == 1:
         lines += ["", "One speaker is heard; the levels are those of the whole recording."]
     for speaker in result.speakers or []:
-        lines += ["", f"{speaker.speaker}, {speaker.speech_seconds:.0f} seconds of speech"]
+        lines += ["", f"{speaker.speaker}, {whole(speaker.speech_seconds)} seconds of speech"]
         lines += _signal_table(speaker.signals or ([speaker.signal] if speaker.signal else []))
     lines += ["", _quality_line(result.audio_quality), ""]
     if isinstance(result, ModelResult):
@@ -135,6 +137,8 @@ def _signal_table(signals: "list[Signal]") -> list[str]:
 
 
 def _quality_line(quality: "AudioQuality") -> str:
-    speech = "unknown" if quality.voice_percentage is None else f"{quality.voice_percentage:.0f} % of the recording"
-    clarity = "unknown" if quality.audio_clarity is None else f"{quality.audio_clarity:.0f} of 100"
+    from vbdesk.contract.rounding import whole
+
+    speech = "unknown" if quality.voice_percentage is None else f"{whole(quality.voice_percentage)} % of the recording"
+    clarity = "unknown" if quality.audio_clarity is None else f"{whole(quality.audio_clarity)} of 100"
     return f"Speech {speech}, clarity {clarity}, issues: {', '.join(quality.issues) or 'none'}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from vbdesk.cli.output import say
 
 if TYPE_CHECKING:
-    from vbdesk.signs.corpus.measurement import MeasuredFile
+    from vbdesk.signs.corpus.measurement import MeasuredFile, MeasurementOutcome
 
 MOST_LISTED = 50
 
@@ -21,15 +21,15 @@ def processes(jobs: int | None) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def measure_with_bar(
+def outcomes_with_bar(
     paths: Sequence[Path], journal_path: Path, jobs: int | None, *, resume: bool
-) -> "tuple[dict[Path, MeasuredFile], dict[Path, str]]":
-    """Measure every recording under a progress bar; returns the measurements, and the reasons of failures."""
+) -> "dict[Path, MeasurementOutcome]":
+    """Measure every recording under a progress bar."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from vbdesk.signs.corpus.journal import MeasurementJournal
-    from vbdesk.signs.corpus.measurement import Unmeasurable, extractor_fingerprint, too_little_speech
+    from vbdesk.signs.corpus.measurement import extractor_fingerprint
     from vbdesk.signs.corpus.parallel_measurement import measure_corpus
 
     if not resume:
@@ -44,6 +44,16 @@ def measure_with_bar(
         )
     seconds = time.monotonic() - began
     say(f"Measured now: {len(journal) - known}, in {seconds:.0f} s; known before: {known}.", err=True)
+    return outcomes
+
+
+def measure_with_bar(
+    paths: Sequence[Path], journal_path: Path, jobs: int | None, *, resume: bool
+) -> "tuple[dict[Path, MeasuredFile], dict[Path, str]]":
+    """Measure every recording under a progress bar; returns the measurements, and the reasons of failures."""
+    from vbdesk.signs.corpus.measurement import Unmeasurable, too_little_speech
+
+    outcomes = outcomes_with_bar(paths, journal_path, jobs, resume=resume)
     measured: dict[Path, MeasuredFile] = {}
     failed: dict[Path, str] = {}
     for path in paths:

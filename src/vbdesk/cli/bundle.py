@@ -110,7 +110,7 @@ def import_(
         secret = secret_of(held.vault, held.profile, passphrase)
         with _progress("Taking over") as progress:
             taken = import_bundle(held.library, owner_of(held.profile), file, secret, progress=progress)
-    if taken.added or not (taken.known or taken.deleted or taken.clashing):
+    if taken.added or not (taken.known or taken.deleted or taken.clashing or taken.without_consent):
         say(f"{_recordings(len(taken.added))} imported and in the queue now.")
     if taken.known:
         say(f"{_recordings(len(taken.known))} were here before, and stay as they are.")
@@ -120,6 +120,13 @@ def import_(
         say(
             f"Not imported: {take.group_id}, {local_time(take.recorded_at)}. Another recording here has this subject "
             "and moment. Take it back on the computer that made the bundle.",
+            err=True,
+        )
+    for take in taken.without_consent:
+        say(
+            f"Not imported: {take.group_id}, {local_time(take.recorded_at)}. No consent of this subject is noted, or "
+            "it was withdrawn. Note the consent and import the bundle again, or take the recording back on the "
+            "computer that made the bundle.",
             err=True,
         )
 

@@ -12,10 +12,9 @@ Commands that use a service end with 0, or with one sentence on standard error a
 """
 
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote, urlsplit
@@ -23,12 +22,12 @@ from urllib.parse import quote, urlsplit
 import typer
 
 from vbdesk.cli.output import fail, say
+from vbdesk.cli.passphrase import vault_of_passphrase
 
 if TYPE_CHECKING:
     from vbdesk.cli.paths import DeskPaths
     from vbdesk.client import Client, ClientError, Credentials, RequestBudget
     from vbdesk.client.request_file import RequestFile
-    from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
     from vbdesk.outbox.profiles.profiles import Profile
     from vbdesk.outbox.profiles.vault import Vault
 
@@ -60,6 +59,7 @@ class ConnectedAccount:
         client: keeps within the account's plan.
         service: identifies the service; a local one has another address at each start.
         name: of the profile; None for an account of the environment.
+        profile, vault: of the desk, with its keys; None for an account of the environment.
     """
 
     client: "Client"
@@ -67,6 +67,8 @@ class ConnectedAccount:
     account_id: str
     name: str | None
     service: str
+    profile: "Profile | None" = None
+    vault: "Vault | None" = None
 
 
 @contextmanager
@@ -199,7 +201,7 @@ def _of_profile(
         running(profile, place, known) as base_url,
         _connected(base_url, Credentials(profile.account_id, key), budget, profile.name, service) as connection,
     ):
-        yield connection
+        yield replace(connection, profile=profile, vault=known)
 
 
 def named_profile(wanted: str | None, place: "DeskPaths") -> "Profile":
@@ -231,40 +233,35 @@ def api_key(profile: "Profile", vault: "Vault", environ: Mapping[str, str] = os.
 
 
 def vault_of(profile: "Profile", place: "DeskPaths") -> "Vault":
-    """The vault of a profile; asks for this computer's passphrase if needed."""
+    """The vault of a profile; asks for this computer's passphrase if that opens it. Raises ServiceKeyMissing."""
+    from vbdesk.outbox.profiles.app_lock import LockableVault
+    from vbdesk.outbox.profiles.encrypted_vault import UnlockableVault
+    from vbdesk.outbox.profiles.service_key import ServiceKeyStore
     from vbdesk.outbox.profiles.vault import KeyringVault
 
-    return _ask_for_passphrase(place) if profile.secrets == "passphrase" else KeyringVault()
+    if profile.secrets == "passphrase":
+        return vault_of_passphrase(place.service)
+    unlocked = UnlockableVault()
+    if profile.secrets == "keyring" and ServiceKeyStore(place.service).lock_state() is not None:
+        unlocked.unlock(vault_of_passphrase(place.service))
+        unlocked.replaces_keyring = True
+    return LockableVault(KeyringVault(), unlocked)
 
 
 def local_service_key(place: "DeskPaths", vault: "Vault") -> bytes:
     """The key of the service on this computer; made on first use. Raises VaultError, ServiceKeyMissing."""
+    from vbdesk.outbox.profiles.app_lock import LockableVault
     from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
     from vbdesk.outbox.profiles.service_key import PassphraseNeeded, ServiceKeyStore
     from vbdesk.outbox.profiles.vault import retry_while_waiting
 
-    if isinstance(vault, EncryptedVault):
+    if isinstance(vault, EncryptedVault | LockableVault) and vault.service_key is not None:
         return vault.service_key
     store = ServiceKeyStore(place.service)
     try:
         return retry_while_waiting(lambda: store.open(vault), lambda sentence: say(sentence, err=True)).key
     except PassphraseNeeded:
-        return _ask_for_passphrase(place).service_key
-
-
-def _ask_for_passphrase(place: "DeskPaths") -> "EncryptedVault":
-    """Ask for the passphrase and unlock; ends a command without a terminal."""
-    from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
-    from vbdesk.outbox.profiles.service_key import PassphraseWrong, ServiceKeyMissing, ServiceKeyStore
-
-    if not sys.stdin.isatty():
-        fail("The keys of this computer open with a passphrase. Give this command in a terminal.", ACT_FIRST)
-    passphrase = typer.prompt("Passphrase of this computer", hide_input=True, err=True)
-    try:
-        key = ServiceKeyStore(place.service).unlock(passphrase).key
-    except (PassphraseWrong, ServiceKeyMissing) as error:
-        fail(str(error), ACT_FIRST)
-    return EncryptedVault(place.service, key)
+        return vault_of_passphrase(place.service).service_key
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """`vbdesk doctor`: check this computer, or a service, and list what needs fixing."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,10 +50,13 @@ def doctor(
         fail("--key-stdin belongs to --service.")
     from vbdesk.desk.ports import DeskPorts
     from vbdesk.outbox.diagnostics.diagnostics import diagnose, write_bundle
+    from vbdesk.outbox.profiles.service_key import ServiceKeyMissing, ServiceKeyStore
     from vbdesk.outbox.profiles.vault import KeyringVault
 
     place = desk_paths(data_dir)
     around = DeskPorts(place.data, place.config, keyring=KeyringVault(_KEYRING_TIMEOUT_S))
+    with suppress(ServiceKeyMissing):
+        around.passphrase_vault.replaces_keyring = ServiceKeyStore(place.service).lock_state() is not None
     diagnosis = diagnose(around, with_hosts=with_hosts, read_sounds=not quick)
     if as_json:
         print_json(diagnosis.facts)

@@ -1,8 +1,6 @@
 """`vbdesk export`: a subject as CSV, FHIR, PDF, BIDS or JSON, its charts as SVG or PNG."""
 
 import re
-import sqlite3
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.connection import LATER, REFUSED, USAGE, DataDir, ProfileName, open_client
+from vbdesk.cli.export_library import note_export, with_library_details
 from vbdesk.cli.output import fail, say
 
 if TYPE_CHECKING:
     from vbdesk.contract.jobs import Job
-    from vbdesk.outbox.profiles.vault import Vault
     from vbdesk.report.bids import AudioFile
     from vbdesk.report.pdf import ReportOptions
     from vbdesk.report.subject_reader import JobReader
@@ -23,14 +21,14 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "fhir", "pdf", "bids", "json", "svg", "png")
 PAPERS = ("a4", "letter")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
-_NOT_NOTED = "The export is written, and not in the audit log:"
 _FOR_RESEARCH = {"csv", "bids", "json"}
 _AUDIO_SUFFIXES = (".wav", ".flac", ".mp3", ".m4a")
 
 
 def export(
-    group: Annotated[list[str], typer.Option(help="The subject's group id; repeatable.")],
     format: Annotated[str, typer.Option(help=f"One of: {', '.join(FORMATS)}.")],  # named as the option
+    group: Annotated[list[str] | None, typer.Option(help="The subject's group id; repeatable.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every subject of the account.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder to write to. Default: this folder, and for csv and bids a new one within it."),
@@ -56,7 +54,11 @@ def export(
     profile: ProfileName = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Write a subject's data from the service to files: docs/exports.md."""
+    """Write the data of subjects from the service to files: docs/exports.md.
+
+    With a profile of the desk, csv and bids also have what only this computer knows, such as protocol, microphone, tags
+    and markers.
+    """
     from vbdesk.outbox.library.disk_faults import disk_fault, stopped_sentence
     from vbdesk.report.exports import (
         ExportFormat,
@@ -67,7 +69,10 @@ def export(
         write_files,
     )
 
-    _check_usage(format, scores, job, paper, audio, group)
+    groups = list(dict.fromkeys(group or []))
+    if every == bool(groups):
+        fail("Name subjects with --group, or all of them with --all.", USAGE)
+    _check_usage(format, scores, job, paper, audio, groups, every=every)
     if not _LANGUAGE.fullmatch(language):
         fail(f"{language!r} is no BCP 47 tag, such as en or de-CH.", USAGE)
     if results is not None and not (results / "jobs.jsonl").is_file():
@@ -75,11 +80,16 @@ def export(
     kind = ExportFormat(format)
     options = _options(format, sign_off, scores, job, paper)
     folder = out or (Path(f"vbdesk-{format}") if kind.one_folder else Path())
-    group_ids = list(dict.fromkeys(group))
     try:
-        if not force:
-            refuse_overwriting(folder, expected_files(kind, group_ids))  # before a long read
-        records, of_profile = _read(group_ids, profile, data_dir, language, results)
+        if not force and (groups or kind.one_folder):
+            refuse_overwriting(folder, expected_files(kind, groups))  # before a long read
+        records, of_profile = _read(groups, profile, data_dir, language, results)
+        if not records:
+            fail("The account has no subject yet.", REFUSED)
+        if of_profile and kind.one_folder:
+            records = with_library_details(records, profile, data_dir)
+        if every and not kind.one_folder and kind is not ExportFormat.JSON:
+            records = _with_results(records)
         files = export_files(kind, records, options, _sound(audio, records))
         write_files(folder, files, overwrite=force)
     except (ValueError, WouldOverwrite) as error:
@@ -97,7 +107,14 @@ def export(
 
 
 def _check_usage(
-    format: str, scores: bool | None, job: str | None, paper: str, audio: Path | None, groups: list[str]
+    format: str,
+    scores: bool | None,
+    job: str | None,
+    paper: str,
+    audio: Path | None,
+    groups: list[str],
+    *,
+    every: bool,
 ) -> None:
     if format not in FORMATS:
         fail(f"There is no format {format!r}. Choose one of: {', '.join(FORMATS)}.", USAGE)
@@ -105,7 +122,7 @@ def _check_usage(
         fail(f"There is no paper {paper!r}. Choose one of: {', '.join(PAPERS)}.", USAGE)
     if format == "json" and scores is False:
         fail("JSON holds the service's answers unchanged, with their scores. Choose another format.", USAGE)
-    if job is not None and (format != "pdf" or len(set(groups)) > 1):
+    if job is not None and (format != "pdf" or every or len(groups) > 1):
         fail("--job goes with --format pdf and one subject.", USAGE)
     if audio is not None and (format != "bids" or not audio.is_dir()):
         fail("--audio names a folder that is there, and goes with --format bids.", USAGE)
@@ -136,7 +153,7 @@ def _options(format: str, sign_off: str | None, scores: bool | None, job: str | 
 def _read(
     groups: list[str], profile: str | None, data_dir: Path | None, language: str, results: Path | None
 ) -> "tuple[list[SubjectRecord], bool]":
-    """Read every subject; returns them, and whether a profile was used instead of the environment."""
+    """Read the subjects, all of the account if none is named; tell whether a profile was used, not the environment."""
     from vbdesk.report.subject_reader import read_subject
     from vbdesk.report.subject_record import RecordSource
 
@@ -152,40 +169,17 @@ def _read(
                 on_progress=_Progress(group_id),
                 language=language,
             )
-            for group_id in groups
+            for group_id in groups or [known.group_id for known in connection.client.groups.all()]
         ]
         return records, connection.name is not None
 
 
-def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: "Vault | None" = None) -> None:
-    """Record the export in the audit log of the profile's recordings, if any; report if that fails."""
-    from vbdesk.cli.connection import named_profile, vault_of
-    from vbdesk.cli.paths import desk_paths
-    from vbdesk.outbox.library.audit import AuditAction, AuditPart
-    from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
-    from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault, stopped_sentence
-    from vbdesk.outbox.library.opening import LibraryInUse, LockedLibrary
-    from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, library_folder
-    from vbdesk.outbox.profiles.vault import VaultError
-
-    place = desk_paths(data_dir)
-    known = named_profile(profile, place)
-    folder = library_folder(place.data, known.profile_id)
-    if known.secrets == "session" or not (folder / "library.sqlite").exists():
-        return
-    try:
-        library = LockedLibrary(known, folder, vault or vault_of(known, place), part=AuditPart.COMMAND_LINE)
-    except (LibraryInUse, LibraryKeyMissing, LibraryKeyWrong, LibraryUnreadable, VaultError, OSError) as error:
-        say(f"{_NOT_NOTED} {error}", err=True)
-        return
-    try:
-        library.note(AuditAction.EXPORTED, detail=detail)
-    except (OSError, sqlite3.Error) as error:
-        what = stopped_sentence(disk_fault(error) or DiskFault.UNKNOWN)
-        fail(f"{_NOT_NOTED} {what}", LATER)
-    finally:
-        with suppress(OSError, sqlite3.Error):
-            library.close()
+def _with_results(records: "list[SubjectRecord]") -> "list[SubjectRecord]":
+    """The subjects that can be printed or drawn; names the others."""
+    for record in records:
+        if not record.finished:
+            say(f"Subject {record.group_id} has no result yet and is left out.", err=True)
+    return [record for record in records if record.finished]
 
 
 class _KeptJobs:

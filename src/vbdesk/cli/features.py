@@ -1,6 +1,8 @@
 """`vbdesk features`: definitions of the acoustic features, and their values in a recording."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -61,11 +63,37 @@ def show(
 
 @features.command()
 def measure(
-    file: Annotated[Path, typer.Argument(help="A WAV, FLAC, MP3 or M4A recording of 15 seconds to 20 minutes.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(help="WAV, FLAC, MP3 or M4A recordings of 15 seconds to 20 minutes, and folders of them."),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="CSV file to write, with a data dictionary next to it. Default: standard output."),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Parallel processes. Default: one per core.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume/--anew", help="Keep what an earlier run for --out measured, or measure all again.")
+    ] = True,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure every feature of a recording; say why if one has no value."""
+    """Measure every feature of recordings.
 
+    One file is shown with a reason for each feature that has no value. Several files, folders, or --out give one table
+    with a row for each recording; a recording that cannot be measured has a row with the reason, and the command ends
+    with status 1.
+    """
+    for path in paths:
+        if not path.exists():
+            fail(f"There is no file {path}.", USAGE)
+    if len(paths) == 1 and not paths[0].is_dir() and out is None:
+        _measure_one(paths[0], as_json=as_json)
+    else:
+        _measure_many(paths, out, jobs, resume=resume, force=force, as_json=as_json)
+
+
+def _measure_one(file: Path, *, as_json: bool) -> None:
     from vbdesk.data_files import DataFileError
     from vbdesk.signs.analysis import measure_recording
     from vbdesk.signs.fact_sheets import measured_features
@@ -73,8 +101,6 @@ def measure(
     from vbdesk.voice.decode import decode
     from vbdesk.voice.errors import AudioError, ModelUnavailable
 
-    if not file.exists():
-        fail(f"There is no file {file}.", USAGE)
     if not file.is_file():
         fail(f"{file} is not a file. Name a recording.", USAGE)
     try:
@@ -87,6 +113,47 @@ def measure(
         print_json([row.model_dump(mode="json") for row in rows], indent=2)
     else:
         say(*_table(rows))
+
+
+def _measure_many(
+    paths: Sequence[Path], out: Path | None, jobs: int | None, *, resume: bool, force: bool, as_json: bool
+) -> None:
+    from vbdesk.cli.batch_measurement import outcomes_with_bar
+    from vbdesk.cli.feature_table import FAILED, feature_csv, feature_dictionary, feature_rows, recordings_in
+    from vbdesk.data_files import DataFileError
+    from vbdesk.report.exports import WouldOverwrite, refuse_overwriting, write_files
+    from vbdesk.signs.reference_data import load_reference_data
+    from vbdesk.voice.errors import ModelUnavailable
+
+    files = recordings_in(paths)
+    if not files:
+        fail("There is no WAV, FLAC, MP3 or M4A file in it.", USAGE)
+    names = [] if out is None else [out.name, f"{out.stem}_dictionary.csv"]
+    folder = Path() if out is None else out.parent
+    try:
+        if not force:
+            refuse_overwriting(folder, names)
+        reference = load_reference_data()
+        with TemporaryDirectory() as here:
+            journal = Path(here) / "measured.jsonl" if out is None else out.with_name(f"{out.name}.measured.jsonl")
+            rows = list(feature_rows(outcomes_with_bar(files, journal, jobs, resume=resume), files))
+        if out is not None:
+            contents = (feature_csv(rows, reference), feature_dictionary(reference))
+            write_files(folder, dict(zip(names, contents, strict=True)), overwrite=force)
+            say(str(out))
+        elif as_json:
+            print_json(rows, indent=2)
+        else:
+            typer.echo(feature_csv(rows, reference), nl=False)
+    except WouldOverwrite as error:
+        fail(f"{error} With --force files are replaced.", FAILURE)
+    except (ModelUnavailable, DataFileError) as error:
+        fail(str(error), FAILURE)
+    except OSError as error:
+        fail(f"{error.filename or out} cannot be written: {error.strerror}.", FAILURE)
+    failed = sum(row["status"] == FAILED for row in rows)
+    if failed:
+        fail(f"Not measured: {failed} of {len(rows)} recordings. Their rows say why.", FAILURE)
 
 
 def _readable(sheet: "FeatureFactSheet") -> "Iterable[str]":

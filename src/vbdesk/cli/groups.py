@@ -8,6 +8,7 @@ import typer
 from vbdesk.cli.connection import REFUSED, STATUSES, USAGE, AsJson, DataDir, ProfileName, open_client
 from vbdesk.cli.output import fail, local_time, number, print_json, say, table
 from vbdesk.contract.jobs import JobStatus
+from vbdesk.contract.rounding import whole
 
 if TYPE_CHECKING:
     from vbdesk.contract.base import WireModel
@@ -68,7 +69,7 @@ def list_jobs(
             job.job_id,
             job.status,
             job.model_name or job.sign_name or job.use_case or job.condition,
-            f"{job.audio_duration_seconds:.0f} s",
+            f"{whole(job.audio_duration_seconds)} s",
         )
         for job in found
     ]

@@ -8,6 +8,7 @@ import typer
 
 from vbdesk.cli.connection import REFUSED, STATUSES, AsJson, DataDir, ProfileName, open_client
 from vbdesk.cli.output import local_time, print_json, say, table
+from vbdesk.contract.rounding import whole
 
 if TYPE_CHECKING:
     from vbdesk.contract.jobs import Job
@@ -91,6 +92,6 @@ def _lines(job: "Job") -> list[str]:
         f"Status              {job.status}",
         f"Made                {local_time(job.created_at)}",
         f"Ended               {local_time(job.completed_at) or '-'}",
-        f"Recording           {job.audio_duration_seconds:.1f} s, {job.audio_content_type}",
+        f"Recording           {whole(job.audio_duration_seconds)} s, {job.audio_content_type}",
     ]
     return lines if job.result is None else [*lines, "", *result_lines(job.result)]

@@ -21,12 +21,13 @@ from vbdesk.cli.connection import (
     open_client,
 )
 from vbdesk.cli.output import fail, local_time, print_json, say
+from vbdesk.cli.submit_consent import StatedConsent, submit_consent
 
 if TYPE_CHECKING:
     from vbdesk.client import FileToSubmit, SubmissionOutcome
     from vbdesk.client.uploads import Progress
     from vbdesk.contract.jobs import Job
-    from vbdesk.outbox.imports.file_import import ImportRow
+    from vbdesk.outbox.imports.import_row import ImportRow
     from vbdesk.outbox.library.items import RecordingTarget
 
 NO_SOUND = "The file is not WAV, FLAC, MP3 or M4A."
@@ -54,7 +55,9 @@ def submit(
     group: Annotated[str | None, typer.Option(help="The subject that all the files belong to.")] = None,
     csv: Annotated[
         Path | None,
-        typer.Option(help="A list instead, with the columns path and group_id, and recorded_at and model if wanted."),
+        typer.Option(
+            help="A list instead, with the columns path and group_id, and recorded_at, model and consent if wanted."
+        ),
     ] = None,
     recorded_at: Annotated[
         str | None, typer.Option(help="When the one file was recorded, as ISO 8601; UTC without a zone.")
@@ -65,6 +68,12 @@ def submit(
     zone: Annotated[str, typer.Option(help="Zone of the times in names, such as Europe/Berlin.")] = "UTC",
     model: Annotated[str | None, typer.Option(help="Analyse for this model, such as pulse.")] = None,
     sign: Annotated[str | None, typer.Option(help="Analyse for this sign only, such as stress.")] = None,
+    consent: Annotated[
+        StatedConsent | None,
+        typer.Option(
+            help="State that all the subjects have consented, and to what. What the desk has noted counts first."
+        ),
+    ] = None,
     longitudinal: Annotated[
         bool, typer.Option("--longitudinal", help="Score each against the subject's history.")
     ] = False,
@@ -91,7 +100,8 @@ def submit(
     """Send recordings for analysis. A second run sends nothing twice, even after an interruption.
 
     The time of a recording comes from --recorded-at, --from-name or a column of --csv, else from the file's
-    modification time. Files that cannot be analysed are reported, and do not stop the others.
+    modification time. Files that cannot be analysed are reported, and do not stop the others. Where the profile
+    requires consent, a recording is sent only if the desk has noted one, or --consent or the column consent states it.
     """
     from vbdesk.outbox.library.disk_faults import disk_fault, stopped_sentence
 
@@ -100,7 +110,9 @@ def submit(
     moments = _Moments(_moment(recorded_at), from_name, _zone(zone))
     target = _target(model, sign)
     with open_client(profile, data_dir) as connection:
-        rows = _looked_at(paths, group or "", csv, target, moments, connection)
+        consents = submit_consent(connection, data_dir, consent)
+        rows = list(consents.checked(_looked_at(paths, group or "", csv, target, moments, connection)))
+        statements = {row.path: row.consent for row in rows}
         if recorded_at is not None and len(rows) > 1:
             fail(f"--recorded-at is for one file; these are {len(rows)}. Use --from-name or --csv.", USAGE)
         sender = _Sender(
@@ -116,7 +128,7 @@ def submit(
             for outcome in sender.send(rows):
                 outcomes.append(outcome)
                 if not as_json:
-                    say(_line(outcome))
+                    say(_line(outcome, consents.words(outcome.file.group_id, statements.get(outcome.file.path))))
         except OSError as error:
             fault = disk_fault(error)
             if fault is not None:
@@ -124,7 +136,13 @@ def submit(
             fail(f"The journal cannot be written, so nothing more was sent: {error.strerror}.")
         ended = _ended(connection, outcomes, quiet=as_json) if wait else {}
     if as_json:
-        print_json([_document(outcome, ended) for outcome in outcomes])
+        print_json(
+            [
+                _document(outcome, ended)
+                | {"consent": consents.words(outcome.file.group_id, statements.get(outcome.file.path))}
+                for outcome in outcomes
+            ]
+        )
     elif not outcomes:
         say("There is no recording there.", err=True)
     refused = [outcome for outcome in outcomes if outcome.job_id is None]
@@ -187,11 +205,13 @@ def _looked_at(
     connection: ConnectedAccount,
 ) -> "list[ImportRow]":
     """Every recording with its length and time, or its fault, before anything is sent."""
-    from vbdesk.outbox.imports.file_import import ImportFailed, ImportRow, preview_csv, preview_files
+    from vbdesk.outbox.imports.file_import import preview_csv, preview_files
+    from vbdesk.outbox.imports.import_list import ImportFailed
+    from vbdesk.outbox.imports.import_row import ImportRow
 
     if csv is None:
         preview = preview_files(paths, group, target, progress=_counter("Read"))
-        foreign = [ImportRow(0, path, group, None, target, error=NO_SOUND) for path in paths if _is_foreign(path)]
+        foreign = [ImportRow(0, path, group, None, target, faults=(NO_SOUND,)) for path in paths if _is_foreign(path)]
         return [*foreign, *(_with_moment(row, moments) for row in preview.rows)]
     try:
         offered = {sign.name for sign in connection.client.signs.list()}
@@ -202,15 +222,15 @@ def _looked_at(
 
 def _with_moment(row: "ImportRow", moments: _Moments) -> "ImportRow":
     from vbdesk.client import recorded_at_in_name
-    from vbdesk.outbox.imports.file_import import CLOCK_DRIFT
+    from vbdesk.outbox.imports.import_row import CLOCK_DRIFT
 
     if row.error is not None or not (moments.given or moments.from_name):
         return row
     moment = moments.given or recorded_at_in_name(row.path.name, moments.zone)
     if moment is None:
-        return replace(row, error="There is no date and time in the name of the file.")
+        return replace(row, faults=("There is no date and time in the name of the file.",))
     if moment > datetime.now(UTC) + CLOCK_DRIFT:
-        return replace(row, error="The time of the recording is in the future.")
+        return replace(row, faults=("The time of the recording is in the future.",))
     return replace(row, recorded_at=moment, notes=())
 
 
@@ -308,7 +328,14 @@ def _ended(connection: ConnectedAccount, outcomes: "Sequence[SubmissionOutcome]"
     return {job.job_id: job for job in wait_for(connection.client.jobs.wait_each(job_ids), quiet=quiet)}
 
 
-def _line(outcome: "SubmissionOutcome") -> str:
+def _line(outcome: "SubmissionOutcome", consent: str) -> str:
+    """One line on a recording; without consent it says so."""
+    missing = {"none": "No consent noted.", "withdrawn": "Consent withdrawn.", "unreadable": "No consent noted."}
+    line = _sent_line(outcome)
+    return line if outcome.job_id is None or consent not in missing else f"{line.rstrip('.')}. {missing[consent]}"
+
+
+def _sent_line(outcome: "SubmissionOutcome") -> str:
     name = outcome.file.path.name
     if outcome.job_id is None:
         said = "not known whether it was sent" if outcome.unproven else "not sent"

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from vbdesk.cli.recording_times import DecidedTime
     from vbdesk.client import RequestBudget
     from vbdesk.outbox.library.items import RecordingItem
+    from vbdesk.outbox.library.library import Library
     from vbdesk.outbox.library.states import Fix
     from vbdesk.outbox.profiles.vault import Vault
     from vbdesk.outbox.sync.connectivity import SyncStatus
@@ -48,6 +49,7 @@ GIVE_UP_AFTER_S = 40.0  # delays of 1 + 2 + 4 + 8 + 16 seconds, and the attempts
 DISK_TIMEOUT_S = 60.0
 LOOK_EVERY_S = 0.2
 STOP_WITHIN_S = 30.0
+VOICES_AT_MOST = 50  # a third of a second each
 
 
 def sync(
@@ -164,11 +166,14 @@ def send_waiting(
     from vbdesk.cli.paths import desk_paths
     from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
     from vbdesk.outbox.library.retention import SoundRetention
+    from vbdesk.outbox.library.settings import RetentionRule
     from vbdesk.outbox.sync.request_journal import SharedRequestJournal, StoredRequestJournal
     from vbdesk.outbox.sync.sync_worker import SyncWorker
 
     place = desk_paths(data_dir)
     with locked_library(profile, data_dir, vault) as held:
+        while held.library.trash.destroy_due():
+            pass
         if held.library.store.sending_blocked:
             fail("Nothing was sent, because it is not sure that this is the newest list of recordings.", ACT_FIRST)
         if held.library.settings().paused:
@@ -177,6 +182,8 @@ def send_waiting(
         _each(held.library.retry, look_again)
         decide_times(held.library, times or {})
         held.library.send_now()
+        if held.library.settings().retention.rule is RetentionRule.AFTER_RESULT:
+            _compare_voices(held.library)  # else the desk does it: their sound stays
         key = api_key(held.profile, held.vault)
         of_commands = requests_file(place, service_of(held.profile), held.profile.account_id)
         requests = SharedRequestJournal(StoredRequestJournal(held.library.store), of_commands)
@@ -195,6 +202,16 @@ def send_waiting(
             _erase_at_service(held, place.service, local_service_key(place, held.vault))
         requests.leave_library()
         return SyncOutcome(report, budget)
+
+
+def _compare_voices(library: "Library") -> None:
+    """Compare the voices of new recordings with their subjects' earlier ones; the desk goes on with the rest."""
+    from vbdesk.outbox.imports.speaker_checks import SpeakerChecks
+
+    checks = SpeakerChecks(library)
+    for _ in range(VOICES_AT_MOST):
+        if not checks.step():
+            return
 
 
 def _erase_at_service(held: "LockedProfile", data_dir: Path, key: bytes) -> None:
@@ -325,7 +342,7 @@ class _Watch:
         from vbdesk.outbox.library.states import ON_THEIR_WAY
 
         counts = self._library.counts()
-        return any(counts[state] for state in ON_THEIR_WAY)
+        return sum(counts[state] for state in ON_THEIR_WAY) > len(self._library.held_for_consent())
 
     def _waits_for_disk(self, status: "SyncStatus") -> bool:
         """Whether the disk blocks the queue now; ends the command after the timeout."""
@@ -417,7 +434,7 @@ class _Watch:
         from vbdesk.outbox.library.states import OutboxState
 
         stopped = [item for item in self._library.list() if item.state is OutboxState.NEEDS_ATTENTION]
-        return [item for item in stopped if not is_undecided(item)]
+        return [*(item for item in stopped if not is_undecided(item)), *self._library.held_for_consent()]
 
 
 def _line(item: "RecordingItem") -> str:

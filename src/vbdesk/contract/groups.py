@@ -24,6 +24,17 @@ def group_id_fault(text: str) -> str | None:
     return None
 
 
+def subject_fault(text: str) -> str | None:
+    """As `group_id_fault`, in the words of people: the group id is what they call the subject."""
+    if not text:
+        return "Enter a subject."
+    if len(text) > MAX_GROUP_ID_LENGTH:
+        return f"A subject has at most {MAX_GROUP_ID_LENGTH} characters; this one has {len(text)}."
+    if group_id_fault(text) is not None:
+        return "A subject starts with a letter or digit, then letters, digits or . _ ~ : - (A to Z without accents)."
+    return None
+
+
 class GroupCreate(WireModel):
     """Request to create a group. The service checks the id and answers 400, not 422."""
 

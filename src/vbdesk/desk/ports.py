@@ -16,6 +16,8 @@ from vbdesk.client.local_service import Endpoint, LocalEncryption, LocalService,
 from vbdesk.client.trial_delivery import send_trial_delivery
 from vbdesk.clock import Clock, SystemClock
 from vbdesk.desk.system_network import SystemNetwork
+from vbdesk.desk.system_notification import notify_system
+from vbdesk.outbox.profiles.app_lock import LockableVault
 from vbdesk.outbox.profiles.encrypted_vault import UnlockableVault
 from vbdesk.outbox.profiles.vault import KeyringVault, MemoryVault, Vault
 from vbdesk.outbox.sync.forecast import Forecast
@@ -37,6 +39,9 @@ class AccountConnection(Protocol):
 
     def try_again(self) -> None:
         """Continue a queue on hold, and ask the keyring again."""
+
+    def check_now(self) -> None:
+        """Ask the service at once for everything that waits for it. From any thread."""
 
     def open_login_page(self) -> None:
         """Open the network's login page in the browser."""
@@ -121,6 +126,7 @@ class DeskPorts:
         local_service: makes the service on this computer, of its folder and the key that it encrypts its data with.
         network: makes what the operating system knows of the network; on the window's thread.
         open_page: shows an address in the browser.
+        notify: shows a sentence in the system's notifications; it names no person.
         send_trial: posts a signed trial to a webhook's address with its secret; the receiver's HTTP status.
     """
 
@@ -139,6 +145,7 @@ class DeskPorts:
     connect: Connect = _client
     network: Callable[[], Network] = SystemNetwork
     open_page: Callable[[str], None] = _open_in_browser
+    notify: Callable[[str], None] = notify_system
     send_trial: Callable[[str, str], int] = send_trial_delivery
 
     @property
@@ -154,4 +161,4 @@ class DeskPorts:
         """The vault for a profile's way of keeping secrets."""
         if secrets == "passphrase":
             return self.passphrase_vault
-        return self.session_vault if secrets == "session" else self.keyring
+        return self.session_vault if secrets == "session" else LockableVault(self.keyring, self.passphrase_vault)

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.client import ErrorKind
-from vbdesk.outbox.library.disk_faults import disk_fault, refused_sentence
+from vbdesk.outbox.library.disk_faults import disk_fault, file_sentence, refused_sentence
 
 T = TypeVar("T")
 
@@ -61,8 +61,7 @@ class Failure:
         if fault is not None:
             return cls(refused_sentence(fault), Remedy.RETRYABLE, error)
         if isinstance(error, OSError):
-            cause = error.strerror or type(error).__name__
-            return cls(f"The disk or the network refused: {cause}. Try again.", Remedy.RETRYABLE, error)
+            return cls(file_sentence(error), Remedy.RETRYABLE, error)
         return cls(f"Something unexpected happened ({type(error).__name__}). Try again.", Remedy.TERMINAL, error)
 
 

@@ -117,6 +117,8 @@ class DetailTexts(StrictDataModel):
     features: str
     features_about: str
     feature: str
+    feature_plain: str
+    no_finding: str
     value: str
     band: str
     metrics: str

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from vbdesk.contract.levels import RecommendedAction
+from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.results import AudioQuality
+from vbdesk.contract.rounding import whole
 from vbdesk.data_files import StrictDataModel, read_toml
 from vbdesk.resource_files import resource
 
@@ -29,6 +30,7 @@ class IssueText(StrictDataModel):
 class ResultTexts(StrictDataModel):
     """All texts of result_words.toml."""
 
+    overall: Mapping[Level, str]
     action: Mapping[RecommendedAction, ActionText]
     issue: Mapping[str, IssueText]
 
@@ -50,18 +52,24 @@ def result_texts() -> ResultTexts:
         ValueError: a text is missing.
     """
     texts = ResultTexts.model_validate(read_toml(resource("result_words.toml")))
-    if set(texts.action) != set(RecommendedAction) or OTHER_ISSUE not in texts.issue:
-        raise ValueError("result_words.toml lacks texts for an action, or for other issues.")
+    complete = set(texts.action) == set(RecommendedAction) and set(texts.overall) == set(Level)
+    if not complete or OTHER_ISSUE not in texts.issue:
+        raise ValueError("result_words.toml lacks texts for an action, a level, or for other issues.")
     return texts
+
+
+def overall_word(level: Level) -> str:
+    """The overall level of a recording in words; single signs keep the level's own word."""
+    return result_texts().overall[level]
 
 
 def quality_text(quality: AudioQuality) -> QualityText:
     """Describe the quality of a recording."""
     figures = []
     if quality.voice_percentage is not None:
-        figures.append(f"Speech {quality.voice_percentage:.0f} %")
+        figures.append(f"Speech {whole(quality.voice_percentage)} %")
     if quality.audio_clarity is not None:
-        figures.append(f"clarity {quality.audio_clarity:.0f} of 100")
+        figures.append(f"clarity {whole(quality.audio_clarity)} of 100")
     texts = result_texts().issue
     entries = [(code, texts.get(code, texts[OTHER_ISSUE])) for code in quality.issues]
     return QualityText(

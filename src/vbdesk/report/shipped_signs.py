@@ -27,6 +27,8 @@ class ShippedSign:
         placeholder: no feature of the sign has a confirmed direction.
         known: what research says.
         confounders: everyday causes that can sound the same.
+        needs_baseline: whether it means little without the person's own earlier recordings.
+        features: the features that it weighs.
     """
 
     version: str
@@ -35,6 +37,8 @@ class ShippedSign:
     score_cuts: Mapping[Level, float]
     known: str
     confounders: tuple[str, ...]
+    needs_baseline: bool
+    features: frozenset[str]
 
     def evidence_text(self, grade: str | None = None) -> str:
         """Text of a reading's evidence grade, by default the calibration's."""
@@ -48,7 +52,8 @@ def shipped_signs() -> Mapping[str, ShippedSign]:
     """Signs of the shipped calibration by name; the first call reads a file."""
     data = read_toml(resource("signs", "signs.toml"))
     version = data["meta"]["version"]
-    return {name: _shipped_sign(version, entry) for name, entry in data["sign"].items()}
+    no_cause = frozenset(read_toml(resource("narrative", "narrative.toml"))["cause"]["without_baseline"])
+    return {name: _shipped_sign(version, entry, no_cause) for name, entry in data["sign"].items()}
 
 
 @cache
@@ -58,7 +63,7 @@ def healthy_flagged_share() -> Mapping[str, float]:
     return {name: entry["healthy_native_sex_unknown"]["any_flagged"] for name, entry in data["model"].items()}
 
 
-def _shipped_sign(version: str, entry: Mapping[str, Any]) -> ShippedSign:
+def _shipped_sign(version: str, entry: Mapping[str, Any], no_cause: frozenset[str]) -> ShippedSign:
     highest = LEVEL_ORDER.index(Level(entry["max_level"]))
     return ShippedSign(
         version=version,
@@ -66,5 +71,7 @@ def _shipped_sign(version: str, entry: Mapping[str, Any]) -> ShippedSign:
         placeholder=entry["placeholder"],
         score_cuts={level: entry[f"score_cut_{level.value}"] for level in LEVEL_ORDER[1 : highest + 1]},
         known=entry["known"],
-        confounders=tuple(entry["confounders"]),
+        confounders=tuple(cause for cause in entry["confounders"] if cause not in no_cause),
+        needs_baseline=not no_cause.isdisjoint(entry["confounders"]),
+        features=frozenset(row["feature"] for row in entry["evidence"]),
     )

@@ -1,14 +1,16 @@
 """All data of one subject as the service returned it: the input of every export."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlsplit
 
+from vbdesk.contract.baseline_changes import job_with_changes
 from vbdesk.contract.jobs import Job, JobStatus, JobType
 from vbdesk.contract.levels import Level, RecommendedAction, overall_level, recommended_action
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.contract.results import AudioQuality, LongitudinalSignal, ModelResult, Signal, signals_of
+from vbdesk.report.recording_details import RecordingDetails
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +35,12 @@ class RecordingRecord:
     Attributes:
         recorded_at: capture time, aware; orders the history.
         job: the analysis in any state.
+        details: what the computer that recorded knows; None elsewhere.
     """
 
     recorded_at: datetime
     job: Job
+    details: RecordingDetails | None = None
 
     @property
     def done(self) -> bool:
@@ -112,6 +116,11 @@ class SubjectRecord:
         """Copy with this recording only, and the trajectory."""
         return replace(self, recordings=(recording,))
 
+    def with_details(self, details: Mapping[str, RecordingDetails]) -> "SubjectRecord":
+        """Copy with details of recordings, by job id."""
+        recordings = (replace(each, details=details.get(each.job.job_id, each.details)) for each in self.recordings)
+        return replace(self, recordings=tuple(recordings))
+
     def recording(self, job_id: str) -> RecordingRecord:
         """The recording with this job.
 
@@ -137,9 +146,12 @@ def subject_record(
         group_id: the subject.
         source: service and account.
         recordings: capture time and job in any order; the job's `created_at` replaces a missing time.
-        trajectory: the trajectory, if it was read.
+        trajectory: the trajectory, if it was read. Changes against the baseline are taken from it.
         language: of labels and narrative.
     """
-    records = [RecordingRecord(recorded_at or job.created_at, job) for recorded_at, job in recordings]
+    records = [
+        RecordingRecord(recorded_at or job.created_at, job_with_changes(job, trajectory))
+        for recorded_at, job in recordings
+    ]
     records.sort(key=lambda record: (record.recorded_at, record.job.job_id))
     return SubjectRecord(group_id, source, tuple(records), trajectory, language)

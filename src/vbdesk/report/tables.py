@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 
+from vbdesk import __version__
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.results import AudioQuality, LongitudinalSignal, ModelResult, Signal, SpeakerResult
 from vbdesk.report.data_dictionary import ucum_code
+from vbdesk.report.recording_details import RecordingDetails
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
 
 Value = str | int | float | bool | datetime | None
@@ -48,7 +50,54 @@ def _recordings(record: SubjectRecord) -> Iterator[Row]:
             "language": record.language,
             "service": record.source.service,
             "account_id": record.source.account_id,
+            **_details(recording.details or RecordingDetails(), known=recording.details is not None),
+            **_versions(recording),
         }
+
+
+def _details(details: RecordingDetails, *, known: bool) -> Row:
+    check = details.check
+    return {
+        "protocol": details.protocol or None,
+        "protocol_version": details.protocol_version,
+        "protocol_language": details.protocol_language or None,
+        "microphone": details.microphone or None,
+        "microphone_sample_rate": details.microphone_sample_rate,
+        "imported": details.imported if known else None,
+        "tags": ";".join(tag.replace(";", ",") for tag in details.tags) or None,
+        "note": details.note or None,
+        "markers": ";".join(f"{mark:.2f}" for mark in details.markers_s) or None,
+        "check": _text(check.get("overall")),
+        "check_speech_seconds": _number(check.get("speech_seconds")),
+        "check_rms_dbfs": _number(check.get("rms_dbfs")),
+        "check_peak_dbfs": _number(check.get("peak_dbfs")),
+        "check_clipped_percentage": _number(check.get("clipped_percent")),
+        "recorder_version": details.recorder_version or None,
+        "consent": details.consent or None,
+    }
+
+
+def _versions(recording: RecordingRecord) -> Row:
+    found = sorted({signal.sign_version for signal in recording.signals if signal.sign_version})
+    norms = sorted({norms for version in found if (norms := _site_norms(version))})
+    return {
+        "sign_versions": ";".join(found) or None,
+        "norms_version": ";".join(norms) or None,
+        "export_version": __version__,
+    }
+
+
+def _site_norms(sign_version: str) -> str:
+    """Version of a site's own norms, which the analysis appends to that of its calibration."""
+    return sign_version.partition("norms.")[2]
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: object) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _signs(record: SubjectRecord) -> Iterator[Row]:

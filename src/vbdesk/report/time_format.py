@@ -2,7 +2,8 @@
 
 from datetime import datetime, timedelta, tzinfo
 
-from vbdesk.contract.timestamps import bounded, in_zone
+from vbdesk.contract.rounding import whole
+from vbdesk.contract.timestamps import in_zone
 from vbdesk.report.report_texts import report_texts
 
 
@@ -32,5 +33,5 @@ def format_utc_offset(moment: datetime, zone: tzinfo) -> str:
 
 def format_duration(seconds: float) -> str:
     """`42 s`, `3 min 05 s`."""
-    whole = round(bounded(seconds))
-    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02d} s"
+    minutes, rest = divmod(whole(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

@@ -8,8 +8,9 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from vbdesk.contract.catalog import SignName
+from vbdesk.contract.feature_texts import is_finding
 from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction, overall_level
-from vbdesk.contract.results import IssueCode, ValueInterpretation
+from vbdesk.contract.results import IssueCode
 from vbdesk.signs.calibration import SignCalibration
 from vbdesk.signs.narrative_texts import Narrative, NarrativeTexts
 from vbdesk.signs.norms import ZScores, interpret
@@ -86,11 +87,11 @@ def _quality(issues: Collection[str], texts: NarrativeTexts) -> list[str]:
 
 
 def _heard(named: Sequence[Reading], z: ZScores, narrative: Narrative) -> str:
-    """Name the features that raise the named signs and lie outside the normal range."""
+    """Name the features that raise the named signs and lie outside the normal range, in a direction that counts."""
     rules, texts = narrative.rules, narrative.texts
     clauses: list[str] = []
     for feature in contributing_features([_upward(reading) for reading in named]):
-        if feature in rules.vocal_features.never or interpret(z[feature]) is ValueInterpretation.WITHIN_RANGE:
+        if feature in rules.vocal_features.never or not is_finding(feature, interpret(z[feature])):
             continue
         clause = texts.clauses[feature].higher if z[feature] > 0 else texts.clauses[feature].lower
         if clause not in clauses:

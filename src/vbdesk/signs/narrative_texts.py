@@ -54,6 +54,7 @@ class CauseRules(StrictDataModel):
     """The everyday cause to name for each confounder of the signs."""
 
     unspoken: frozenset[str]
+    without_baseline: frozenset[str]
     in_noise: dict[str, str]
     always: dict[str, str]
 
@@ -86,7 +87,8 @@ class NarrativeRules(StrictDataModel):
         return self
 
     def _require_causes(self, calibration: Calibration) -> None:
-        covered = self.causes.unspoken | self.causes.in_noise.keys() | self.causes.always.keys()
+        causes = self.causes
+        covered = causes.unspoken | causes.without_baseline | causes.in_noise.keys() | causes.always.keys()
         for name, sign in calibration.signs.items():
             _require(f"cause ({name})", sign.confounders, covered)
             if not any(confounder in self.causes.always for confounder in sign.confounders):

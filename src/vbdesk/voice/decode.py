@@ -96,7 +96,7 @@ def decode(source: Path | BinaryIO, *, check_duration: bool = True) -> Recording
     if check_duration and recording.duration_s < MIN_DURATION_S:
         tenths = floor(recording.duration_s * 10)  # rounding would show 14.96 s as 15.0, the limit
         raise RecordingTooShort(f"The recording is {tenths / 10:.1f} seconds long.")
-    if _is_silent(recording.samples):
+    if is_silent(recording.samples):
         raise NothingToAnalyse("There is no sound in this recording.")
     return recording
 
@@ -375,7 +375,7 @@ class _Unpacker:
         return self._resampler.resample(frame)
 
 
-def _is_silent(samples: Samples) -> bool:
+def is_silent(samples: Samples) -> bool:
     """Whether no 20 ms frame exceeds the limit of silence, ignoring a constant offset.
 
     The first and last frame do not count: the start and end of a constant ring in the resampler.

@@ -88,8 +88,8 @@ def test_every_anomaly_of_the_read_has_a_whole_ring(plots, chart):
 
 def test_anomalies_are_explained_by_their_kind(chart):
     said = {sign.name: {sign.explanation(index) for index in range(len(sign.readings.t))} for sign in chart.signs}
-    assert "Unusual for this person: well above the own baseline, at one recording only." in said["stress"]
-    assert "Unusual for this person: above the own baseline at 10 recordings in a row." in said["anxiety"]
+    assert "Unusual for this person: well above their own baseline, at one recording only." in said["stress"]
+    assert "Unusual for this person: above their own baseline at 10 recordings in a row." in said["anxiety"]
     assert said["fatigue"] == {""}
 
 

@@ -82,8 +82,8 @@ def test_no_recording_gives_no_stretch_and_no_gap():
 @pytest.mark.parametrize(
     ("kind", "timepoints", "words"),
     [
-        ("acute", 1, "Unusual for this person: well above the own baseline, at one recording only."),
-        ("sustained", 3, "Unusual for this person: above the own baseline at 3 recordings in a row."),
+        ("acute", 1, "Unusual for this person: well above their own baseline, at one recording only."),
+        ("sustained", 3, "Unusual for this person: above their own baseline at 3 recordings in a row."),
     ],
 )
 def test_an_unusual_reading_is_explained(kind, timepoints, words):

@@ -137,3 +137,13 @@ def test_a_picture_has_two_pixels_to_the_point_and_the_colours_of_the_theme(char
 def test_a_picture_that_cannot_be_written_is_an_error_with_advice(chart, tmp_path):
     with pytest.raises(OSError, match="Choose a folder that can be written to"):
         save_picture(app_theme(), chart, tmp_path / "missing" / "chart.png")
+
+
+def test_a_single_reading_stands_in_the_middle(qtbot, golden):
+    view = TrajectoryView()
+    qtbot.addWidget(view)
+    view.resize(900, 600)
+    chart = golden("first")
+    view.show_chart(chart)
+    moment = chart.moments()[0]
+    assert (view.time.start + view.time.end) / 2 == pytest.approx(moment, abs=60)

@@ -181,9 +181,11 @@ def asked(workspace) -> list[tuple[str, object]]:
 @pytest.fixture
 def open_listed(workspace, qtbot):
     """Open a page that holds a table, by its builder, and wait until it shows `count` rows."""
+    opened = []  # a page that only Qt knows could be collected while it is shown
 
     def make(build, count: int):
         page = build(workspace)
+        opened.append(page)
         qtbot.addWidget(page)
         page.resize(1080, 768)
         page.show()

@@ -1,8 +1,11 @@
 """The Account page."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtWidgets import QAbstractButton
 
+from vbdesk.desk.account.name_row import NameRow
 from vbdesk.desk.shell.all_pages import build_account_page
 from vbdesk.desk.ui.card import Card
 from vbdesk.outbox.library.settings import Retention, RetentionRule, SendRule
@@ -77,6 +80,11 @@ def test_the_rules_are_kept_at_once(account, workspace, qtbot):
     account.rules.days.editingFinished.emit()
     wanted = Retention(RetentionRule.AFTER_RESULT, 7)
     qtbot.waitUntil(lambda: workspace.library.settings().retention == wanted)
+    assert account.rules.trash.choice() == "7"
+    account.rules.trash.option("30").click()
+    qtbot.waitUntil(lambda: workspace.library.settings().trash_days == 30)
+    workspace.library.change_settings(trash_days=5)  # by another program
+    qtbot.waitUntil(lambda: not account.rules.trash.choice())
 
 
 def test_the_page_says_what_the_system_knows_of_the_network(account, system_network, workspace):
@@ -119,3 +127,34 @@ def test_a_keyring_that_gives_no_key_is_said_with_the_button_that_asks_again(acc
     qtbot.waitUntil(account.banner.isVisible)
     workspace._status_changed.emit(SyncStatus(True, "Connected.", None, 3, ConnectivityState.CONNECTED))
     qtbot.waitUntil(lambda: not account.banner.isVisible())
+
+
+def test_a_profile_named_by_its_address_is_offered_a_name(account, ports, profile, qtbot):
+    store = ProfileStore(ports.config_dir)
+    store.save(replace(profile, name="127.0.0.1:18180", base_url="http://127.0.0.1:18180"))
+    account.view_model.profiles.read()
+    qtbot.waitUntil(lambda: account.findChild(QAbstractButton, f"better-name-{profile.profile_id}") is not None)
+    account.findChild(QAbstractButton, f"better-name-{profile.profile_id}").click()
+    qtbot.waitUntil(lambda: account.name.text() == "This computer 2")  # the other profile has the name
+    renamed = store.get(profile.profile_id)
+    assert renamed == replace(profile, name="This computer 2", base_url="http://127.0.0.1:18180")
+    assert account.findChild(QAbstractButton, "better-name-p2") is None
+
+
+def test_any_profile_can_be_renamed_and_the_window_shows_it(account, workspace, ports, profile, qtbot):
+    named = []
+    workspace.profiles_renamed.connect(named.append)
+    account.findChild(QAbstractButton, f"rename-{profile.profile_id}").click()
+    qtbot.waitUntil(account.findChild(NameRow).isVisible)
+    row = account.findChild(NameRow)
+    row.name.setText("  Ward   four ")
+    row.save.click()
+    qtbot.waitUntil(lambda: account.name.text() == "Ward four")
+    assert [each.name for each in named[0] if each.profile_id == profile.profile_id] == ["Ward four"]
+    account.findChild(QAbstractButton, "rename-p2").click()
+    qtbot.waitUntil(lambda: any(row.isVisible() for row in account.findChildren(NameRow)))
+    row = next(row for row in account.findChildren(NameRow) if row.isVisible())
+    row.name.setText("Ward four")
+    row.save.click()
+    qtbot.waitUntil(lambda: "has this name already" in account.banner.words())
+    assert ProfileStore(ports.config_dir).get("p2").name != "Ward four"

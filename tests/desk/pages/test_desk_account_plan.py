@@ -11,7 +11,9 @@ from vbdesk.desk.account.plan_card import PlanCard
 from vbdesk.desk.account.prices import prices
 from vbdesk.desk.account.webhook_card import WebhookCard
 from vbdesk.desk.shell.view_models import account_view_model
+from vbdesk.desk.shell.window_status import credits_words
 from vbdesk.outbox.library.response_cache import ResponseCache
+from vbdesk.outbox.sync.connectivity import SyncStatus
 
 SECRET = "a-secret-of-the-ward"
 
@@ -48,16 +50,29 @@ def test_what_the_credits_buy_is_counted_for_every_model(account, qtbot):
     assert "another service may ask others" in account.plan.note.text()
 
 
-def test_the_service_on_this_computer_has_the_prices_of_the_product(workspace, profile, qtbot):
-    workspace.profile = replace(profile, kind="local", base_url=None)
+@pytest.mark.parametrize(("kind", "base_url"), [("local", None), ("service", "http://127.0.0.1:18180")])
+def test_the_service_on_this_computer_is_free_and_tells_no_credits(workspace, profile, qtbot, kind, base_url):
+    workspace.profile = replace(profile, kind=kind, base_url=base_url)
     model = account_view_model(workspace)
     card = PlanCard(model)
     qtbot.addWidget(card)
     with qtbot.waitSignal(model.priced):
         model.read()
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
-    assert "These are the prices of the service on this computer." in card.note.text()
+    card.show_balance(412)
+    assert "redit" not in words(card)
+    assert credits_words(SyncStatus(True, "", None, 412), workspace.profile) == ""
     model.deleteLater()
+
+
+def test_credits_of_an_old_answer_are_not_told_as_the_present_ones(profile):
+    assert credits_words(SyncStatus(True, "", None, 412), profile) == "412 credits"
+    assert credits_words(SyncStatus(False, "", None, 1), profile) == "Last known: 1 credit"
+
+
+def test_a_connection_test_renews_the_balance_everywhere(account, workspace, qtbot):
+    account.test_button.click()
+    qtbot.waitUntil(lambda: workspace.sync.status.credits == 412)
 
 
 def test_the_use_of_the_plan_is_that_of_the_budget_that_all_share(account, workspace):

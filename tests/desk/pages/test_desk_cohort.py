@@ -75,7 +75,7 @@ def test_no_action_is_suggested_where_only_the_change_stands_out():
 def test_a_reason_names_the_two_worst_signs_and_counts_the_rest():
     states = {f"sign-{number}": state(Level.CONSIDER, held=1, flagged_before=True) for number in range(3)}
     row = triage_of(subject("a-1", **states, anxiety=state(Level.MODERATE, held=1)), LABELS, NOW)
-    assert row.reason == "Anxiety moderate, first time; sign-2 consider, again; 2 more"
+    assert row.reason == "Anxiety moderate, first time; sign-2 consider, again; 2 more signs"
     assert row.action == "Review"
 
 

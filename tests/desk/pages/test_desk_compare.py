@@ -82,7 +82,7 @@ def test_what_only_one_of_them_has_is_said(pulse_job, stress_job):
     assert sign(reading).left is None
     assert pace(reading).words == "Named only in the right one"
     assert any(
-        caution.startswith("Other signals were asked for: Stress and Model pulse") for caution in reading.cautions
+        caution.startswith("Other signals were asked for: Stress and Pulse analysis") for caution in reading.cautions
     )
 
 
@@ -185,7 +185,7 @@ def test_levels_facts_and_differences_stand_side_by_side(opened):
     assert "Three levels higher, more than chance" in words_of(opened.signs)
     for card, length in ((opened.left_card, "0:16"), (opened.right_card, "0:32")):
         words = words_of(card)
-        assert all(part in words for part in ("Model pulse", "1.0.0", "reading", "Headset", length))
+        assert all(part in words for part in ("Pulse analysis", "1.0.0", "Reading passage", "Headset", length))
 
 
 def test_nothing_against_it_is_said_too(opened):

@@ -2,11 +2,12 @@
 
 import re
 import time
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from vbdesk.desk.outbox.rows import Show
+from vbdesk.desk.outbox.rows import OutboxRow, RowAction, RowContext, Show
 from vbdesk.desk.shell.window_status import connection
 from vbdesk.desk.ui.cells import ButtonCell, LevelCell, ProgressCell
 from vbdesk.desk.ui.routes import RecordingRoute, ReviewRoute
@@ -17,6 +18,11 @@ from vbdesk.outbox.sync.connectivity import SyncStatus
 def cells(page, take_id):
     table = page.view_model.table
     return table.row(table.place_of(take_id)).cells
+
+
+def estimate(page, take_id):
+    """The estimate, without the consent, which `test_desk_consent` looks at."""
+    return cells(page, take_id)[3].text.removesuffix(" · No consent noted")
 
 
 def state_of(workspace, take_id):
@@ -54,7 +60,7 @@ def test_an_upload_shows_its_bytes_and_how_fast_it_goes(shelf, open_outbox, work
     page.view_model.refresh()
     qtbot.waitUntil(lambda: "MB a second" in cells(page, take_id)[2].text)
     assert cells(page, take_id)[2].share == pytest.approx(0.78, abs=0.01)
-    assert cells(page, take_id)[3].text == "less than a minute"
+    assert estimate(page, take_id) == "less than a minute"
 
 
 def test_every_stopped_recording_says_why_and_how_to_mend_it(shelf, open_outbox):
@@ -109,11 +115,22 @@ def test_a_result_opens_with_enter(shelf, open_outbox, pulse_job, asked, qtbot):
     assert recording.take_id == take_id
 
 
-def test_space_reviews_a_take_that_needs_attention(shelf, open_outbox, asked, qtbot):
+def test_space_ticks_a_row_and_never_sends_it(shelf, open_outbox, workspace, qtbot):
+    take_id = shelf.put("ward4-0149", OutboxState.CHECKED)
+    page = open_outbox(1)
+    page.list.select_key(take_id)
+    page.list.clearSelection()
+    for ticked in (True, False, True):
+        qtbot.keyClick(page.list, Qt.Key.Key_Space)
+        assert page.list.selectionModel().hasSelection() is ticked
+    assert workspace.library.get(take_id).state is OutboxState.CHECKED
+
+
+def test_control_return_reviews_a_take_that_needs_attention(shelf, open_outbox, asked, qtbot):
     take_id = shelf.put("ward4-0149", OutboxState.NEEDS_ATTENTION, fix=Fix.REVIEW_TAKE)
     page = open_outbox(1)
     page.list.select_key(take_id)
-    qtbot.keyClick(page.list, Qt.Key.Key_Space)
+    qtbot.keyClick(page.list, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert asked == [("record", ReviewRoute(take_id))]
 
 
@@ -123,7 +140,7 @@ def test_a_line_on_hold_has_one_explanation_and_one_button(shelf, open_outbox, w
     sentence = "The service does not accept the account id or the API key. Enter them again."
     workspace._status_changed.emit(SyncStatus(True, sentence, Fix.ENTER_KEY, None))
     qtbot.waitUntil(lambda: page.banner.words() == sentence)
-    assert {cells(page, take_id)[3].text for take_id in waiting} == {"until you decide"}
+    assert {estimate(page, take_id) for take_id in waiting} == {"until you decide"}
     page.banner.button.click()
     assert asked == [("account", None)]
 
@@ -132,7 +149,7 @@ def test_without_a_network_the_estimate_says_so(shelf, open_outbox, workspace, q
     take_id = shelf.put("ward4-0155", OutboxState.WAITING)
     page = open_outbox(1)
     workspace._status_changed.emit(SyncStatus(False, "The service cannot be reached.", None, None))
-    qtbot.waitUntil(lambda: cells(page, take_id)[3].text == "waiting for the network")
+    qtbot.waitUntil(lambda: estimate(page, take_id) == "waiting for the network")
 
 
 def test_the_filter_lists_what_needs_attention(shelf, open_outbox, qtbot):
@@ -164,7 +181,7 @@ def test_an_empty_outbox_leads_to_the_record_page(open_outbox, asked):
     assert asked == [("record", None)]
 
 
-def test_in_a_narrow_window_the_estimate_goes_first(shelf, open_outbox, qtbot):
+def test_in_a_narrow_window_the_estimate_goes_first_and_the_actions_stay(shelf, open_outbox, qtbot):
     shelf.put("a", OutboxState.WAITING)
     page = open_outbox(1)
     assert not page.list.isColumnHidden(3)
@@ -173,7 +190,8 @@ def test_in_a_narrow_window_the_estimate_goes_first(shelf, open_outbox, qtbot):
     assert page.list.columnWidth(2) >= 150
     assert not page.list.isColumnHidden(4)
     page.resize(540, 600)
-    qtbot.waitUntil(lambda: page.list.isColumnHidden(4))  # its actions are in the bar below
+    qtbot.waitUntil(lambda: page.list.columnWidth(0) < 176)
+    assert not page.list.isColumnHidden(4), "actions stay, other columns shrink"
 
 
 def test_a_full_disk_is_told_by_the_banner_and_the_rows_wait_for_it(shelf, open_outbox, workspace, qtbot):
@@ -182,7 +200,48 @@ def test_a_full_disk_is_told_by_the_banner_and_the_rows_wait_for_it(shelf, open_
     sentence = "The disk is full. Nothing is lost. Make room, and the recordings go on automatically."
     workspace._status_changed.emit(SyncStatus(False, sentence, Fix.MAKE_ROOM, None))
     qtbot.waitUntil(lambda: page.banner.words() == sentence)
-    assert cells(page, waiting)[3].text == "waiting for the disk"
+    assert estimate(page, waiting) == "waiting for the disk"
     assert connection(workspace.sync.status).words == "The disk takes no data"
     workspace._status_changed.emit(SyncStatus(True, "Connected.", None, None))
     qtbot.waitUntil(lambda: "disk" not in page.banner.words())
+
+
+def test_results_can_be_asked_for_at_once(shelf, open_outbox, workspace, qtbot):
+    shelf.put("ward4-0155", OutboxState.RUNNING)
+    page = open_outbox(1)
+    workspace._status_changed.emit(SyncStatus(True, "Connected.", None, None))
+    qtbot.waitUntil(lambda: page.banner.other_button.text() == "Check now")
+    page.banner.other_button.click()
+    assert workspace._sync_worker._asked.is_set()
+    workspace._status_changed.emit(SyncStatus(False, "No answer.", None, None))
+    qtbot.waitUntil(lambda: page.banner.other_button.text() == "")  # nobody can be asked
+
+
+@pytest.mark.parametrize(
+    ("quality", "seconds", "said", "action"),
+    [
+        ({}, 20.0, "Kept on this computer. It is not sent until you say so.", RowAction.SEND),
+        ({"silence": "muted"}, 20.0, "The microphone was muted", RowAction.REVIEW),
+        ({}, 9.5, "It cannot be analysed. 9 s of sound, under the 15 s minimum.", RowAction.REVIEW),
+        (
+            {
+                "overall": "bad",
+                "voice_percentage": 29.7,
+                "speech_seconds": 12.0,
+                "audio_clarity": 90.0,
+                "clipped_percent": 0.0,
+                "rms_dbfs": -20.0,
+            },
+            40.0,
+            "Likely inconclusive if sent. Only 29 % of the recording is speech.",
+            RowAction.SEND,
+        ),
+    ],
+)
+def test_a_kept_recording_of_little_use_reads_so_before_send(shelf, workspace, quality, seconds, said, action):
+    kept = workspace.library.get(shelf.put("ward4-0155", OutboxState.CHECKED))
+    row = OutboxRow(
+        replace(kept, quality=quality, duration_s=seconds), RowContext(kept.created_at, SyncStatus(True, "", None, 1))
+    )
+    assert said in row.cells[2].text
+    assert row.action is action

@@ -74,9 +74,12 @@ def test_a_deletion_can_be_undone_and_the_line_is_as_it_was(shelf, open_outbox, 
     page.list.setFocus()
     qtbot.keyClick(page.list, Qt.Key.Key_Delete)
     qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 0)
-    qtbot.waitUntil(lambda: page.notice.isVisible())
-    assert page.notice.words().startswith("2 recordings deleted, with the key that opens the sound.")
-    page.notice.button.click()
+    qtbot.waitUntil(lambda: page.undo.isVisible())
+    assert page.undo.words() == "2 recordings are in the trash. Days until their keys are destroyed: 7."
+    page.view_model.refused.emit("Another message.")
+    page.closed()
+    page.opened(None)
+    page.undo.button.click()
     qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 2)
     assert [state_of(workspace, each) for each in (waiting, checked)] == [S.WAITING, S.CHECKED]
     assert workspace.library.whole_audio(waiting).duration_s == pytest.approx(16, abs=0.1)
@@ -196,29 +199,73 @@ def test_closing_the_question_changes_nothing(ask, workspace):
     assert workspace.library.get(item.take_id) == item
 
 
-def test_what_cannot_come_back_is_asked_about_and_then_gone(shelf, open_outbox, workspace, pulse_job, qtbot):
+def trashed(page, workspace, qtbot, *take_ids):
+    """Delete recordings and show the trash."""
+    choose(page, *take_ids)
+    page.bar.button("delete").click()
+    qtbot.waitUntil(lambda: page.undo.isVisible())
+    page.segment.option("trash").click()
+    qtbot.waitUntil(lambda: page.view_model.table.rowCount() == len(take_ids))
+
+
+def test_a_recording_with_a_result_goes_to_the_trash_and_comes_back_from_there(
+    shelf, open_outbox, workspace, pulse_job, qtbot
+):
+    done, other = shelf.put("a", S.DONE, job=pulse_job), shelf.put("b", S.CHECKED)
+    page = open_outbox(2)
+    trashed(page, workspace, qtbot, done)
+    row = [page.view_model.table.cell(0, column).text for column in range(5)]
+    assert (row[0].partition(",")[0], row[1], row[3:]) == ("a", "Done", ["7 days left", "Restore"])
+    assert shown(page) == set()
+    page.view_model.act(done)
+    qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 0)
+    assert state_of(workspace, done) is S.DONE
+    qtbot.waitUntil(lambda: not page.undo.isVisible())
+    assert page.empty.words().startswith("The trash is empty")
+    page.segment.option("all").click()
+    qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 2)
+    assert state_of(workspace, other) is S.CHECKED
+
+
+def test_what_is_destroyed_from_the_trash_is_asked_about_and_then_gone(shelf, open_outbox, workspace, pulse_job, qtbot):
     done = shelf.put("a", S.DONE, job=pulse_job)
     page = open_outbox(1)
+    trashed(page, workspace, qtbot, done)
     choose(page, done)
-    page.bar.button("delete").click()
+    page.bar.button("destroy").click()
     assert page.notice.words().startswith("Delete this recording for good? The sound and its key are destroyed")
-    assert state_of(workspace, done) is S.DONE
+    assert workspace.library.trash.holds(done)
     page.notice.button.click()
     qtbot.waitUntil(lambda: page.view_model.table.rowCount() == 0)
     qtbot.waitUntil(lambda: "nobody can open the sound on this computer again" in page.notice.words())
     with pytest.raises(UnknownTake):
-        workspace.library.get(done)
+        workspace.library.trash.restore(done)
 
 
-def test_the_question_goes_when_others_are_chosen(shelf, open_outbox, workspace):
+def test_the_question_goes_when_others_are_chosen(shelf, open_outbox, workspace, qtbot):
     done, other = shelf.put("a", S.DONE), shelf.put("b", S.CHECKED)
     page = open_outbox(2)
+    trashed(page, workspace, qtbot, done, other)
     choose(page, done)
-    page.bar.button("delete").click()
+    page.bar.button("destroy").click()
     choose(page, other)
     assert not page.notice.isVisible()
     page.view_model.actions.act_on_notice()
-    assert state_of(workspace, done) is S.DONE
+    assert workspace.library.trash.holds(done)
+
+
+def test_a_refused_restore_says_why_and_keeps_the_undo(shelf, open_outbox, workspace, qtbot):
+    first, second = shelf.put("a", S.CHECKED), shelf.put("b", S.CHECKED)
+    library = workspace.library
+    taken = library.get(first).recorded_at
+    page = open_outbox(2)
+    trashed(page, workspace, qtbot, first)
+    with library.store.changing():
+        library.store.update(second, {"recorded_at": taken.isoformat(timespec="microseconds")})
+    page.undo.button.click()
+    qtbot.waitUntil(lambda: "Another recording has the time of this one" in page.notice.words())
+    assert page.undo.isVisible()
+    assert library.trash.holds(first)
 
 
 def test_pausing_stops_the_line_and_says_so_until_going_on(shelf, open_outbox, workspace, qtbot):
@@ -228,7 +275,7 @@ def test_pausing_stops_the_line_and_says_so_until_going_on(shelf, open_outbox, w
     page.banner.button.click()
     qtbot.waitUntil(lambda: page.banner.words() == "Paused. 1 recording waits here until you go on.")
     assert workspace.library.settings().paused
-    assert page.view_model.table.cell(0, 3).text == "until you go on"
+    assert page.view_model.table.cell(0, 3).text.startswith("until you go on")
     page.banner.button.click()
     qtbot.waitUntil(lambda: page.banner.button.text() == "Pause all")
 
@@ -238,7 +285,7 @@ def test_a_restored_copy_holds_the_line_until_a_person_accepts_it(shelf, open_ou
     compare_with_keyring(workspace.library.store, KeyringReading(version=1_000_000))
     page = open_outbox(1)
     qtbot.waitUntil(lambda: page.banner.words() == f"{OLDER_COPY} {HELD}")
-    assert page.view_model.table.cell(0, 3).text == "until you accept the list"
+    assert page.view_model.table.cell(0, 3).text.startswith("until you accept the list")
     page.banner.button.click()
     assert page.notice.words().startswith("Go on with this list?")
     assert workspace.library.findings

@@ -82,11 +82,23 @@ def choose(page, *take_ids):
         page.list.selectionModel().select(index, flag.Select | flag.Rows)
 
 
+def destroy_from_trash(page, take_id, qtbot):
+    """Choose a deleted recording in the trash and destroy it."""
+    qtbot.waitUntil(lambda: page.undo.isVisible())
+    page.segment.option("trash").click()
+    qtbot.waitUntil(lambda: page.view_model.table.place_of(take_id) is not None)
+    choose(page, take_id)
+    page.bar.button("destroy").click()
+    assert "here and at the service on this computer" in page.notice.words()
+    assert page.notice.button.text() == "Destroy now"
+    page.notice.button.click()
+
+
 def test_the_question_offers_the_sound_or_everything_and_changes_nothing(opened, workspace, eraser):
     page, take_id = opened()
     assert page.notice.words() == (
-        "Remove this recording from this computer and its service? The sound only: its result stays. "
-        "Everything: the job and its result go too. Nobody can bring back what is removed."
+        "The sound only, or everything? The sound only: it is destroyed now, here and at the service on this computer, "
+        "and the result stays. Everything: it goes to the trash first."
     )
     assert (page.notice.other_button.text(), page.notice.button.text()) == ("The sound only", "Everything")
     assert workspace.library.get(take_id).state is S.DONE
@@ -111,6 +123,9 @@ def test_the_sound_goes_here_and_there_and_the_result_stays(opened, workspace, e
 def test_everything_takes_job_and_result_there_too(opened, workspace, eraser, qtbot):
     page, take_id = opened()
     page.notice.button.click()
+    qtbot.waitUntil(lambda: page.undo.isVisible())
+    assert (eraser.asked, workspace.library.erasures.due()) == ([], [])
+    destroy_from_trash(page, take_id, qtbot)
     qtbot.waitUntil(lambda: DESTROYED in page.notice.words())
     assert page.notice.words().startswith("1 recording deleted, here and at the service on this computer.")
     assert [asked[2] for asked in eraser.asked] == [False]
@@ -122,6 +137,7 @@ def test_a_service_that_cannot_erase_now_is_said_and_asked_again(opened, workspa
     eraser.fails = True
     page, take_id = opened()
     page.notice.button.click()
+    destroy_from_trash(page, take_id, qtbot)
     qtbot.waitUntil(lambda: "could not erase the recording" in page.notice.words())
     assert DESTROYED not in page.notice.words()
     assert [owed.take_id for owed in workspace.library.erasures.due()] == [take_id]
@@ -133,7 +149,7 @@ def test_a_service_that_cannot_erase_now_is_said_and_asked_again(opened, workspa
 
 def test_what_a_crash_left_is_erased_when_the_profile_opens_again(opened, workspace, eraser, qtbot):
     page, take_id = opened()
-    workspace.library.discard(take_id)  # and the desk ends before it calls the service
+    workspace.library.discard(take_id, at_once=True)  # and the desk ends before it calls the service
     assert eraser.asked == []
     workspace.erasures.run()
     qtbot.waitUntil(lambda: workspace.library.erasures.due() == [])
@@ -142,17 +158,16 @@ def test_what_a_crash_left_is_erased_when_the_profile_opens_again(opened, worksp
 
 
 def test_one_without_a_result_goes_as_a_whole(opened, workspace, eraser, qtbot):
-    page, _ = opened(S.FAILED, reason="The analysis failed.")
-    assert "here and at the service on this computer" in page.notice.words()
-    assert not page.notice.other_button.isVisible()
-    page.notice.button.click()
+    page, take_id = opened(S.FAILED, reason="The analysis failed.")
+    assert not page.notice.isVisible()
+    destroy_from_trash(page, take_id, qtbot)
     qtbot.waitUntil(lambda: DESTROYED in page.notice.words())
     assert eraser.asked == [("acc-local", ("job-1",), False)]
 
 
 def test_what_the_service_never_had_is_destroyed_at_once(opened, workspace, eraser, qtbot):
-    page, _ = opened(S.NEEDS_ATTENTION, jobs=())
-    page.notice.button.click()
+    page, take_id = opened(S.NEEDS_ATTENTION, jobs=())
+    destroy_from_trash(page, take_id, qtbot)
     qtbot.waitUntil(lambda: "nobody can open the sound on this computer again" in page.notice.words())
     assert "at the service" not in page.notice.words()
     assert eraser.asked == []

@@ -60,6 +60,8 @@ def test_level_and_action_come_in_words(opened):
 def test_the_clinical_view_shows_no_score(opened):
     words = visible_words(opened)
     assert "Score" not in words
+    assert "How the voice sounds" not in words
+    assert "Anxious Mood" not in words
     assert not re.search(r"\b0\.\d\d to 0\.\d\d\b", words)
 
 
@@ -69,6 +71,7 @@ def test_the_researcher_sees_scores_intervals_and_grades(opened, qtbot):
     words = visible_words(opened)
     assert re.search(r"Score 0\.\d\d · Interval 0\.\d\d to 0\.\d\d", words)
     assert "Evidence grade B" in words
+    assert "With other words of this person mostly" in words
     assert "0.32 ± 0.11" in words
 
 
@@ -91,7 +94,7 @@ def test_everyday_causes_stand_one_click_away(opened):
 
 def test_the_share_of_healthy_speakers_flagged_stands_one_click_away(opened):
     opened.sign_rows.share.button.click()
-    assert "Model pulse flags about 7% of healthy speakers" in visible_words(opened)
+    assert "The Pulse analysis flags about 7 % of healthy speakers" in visible_words(opened)
 
 
 def test_raw_json_is_the_researchers_and_can_be_read_and_copied(opened):

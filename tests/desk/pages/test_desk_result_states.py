@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel
 
 from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.levels import Level, RecommendedAction
+from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.contract.results import AudioQuality, SpeakerResult
 from vbdesk.desk.models.result_text import reading_of
 from vbdesk.desk.shell.all_pages import build_result_page
@@ -99,7 +100,7 @@ def test_a_short_recording_with_good_sound_says_how_much_speech_there_was(shelf,
     job = golden("inconclusive")
     page = open_page(RecordingRoute(take_id=shelf.put("a", OutboxState.DONE, job=job, seconds=18)))
     words = words_of(page)
-    assert "only about 12 seconds of speech were heard" in words
+    assert "only about 11 seconds of speech were heard" in words
     assert "Let the person speak for at least 30 seconds." in words
     assert [row.sign.level for row in page.sign_rows.rows] == [Level.INCONCLUSIVE] * 6
 
@@ -111,18 +112,52 @@ def test_a_conversation_as_the_service_tells_it_has_two_voices(shelf, open_page,
     assert "Inconclusive" in words_of(page)
 
 
-def test_the_first_recording_says_that_there_is_no_baseline_yet(shelf, open_page, pulse_job):
+def keep_course(workspace, answer, jobs, series=True):
+    """Store the trajectory of subject a with the first of its recordings only."""
+    points = answer["data_points"][:jobs]
+    signs = [sign | {"series": sign["series"][:jobs] if series else []} for sign in answer["signs"]]
+    read = TrajectoryRead.model_validate(answer | {"group_id": "a", "data_points": points, "signs": signs})
+    workspace.results.store_trajectory(read)
+
+
+def test_the_first_recording_says_that_there_is_no_baseline_yet(
+    shelf, open_page, pulse_job, workspace, trajectory_answer
+):
+    trajectory_answer["data_points"][0]["job_id"] = pulse_job.job_id
+    keep_course(workspace, trajectory_answer, 1)
     page = open_page(RecordingRoute(take_id=shelf.put("a", OutboxState.DONE, job=varied(pulse_job, NO_HISTORY))))
     words = words_of(page)
     assert "This is the first recording of this subject for these signals" in words
     assert "baseline |" not in words_of(page.sign_rows)
 
 
-def test_some_signals_without_a_history_say_so_in_their_rows(shelf, open_page, pulse_job):
-    signals = list(pulse_job.result.signals)
-    signals[0] = signals[0].model_copy(update=NO_HISTORY)
-    page = open_page(RecordingRoute(take_id=shelf.put("a", OutboxState.DONE, job=varied(pulse_job, signals=signals))))
+def test_some_signals_without_a_history_say_so_in_their_rows(shelf, open_page, pulse_job, workspace, trajectory_answer):
+    for point in trajectory_answer["data_points"][:7]:
+        point["signals"] = [signal for signal in point["signals"] if signal["name"] != "anxiety"]
+    keep_course(workspace, trajectory_answer, 14)
+    page = open_page(RecordingRoute(take_id=shelf.put("a", OutboxState.DONE, job=pulse_job)))
     assert words_of(page.sign_rows).count("First recording") == 1
+
+
+def test_changes_are_those_of_the_trajectory_and_never_those_that_came_with_the_result(
+    shelf, open_page, pulse_job, workspace, trajectory_answer, qtbot
+):
+    shouting = {"z_score": 9.9, "anomaly": True, "latest_score": 0.9, "baseline_score": 0.1}
+    signals = [signal.model_copy(update=shouting) for signal in pulse_job.result.signals]
+    page = open_page(RecordingRoute(take_id=shelf.put("a", OutboxState.DONE, job=varied(pulse_job, signals=signals))))
+    page.segment.choose("researcher")
+    page._rebuild_for("researcher")
+    qtbot.waitUntil(lambda: "when the service has computed the course" in words_of(page))
+    assert {row.no_change for row in page.view_model.view.reading.voice.signs} == {"Not compared yet"}
+    assert {row.change for row in page.view_model.view.reading.voice.signs} == {None}
+    assert "9.9" not in words_of(page) + page.view_model.view.reading.raw
+    keep_course(workspace, trajectory_answer, 14)
+    qtbot.waitUntil(lambda: words_of(page.sign_rows).count("In own range") == 6)
+    figures = dict(page.view_model.view.reading.voice.signs[0].figures)
+    assert (figures["Latest"], figures["Baseline"], figures["z"]) == ("0.46", "0.40", "+1.4")
+    assert '"z_score": 1.3863' in page.view_model.view.reading.raw
+    keep_course(workspace, trajectory_answer, 7)  # as if another computer had excluded it
+    qtbot.waitUntil(lambda: "In own range" not in words_of(page.sign_rows))
 
 
 def test_mixed_calibrations_and_strange_ones_are_noted(pulse_job):
@@ -277,6 +312,26 @@ def test_a_single_recording_has_nothing_to_be_compared_with(shelf, open_page, pu
     assert not page.compare_button.isEnabled()
     page.view_model.compare_with()
     assert asked == []
+
+
+def test_the_service_is_asked_once_for_the_history_of_a_first_recording(
+    network, shelf, open_page, pulse_job, trajectory_answer, workspace, qtbot
+):
+    take_id = shelf.put("a", OutboxState.DONE, job=pulse_job)
+    own = [trajectory_answer["data_points"][-1] | {"job_id": workspace.library.list()[0].job_id}]
+    network.trajectories["a"] = [trajectory_answer | {"group_id": "a", "data_points": own}]
+    page = open_page(RecordingRoute(take_id=take_id))
+
+    def history_reads() -> int:
+        return sum(path.endswith("/a/longitudinal") for path in network.asked)
+
+    qtbot.waitUntil(lambda: history_reads() == 1)
+    for _ in range(3):
+        workspace.sync.results_changed.emit("a")
+        workspace.sync.library_changed.emit()
+        qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    assert history_reads() == 1
+    assert page.view_model.same_subject == ((), ())
 
 
 def test_the_history_that_only_the_service_knows_can_be_compared_with(

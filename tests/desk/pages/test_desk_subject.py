@@ -59,13 +59,13 @@ def with_trends(answer: dict, **directions: str) -> TrajectoryRead:
 def test_the_head_tells_the_last_level_and_the_trends(opened):
     assert opened.title.text() == "reader-01"
     assert opened.badge.isVisible()
-    assert opened.sentence.text().startswith("All six signs are steady. 14 recordings, last ")
+    assert opened.sentence.text().startswith("All 6 signs are steady. 14 recordings, last ")
 
 
 def test_trends_are_told_in_a_sentence(trajectory_answer):
     read = with_trends(trajectory_answer, mood_disruption="rising", fatigue="rising", stress="falling")
     said = subject_of(read, read.as_of).sentence
-    assert said.startswith("Mood disruption and fatigue are rising; stress is falling; the other three are steady.")
+    assert said.startswith("Rising: Mood Disruption and Fatigue. Falling: Stress. Steady: 3 signs.")
 
 
 def test_too_little_to_tell_is_said(trajectory_answer):
@@ -131,4 +131,4 @@ def test_unusual_recordings_are_noted_in_the_table(trajectory_answer):
     sign["series"][3] |= {"anomaly": True, "kind": "acute"}
     read = TrajectoryRead.model_validate(answer)
     rows = subject_of(read, read.as_of).rows
-    assert [row.cells[-1].text for row in rows if row.cells[-1].text] == ["Unusual: Stress."]
+    assert [row.cells[-2].text for row in rows if row.cells[-2].text] == ["Unusual: Stress."]

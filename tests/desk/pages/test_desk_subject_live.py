@@ -19,6 +19,7 @@ from vbdesk.desk.shell.all_pages import build_subject_page
 from vbdesk.desk.subject.trajectory_text import age_words, subject_of
 from vbdesk.outbox.library.audit import AuditReader
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.subject_notes import SubjectNote
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
 SUBJECT = "reader-01"
@@ -171,7 +172,7 @@ def test_notes_of_recordings_here_stand_in_charts_and_table(workspace, shelf, tr
         read, read.as_of, [replace(item, recorded_at=recorded_at, note="Slept badly", tags=("night",))]
     )
     assert [(mark.t, mark.words) for mark in reading.chart.marks] == [(recorded_at.timestamp(), "Slept badly (night)")]
-    noted = [row.recorded_at for row in reading.rows if row.cells[-1].text.endswith("Slept badly (night)")]
+    noted = [row.recorded_at for row in reading.rows if row.cells[-2].text.endswith("Slept badly (night)")]
     assert noted == [recorded_at]
 
 
@@ -181,7 +182,10 @@ def test_the_change_is_said_with_its_reason_and_shown_at_a_press(page, network, 
     qtbot.waitUntil(lambda: page.view_model.reading is not None and not page.charts.drawing)
     said = page.change.text()
     assert said.startswith(
-        ("Mood disruption is above the own baseline at the last", "Anxiety is above the own baseline")
+        (
+            "Mood Disruption is above this person's own baseline at the last",
+            "Anxiety is above this person's own baseline",
+        )
     )
     assert "Also unusual: " in said
     page.show_change.click()
@@ -242,6 +246,21 @@ def test_a_report_is_signed_in_the_page_and_noted(shown, workspace, tmp_path, qt
     assert [entry.detail for entry in reader.entries() if "export" in str(entry.what)] == ["pdf, subjects=1"]
 
 
+@pytest.mark.parametrize("ticked", [False, True])
+def test_name_and_second_line_are_printed_only_where_they_are_ticked(shown, workspace, tmp_path, qtbot, ticked):
+    workspace.library.subject_notes.keep(SUBJECT, SubjectNote(alias="Übung 7", detail="1956"))
+    card = choose(shown, "pdf", tmp_path)
+    assert card.name.isVisible()
+    assert not card.name.isChecked()
+    card.name.setChecked(ticked)
+    with qtbot.waitSignal(shown.export_work.done, timeout=30_000):
+        card.go.click()
+    report = pypdf.PdfReader(tmp_path / "reader-01.pdf")
+    printed = "".join(sheet.extract_text() for sheet in report.pages)
+    assert ("Übung 7 · 1956" in printed) is ticked
+    assert SUBJECT in printed
+
+
 @pytest.mark.parametrize(("kind", "file"), [("csv", "reader-01-csv"), ("bids", "reader-01-bids")])
 def test_formats_of_several_files_get_a_folder_of_their_own(shown, kind, file, tmp_path, qtbot):
     card = choose(shown, kind, tmp_path)
@@ -255,7 +274,7 @@ def test_a_folder_that_cannot_be_written_to_is_said(shown, tmp_path, qtbot):
     card = choose(shown, "svg", tmp_path / "file")
     with qtbot.waitSignal(shown.export_work.failed, timeout=20_000):
         card.go.click()
-    assert "Choose a folder that can be written to." in card.banner.words()
+    assert "Choose another place, then try again." in card.banner.words()
     assert card.isVisible()
 
 

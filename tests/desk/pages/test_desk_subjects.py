@@ -127,7 +127,7 @@ def test_a_note_and_tags_are_written_by_keyboard_and_found(network, open_page, w
     page = open_page(2)
     page.list.setFocus()
     page.list.select_key("ward4-0001")
-    qtbot.keyClick(page.list, Qt.Key.Key_Space)
+    qtbot.keyClick(page.list, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert page.note.isVisible()
     qtbot.keyClicks(page.note.tags.edit, "ENT,")
     qtbot.keyClicks(page.note.text, "Hoarse since May")
@@ -189,3 +189,34 @@ def test_a_click_opens_a_subject(network, open_page, asked, qtbot):
     rect = page.list.visualRect(page.view_model.table.index(0, 1))
     qtbot.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
     assert asked == [("subject", "ward4-0001")]
+
+
+def test_several_subjects_get_and_lose_tags_at_once(shelf, workspace, open_page, qtbot):
+    for name in ("ward4-0001", "ward4-0002", "ward4-0003"):
+        shelf.put(name, OutboxState.CHECKED)
+    workspace.library.subject_notes.keep("ward4-0001", SubjectNote("Hoarse since May.", ("ENT",)))
+    page = open_page(3)
+    qtbot.waitUntil(lambda: page.view_model.note_of("ward4-0001").tags == ("ENT",))
+    page.list.setFocus()
+    qtbot.keyClick(page.list, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    assert page.many.bar.words() == "3 subjects chosen"
+    page.many.bar.button("tag").click()
+    qtbot.keyClicks(page.many.tags.edit, "study, ENT")
+    page.many.add_button.click()
+
+    def kept():
+        return {name: note.tags for name, note in workspace.library.subject_notes.all().items()}
+
+    wanted = {"ward4-0001": ("ENT", "study"), "ward4-0002": ("study", "ENT"), "ward4-0003": ("study", "ENT")}
+    qtbot.waitUntil(lambda: kept() == wanted)
+    assert workspace.library.subject_notes.all()["ward4-0001"].text == "Hoarse since May."
+    page.list.clearSelection()
+    page.list.select_key("ward4-0002")
+    assert page.many.bar.words() == "1 subject chosen"
+    page.many.bar.button("tag").click()
+    qtbot.keyClicks(page.many.tags.edit, "ENT")
+    page.many.remove_button.click()
+    qtbot.waitUntil(lambda: kept() == wanted | {"ward4-0002": ("study",)})
+    page.many.bar.button("none").click()
+    assert page.list.chosen_keys() == []
+    assert page.many.bar.words().startswith("Tick subjects")

@@ -1,5 +1,7 @@
 """The Record page from a user's view."""
 
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -7,9 +9,13 @@ from PySide6.QtCore import Qt
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter, read_take
 from vbdesk.capture.protocols import protocols
 from vbdesk.desk.charts.trim_range import TrimRange
+from vbdesk.desk.record.check_text import CheckSource, Origin
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.desk.shell.view_models import record_view_model
-from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
+from vbdesk.outbox.library.settings import LibrarySettings, SendRule
+from vbdesk.outbox.library.states import Fix, OutboxState
+from vbdesk.outbox.sync.connectivity import SyncStatus
 
 
 def test_a_recording_goes_to_the_outbox_in_two_presses(user):
@@ -25,7 +31,25 @@ def test_a_recording_goes_to_the_outbox_in_two_presses(user):
     assert item.quality == {"clarity": 80.0, "overall": "good"}
     assert user.page.model.phase is RecordPhase.READY
     assert user.page.ready.setup.subject.text() == ""
-    assert "ward4-0172 is on its way" in user.page.banner.words()
+    assert "Saved here. It is sent when the service answers." in user.page.banner.words()
+
+
+@pytest.mark.parametrize(
+    ("status", "settings", "said"),
+    [
+        (SyncStatus(True, "Connected.", None, 5), LibrarySettings(), "ward4-0172 is on its way."),
+        (SyncStatus(False, "", None, 5), LibrarySettings(), "It is sent when the service answers."),
+        (SyncStatus(False, "", None, 5), LibrarySettings(paused=True), "Sending is paused"),
+        (SyncStatus(True, "", Fix.ENTER_KEY, 5), LibrarySettings(), "The Outbox says what is needed"),
+        (SyncStatus(True, "", None, 5), LibrarySettings(send_rule=SendRule.BY_HAND), "when you send it in the Outbox"),
+    ],
+)
+def test_after_send_the_page_says_what_the_recording_waits_for(user, workspace, status, settings, said):
+    workspace.sync.set_counts(workspace.sync.counts, settings)
+    workspace.sync.set_status(status)
+    metadata = TakeMetadata("ward4-0172", datetime.now(UTC), RecordingTarget("model", "pulse"))
+    user.page._on_sent(CheckSource(Origin.TAKE, "one.take", metadata))
+    assert said in user.page.banner.words()
 
 
 def test_a_vanished_microphone_keeps_the_take(user):
@@ -48,17 +72,18 @@ def test_what_became_of_a_take_is_not_hidden_by_which_microphone_comes_next(user
     user.waits_for_words("is kept here and was not sent. The microphone is gone.")
 
 
-def test_a_tick_by_a_screen_reader_notes_the_consent_and_its_time(user):
-    setup = user.page.ready.setup
-    setup.consent.toggle()  # its action on a tick box; nothing is clicked
-    assert user.page.ready.setup._model.form.consented_at is not None
-    setup.consent.toggle()
-    assert user.page.ready.setup._model.form.consented_at is None
+def test_a_tick_by_a_screen_reader_sets_and_clears_the_consent(user):
+    user.enters_subject("ward4-0172")
+    box, consent = user.page.ready.setup.consent, user.page.model.setup.consent
+    box.tick.toggle()  # its action on a tick box; nothing is clicked
+    assert consent.ticked_at is not None
+    box.tick.toggle()
+    assert consent.ticked_at is None
 
 
 def test_consent_and_tags_travel_with_the_recording(user):
     user.enters_subject("ward4-0172")
-    user.page.ready.setup.consent.click()
+    user.page.ready.setup.consent.tick.click()
     user.page.ready.setup.tags.set_tags(("morning",))
     user.page.ready.setup.note.setPlainText("after rest")
     user.records(16)
@@ -67,12 +92,13 @@ def test_consent_and_tags_travel_with_the_recording(user):
     user.waits_for(user.outbox)
     item = user.outbox()[0]
     assert (item.tags, item.note) == (("morning",), "after rest")
-    assert item.consented_at is not None
-    assert not user.page.ready.setup.consent.isChecked()
+    (event,) = user.workspace.library.consents.of("ward4-0172").events
+    assert event.at < item.recorded_at
+    assert not user.page.ready.setup.consent.tick.isChecked()  # the next subject is asked anew
 
 
 def test_a_wrong_subject_is_explained_while_typing(user):
-    user.page.ready.setup.subject.setText("ward 4")
+    user.page.ready.setup.subject.setText("--")
     assert "letter or digit" in user.page.ready.setup.subject_field.below_text()
     assert not user.page.ready.stage.record.isEnabled()
     user.page.model.press()
@@ -138,7 +164,7 @@ def test_a_take_left_by_a_crash_is_offered(user):
     writer.append(np.ones(48000 * 20, np.int16))
     writer.close()
     user.page.opened(None)
-    user.waits_for_words("A recording of ward4-9 was not decided about: 0:20 are kept.")
+    user.waits_for_words("A recording of ward4-9 is kept, 0:20 long. Decide whether to send it.")
     user.page.banner.button.click()
     user.sees_check()
     assert user.page.review.source.metadata.group_id == "ward4-9"
@@ -153,9 +179,10 @@ def test_a_file_gets_the_same_check(user, speech_file):
     assert user.outbox()[0].imported
 
 
-def test_files_need_a_subject(user, speech_file):
+def test_a_file_without_a_subject_waits_in_the_table(user, speech_file):
     user.page.import_files([speech_file])
-    assert user.page.banner.words() == "Enter the subject that the files belong to, then import them."
+    user.waits_for(lambda: user.page.intake.preview is not None)
+    assert user.page.intake.preview.rows[0].error == "Enter a subject."
 
 
 def test_a_file_that_is_no_recording_is_refused(user, tmp_path):

@@ -44,18 +44,18 @@ def looks(user):
 def test_a_damaged_recording_is_named_and_its_readable_parts_become_recordings(user, workspace):
     path = leave_take(workspace, "ward4-1", flipped=20)
     looks(user)
-    assert user.page.banner.words() == "A recording that was broken off is damaged. Decide about its file."
+    assert user.page.banner.words() == "A recording that was cut short is damaged. Decide what to do with its file."
     user.page.banner.button.click()
     (card,) = user.page.damaged.cards
     assert card.sentence.text() == (
         "It can be read from 0:00.0 to 0:20.0 and from 0:21.0 to 0:40.0; about 1.0 s of sound are missing."
     )
     card.recover.click()
-    user.waits_for_words("A recording of ward4-1 was not decided about")
+    user.waits_for_words("A recording of ward4-1 is kept")
     assert not path.exists()
     assert (workspace.library.damaged.folder / path.name).exists()
     for number, expected in ((1, range(20)), (2, range(21, 40))):
-        user.waits_for_words("was not decided about")
+        user.waits_for_words("Decide whether to send it")
         user.page.banner.button.click()
         user.sees_check()
         assert f"Part {number} of 2 of a damaged recording" in user.page.review.source.metadata.note
@@ -71,7 +71,7 @@ def test_a_damaged_recording_keeps_no_other_from_being_offered(user, workspace):
     (workspace.library.recording_folder / "folder.take").mkdir()
     leave_take(workspace, "ward4-2", seconds=20)
     looks(user)
-    words = "A recording of ward4-2 was not decided about: 0:20 are kept. Damaged recordings that wait too: 2."
+    words = "A recording of ward4-2 is kept, 0:20 long. Decide whether to send it. 2 damaged recordings wait too."
     user.waits_for_words(words)
 
 
@@ -123,7 +123,7 @@ def test_a_file_that_is_kept_is_moved_aside_and_offered_no_more(user, workspace)
 def test_damage_in_the_last_second_is_told(user, workspace):
     leave_take(workspace, "ward4-1", seconds=20, flipped=19)
     user.page.opened(None)
-    user.waits_for_words("0:19 are kept. About 1.0 s at its end cannot be read.")
+    user.waits_for_words("0:19 long. Decide whether to send it. About 1.0 s at its end cannot be read.")
 
 
 def test_a_recording_of_the_library_says_what_can_be_read_and_offers_it(user, workspace):
@@ -140,7 +140,7 @@ def test_a_recording_of_the_library_says_what_can_be_read_and_offers_it(user, wo
     user.waits_for(lambda: user.page.banner.button.text() == "Recover what can be read")
     assert "The sound of this recording is damaged. It can be read from 0:00.0 to" in user.page.banner.words()
     user.page.banner.button.click()
-    user.waits_for_words("A recording of ward4-0172 was not decided about")
+    user.waits_for_words("A recording of ward4-0172 is kept")
     assert path.read_bytes() == content
     assert [each.take_id for each in user.outbox()] == [item.take_id]
     assert actions(workspace)[-1] == "readable parts of damaged sound recovered"

@@ -48,7 +48,7 @@ def test_a_take_on_a_disk_that_fills_up_is_kept_and_sent_once_there_is_room(user
     seconds = user.page.review.review.seconds
     assert 15 <= seconds <= 17
     getattr(user.page.review, decide)()
-    user.waits_for_words("The disk is full. Make room, then try again. A recording of ward4-0172 was not decided")
+    user.waits_for_words("The disk is full. Make room, then try again. A recording of ward4-0172 is kept")
     assert user.outbox() == []
     disk.full = False
     assert user.page.model.phase is RecordPhase.READY

@@ -1,11 +1,18 @@
 """The Record page for a screen reader, a foot pedal, a second window, another language; and how soon it reacts."""
 
+import sys
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import QObject, Qt, Slot
 
 from vbdesk.capture.recorder import RecordingHealth
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.record.view_model import RecordPhase
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from control_names import unnamed
 
 
 class Listener(QObject):
@@ -130,3 +137,13 @@ def test_the_next_limit_stands_below_the_time(user, seconds, words):
 
 def test_the_last_minute_counts_down(user):
     assert user.page.live._limit_words(1185.0) == "Stops in 15 s"
+
+
+def test_every_control_has_a_name(user):
+    assert unnamed(user.page) == []
+    user.enters_subject("ward4-0172")
+    user.begins()
+    assert unnamed(user.page) == []
+    user.speaks(20)
+    user.stops()
+    assert unnamed(user.page) == []

@@ -1,16 +1,23 @@
 """Files, folders and lists that are dropped on the Record page."""
 
 import csv
+import threading
 
 import numpy as np
 import pytest
 import soundfile as sf
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent
+from PySide6.QtCore import QItemSelectionModel, Qt
+from PySide6.QtWidgets import QLineEdit
 
 from vbdesk.contract.catalog import Sign
+from vbdesk.desk.record import import_model
 from vbdesk.desk.record.view_model import RecordPhase
+from vbdesk.desk.ui.routes import FilesRoute
+from vbdesk.outbox.imports.import_row import FileFacts
 from vbdesk.outbox.library.states import OutboxState
+
+ROWS = QItemSelectionModel.SelectionFlag.Rows
+SUBJECT, RECORDED, PROTOCOL, TAGS, FATE = 1, 2, 3, 4, 5
 
 
 @pytest.fixture
@@ -25,15 +32,12 @@ def folder(tmp_path, speech):
 
 
 def drops(user, *paths):
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
-    buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    user.page.dropEvent(QDropEvent(QPointF(5, 5), Qt.DropAction.CopyAction, data, buttons, keys))
+    user.page.opened(FilesRoute(paths))
 
 
 def fates(user):
     table = user.page.intake.table
-    return {table.cell(place, 0).first: table.cell(place, 1).text for place in range(table.rowCount())}
+    return {table.cell(place, 0).first: table.cell(place, FATE).text for place in range(table.rowCount())}
 
 
 def test_a_folder_is_shown_row_by_row_before_anything_is_taken_in(user, folder):
@@ -41,13 +45,13 @@ def test_a_folder_is_shown_row_by_row_before_anything_is_taken_in(user, folder):
     user.enters_subject("ward4-0172")
     drops(user, folder)
     user.waits_for(lambda: user.page.intake.preview is not None)
-    assert "4.0 s long" in fates(user)["too-short.wav"]
+    assert "4 s long" in fates(user)["too-short.wav"]
     assert "not a sound file" in fates(user)["broken.wav"]
     assert fates(user)["monday.wav"].startswith("Ready.")
     assert user.page.importing.send.text() == "Import 2 and send"
     assert user.outbox() == []
     user.page.importing.send.click()
-    user.waits_for_words("2 recordings imported, 2 not: each row says why.")
+    user.waits_for_words("Imported: 2. Not imported: 2; each row says why, and can be edited.")
     assert fates(user)["monday.wav"] == "Imported."
     assert [item.state for item in user.outbox()] == [OutboxState.WAITING] * 2
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
@@ -70,7 +74,7 @@ def test_a_list_names_its_own_subjects(user, folder):
     user.waits_for(lambda: user.page.intake.preview is not None)
     assert "no file nowhere.wav" in fates(user)["nowhere.wav"]
     user.page.importing.keep.click()
-    user.waits_for_words("1 recording imported, 2 not")
+    user.waits_for_words("Imported: 1. Not imported: 2;")
     (item,) = user.outbox()
     assert (item.group_id, item.state, item.recorded_at.day) == ("a-1", OutboxState.CHECKED, 1)
 
@@ -109,3 +113,157 @@ def test_a_list_may_ask_for_a_sign_that_only_this_service_has(user, folder):
     drops(user, listing)
     user.waits_for(lambda: user.page.intake.preview is not None)
     assert [row.error is None for row in user.page.intake.preview.rows] == [True, False]
+
+
+def listed(user, *paths):
+    """The table of dropped files, all of them read."""
+    drops(user, *paths)
+    user.waits_for(lambda: user.page.intake.preview is not None)
+    return user.page.importing
+
+
+def row_of(user, name):
+    table = user.page.intake.table
+    return next(place for place in range(table.rowCount()) if table.cell(place, 0).first == name)
+
+
+def types(user, name, column, text):
+    """Click a cell, type, and press Enter."""
+    view = user.page.importing.table
+    index = user.page.intake.table.index(row_of(user, name), column)
+    view.scrollTo(index)
+    user.qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(index).center())
+    editor = view.viewport().findChild(QLineEdit)
+    assert name in editor.accessibleName()
+    user.qtbot.keyClicks(editor, text)
+    user.qtbot.keyClick(editor, Qt.Key.Key_Return)
+    user.waits_for(lambda: not view.viewport().findChildren(QLineEdit))
+
+
+def cell(user, name, column):
+    return user.page.intake.table.cell(row_of(user, name), column).text
+
+
+def test_files_without_a_subject_wait_in_the_table_until_it_is_typed(user, folder):
+    view = listed(user, folder)
+    assert not view.send.isEnabled()
+    assert fates(user)["monday.wav"].startswith("Enter a subject.")
+    assert "4 s long" in fates(user)["too-short.wav"]
+    types(user, "monday.wav", SUBJECT, "ward4-0172")
+    user.waits_for(lambda: view.send.isEnabled())
+    assert view.send.text() == "Import 1 and send"
+    view.send.click()
+    user.waits_for_words("Imported: 1. Not imported: 3;")
+    types(user, "tuesday.wav", SUBJECT, "ward4-0173")
+    user.waits_for(lambda: view.send.isEnabled())
+    view.keep.click()
+    user.waits_for(lambda: len(user.outbox()) == 2)
+    assert {(item.group_id, item.file_name) for item in user.outbox()} == {
+        ("ward4-0172", "monday.wav"),
+        ("ward4-0173", "tuesday.wav"),
+    }
+    assert (folder / "broken.wav").exists()
+
+
+def test_an_edit_is_meant_for_all_checked_rows(user, folder):
+    view = listed(user, folder)
+    view.table.selectAll()
+    assert "4 checked rows" in view.row_words.text()
+    types(user, "monday.wav", SUBJECT, "p-7")
+    user.waits_for(lambda: cell(user, "broken.wav", SUBJECT) == "p-7")
+    types(user, "tuesday.wav", TAGS, "pilot, ward")
+    user.waits_for(lambda: cell(user, "monday.wav", TAGS) == "pilot, ward")
+    view.names.undo.click()
+    user.waits_for(lambda: cell(user, "monday.wav", TAGS) == "–")
+    assert cell(user, "monday.wav", SUBJECT) == "p-7"
+
+
+def test_the_keyboard_edits_cell_by_cell(user, folder):
+    view = listed(user, folder)
+    keys = Qt.Key
+    user.qtbot.keyClick(view.table, keys.Key_F2)
+    editor = view.table.viewport().findChild(QLineEdit)
+    user.qtbot.keyClicks(editor, "p-1")
+    user.qtbot.keyClick(editor, keys.Key_Tab)
+    user.waits_for(lambda: view.table.currentIndex().column() == RECORDED)
+    user.waits_for(lambda: any(edit.isVisible() and edit is not editor for edit in editors(view)))
+    later = next(edit for edit in editors(view) if edit is not editor)
+    user.qtbot.keyClicks(later, "2026-03-29 02:30")
+    user.qtbot.keyClick(later, keys.Key_Return)
+    user.waits_for(lambda: cell(user, "broken.wav", RECORDED) == "2026-03-29 02:30")
+    assert cell(user, "broken.wav", SUBJECT) == "p-1"
+    user.qtbot.keyClick(view.table, keys.Key_Delete)
+    assert user.page.intake.table.rowCount() == 4  # no row is checked
+    user.presses(keys.Key_Escape)
+    assert user.page.intake.preview is not None  # edits are not lost by Escape
+
+
+def editors(view):
+    return view.table.viewport().findChildren(QLineEdit)
+
+
+def test_names_fill_subject_and_time_with_a_preview(user, tmp_path, speech):
+    made = tmp_path / "study"
+    made.mkdir()
+    for place, name in enumerate(("s1_2026-03-01_14-30", "s2_20260302_0915", "s3_03-04-2026")):
+        sf.write(made / f"{name}.wav", np.roll(speech, 100 * place)[: 16 * 48_000], 48_000)
+    view = listed(user, made)
+    assert cell(user, "s1_2026-03-01_14-30.wav", RECORDED) == "2026-03-01 14:30"
+    assert "exchanged" in fates(user)["s3_03-04-2026.wav"]
+    view.names.pattern.setText("{subject}_{date}_{time}")
+    user.waits_for(lambda: "With a subject: 2. With a date and a time of day: 2." in view.names.found.text())
+    assert "s1_2026-03-01_14-30.wav: subject s1, time 2026-03-01 14:30" in view.names.found.text()
+    assert cell(user, "s2_20260302_0915.wav", SUBJECT) == "–"
+    view.names.fill.click()
+    user.waits_for(lambda: cell(user, "s2_20260302_0915.wav", SUBJECT) == "s2")
+    view.names.pattern.setText("{who}")
+    user.waits_for(lambda: "is not known" in view.names.found.text())
+    zone = view.names.zone
+    zone.setCurrentIndex(zone.findData("Asia/Tokyo"))
+    zone.activated.emit(zone.currentIndex())
+    view.keep.click()
+    user.waits_for_words("Imported: 2. Not imported: 1;")
+    assert {(item.group_id, item.recorded_at.hour) for item in user.outbox()} == {("s1", 5), ("s2", 0)}
+
+
+def test_rows_can_be_left_out(user, folder):
+    user.enters_subject("ward4-0172")
+    view = listed(user, folder)
+    view.table.selectAll()
+    index = user.page.intake.table.index(row_of(user, "monday.wav"), 0)
+    view.table.selectionModel().select(index, view.table.selectionModel().SelectionFlag.Deselect | ROWS)
+    view.names.leave_out.click()
+    user.waits_for(lambda: user.page.intake.table.rowCount() == 1)
+    view.keep.click()
+    user.waits_for_words("1 recording imported.")
+    assert len(list(folder.iterdir())) == 4
+
+
+def test_the_table_shows_a_thousand_files_while_they_are_read(qtbot, user, tmp_path, monkeypatch):
+    made = tmp_path / "many"
+    made.mkdir()
+    for number in range(1000):
+        (made / f"s{number}_2026-03-01_14-30.wav").touch()
+    gate = threading.Event()
+
+    def slow(path):
+        gate.wait(30)
+        return FileFacts(20.0, path.name)
+
+    monkeypatch.setattr(import_model, "read_facts", slow)
+    drops(user, made)
+    user.waits_for(lambda: user.page.intake.table.rowCount() == 1000)
+    assert user.page.intake.preview is None
+    types(user, user.page.intake.table.cell(0, 0).first, SUBJECT, "typed-meanwhile")
+    user.waits_for(lambda: user.page.intake.table.cell(0, SUBJECT).text == "typed-meanwhile")
+    gate.set()
+    user.waits_for(lambda: user.page.intake.preview is not None)
+    assert user.page.intake.counts() == (1, 999)
+    user.page.intake.cancel()
+
+
+def test_other_files_wait_until_the_import_is_done(user, folder):
+    listed(user, folder)
+    drops(user, folder / "monday.wav")
+    assert "Finish or cancel this import first" in user.page.banner.words()
+    assert user.page.intake.table.rowCount() == 4

@@ -100,7 +100,7 @@ def test_no_words_are_cut_off_on_the_way_of_a_recording(camera, open_page, speec
     page.check._show_speaker("This does not sound like the earlier recordings of this subject. Check it.")
     cut += camera.look(page, "9-another-voice")
     page.check.discard.click()
-    user.waits_for_words("was discarded")
+    user.waits_for(lambda: "was discarded" in page.undo.words())
     cut += camera.look(page, "a-discarded")
     assert not cut, "\n".join(cut)
 
@@ -141,6 +141,6 @@ def test_no_words_are_cut_off_while_files_are_imported(camera, open_page, tmp_pa
     user.waits_for(lambda: user.page.intake.preview is not None)
     cut = camera.look(user.page, "e-import")
     user.page.importing.keep.click()
-    user.waits_for_words("2 recordings imported, 2 not")
+    user.waits_for_words("Imported: 2. Not imported: 2;")
     cut += camera.look(user.page, "f-imported")
     assert not cut, "\n".join(cut)

@@ -1,14 +1,18 @@
 """Versions of a recording, discarding with undo, trimming what is kept, and what else the check shows."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
 from vbdesk.desk.charts.trim_range import TrimRange
+from vbdesk.desk.record.check_text import CheckSource, Origin, Review
 from vbdesk.desk.record.view_model import RecordPhase
 from vbdesk.outbox.imports.speaker_comparison import SpeakerSimilarity
-from vbdesk.outbox.imports.take_check import check_take
+from vbdesk.outbox.imports.take_check import Silence, TakeCheck, check_take
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.states import OutboxState
 
 
@@ -44,12 +48,12 @@ def test_another_version_can_be_looked_at_and_nothing_is_lost(user):
 def test_sending_one_version_keeps_the_other_until_it_is_discarded_and_that_can_be_undone(user):
     records_twice(user)
     user.presses(Qt.Key.Key_Return)
-    user.waits_for_words("ward4-0172 is on its way. Version 1 stays here, not sent.")
+    user.waits_for_words("It is sent when the service answers. Version 1 stays here, not sent.")
     user.waits_for(lambda: len(user.outbox()) == 2)
     user.page.banner.button.click()
-    user.waits_for_words("The other version was discarded.")
+    user.waits_for(lambda: user.page.undo.words().startswith("The other version was discarded."))
     assert len(user.outbox()) == 1
-    user.page.banner.button.click()
+    user.page.undo.button.click()
     user.waits_for(lambda: len(user.outbox()) == 2)
     assert user.page.model.phase is RecordPhase.READY
 
@@ -61,12 +65,71 @@ def test_a_discarded_take_comes_back_as_it_was(user):
     user.page.review.trim(TrimRange(2.0, 19.0))
     user.waits_for(lambda: user.page.review.review.span.seconds == pytest.approx(17))
     user.page.check.discard.click()
-    user.waits_for_words("The recording of ward4-0172 was discarded.")
+    user.waits_for(lambda: user.page.undo.words().startswith("The recording of ward4-0172 was discarded."))
     assert user.outbox() == []
     assert user.page.model.phase is RecordPhase.READY
-    user.page.banner.button.click()
+    user.page.undo.button.click()
     user.sees_check()
     assert (user.page.review.review.seconds, user.page.review.review.span) == (pytest.approx(20), TrimRange(2.0, 19.0))
+
+
+def discards(user, subject):
+    user.enters_subject(subject)
+    user.records(16)
+    user.stops()
+    user.page.check.discard.click()
+    user.waits_for(lambda: subject in user.page.undo.words())
+
+
+def test_no_other_message_and_no_other_recording_takes_the_undo_away(user):
+    discards(user, "ward4-1")
+    user.page._show_failure("The microphone was unplugged.")
+    assert user.page.undo.isVisible()
+    assert "ward4-1" in user.page.undo.words()
+    user.enters_subject("ward4-2")
+    user.records(16)
+    assert not user.page.undo.isVisible()
+    user.stops()
+    user.page.check.keep.click()
+    user.waits_for(lambda: user.page.undo.isVisible())
+    user.page.closed()
+    user.page.opened(None)
+    user.page.undo.button.click()
+    user.sees_check()
+    assert user.page.review.source.metadata.group_id == "ward4-1"
+    assert {item.group_id for item in user.outbox()} == {"ward4-1", "ward4-2"}
+
+
+def test_an_undo_that_is_refused_says_why_and_stays(user):
+    discards(user, "ward4-1")
+    library = user.workspace.library
+    (trashed,) = library.trash.items()
+    user.enters_subject("ward4-2")
+    user.records(16)
+    user.stops()
+    user.page.check.keep.click()
+    user.waits_for(user.outbox)
+    (other,) = user.outbox()
+    with library.store.changing():
+        taken = trashed.item.recorded_at.isoformat(timespec="microseconds")
+        library.store.update(other.take_id, {"recorded_at": taken})
+    user.waits_for(lambda: user.page.undo.isVisible())
+    user.page.undo.button.click()
+    user.waits_for_words("Another recording has the time of this one by now")
+    assert user.page.undo.isVisible()
+    assert library.trash.holds(trashed.take_id)
+
+
+def test_what_was_discarded_before_can_be_undone_too_and_the_offer_can_be_closed(user):
+    discards(user, "ward4-1")
+    discards(user, "ward4-2")
+    user.page.undo.button.click()
+    user.sees_check()
+    user.page.check.keep.click()
+    user.waits_for(lambda: "ward4-1" in user.page.undo.words())
+    user.page.undo.other_button.click()
+    assert not user.page.undo.isVisible()
+    assert [each.item.group_id for each in user.workspace.library.trash.items()] == ["ward4-1"]
 
 
 def test_a_kept_recording_can_be_trimmed_later_and_its_sound_stays_whole(user):
@@ -133,3 +196,15 @@ def test_another_voice_is_warned_of_and_can_still_be_sent(user):
     user.waits_for(lambda: "does not sound like" in user.page.check.speaker.words())
     user.presses(Qt.Key.Key_Return)
     user.waits_for(user.outbox)
+
+
+@pytest.mark.parametrize(
+    ("origin", "title"), [(Origin.TAKE, "The microphone was muted"), (Origin.FILE, "There is no sound")]
+)
+def test_a_muted_take_says_so_and_a_silent_file_blames_no_microphone(origin, title):
+    check = TakeCheck((), "bad", "", (), 0.0, None, np.zeros((0, 2), np.int16), {}, silence=Silence.MUTED)
+    about = TakeMetadata("ward4-0172", datetime.now(UTC), RecordingTarget("model", "pulse"))
+    review = Review(CheckSource(origin, "one", about), check, 20.0, TrimRange(0.0, 20.0), 48_000)
+    assert (review.title, review.sendable) == (title, False)
+    assert ("microphone was muted" in review.sentence) is (origin is Origin.TAKE)
+    assert review.quality["silence"] == ("muted" if origin is Origin.TAKE else "silent")

@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
+from vbdesk.desk.account.app_lock_card import AppLockCard
+from vbdesk.desk.account.consent_rules_card import ConsentRulesCard
 from vbdesk.desk.account.desk_card import DeskCard
+from vbdesk.desk.account.name_row import NameRow
 from vbdesk.desk.account.passphrase_card import PassphraseCard
 from vbdesk.desk.account.plan_card import PlanCard
 from vbdesk.desk.account.profiles_model import ProfileLine
@@ -20,12 +24,16 @@ from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, card_with_header, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import Field, SecretField
 from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.page_header import PageHeader
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
 _COLUMN = 960
+_SERVICE, _RECORDINGS, _PROGRAM, _PROFILES = "service", "recordings", "program", "profiles"
+_NEAR = 24
 _SIDES = 112  # margins of page, card and scroll bar
 
 
@@ -39,6 +47,7 @@ class AccountPage(QWidget):
     """
 
     plan: PlanCard
+    consent: ConsentRulesCard
     rules: RulesCards
     webhook: WebhookCard
     desk: DeskCard
@@ -50,6 +59,8 @@ class AccountPage(QWidget):
         self.view_model = view_model
         view_model.setParent(self)
         self._to_remove: str | None = None
+        self._lines: tuple[ProfileLine, ...] = ()
+        self._renaming: str | None = None
         self._asks_for_keyring = False
         self.built, self._in_front = False, False
         self.banner = Banner()
@@ -61,25 +72,40 @@ class AccountPage(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(36, 28, 20, 24)
         layout.setSpacing(16)
-        head = QVBoxLayout()
-        head.setSpacing(2)
-        head.addWidget(Text("Account", Role.PAGE_TITLE))
-        head.addWidget(Text("Which service analyses the recordings made here.", Role.BODY, "text2"))
-        layout.addLayout(head)
-        layout.addWidget(self.banner)
-        layout.addWidget(scroll_area(self._column), 1)  # before the cards: Qt restyles all children of a moved widget
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(Text("Account", Role.PAGE_TITLE))
+        words.addWidget(Text(self.tr("The service, the rules for recordings, and this program."), Role.BODY, "text2"))
+        self._titles = {
+            _SERVICE: self.tr("Service"),
+            _RECORDINGS: self.tr("Recordings"),
+            _PROGRAM: self.tr("This program"),
+            _PROFILES: self.tr("Profiles"),
+        }
+        self.sections = SegmentedChoice(self.tr("Section"), [(key, title, "") for key, title in self._titles.items()])
+        self.sections.chosen.connect(self.show_section)
+        layout.addWidget(PageHeader(words, self.sections))
+        self.banner.float_over(self)
+        self._area = scroll_area(self._column)
+        self._area.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+        self._headings: dict[str, Text] = {}
+        layout.addWidget(self._area, 1)  # before the cards: Qt restyles all children of a moved widget
         self._column.hide()  # until all cards are made
-        self._steps = iter(
-            (
-                self._connection_card,
-                self._plan_card,
-                self._rules_card,
-                self._desk_card,
-                *self._passphrase_cards(),
-                self._profiles_card,
-                self._webhook_card,
-            )
+        steps: tuple[Callable[[], QWidget], ...] = (
+            partial(self._heading, _SERVICE),
+            self._connection_card,
+            self._plan_card,
+            self._webhook_card,
+            partial(self._heading, _RECORDINGS),
+            self._consent_card,
+            self._rules_card,
+            partial(self._heading, _PROGRAM),
+            self._desk_card,
+            *self._lock_cards(),
+            partial(self._heading, _PROFILES),
+            self._profiles_card,
         )
+        self._steps = iter(steps)
         self._turns = QTimer(self)
         self._turns.timeout.connect(self._build_next)
         self._turns.start(0)
@@ -92,6 +118,8 @@ class AccountPage(QWidget):
             self._show_status(self.view_model.status)
             self.view_model.read()
             self.view_model.rules.tell()
+            if self.view_model.app_lock is not None:
+                self.view_model.app_lock.read()
 
     def closed(self) -> None:
         """Another page is shown."""
@@ -141,7 +169,27 @@ class AccountPage(QWidget):
         view_model.profiles.failed.connect(self._on_failed)
         view_model.rules.failed.connect(self._on_failed)
         view_model.choices.failed.connect(self._on_failed)
+        view_model.rules.written.connect(self._on_written)
         self._show_status(view_model.status)
+
+    @Slot(str)
+    def show_section(self, key: str) -> None:
+        """Scroll to a section."""
+        if key in self._headings:
+            top = self._headings[key].mapTo(self._column, QPoint(0, 0)).y()
+            self._area.verticalScrollBar().setValue(top)
+            self.sections.choose(key)  # the last ones may be too short to come to the top
+
+    @Slot(int)
+    def _on_scrolled(self, top: int) -> None:
+        """Mark the section that is at the top."""
+        above = [key for key, heading in self._headings.items() if heading.y() <= top + _NEAR]
+        if above:
+            self.sections.choose(above[-1])
+
+    def _heading(self, key: str) -> Text:
+        self._headings[key] = Text(self._titles[key], Role.DOOR_TITLE)
+        return self._headings[key]
 
     def _plan_card(self) -> QWidget:
         self.plan = PlanCard(self.view_model)
@@ -151,14 +199,22 @@ class AccountPage(QWidget):
         self.rules = RulesCards(self.view_model.rules)
         return self.rules
 
+    def _consent_card(self) -> QWidget:
+        self.consent = ConsentRulesCard(self.view_model.rules)
+        return self.consent
+
     def _desk_card(self) -> QWidget:
         self.desk = DeskCard(self.view_model.choices)
         return self.desk
 
-    def _passphrase_cards(self) -> list[Callable[[], QWidget]]:
-        """One card if a passphrase opens the keys of the profile."""
-        model = self.view_model.passphrase
-        return [] if model is None else [partial(PassphraseCard, model)]
+    def _lock_cards(self) -> list[Callable[[], QWidget]]:
+        lock = self.view_model.app_lock
+        if lock is None:
+            return []
+        return [
+            partial(AppLockCard, lock, offered=self.view_model.profile.secrets != "session"),
+            partial(PassphraseCard, self.view_model.passphrase, lock),
+        ]
 
     def _webhook_card(self) -> QWidget:
         self.webhook = WebhookCard(self.view_model.webhook)
@@ -169,7 +225,8 @@ class AccountPage(QWidget):
         self.connection = Text("", Role.BODY, "text2", wrap=True)
         self.test_button = secondary_button("Test connection", icon="refresh")
         self.test_button.clicked.connect(self._test)
-        card = card_with_header(profile.name, self.test_button)
+        self.name = Text(profile.name, Role.CARD_TITLE)
+        card = card_with_header(self.name, self.test_button)
         where = "The service on this computer" if profile.kind == "local" else profile.base_url or ""
         card.body.addWidget(Text(f"{where} · account {profile.account_id}", Role.LABEL, "text2", wrap=True))
         card.body.addWidget(self.connection)
@@ -199,11 +256,15 @@ class AccountPage(QWidget):
 
     @Slot(object)
     def _show_profiles(self, lines: tuple[ProfileLine, ...]) -> None:
+        self._lines = lines
         _clear(self._profiles)
         for place, entry in enumerate(lines):
             if place:
                 self._profiles.addWidget(horizontal_line())
-            self._profiles.addWidget(self._profile_row(entry))
+            renaming = entry.profile_id == self._renaming
+            self._profiles.addWidget(self._name_row(entry) if renaming else self._profile_row(entry))
+            if entry.in_use:
+                self.name.setText(entry.name)
 
     def _profile_row(self, entry: ProfileLine) -> QWidget:
         row = QWidget()
@@ -216,6 +277,17 @@ class AccountPage(QWidget):
         words.addWidget(Text(entry.name, Role.BODY_MEDIUM))
         words.addWidget(Text(entry.where, Role.CAPTION, "text2"))
         box.addLayout(words, 1)
+        if entry.suggested_name is not None:
+            text = self.tr("Call it “{name}”").format(name=entry.suggested_name)
+            better = quiet_button(text, size=ButtonSize.ROW)
+            better.setObjectName(f"better-name-{entry.profile_id}")
+            better.clicked.connect(partial(self.view_model.profiles.rename, entry.profile_id, entry.suggested_name))
+            box.addWidget(better)
+        rename = quiet_button(self.tr("Rename"), size=ButtonSize.ROW)
+        rename.setAccessibleName(self.tr("Rename {name}").format(name=entry.name))
+        rename.setObjectName(f"rename-{entry.profile_id}")
+        rename.clicked.connect(partial(self._edit_name, entry))
+        box.addWidget(rename)
         if entry.in_use:
             box.addWidget(Chip(ChipLook("In use", "check", "ok", "oktint")))
             return row
@@ -229,6 +301,29 @@ class AccountPage(QWidget):
         switch.clicked.connect(partial(self.view_model.profiles.switch, entry.profile_id))
         box.addWidget(remove)
         box.addWidget(switch)
+        return row
+
+    def _edit_name(self, entry: ProfileLine) -> None:
+        """Show a field for another name instead of the row."""
+        self._renaming = entry.profile_id
+        self._show_profiles(self._lines)
+        for row in self.findChildren(NameRow):
+            row.name.setFocus()  # as soon as it is shown
+
+    @Slot()
+    def _keep_name(self) -> None:
+        self._renaming = None
+        self._show_profiles(self._lines)
+
+    @Slot(str, str)
+    def _rename(self, profile_id: str, name: str) -> None:
+        self._renaming = None
+        self.view_model.profiles.rename(profile_id, name)
+
+    def _name_row(self, entry: ProfileLine) -> QWidget:
+        row = NameRow(entry)
+        row.saved.connect(self._rename)
+        row.cancelled.connect(self._keep_name)
         return row
 
     def _ask_to_remove(self, entry: ProfileLine) -> None:
@@ -297,6 +392,10 @@ class AccountPage(QWidget):
         self._to_remove = None
         self.rules.show_failure()
         self.banner.say(Tone.FAIL, sentence, action="Close")
+
+    @Slot(object)
+    def _on_written(self, file: Path) -> None:
+        self.banner.say_saved(self.tr("The diagnostics were written to {file}.").format(file=file), file)
 
 
 def _where_kept(secrets: str) -> str:

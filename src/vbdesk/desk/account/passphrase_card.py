@@ -3,6 +3,7 @@
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from vbdesk.desk.models.app_lock import AppLock, LockChoice
 from vbdesk.desk.models.unlocking import PassphraseViewModel, passphrase_fault
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
@@ -13,9 +14,9 @@ from vbdesk.desk.ui.theme import Role
 
 
 class PassphraseCard(QWidget):
-    """Binds `PassphraseViewModel`."""
+    """Binds `PassphraseViewModel`; shown while a passphrase opens the keys."""
 
-    def __init__(self, model: PassphraseViewModel) -> None:
+    def __init__(self, model: PassphraseViewModel, lock: AppLock) -> None:
         super().__init__()
         self._model = model
         self.change = secondary_button("Change the passphrase", icon="key")
@@ -24,6 +25,7 @@ class PassphraseCard(QWidget):
         self.old_field = Field("Passphrase now", self.old)
         self.new_field = Field("New passphrase", self.new, help_text="At least 12 characters.")
         self.banner = Banner()
+        self.banner.float_over(self)
         self._form = QWidget()
         self._lay_out()
         self.change.clicked.connect(self._begin)
@@ -33,6 +35,8 @@ class PassphraseCard(QWidget):
         model.busy_changed.connect(self._form.setDisabled)
         model.changed.connect(self._on_changed)
         model.failed.connect(self._on_failed)
+        lock.changed.connect(self._show_choice)
+        self._show_choice(lock.choice)
         self._end()
 
     def _lay_out(self) -> None:
@@ -50,11 +54,15 @@ class PassphraseCard(QWidget):
         buttons.addWidget(self.cancel)
         buttons.addWidget(self.save)
         fields.addLayout(buttons)
-        for part in (Text(words, Role.BODY, "text2", wrap=True), self.banner, self._form):
+        for part in (Text(words, Role.BODY, "text2", wrap=True), self._form):
             card.body.addWidget(part)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(card)
+
+    @Slot(object)
+    def _show_choice(self, choice: LockChoice) -> None:
+        self.setVisible(choice.passphrase_opens)
 
     @Slot()
     def _begin(self) -> None:

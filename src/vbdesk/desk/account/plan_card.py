@@ -28,7 +28,8 @@ class PlanCard(Card):
 
     def __init__(self, model: AccountViewModel) -> None:
         self._theme = app_theme()
-        super().__init__("Credits and plan", padding=20)
+        self._free = model.profile.on_this_computer
+        super().__init__(model.tr("Requests") if self._free else model.tr("Credits and plan"), padding=20)
         self.model = model
         self._prices: PriceList | None = None
         self._balance: int | None = None
@@ -43,10 +44,11 @@ class PlanCard(Card):
         self._table.setVerticalSpacing(6)
         self._table.setColumnStretch(4, 1)
         self.note = Text("", Role.CAPTION, "text3", wrap=True)
-        self.body.addLayout(figures)
-        self.body.addLayout(self._table)
-        self.body.addWidget(self.note)
-        self.body.addWidget(horizontal_line())
+        if not self._free:
+            self.body.addLayout(figures)
+            self.body.addLayout(self._table)
+            self.body.addWidget(self.note)
+            self.body.addWidget(horizontal_line())
         plan = model.profile.plan.value.capitalize()
         said = f"{plan} plan: requests of the last minute, made by this program"
         self.body.addWidget(Text(said, Role.BODY_MEDIUM, wrap=True))
@@ -122,7 +124,7 @@ class PlanCard(Card):
             self._fill()
 
     def _fill(self) -> None:
-        if self._prices is None:
+        if self._prices is None or self._free:
             return
         _empty(self._table)
         for column, head in enumerate(_HEADS):
@@ -132,11 +134,7 @@ class PlanCard(Card):
             self._put(Text(price.what, Role.BODY_MEDIUM), row, 0)
             for column, figure in enumerate((str(price.signs), f"{price.credits:,}", buys), 1):
                 self._put(Text(figure, Role.BODY, "text2" if column < len(_HEADS) - 1 else "text"), row, column)
-        whose = (
-            "These are the prices of the service on this computer."
-            if self.model.profile.kind == "local"
-            else "The interface does not tell prices: these are vbdesk's own, another service may ask others."
-        )
+        whose = "The interface does not tell prices: these are vbdesk's own, another service may ask others."
         speakers = f"Telling speakers apart costs {counted(self._prices.diarize, 'credit')} more a recording."
         self.note.setText(f"{speakers} {whose}")
 

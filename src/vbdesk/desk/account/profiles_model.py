@@ -13,13 +13,14 @@ from vbdesk.outbox.profiles.vault import Vault
 
 @dataclass(frozen=True, slots=True)
 class ProfileLine:
-    """One profile in the list."""
+    """One profile in the list; `suggested_name` is a better name where the present one is an address."""
 
     profile_id: str
     name: str
     where: str
     account: str
     in_use: bool
+    suggested_name: str | None = None
 
 
 class ProfilesViewModel(QObject):
@@ -27,10 +28,12 @@ class ProfilesViewModel(QObject):
 
     Signals:
         changed: (tuple[ProfileLine, ...]) the list of profiles.
-        failed: (str) why the list was not read, or a profile not removed.
+        renamed: (list[Profile]) all profiles, after one got another name.
+        failed: (str) why the list was not read, or a profile not changed.
     """
 
     changed = Signal(object)
+    renamed = Signal(object)
     failed = Signal(str)
 
     def __init__(
@@ -58,6 +61,15 @@ class ProfilesViewModel(QObject):
         """Add a profile."""
         self._navigator.open("profile", None)
 
+    def rename(self, profile_id: str, name: str) -> None:
+        """Give a profile another name; nothing else of it changes."""
+
+        def work(context: TaskContext) -> list[Profile]:
+            self._store.rename(profile_id, name)
+            return self._store.all()
+
+        self._tasks.start(work, self._on_renamed, self._on_failed, name="profile-rename")
+
     def remove(self, profile_id: str) -> None:
         """Remove a profile and its key; its recordings stay on this computer."""
         if profile_id == self._profile.profile_id:
@@ -72,6 +84,9 @@ class ProfilesViewModel(QObject):
         self._tasks.start(work, self._on_read, self._on_failed, name="profile-remove")
 
     def _read(self, context: TaskContext) -> tuple[ProfileLine, ...]:
+        return self._lines(self._store.all())
+
+    def _lines(self, profiles: list[Profile]) -> tuple[ProfileLine, ...]:
         return tuple(
             ProfileLine(
                 profile.profile_id,
@@ -79,8 +94,9 @@ class ProfilesViewModel(QObject):
                 "The service on this computer" if profile.kind == "local" else profile.base_url or "",
                 profile.account_id,
                 profile.profile_id == self._profile.profile_id,
+                profile.suggested_name(other.name for other in profiles if other is not profile),
             )
-            for profile in self._store.all()
+            for profile in profiles
         )
 
     @Slot(object)
@@ -88,5 +104,10 @@ class ProfilesViewModel(QObject):
         self.changed.emit(lines)
 
     @Slot(object)
+    def _on_renamed(self, profiles: list[Profile]) -> None:
+        self.changed.emit(self._lines(profiles))
+        self.renamed.emit(profiles)
+
+    @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
-        self.failed.emit(failure.sentence)
+        self.failed.emit(str(failure.error) if isinstance(failure.error, ValueError) else failure.sentence)

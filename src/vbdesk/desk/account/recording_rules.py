@@ -1,15 +1,24 @@
 """Rules for the recordings of a profile: sending, retention, audit."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.models.sync_state import SyncState
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.outbox.library.audit import AuditVerification
+from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.settings import LibrarySettings, Retention, RetentionRule, SendRule
+from vbdesk.outbox.library.settings import (
+    ConsentRules,
+    LibrarySettings,
+    Retention,
+    RetentionRule,
+    SendRule,
+    SubjectDetail,
+)
 from vbdesk.outbox.profiles.profiles import Profile
 
 LONGEST_DAYS = 3650
@@ -43,6 +52,7 @@ class RulesViewModel(QObject):
         super().__init__()
         self._profile, self._library, self._sync, self._tasks = profile, library, sync, tasks
         self._write_diagnostics = write_diagnostics
+        self._changes = Lane(tasks, self)  # in order, so that the last choice is the one that stays
         sync.counts_changed.connect(self._on_counts)
         sync.network_changed.connect(self.tell)
 
@@ -67,6 +77,32 @@ class RulesViewModel(QObject):
         library, retention = self._library, Retention(rule, min(max(days, 0), LONGEST_DAYS))
         self._change(lambda context: library.change_settings(retention=retention))
 
+    def set_trash_days(self, days: int) -> None:
+        """Set how long a deleted recording can be restored."""
+        library = self._library
+        self._change(lambda context: library.change_settings(trash_days=days))
+
+    def set_consent_policy(self, policy: ConsentPolicy) -> None:
+        """Set whether recordings need consent."""
+        self._change_consent(lambda rules: replace(rules, policy=policy))
+
+    def set_consent_kind(self, kind: ConsentKind) -> None:
+        """Set what is usually asked for."""
+        self._change_consent(lambda rules: replace(rules, kind=kind))
+
+    def set_consent_validity(self, days: int | None) -> None:
+        """Set how long a new consent is valid; None for no end."""
+        self._change_consent(lambda rules: replace(rules, valid_days=days))
+
+    def set_consent_asked_by(self, name: str) -> None:
+        """Set who asks for consent."""
+        self._change_consent(lambda rules: replace(rules, asked_by=name))
+
+    def set_detail(self, detail: SubjectDetail) -> None:
+        """Set what the second line of a subject holds."""
+        library = self._library
+        self._change(lambda context: library.change_settings(detail=detail))
+
     def check_audit(self) -> None:
         """Verify the whole audit log."""
 
@@ -84,8 +120,12 @@ class RulesViewModel(QObject):
 
         self._tasks.start(work, self._on_written, self._on_failed, name="diagnostics")
 
+    def _change_consent(self, change: Callable[[ConsentRules], ConsentRules]) -> None:
+        library = self._library
+        self._change(lambda context: library.change_consent_rules(change))
+
     def _change(self, work: Callable[[TaskContext], LibrarySettings]) -> None:
-        self._tasks.start(work, self._on_changed, self._on_failed, name="rules")
+        self._changes.run(work, self._on_changed, self._on_failed, name="rules")
 
     @Slot(object)
     def _on_counts(self, _: object) -> None:

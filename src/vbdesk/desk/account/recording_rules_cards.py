@@ -7,16 +7,19 @@ from PySide6.QtGui import QIntValidator
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.account.recording_rules import LONGEST_DAYS, RulesViewModel
+from vbdesk.desk.models.subject_detail import detail_label
 from vbdesk.desk.ui.buttons import secondary_button
 from vbdesk.desk.ui.card import Card, card_with_header
 from vbdesk.desk.ui.fields import LineField
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.outbox.library.settings import LibrarySettings, RetentionRule, SendRule
+from vbdesk.outbox.library.settings import LibrarySettings, RetentionRule, SendRule, SubjectDetail
 
 _USUAL_DAYS = 30
 _DAYS_WIDTH = 72
+
+_TRASH_DAYS = (1, 7, 30, 90)
 
 _SENDING = {
     SendRule.AT_ONCE: "Recordings go as soon as the service can be reached.",
@@ -41,7 +44,13 @@ class RulesCards(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(16)
-        for card in (self._sending_card(), self._keeping_card(), self._care_card()):
+        for card in (
+            self._sending_card(),
+            self._keeping_card(),
+            self._trash_card(),
+            self._subject_card(),
+            self._care_card(),
+        ):
             column.addWidget(card)
         model.changed.connect(self.show_settings)
         model.network_said.connect(self._network.setText)
@@ -94,6 +103,36 @@ class RulesCards(QWidget):
         card.body.addWidget(self._days_row)
         return card
 
+    def _trash_card(self) -> Card:
+        name = self.tr("How long the trash keeps deleted recordings")
+        one, many = self.tr("1 day"), self.tr("{days} days")
+        options = [(str(days), one if days == 1 else many.format(days=days), "") for days in _TRASH_DAYS]
+        self.trash = SegmentedChoice(name, options)
+        self.trash.chosen.connect(self._on_trash)
+        card = card_with_header(self.tr("Trash"), self.trash)
+        words = self.tr(
+            "A deleted recording can be restored for this time, from the trash of the Outbox. Then its key and its "
+            "sound are destroyed, also without a network."
+        )
+        card.body.addWidget(Text(words, Role.BODY, "text2", wrap=True))
+        return card
+
+    def _subject_card(self) -> Card:
+        name = self.tr("Second line of a subject")
+        none = self.tr("None")
+        options = [
+            (kind.value, none if kind is SubjectDetail.NONE else detail_label(kind), "") for kind in SubjectDetail
+        ]
+        self.detail = SegmentedChoice(name, options)
+        self.detail.chosen.connect(self._on_detail)
+        card = card_with_header(self.tr("Subjects"), self.detail)
+        words = self.tr(
+            "The second line is shown with the subject's id on every page. It is kept encrypted on this computer "
+            "and never sent. Enter it on the page Subjects, with the note."
+        )
+        card.body.addWidget(Text(words, Role.BODY, "text2", wrap=True))
+        return card
+
     def _care_card(self) -> Card:
         self.check = secondary_button("Check the log", icon="check")
         self.check.clicked.connect(self._on_check)
@@ -116,6 +155,11 @@ class RulesCards(QWidget):
         self._settings = settings
         self.sending.choose(settings.send_rule.value)
         self._sending_words.setText(_SENDING[settings.send_rule])
+        if settings.trash_days in _TRASH_DAYS:
+            self.trash.choose(str(settings.trash_days))
+        else:
+            self.trash.choose_none()
+        self.detail.choose(settings.detail.value)
         retention = settings.retention
         self.keeping.choose(retention.rule.value)
         self._keeping_words.setText(_KEEPING[retention.rule])
@@ -130,6 +174,14 @@ class RulesCards(QWidget):
     @Slot(str)
     def _on_keeping(self, key: str) -> None:
         self.model.set_retention(RetentionRule(key), self._settings.retention.days or _USUAL_DAYS)
+
+    @Slot(str)
+    def _on_trash(self, key: str) -> None:
+        self.model.set_trash_days(int(key))
+
+    @Slot(str)
+    def _on_detail(self, key: str) -> None:
+        self.model.set_detail(SubjectDetail(key))
 
     @Slot()
     def _on_days(self) -> None:

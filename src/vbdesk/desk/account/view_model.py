@@ -12,6 +12,7 @@ from vbdesk.desk.account.prices import Price, diarize_price, prices
 from vbdesk.desk.account.profiles_model import ProfilesViewModel
 from vbdesk.desk.account.recording_rules import RulesViewModel
 from vbdesk.desk.account.webhook_model import WebhookViewModel
+from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.models.unlocking import PassphraseViewModel
 from vbdesk.desk.ports import AccountConnection
@@ -56,7 +57,8 @@ class AccountViewModel(QObject):
         rules: for its recordings.
         webhook: receiver of finished jobs.
         choices: preferences of the desk.
-        passphrase: changes the passphrase of this computer; None if none opens the profile's keys.
+        passphrase: changes the passphrase of this computer.
+        app_lock: locks the window; None in a program without one.
 
     Signals:
         status_changed: (SyncStatus) the way to the service.
@@ -85,7 +87,8 @@ class AccountViewModel(QObject):
         rules: RulesViewModel,
         webhook: WebhookViewModel,
         choices: DeskChoices,
-        passphrase: PassphraseViewModel | None,
+        passphrase: PassphraseViewModel,
+        app_lock: AppLock | None = None,
     ) -> None:
         """Make it; `vault` keeps the key of the profile."""
         super().__init__()
@@ -93,10 +96,9 @@ class AccountViewModel(QObject):
         self._sync, self._connection = sync, connection
         self._tasks, self._clock = tasks, clock
         self.profiles, self.rules, self.webhook, self.choices = profiles, rules, webhook, choices
-        self.passphrase = passphrase
+        self.passphrase, self.app_lock = passphrase, app_lock
         for part in (profiles, rules, webhook, choices, passphrase):
-            if part is not None:
-                part.setParent(self)
+            part.setParent(self)
         sync.status_changed.connect(self.status_changed)
 
     @property
@@ -156,6 +158,7 @@ class AccountViewModel(QObject):
     @Slot(object)
     def _on_answer(self, answer: tuple[int, float]) -> None:
         balance, seconds = answer
+        self._sync.take_in_credits(balance)
         took = f"in {seconds:.1f} s" if seconds >= 0.1 else "at once"
         self.tested.emit(Tested(balance, f"The service answered {took}: address, account and key are right."))
 

@@ -61,7 +61,8 @@ def _sentences(chart: TrajectoryChart, sign: SignChart, index: int | None, momen
     if others:
         said.append(f"Also unusual: {', '.join(others)}.")
     said.extend(_quality(chart, moment_s) or ["Quality good."])
-    return said
+    question = chart.question_at(moment_s)
+    return [question, *said] if question else said
 
 
 def _quality(chart: TrajectoryChart, moment_s: float) -> list[str]:

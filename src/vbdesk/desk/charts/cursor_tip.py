@@ -39,8 +39,7 @@ class CursorTip(QFrame):
         keys.addWidget(Text("Open recording", Role.CAPTION, "accent"))
         keys.addStretch(1)
         self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(16, 14, 16, 14)
-        self._column.setSpacing(6)
+        self._fit(tight=False)
         self._column.addWidget(self._when)
         self._column.addLayout(level)
         for part in (self._sentence, self._note, self._open):
@@ -57,6 +56,11 @@ class CursorTip(QFrame):
         rounded(painter, QRectF(self.rect()), 10, self._theme.colour("surface"), self._theme.colour("control"))
         painter.end()
 
+    def _fit(self, *, tight: bool) -> None:
+        """Choose the space around the texts; `tight` for large text in a low window."""
+        self._column.setContentsMargins(16, 2 if tight else 14, 16, 2 if tight else 14)
+        self._column.setSpacing(0 if tight else 6)
+
     def show_next_to(self, words: CursorText, point: QPoint, area: QWidget) -> None:
         """Show `words` at the side of `point` with more space, within `area`."""
         self._when.setText(words.when)
@@ -68,11 +72,15 @@ class CursorTip(QFrame):
         self._note.setText(words.note)
         self._note.setVisible(bool(words.note))
         self._open.setVisible(words.opens)
+        self._fit(tight=False)
         width = max(self._theme.px(_WIDTH), self._when.sizeHint().width() + 32)
         width = min(max(width, self._sign.sizeHint().width() + self._badge.sizeHint().width() + 44), area.width() - 8)
         if self._column.heightForWidth(width) > area.height():  # large text in a low window: make it wider
+            self._open.hide()
             width = max(width, max(point.x(), area.width() - point.x()) - _AWAY)
-            self._open.setVisible(words.opens and self._column.heightForWidth(width) <= area.height())
+        if self._column.heightForWidth(width) > area.height():
+            self._fit(tight=True)
+            width = area.width() - 8
         self.resize(width, self._column.heightForWidth(width))
         right = point.x() + _AWAY
         left = right if right + width < area.width() else max(point.x() - _AWAY - width, 0)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.marker_pixmaps import paint_unusual_marker
-from vbdesk.desk.charts.sign_painting import dashed, dotted, faded
+from vbdesk.desk.charts.sign_painting import dashed, dotted, faded, paint_voice_marker
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 
@@ -31,6 +31,7 @@ class Legend(QWidget):
             ("Smoothed, 90 % interval", _estimate, 24),
             ("Own baseline, normal range", _own_range, 24),
             ("Unusual for this person", _unusual, 18),
+            (self.tr("Voice differs: right person?"), _other_voice, 18),
             ("Consider", _consider, 20),
             ("No reading", _no_reading, 6),
         ):
@@ -112,6 +113,10 @@ def _own_range(theme: Theme, painter: QPainter, rect: QRectF) -> None:
 
 def _unusual(theme: Theme, painter: QPainter, rect: QRectF) -> None:
     paint_unusual_marker(theme, painter, rect.center(), Level.MODERATE)
+
+
+def _other_voice(theme: Theme, painter: QPainter, rect: QRectF) -> None:
+    paint_voice_marker(theme, painter, rect.center(), 7.0)
 
 
 def _consider(theme: Theme, painter: QPainter, rect: QRectF) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QLineF, QRectF, Qt
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from shiboken6 import VoidPtr
 
@@ -19,6 +19,7 @@ _LONE_HALF_WIDTH = 2.0  # px; bands of a single timepoint
 _CROWDED_PX = 5.0  # with less space for each reading, readings move behind the estimate
 _CROWDED_SCALE = 0.62
 _SILENT_HEIGHT = 6.0
+_DIAMOND_RADIUS = 10.0  # around the ring of an unusual reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ def paint_sign(theme: Theme, painter: QPainter, chart: SignChart, frame: ChartFr
         _paint_readings(theme, painter, chart, frame, scale=1.0, alpha=0.62)
     _paint_missing(theme, painter, chart.silent, frame)
     _paint_unusual(theme, painter, chart, frame, _CROWDED_SCALE if crowded else 1.0)
+    _paint_other_voice(theme, painter, chart, frame)
 
 
 def paint_uncounted_time(theme: Theme, painter: QPainter, frame: ChartFrame, window: tuple[float, float]) -> None:
@@ -135,6 +137,13 @@ def faded(theme: Theme, token: str, alpha: float) -> QColor:
     colour = theme.colour(token)
     colour.setAlphaF(alpha)
     return colour
+
+
+def paint_voice_marker(theme: Theme, painter: QPainter, at: QPointF, r: float = _DIAMOND_RADIUS) -> None:
+    """Paint the diamond of radius `r` around a reading whose voice raises a question."""
+    painter.setPen(QPen(theme.colour("warn"), 1.75))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawPolygon(QPolygonF([at + QPointF(*corner) for corner in ((0, -r), (r, 0), (0, r), (-r, 0))]))
 
 
 def _seen_part(run: slice, frame: ChartFrame, t: Floats) -> slice | None:
@@ -202,3 +211,11 @@ def _paint_unusual(theme: Theme, painter: QPainter, chart: SignChart, frame: Cha
     unusual = [index for index in sorted(chart.unusual) if seen.start <= index < seen.stop]
     x, y = frame.x(readings.t[unusual]), frame.y(readings.score[unusual])
     draw_unusual(theme, painter, x, y, [readings.levels[index] for index in unusual], scale=scale)
+
+
+def _paint_other_voice(theme: Theme, painter: QPainter, chart: SignChart, frame: ChartFrame) -> None:
+    readings = chart.readings
+    for index in sorted(chart.other_voice):
+        if frame.start <= readings.t[index] <= frame.end:
+            at = QPointF(frame.x_at(readings.t[index]), frame.y_at(readings.score[index]))
+            paint_voice_marker(theme, painter, at)

@@ -71,13 +71,15 @@ class TimeWindow(QObject):
 
     def set_limits(self, first_s: float, last_s: float) -> None:
         """Set the limits of the range."""
-        margin = max(last_s - first_s, SHORTEST_S) * _MARGIN_SHARE
-        self._limits = (first_s - margin, max(last_s, first_s + SHORTEST_S) + margin)
+        first_s, last_s = at_least_a_day(first_s, last_s)
+        margin = (last_s - first_s) * _MARGIN_SHARE
+        self._limits = (first_s - margin, last_s + margin)
         for box in self._boxes:
             self._prepare(box)
 
     def show(self, start_s: float, end_s: float) -> None:
-        """Show the time between two moments, with a margin at both ends."""
+        """Show the time between two moments, with a margin at both ends; a single moment is in the middle."""
+        start_s, end_s = at_least_a_day(start_s, end_s)
         margin = (end_s - start_s) * _MARGIN_SHARE
         self._master.setXRange(start_s - margin, end_s + margin, padding=0.0)
 
@@ -107,3 +109,9 @@ class TimeWindow(QObject):
         least, most = self._limits
         box.disableAutoRange()
         box.setLimits(xMin=least, xMax=most, minXRange=SHORTEST_S)
+
+
+def at_least_a_day(first_s: float, last_s: float) -> tuple[float, float]:
+    """The range, widened equally at both ends if it is shorter than a day."""
+    missing = max(0.0, SHORTEST_S - (last_s - first_s)) / 2
+    return first_s - missing, last_s + missing

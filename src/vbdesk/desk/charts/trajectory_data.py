@@ -1,12 +1,13 @@
-"""Arrays of a trajectory for the charts. No Qt: made on a worker."""
+"""Arrays of a trajectory for the charts; made on a worker."""
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
+from PySide6.QtCore import QCoreApplication
 
 from vbdesk.contract.catalog import models
 from vbdesk.contract.levels import Level
@@ -21,6 +22,17 @@ from vbdesk.contract.longitudinal import (
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+
+translate = QCoreApplication.translate
+
+_UNUSUAL_ONCE = {
+    "above": translate("chart", "Unusual for this person: well above their own baseline, at one recording only."),
+    "below": translate("chart", "Unusual for this person: well below their own baseline, at one recording only."),
+}
+_UNUSUAL = {
+    "above": translate("chart", "Unusual for this person: above their own baseline at {count} recordings in a row."),
+    "below": translate("chart", "Unusual for this person: below their own baseline at {count} recordings in a row."),
+}
 
 GAP_DAYS = 21.0
 DAY_S = 86_400.0
@@ -93,6 +105,7 @@ class SignChart:
         cuts: lowest score of each level above none; empty if the calibration is unknown.
         episodes: unusual episodes, in time order.
         unusual: indices of the unusual readings.
+        other_voice: indices of the readings whose voice raises a question.
         silent: times of the recordings without a reading of this sign.
     """
 
@@ -106,6 +119,7 @@ class SignChart:
     cuts: Mapping[Level, float]
     episodes: tuple[AnomalyEpisode, ...]
     unusual: frozenset[int]
+    other_voice: frozenset[int]
     silent: Floats
 
     def explanation(self, index: int) -> str:
@@ -116,9 +130,8 @@ class SignChart:
         for episode in self.episodes:
             if episode.start.timestamp() - DAY_S < moment <= episode.end.timestamp():
                 if episode.kind == "acute" or episode.timepoints == 1:
-                    return f"Unusual for this person: well {episode.direction} the own baseline, at one recording only."
-                times = f"at {episode.timepoints} recordings in a row"
-                return f"Unusual for this person: {episode.direction} the own baseline {times}."
+                    return _UNUSUAL_ONCE[episode.direction]
+                return _UNUSUAL[episode.direction].format(count=episode.timepoints)
         return ""
 
     def is_unusual(self, index: int) -> bool:
@@ -162,6 +175,7 @@ class TrajectoryChart:
         times, jobs: of every recording in time order, also inconclusive ones.
         issues: codes of each recording's quality issues.
         marks: notes, in time order.
+        voice_questions: what to ask about the voice of a recording, by its job.
     """
 
     group_id: str
@@ -175,6 +189,7 @@ class TrajectoryChart:
     jobs: tuple[str, ...]
     issues: tuple[tuple[str, ...], ...]
     marks: tuple[NoteMarker, ...] = ()
+    voice_questions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def span(self) -> tuple[float, float]:
@@ -191,6 +206,11 @@ class TrajectoryChart:
         found = {float(sign.readings.t[index]) for sign in self.signs for index in sign.unusual}
         return np.array(sorted(found), dtype=np.float64)
 
+    def question_at(self, moment_s: float) -> str:
+        """What to ask about the voice of the recording at a moment; empty for nothing."""
+        job_id = self.job_at(moment_s)
+        return "" if job_id is None else self.voice_questions.get(job_id, "")
+
     def job_at(self, moment_s: float) -> str | None:
         """The newest job at a moment."""
         place = int(np.searchsorted(self.times, moment_s, side="right")) - 1
@@ -198,9 +218,12 @@ class TrajectoryChart:
 
 
 def chart_of(
-    read: TrajectoryRead, cuts: Mapping[str, Mapping[Level, float]], marks: Sequence[NoteMarker] = ()
+    read: TrajectoryRead,
+    cuts: Mapping[str, Mapping[Level, float]],
+    marks: Sequence[NoteMarker] = (),
+    voice_questions: Mapping[str, str] | None = None,
 ) -> TrajectoryChart:
-    """Make the charts of `read`; `cuts` by sign name, where known.
+    """Make the charts of `read`; `cuts` by sign name, where known, and `voice_questions` by job.
 
     The signs of a model are in its order, as on the Result page; others in the order of the read.
     """
@@ -213,18 +236,22 @@ def chart_of(
             if signal.name in spoken:
                 spoken[signal.name].append((place, signal))
     times = np.array([point.recorded_at.timestamp() for point in points], dtype=np.float64)
+    questions = voice_questions or {}
     return TrajectoryChart(
         group_id=read.group_id,
         as_of=read.as_of,
         window=(read.window.from_.timestamp(), read.window.to.timestamp()),
         window_days=read.window.days,
-        signs=tuple(_sign_chart(by_name[name], points, times, spoken[name], cuts.get(name, {})) for name in order),
+        signs=tuple(
+            _sign_chart(by_name[name], points, times, spoken[name], cuts.get(name, {}), questions) for name in order
+        ),
         recordings=len(points),
         truncated=read.window.truncated,
         times=times,
         jobs=tuple(point.job_id for point in points),
         issues=tuple(tuple(point.audio_quality.issues) for point in points),
         marks=tuple(sorted(marks, key=lambda mark: mark.t)),
+        voice_questions=questions,
     )
 
 
@@ -234,6 +261,7 @@ def _sign_chart(
     times: Floats,
     spoken: Sequence[tuple[int, TrajectorySignal]],
     cuts: Mapping[Level, float],
+    questions: Mapping[str, str],
 ) -> SignChart:
     heard = [(place, signal) for place, signal in spoken if signal.score is not None]
     readings = _readings(points, times, heard)
@@ -251,6 +279,7 @@ def _sign_chart(
         cuts=cuts,
         episodes=tuple(sign.anomalies),
         unusual=frozenset(unusual.tolist()),
+        other_voice=frozenset(place for place, job_id in enumerate(readings.job_ids) if job_id in questions),
         silent=times[[place for place, signal in spoken if signal.score is None]],
     )
 

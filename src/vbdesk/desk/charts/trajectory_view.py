@@ -13,7 +13,7 @@ from vbdesk.desk.charts.sign_painting import ScoreRange
 from vbdesk.desk.charts.sign_plot import SCORE_RANGE, ZOOM_STEP
 from vbdesk.desk.charts.sign_row import NAME_WIDTH, SignChartRow, sign_row_margins
 from vbdesk.desk.charts.time_rows import NoteLane, TimeAxis
-from vbdesk.desk.charts.time_window import TimeWindow
+from vbdesk.desk.charts.time_window import TimeWindow, at_least_a_day
 from vbdesk.desk.charts.trajectory_data import DAY_S, Floats, TrajectoryChart
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.card import horizontal_line, scroll_area
@@ -41,6 +41,7 @@ class TrajectoryView(QWidget):
         self._theme = app_theme()
         super().__init__(parent)
         self._chart: TrajectoryChart | None = None
+        self._span = (0.0, DAY_S)
         self._rows: list[SignChartRow] = []
         self._moments: Floats = np.empty(0)
         self._unusual: Floats = np.empty(0)
@@ -94,7 +95,7 @@ class TrajectoryView(QWidget):
         self._drop_rows(len(chart.signs))
         self._axis.show_chart(chart)
         self._lane.show_marks(chart.marks)
-        first, last = chart.span
+        first, last = self._span = _whole_time(chart)
         self.time.set_limits(min(first, chart.window[0]), last)
         if not same or self._follows:
             self.show_last(self._days)
@@ -116,7 +117,7 @@ class TrajectoryView(QWidget):
         """Show the last `days` days; None shows from the first recording on."""
         self._days, self._follows = days, True
         if self._chart is not None:
-            first, last = self._chart.span
+            first, last = self._span
             self.time.show(first if days is None else last - days * DAY_S, last)
 
     def move_cursor_to(self, moment_s: float, sign: str) -> None:
@@ -316,3 +317,14 @@ def _in_words(chart: TrajectoryChart) -> str:
     signs = "; ".join(f"{sign.label}: {sign.level.value}, {sign.trend.lstrip('↑↓= ').lower()}" for sign in chart.signs)
     left_out = " Older recordings are left out." if chart.truncated else ""
     return f"{counted(chart.recordings, 'recording')} until {until:%d %B %Y}.{left_out} {signs}."
+
+
+def _whole_time(chart: TrajectoryChart) -> tuple[float, float]:
+    """From the first recording to the end; a single recording is in the middle."""
+    first, last = at_least_a_day(*chart.span)
+    moments = chart.moments()
+    if len(moments) != 1:
+        return first, last
+    moment = float(moments[0])
+    half = max(moment - first, last - moment)
+    return moment - half, moment + half

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from vbdesk.desk.charts.spectrogram import spectrogram_image
+from vbdesk.desk.charts.take_layers import TakePicture, paint_frequencies, paint_marker, paint_pitch
 from vbdesk.desk.charts.trim_range import TrimRange
-from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import clock_words
@@ -23,6 +23,8 @@ _LOUDNESS_POWER = 0.6  # ordinary speech peaks at a fifth of full scale; enlarge
 _LIVE_SPAN_S = 26.0
 _LIVE_CURSOR_SHARE = 0.7
 _LIVE_TICK_S = 4
+_ZOOM = 2.0
+_SHORTEST_VIEW_S = 1.0
 
 
 def resample_envelope(envelope: Envelope, bars: int) -> Envelope:
@@ -66,7 +68,7 @@ class LiveWaveform(QWidget):
         self._markers: tuple[float, ...] = ()
         self._moving = True
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMinimumHeight(96)
+        self.setMinimumHeight(76)
         self.setAccessibleName("Live waveform")
 
     def clear(self) -> None:
@@ -96,7 +98,7 @@ class LiveWaveform(QWidget):
         paint_bars(painter, area, bars, self._theme.colour("wave" if self._moving else "wavedim"))
         for marker in self._markers:
             if marker >= start_s:
-                self._paint_marker(painter, (marker - start_s) * per_s, area)
+                paint_marker(painter, self._theme, (marker - start_s) * per_s, area.adjusted(0, -8, 0, 0))
         self._paint_cursor(painter, cursor, area)
         painter.end()
 
@@ -116,13 +118,6 @@ class LiveWaveform(QWidget):
             painter.drawText(QRectF(x + 6, top, 60, px(14)), Qt.AlignmentFlag.AlignVCenter, clock_words(tick))
             tick += _LIVE_TICK_S
 
-    def _paint_marker(self, painter: QPainter, x: float, area: QRectF) -> None:
-        pen = QPen(self._theme.colour("text2"), 1.5)
-        pen.setDashPattern([2.0, 2.0])
-        painter.setPen(pen)
-        painter.drawLine(QPointF(x, area.top() - 4), QPointF(x, area.bottom()))
-        paint_icon(painter, "flag-filled", QRectF(round(x) - 3, area.top() - 8, 14, 14), self._theme.colour("text2"))
-
     def _paint_cursor(self, painter: QPainter, x: float, area: QRectF) -> None:
         painter.setPen(QPen(self._theme.colour("rec"), 1.5))
         painter.drawLine(QPointF(x, area.top() - 4), QPointF(x, area.bottom() + 4))
@@ -137,10 +132,12 @@ class TakeWaveform(QWidget):
     Signals:
         sought: (float) position of the cursor that the user chose, in seconds.
         trimmed: (TrimRange) the part between the handles.
+        viewed: (TrimRange) another part is shown, after a zoom or a move.
     """
 
     sought = Signal(float)
     trimmed = Signal(object)
+    viewed = Signal(object)
 
     def __init__(self, *, trimmable: bool = False, name: str = "Waveform of the recording") -> None:
         self._theme = app_theme()
@@ -152,8 +149,12 @@ class TakeWaveform(QWidget):
         self._span = TrimRange(0.0, 0.0)
         self._segments: tuple[tuple[float, float], ...] = ()
         self._held: str | None = None
+        self._markers: tuple[float, ...] = ()
+        self._start_s = 0.0
         self._shades: NDArray[np.uint8] | None = None
+        self._taken: TakePicture | None = None
         self._picture = QImage()
+        self._low = False
         self._theme.changed.connect(self._draw_spectrogram)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -162,8 +163,43 @@ class TakeWaveform(QWidget):
 
     def show_spectrogram(self, shades: NDArray[np.uint8] | None) -> None:
         """Show the spectrogram in place of the waveform; None for the waveform again."""
-        self._shades = shades
+        self._shades, self._taken = shades, None
         self._draw_spectrogram()
+
+    def show_picture(self, picture: TakePicture) -> None:
+        """Show the spectrogram of a part, with the pitch and the frequencies."""
+        self._shades, self._taken = picture.shades, picture
+        self._draw_spectrogram()
+
+    def show_markers(self, markers: Sequence[float]) -> None:
+        """Show the moments that were marked while recording, in seconds."""
+        self._markers = tuple(markers)
+        self.update()
+
+    @property
+    def seconds(self) -> float:
+        """Length of the recording."""
+        return self._seconds
+
+    @property
+    def view(self) -> TrimRange:
+        """The visible part, in seconds."""
+        return TrimRange(self._start_s, min(self._seconds, self._start_s + self._across_s))
+
+    def zoom(self, factor: float) -> None:
+        """Show `factor` times as much, with the cursor at its place; at least a second, at most the recording."""
+        if not self._seconds:
+            return
+        length = min(self._seconds, max(_SHORTEST_VIEW_S, self._across_s * factor))
+        at = min(max(self._position, self._start_s), self._start_s + self._across_s)
+        self._look_at(at - (at - self._start_s) / self._across_s * length, length)
+
+    def _look_at(self, start_s: float, length_s: float) -> None:
+        start_s = max(0.0, min(start_s, self._seconds - length_s))
+        if (start_s, length_s) != (self._start_s, self._across_s):
+            self._start_s, self._across_s = start_s, length_s
+            self.update()
+            self.viewed.emit(self.view)
 
     def set_trimmable(self, trimmable: bool) -> None:
         """Show or hide the handles."""
@@ -181,6 +217,7 @@ class TakeWaveform(QWidget):
         """Show a recording of `seconds`; the width is `across_s` long, by default the recording's length."""
         self._envelope, self._seconds = envelope, seconds
         self._across_s = seconds if across_s is None else max(across_s, seconds)
+        self._start_s, self._markers = 0.0, ()
         self._span = span or TrimRange(0.0, seconds)
         self.show_position(self._span.start)
 
@@ -202,8 +239,10 @@ class TakeWaveform(QWidget):
     def show_position(self, seconds: float) -> None:
         """Move the cursor."""
         self._position = seconds
+        if self._across_s < self._seconds and not self._start_s <= seconds <= self._start_s + self._across_s:
+            self._look_at(seconds - self._across_s / 4, self._across_s)
         keys = "Arrow keys move by a second, page keys by ten." + (
-            " [ and ] trim before and after." if self._handles else ""
+            " Plus and minus zoom. [ and ] trim before and after." if self._handles else ""
         )
         description = f"At {clock_words(seconds)} of {clock_words(self._seconds)}. {keys}"
         if description != self.accessibleDescription():
@@ -211,7 +250,14 @@ class TakeWaveform(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return QSize(300, self._theme.px(108 if self._trimmable else 28))
+        height = (84 if self._low else 108) if self._trimmable else 28
+        return QSize(300, self._theme.px(height))
+
+    def set_low(self, low: bool) -> None:
+        """Take less height, in a low window."""
+        if low != self._low:
+            self._low = low
+            self.updateGeometry()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
@@ -225,6 +271,9 @@ class TakeWaveform(QWidget):
         if self._handles and self._seconds:
             self._paint_handle(painter, self._x(self._span.start), area)
             self._paint_handle(painter, self._x(self._span.end), area)
+        for marker in self._markers:
+            if self._start_s <= marker <= self._start_s + self._across_s:
+                paint_marker(painter, self._theme, self._x(marker), QRectF(self.rect()))
         self._paint_segments(painter)
         if self._seconds and (self._trimmable or self._position > 0 or self.hasFocus()):
             self._paint_cursor(painter, self._x(self._position), QRectF(self.rect()))
@@ -251,7 +300,18 @@ class TakeWaveform(QWidget):
             self._held = None
             self.trimmed.emit(self._span)
 
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom with Ctrl; without it the page scrolls."""
+        if self._trimmable and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self.zoom(1 / _ZOOM if event.angleDelta().y() > 0 else _ZOOM)
+        else:
+            event.ignore()
+
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
+        zooms = {Qt.Key.Key_Plus: 1 / _ZOOM, Qt.Key.Key_Equal: 1 / _ZOOM, Qt.Key.Key_Minus: _ZOOM}
+        if self._trimmable and event.key() in zooms:
+            self.zoom(zooms[Qt.Key(event.key())])
+            return
         steps = {Qt.Key.Key_Left: -1.0, Qt.Key.Key_Right: 1.0, Qt.Key.Key_PageUp: -10.0, Qt.Key.Key_PageDown: 10.0}
         steps |= {Qt.Key.Key_Home: -self._seconds, Qt.Key.Key_End: self._seconds}
         edges = {Qt.Key.Key_BracketLeft: "start", Qt.Key.Key_BracketRight: "end"}
@@ -279,7 +339,17 @@ class TakeWaveform(QWidget):
     def _paint_spectrogram(self, painter: QPainter, area: QRectF) -> None:
         """Paint the spectrogram, with trimmed parts faded."""
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        painter.drawImage(self._filled(area), self._picture)
+        if self._taken is None:
+            painter.drawImage(self._filled(area), self._picture)
+        else:
+            left, right = self._x(self._taken.part.start), self._x(self._taken.part.end)
+            painter.save()
+            painter.setClipRect(area)
+            painter.drawImage(QRectF(left, area.top(), right - left, area.height()), self._picture)
+            x = 1 + (self.width() - 2) * (self._taken.pitch_s - self._start_s) / self._across_s
+            paint_pitch(painter, self._theme, area, self._taken, x)
+            paint_frequencies(painter, self._theme, area, self._taken.highest_hz)
+            painter.restore()
         veil = self._theme.colour("surface")
         veil.setAlphaF(0.7)
         if self._seconds:
@@ -288,14 +358,22 @@ class TakeWaveform(QWidget):
             painter.fillRect(QRectF(right, area.top(), area.right() - right, area.height()), veil)
 
     def _paint_voice(self, painter: QPainter, area: QRectF) -> None:
-        bars = resample_envelope(self._envelope, int(self._filled(area).width() / _STEP_PX))
-        count = len(bars)
-        if not count or not self._seconds:
+        view = self.view
+        per_s = len(self._envelope) / self._seconds if self._seconds else 0.0
+        seen = self._envelope[int(view.start * per_s) : max(int(view.start * per_s) + 1, int(view.end * per_s))]
+        bars = resample_envelope(seen, int(self._filled(area).width() / _STEP_PX))
+        count, shown_s = len(bars), view.end - view.start
+        if not count or shown_s <= 0:
             return
-        if self._trimmable:
-            lit = slice(round(count * self._span.start / self._seconds), round(count * self._span.end / self._seconds))
-        else:
-            lit = slice(0, round(count * self._position / self._seconds))
+
+        def place(seconds: float) -> int:
+            return min(count, max(0, round(count * (seconds - view.start) / shown_s)))
+
+        lit = (
+            slice(place(self._span.start), place(self._span.end))
+            if self._trimmable
+            else slice(0, place(self._position))
+        )
         dim, wave = self._theme.colour("wavedim"), self._theme.colour("wave")
         paint_bars(painter, area, bars[: lit.start], dim)
         paint_bars(painter, area, bars[lit], wave, first=lit.start)
@@ -328,15 +406,15 @@ class TakeWaveform(QWidget):
 
     def _x(self, seconds: float) -> float:
         width = self.width() - 2
-        return 1 + (width * seconds / self._across_s if self._across_s else 0.0)
+        return 1 + (width * (seconds - self._start_s) / self._across_s if self._across_s else 0.0)
 
     def _filled(self, area: QRectF) -> QRectF:
         """The part of `area` that the recording covers."""
-        share = self._seconds / self._across_s if self._across_s else 1.0
+        share = min(1.0, self._seconds / self._across_s) if self._across_s else 1.0
         return QRectF(area.left(), area.top(), area.width() * share, area.height())
 
     def _at(self, x: float) -> float:
-        return min(self._seconds, max(0.0, (x - 1) / max(1, self.width() - 2) * self._across_s))
+        return min(self._seconds, max(0.0, self._start_s + (x - 1) / max(1, self.width() - 2) * self._across_s))
 
     def _handle_at(self, x: float) -> str | None:
         if not self._handles:

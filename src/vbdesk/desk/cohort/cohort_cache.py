@@ -5,6 +5,7 @@ No Qt. Every method that reads blocks on the disk or the network: call it in tas
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from vbdesk.client.errors import NotFound
@@ -36,11 +37,17 @@ class CohortCache:
         self._groups: Mapping[str, AtService] = {}
         self._tags: dict[str, tuple[str, ...]] = {}
         self._asked: set[str] = set()
+        self._counts: Mapping[str, int] = {}
+        self._marks: dict[str, object] = {}  # what each summary was made of
 
     def known(self) -> tuple[list[SubjectSummary], dict[str, str]]:
         """All subjects with a result, and the names of signs."""
         with self._lock:
-            return list(self._summaries.values()), dict(self._labels)
+            counted = [
+                replace(entry, recordings=self._counts.get(entry.group_id, entry.recordings))
+                for entry in self._summaries.values()
+            ]
+            return counted, dict(self._labels)
 
     def tagged(self, tag: str) -> frozenset[str]:
         """The subjects with a tag."""
@@ -65,10 +72,19 @@ class CohortCache:
         notes = self._library.subject_notes.all()
         kept = self._reads.read(KEPT_AS)
         groups = {} if kept is None else KeptList.from_json(kept[0], {}, {}, self._now()).groups
+        if kept is not None:
+            done = {group_id: group.done_jobs for group_id, group in groups.items()}
+            self._results.counts.listed(done, kept[1], stored=True)
+        counts = self._results.counts.all()
         with self._lock:
             self._tags = {group_id: note.tags for group_id, note in notes.items()}
-            self._groups = groups
-        changed = self._read_histories(context) + self._read_results(context)
+            self._groups, self._counts = groups, counts
+        here, times = self._here(), self._results.trajectory_times()
+        corrected = self._corrections()
+        changed = 0
+        for group_id in {*here, *times, *corrected, *self._summaries}:
+            context.check()
+            changed += self._update(group_id, here.get(group_id, ()), times.get(group_id), corrected.get(group_id))
         if changed:
             self.keep()
 
@@ -105,38 +121,66 @@ class CohortCache:
                 self._summaries[summary.group_id] = summary
                 self._labels.update(labels)
 
-    def _read_histories(self, context: TaskContext) -> int:
-        known, changed = dict(self._summaries), 0
-        for group_id, read_at in self._results.trajectory_times().items():
-            before = known.get(group_id)
-            if before is not None and before.whole and before.read_at >= read_at:
-                continue
-            context.check()
-            stored = self._results.stored_trajectory(group_id)
+    def _update(
+        self, group_id: str, items: Sequence[RecordingItem], read_at: datetime | None, corrections: object
+    ) -> bool:
+        """Summarise a subject again if its history, its results here or its corrections changed."""
+        mark = (read_at, corrections, [(item.take_id, item.version) for item in items[:RESULTS_BACK]], len(items))
+        before = self._summaries.get(group_id)
+        first = group_id not in self._marks
+        if not first and self._marks[group_id] == mark:
+            return False
+        self._marks[group_id] = mark
+        if first and before is not None and corrections is None and _holds(before, items, read_at):
+            return False
+        summary, labels = self._summary(group_id, items, read_at, corrections)
+        if summary is None:
+            if read_at is None and corrections is None and not items and before is not None and before.whole:
+                return False  # read by Cohort in an earlier release, and never stored as a trajectory
+            with self._lock:
+                return self._summaries.pop(group_id, None) is not None
+        self._take(summary, labels)
+        return True
+
+    def _summary(
+        self, group_id: str, items: Sequence[RecordingItem], read_at: datetime | None, corrections: object
+    ) -> tuple[SubjectSummary | None, Mapping[str, str]]:
+        """From the history; from the newest results here if they are newer, or if there is no history."""
+        stored = None if read_at is None else self._results.stored_trajectory(group_id)
+        whole = None if stored is None or read_at is None else of_trajectory(stored.value, read_at)
+        mine = self._results.counts.current(group_id, items, read_at)[:RESULTS_BACK]
+        if mine and (whole is None or mine[0].recorded_at - whole.recorded_at > _SLACK):
+            return of_items(mine, self._now())
+        if whole is None and corrections is not None:
+            stored = self._results.history(group_id)
             if stored is not None:
-                self._take(of_trajectory(stored.value, read_at), labels_of(stored.value))
-                changed += 1
-        return changed
+                whole = of_trajectory(stored.value, self._now(), whole=False)
+        return whole, {} if stored is None else labels_of(stored.value)
 
-    def _read_results(self, context: TaskContext) -> int:
-        """Read local results that are newer than the history, or of subjects without one."""
-        changed = 0
-        for group_id, items in self._newest_results().items():
-            known = self._summaries.get(group_id)
-            if known is not None and items[0].recorded_at - known.recorded_at <= _SLACK:
-                continue
-            context.check()
-            self._take(*of_items(items, self._now()))
-            changed += 1
-        return changed
-
-    def _newest_results(self) -> dict[str, Sequence[RecordingItem]]:
+    def _here(self) -> dict[str, list[RecordingItem]]:
         found: dict[str, list[RecordingItem]] = {}
         for item in self._library.list(ItemFilter(states=frozenset({OutboxState.DONE}))):
-            mine = found.setdefault(item.group_id, [])
-            if len(mine) < RESULTS_BACK and item.encrypted_result is not None:
-                mine.append(item)
-        return {group_id: items for group_id, items in found.items() if items}
+            if item.encrypted_result is not None and not item.excluded:
+                found.setdefault(item.group_id, []).append(item)
+        return found
+
+    def _corrections(self) -> dict[str, list[tuple[int, bool]]]:
+        """The corrections of each subject, and whether the service has done them."""
+        found: dict[str, list[tuple[int, bool]]] = {}
+        for entry in self._library.corrections.all():
+            for group_id in (entry.source, entry.target):
+                if group_id is not None:
+                    found.setdefault(group_id, []).append((entry.number, entry.settled))
+        return found
+
+
+def _holds(known: SubjectSummary, items: Sequence[RecordingItem], read_at: datetime | None) -> bool:
+    """Whether a summary of an earlier run is still right, as far as times tell."""
+    if read_at is not None and not (known.whole and known.read_at >= read_at):
+        return False
+    if not items:
+        return known.take_id is None
+    return items[0].recorded_at - known.recorded_at <= _SLACK
 
 
 def _lacks(known: SubjectSummary | None, group: AtService) -> bool:

@@ -1,11 +1,13 @@
-"""Rows of Cohort: heat map, level counts and triage. No Qt: made on a worker."""
+"""Rows of Cohort: heat map, level counts and triage; made on a worker."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
+
+from PySide6.QtCore import QCoreApplication
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction, recommended_action
 from vbdesk.contract.timestamps import in_zone
@@ -14,7 +16,8 @@ from vbdesk.desk.models.subject_list import rank
 from vbdesk.desk.ui.cells import ButtonCell, Cell, HeatCell, LabelCell, LevelCountsCell, TwoLineCell
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import counted
-from vbdesk.report.result_texts import result_texts
+from vbdesk.outbox.library.subject_names import ShownSubject, search_key
+from vbdesk.report.result_texts import overall_word, result_texts
 from vbdesk.report.shipped_signs import shipped_signs
 
 FEWEST = 5
@@ -22,6 +25,8 @@ FEWEST = 5
 
 NOT_NEWS = timedelta(days=90)
 """What was recorded longer ago comes after everything younger."""
+
+translate = QCoreApplication.translate
 
 OWN_RANGE_Z = 1.96  # limit for 95 % of a subject's own readings
 _REASONS = 2
@@ -61,6 +66,7 @@ class HeatRow:
     columns: tuple[SignColumn, ...] = field(repr=False)
     shown: Shown
     today: datetime = field(compare=False)
+    subject: ShownSubject | None = None
 
     @property
     def key(self) -> str:
@@ -73,7 +79,8 @@ class HeatRow:
         age = LabelCell(age_in_days(self.summary.recorded_at, self.today), "text3")
         heat = _HEAT[self.shown]
         states = (self.summary.signs.get(column.name) for column in self.columns)
-        name = LabelCell(self.key, "text", strong=True)
+        shown = self.key if self.subject is None else self.subject.words
+        name = LabelCell(shown, "text", strong=True, name=True)
         return (name, age, *(HeatCell("") if state is None else heat(state) for state in states))
 
 
@@ -170,14 +177,16 @@ class TriageRow:
     action: str
     age: str
     urgency: tuple[float, ...]
+    subject: ShownSubject | None = None
 
     @property
     def cells(self) -> tuple[Cell, ...]:
         """Cells of the table."""
+        shown = self.key if self.subject is None else self.subject.words
         name = TwoLineCell(
-            f"{self.key} · {self.age}", f"{self.action}. {self.reason}." if self.action else f"{self.reason}."
+            f"{shown} · {self.age}", f"{self.action}. {self.reason}." if self.action else f"{self.reason}."
         )
-        return HeatCell(self.level.value.capitalize(), self.level), name, ButtonCell("Recording", quiet=True)
+        return HeatCell(overall_word(self.level), self.level), name, ButtonCell("Recording", quiet=True)
 
 
 @dataclass(frozen=True)
@@ -202,20 +211,26 @@ class CohortReading:
 
 
 def cohort_of(
-    summaries: Collection[SubjectSummary], labels: Mapping[str, str], shown: Shown, order: HeatOrder, now: datetime
+    summaries: Collection[SubjectSummary],
+    labels: Mapping[str, str],
+    shown: Shown,
+    order: HeatOrder,
+    now: datetime,
+    subject: Callable[[str], ShownSubject] = ShownSubject,
 ) -> CohortReading:
-    """Make the rows of subjects."""
+    """Make the rows of subjects; `subject` gives their names."""
     columns = _columns(summaries, labels)
     needs = {entry.group_id: triage_of(entry, labels, now) for entry in summaries}
-    ranked = sorted(summaries, key=lambda entry: entry.group_id)
+    ranked = sorted(summaries, key=lambda entry: (search_key(subject(entry.group_id).name), entry.group_id))
     if order is not HeatOrder.NAME:
         ranked.sort(key=lambda entry: entry.recorded_at, reverse=True)
     if order is HeatOrder.NEED:
         ranked.sort(key=lambda entry: _urgency_of(needs[entry.group_id]), reverse=True)
-    triage = sorted((row for row in needs.values() if row is not None), key=lambda row: row.urgency, reverse=True)
+    named_rows = (replace(row, subject=subject(row.key)) for row in needs.values() if row is not None)
+    triage = sorted(named_rows, key=lambda row: row.urgency, reverse=True)
     return CohortReading(
         columns=columns,
-        heat=tuple(HeatRow(entry, columns, shown, now) for entry in ranked),
+        heat=tuple(HeatRow(entry, columns, shown, now, subject(entry.group_id)) for entry in ranked),
         distributions=tuple(_distribution(column, summaries) for column in columns),
         triage=tuple(triage),
         summaries=tuple(ranked),
@@ -249,8 +264,12 @@ def triage_of(entry: SubjectSummary, labels: Mapping[str, str], now: datetime) -
     notable.sort(key=lambda item: (item[0], item[1]), reverse=True)
     if notable:
         reasons = [_reason(labels.get(name, name), state, entry.recordings) for _, name, state in notable[:_REASONS]]
-        more = f"; {len(notable) - _REASONS} more" if len(notable) > _REASONS else ""
-        reason, urgency = "; ".join(reasons) + more, notable[0][0]
+        others = len(notable) - _REASONS
+        if others == 1:
+            reasons.append(translate("cohort", "1 more sign"))
+        elif others > 1:
+            reasons.append(translate("cohort", "{count} more signs").format(count=others))
+        reason, urgency = "; ".join(reasons), notable[0][0]
     elif entry.level is Level.INCONCLUSIVE:
         reason, urgency = _why_inconclusive(entry), (float(_AGAIN),)
     else:
@@ -318,10 +337,8 @@ def _why_inconclusive(entry: SubjectSummary) -> str:
     return known[0].rstrip(".") if known else "The newest recording does not allow a reading"
 
 
-def named(summaries: Collection[SubjectSummary], wanted: str, chosen: Collection[str] | None) -> list[SubjectSummary]:
-    """Subjects whose id contains `wanted` (lower case), among `chosen` if given."""
-    return [
-        entry
-        for entry in summaries
-        if wanted in entry.group_id.lower() and (chosen is None or entry.group_id in chosen)
-    ]
+def named(
+    summaries: Collection[SubjectSummary], matches: Callable[[str], bool], chosen: Collection[str] | None
+) -> list[SubjectSummary]:
+    """Subjects whose name matches, among `chosen` if given."""
+    return [entry for entry in summaries if (chosen is None or entry.group_id in chosen) and matches(entry.group_id)]

@@ -41,7 +41,7 @@ class CohortGroupView(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
         layout.addWidget(self._toolbar())
-        layout.addWidget(self.banner)
+        self.banner.float_over(self)
         self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._parts.setContentsMargins(0, 0, 0, 0)
         self._parts.setSpacing(20)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.desk.cohort.cohort_rows import FEWEST, CohortReading, HeatOrder, Shown
@@ -17,6 +17,7 @@ from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
+from vbdesk.desk.ui.export_menu import ExportMenu
 from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.heat_map import HeatLegend
 from vbdesk.desk.ui.page_header import PageHeader
@@ -25,11 +26,12 @@ from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import counted
 
-_NAME, _AGE, _SIGN = 100, 54, 58
+_NAME, _AGE, _SIGN = 120, 54, 58
 _HEADING_PADDING_PX = 16  # width of a heading, at every text size
-_BAR_WIDTHS = (142, 100, 100)
+_BAR_WIDTHS = (136, 80, 100)
 _TRIAGE_WIDTHS = (52, 160, 104)
-_HEAT_LEAST, _TRIAGE_LEAST = 240, 140
+_BAR_ROW, _TRIAGE_ROW = 36, 58
+_HEAT_LEAST, _TRIAGE_LEAST = 240, 4 * _TRIAGE_ROW
 _NARROW = 960
 _ANY_TAG = "Any tag"
 
@@ -53,7 +55,7 @@ class CohortPage(QWidget):
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
         layout.addWidget(self._header())
-        layout.addWidget(self.banner)
+        self.banner.float_over(self)
         self._views = QStackedWidget()
         layout.addWidget(self._views, 1)
         self._lay_out_account()
@@ -64,6 +66,10 @@ class CohortPage(QWidget):
         view_model.stale.connect(self._on_stale)
         view_model.exported.connect(self._on_exported)
         view_model.failed.connect(self._on_failed)
+        self.export_menu.wanted.connect(self.export_subjects)
+        view_model.subjects_export.progressed.connect(self._on_export_progress)
+        view_model.subjects_export.done.connect(self._on_subjects_exported)
+        view_model.subjects_export.failed.connect(self._on_failed)
 
     def opened(self, argument: object) -> None:
         """Show all subjects."""
@@ -84,6 +90,13 @@ class CohortPage(QWidget):
         """Export the content as a table."""
         self.view_model.export(path)
 
+    @Slot(str, str)
+    def export_subjects(self, kind: str, folder: str) -> None:
+        """Export all data of the subjects that are shown."""
+        reading = self.view_model.reading
+        shown = () if reading is None else [entry.group_id for entry in reading.summaries]
+        self.view_model.subjects_export.start(kind, folder, shown)
+
     def _header(self) -> QWidget:
         self.caption = Text("", Role.BODY, "text2", wrap=True)
         words = QVBoxLayout()
@@ -94,7 +107,10 @@ class CohortPage(QWidget):
         self.scope.chosen.connect(self._on_scope)
         self.export_button = secondary_button("Export", icon="export")
         self.export_button.setEnabled(False)
-        self.export_button.clicked.connect(self._ask_where)
+        self.export_menu = ExportMenu(self.export_button, self)
+        table = QAction(self.tr("Table of the newest readings (CSV)"), self.export_menu)
+        table.triggered.connect(self._ask_where)
+        self.export_menu.insertAction(self.export_menu.actions()[0], table)
         return PageHeader(words, self.scope, self.export_button)
 
     def _lay_out_account(self) -> None:
@@ -115,10 +131,15 @@ class CohortPage(QWidget):
             least_stretch=_NAME,
         )
         self.bars = CellView(
-            "Levels by sign", self.view_model.distributions, _BAR_WIDTHS, stretch=1, droppable=(), row_height=36
+            "Levels by sign", self.view_model.distributions, _BAR_WIDTHS, stretch=1, droppable=(), row_height=_BAR_ROW
         )
         self.triage = CellView(
-            "To look at first", self.view_model.triage, _TRIAGE_WIDTHS, stretch=1, droppable=(2, 0), row_height=86
+            "To look at first",
+            self.view_model.triage,
+            _TRIAGE_WIDTHS,
+            stretch=1,
+            droppable=(2, 0),
+            row_height=_TRIAGE_ROW,
         )
         self.triage.horizontalHeader().hide()
         self.bars.horizontalHeader().hide()
@@ -202,7 +223,7 @@ class CohortPage(QWidget):
         card.body.addWidget(self.bars)
         self._few = Text("", Role.CAPTION, "text2", wrap=True)
         foot = QHBoxLayout()
-        foot.setContentsMargins(20, 6, 20, 12)
+        foot.setContentsMargins(20, 4, 20, 10)
         foot.addWidget(self._few)
         card.body.addLayout(foot)
         return card
@@ -315,7 +336,18 @@ class CohortPage(QWidget):
 
     @Slot(str)
     def _on_exported(self, path: str) -> None:
-        self._say(Tone.OK, f"The table was written to {path}.", "Close", "close")
+        self._act = "close"
+        self.banner.say_saved(self.tr("The table was written to {path}.").format(path=path), Path(path))
+
+    @Slot(int, int)
+    def _on_export_progress(self, done: int, total: int) -> None:
+        sentence = self.tr("Reading from the service: {done} of {total} subjects.").format(done=done, total=total)
+        self._say(Tone.INFO, sentence, self.tr("Cancel"), "cancel-export")
+
+    @Slot(str, object)
+    def _on_subjects_exported(self, sentence: str, folder: Path) -> None:
+        self._act = "close"
+        self.banner.say_saved(sentence, folder)
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
@@ -329,6 +361,8 @@ class CohortPage(QWidget):
         self._say_nothing()
         if act == "cancel":
             self.view_model.stop_reading()
+        elif act == "cancel-export":
+            self.view_model.subjects_export.cancel()
         elif act in ("read", "retry"):
             self.view_model.read_service()
 
@@ -365,7 +399,7 @@ def _head(title: str, right: QWidget) -> QHBoxLayout:
 
 _MEANING = {
     Shown.LEVEL: "Level of the newest recording; an edge marks what is unusual for the subject.",
-    Shown.CHANGE: "The newest recording against the subject's own baseline: = within the own range, an arrow beyond. "
-    "n counts the readings where there are too few.",
+    Shown.CHANGE: "The newest recording against the subject's own baseline: = within the person's own range, an arrow "
+    "beyond. n counts the readings where there are too few.",
     Shown.SCORE: "Score of the newest recording, on the colour of its level.",
 }

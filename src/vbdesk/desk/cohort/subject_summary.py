@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from vbdesk.contract.levels import Level, overall_level
 from vbdesk.contract.longitudinal import DataPoint, SignTrajectory, TrajectoryRead
-from vbdesk.contract.results import LongitudinalSignal, Result, Signal, signals_of
+from vbdesk.contract.results import Result, Signal, signals_of
 from vbdesk.json_lines import parse_json_lines
 from vbdesk.outbox.library.items import RecordingItem
 
@@ -75,8 +75,8 @@ class SubjectSummary:
         return overall_level(sign.level for sign in self.signs.values())
 
 
-def of_trajectory(read: TrajectoryRead, read_at: datetime) -> SubjectSummary | None:
-    """Summarise a subject's history; None while no recording has a result."""
+def of_trajectory(read: TrajectoryRead, read_at: datetime, *, whole: bool = True) -> SubjectSummary | None:
+    """Summarise a subject's history; None while no recording has a result. `whole`: the service's history."""
     if not read.data_points:
         return None
     newest, signs = read.data_points[-1], {sign.name: sign for sign in read.signs}
@@ -95,7 +95,7 @@ def of_trajectory(read: TrajectoryRead, read_at: datetime) -> SubjectSummary | N
         issues=tuple(newest.audio_quality.issues),
         signs=states,
         read_at=read_at,
-        whole=True,
+        whole=whole,
     )
 
 
@@ -170,17 +170,17 @@ def _named(result: Result, name: str) -> Signal | None:
 
 
 def _state_of_signal(signal: Signal, levels: Sequence[Level]) -> SignState:
-    held, known = _held(levels), isinstance(signal, LongitudinalSignal)
+    held = _held(levels)
     return SignState(
         level=signal.level,
         score=None if signal.level is Level.INCONCLUSIVE else signal.score,
         before=levels[-2] if len(levels) > 1 else None,
         held=held,
         flagged_before=any(earlier.flagged for earlier in levels[: len(levels) - held]),
-        baseline=signal.baseline_score if isinstance(signal, LongitudinalSignal) else None,
-        deviation=signal.deviation_from_baseline if isinstance(signal, LongitudinalSignal) else None,
-        z=signal.z_score if isinstance(signal, LongitudinalSignal) else None,
-        unusual=SOME if known and getattr(signal, "anomaly", False) else USUAL,
+        baseline=None,  # comes with the trajectory: a result may compare with recordings that left the course since
+        deviation=None,
+        z=None,
+        unusual=USUAL,
         trend="",
         n=sum(level is not Level.INCONCLUSIVE for level in levels),
     )

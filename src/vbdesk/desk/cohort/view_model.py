@@ -13,6 +13,7 @@ from vbdesk.desk.cohort.cohort_cache import CohortCache
 from vbdesk.desk.cohort.cohort_rows import CohortReading, HeatOrder, Shown, cohort_of, named
 from vbdesk.desk.cohort.export import cohort_csv, cohort_dictionary_csv
 from vbdesk.desk.models.request_throttle import expected_s, wait_for_room
+from vbdesk.desk.models.subjects_export import SubjectsExport
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
@@ -70,8 +71,11 @@ class CohortViewModel(QObject):
         tasks: TaskOwner,
         navigator: Navigator,
         clock: Clock,
+        subjects_export: SubjectsExport,
     ) -> None:
         super().__init__()
+        self.subjects_export = subjects_export
+        subjects_export.setParent(self)
         self._library, self._results, self._budget = library, results, budget
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
         self._books = CohortCache(library, results, clock.now)
@@ -112,7 +116,7 @@ class CohortViewModel(QObject):
 
     def look_for(self, text: str) -> None:
         """Show only subjects whose id contains `text`."""
-        self._search = text.strip().lower()
+        self._search = text.strip()
         self._recompute()
 
     def show_tag(self, tag: str) -> None:
@@ -213,7 +217,9 @@ class CohortViewModel(QObject):
     def _rows(self) -> CohortReading:
         summaries, labels = self._books.known()
         chosen = self._books.tagged(self.tag) if self.tag else None
-        return cohort_of(named(summaries, self._search, chosen), labels, self.mode, self.order, self._now())
+        notes, wanted = self._library.subject_notes, self._search
+        found = named(summaries, lambda group_id: not wanted or notes.matches(group_id, wanted), chosen)
+        return cohort_of(found, labels, self.mode, self.order, self._now(), notes.shown)
 
     def _now(self) -> datetime:
         return self._clock.now()

@@ -107,12 +107,11 @@ class SideCard(Card):
         """Show the recording."""
         _empty(self._level)
         _empty(self._facts)
-        if not self._same_subject:
-            self.choice.setPlaceholderText(side.name)
+        self.choice.setPlaceholderText(side.name)
         reading = side.reading
         if reading is not None:
-            badge = LevelBadge(reading.voice.level)
-            badge.setAccessibleName(f"Overall level, {self._name}: {level_word(reading.voice.level)}")
+            badge = LevelBadge(reading.voice.level, overall=True)
+            badge.setAccessibleName(f"Overall level, {self._name}: {badge.word}")
             self._level.addWidget(badge)
             self._level.addWidget(Text("overall level", Role.CAPTION, "text3"))
             self._level.addSpacing(8)
@@ -264,7 +263,20 @@ def feature_row(pair: FeaturePair) -> PairRow:
     left, right = (_value(row, mark) for row, mark in zip((pair.left, pair.right), _MARKS, strict=True))
     bands = PairBandBar(_band(pair.left), _band(pair.right), f"{pair.label}: {_spoken(pair)}")
     words = _difference(pair.arrow, pair.words, real=pair.real)
-    return PairRow(Text(pair.label, strong, wrap=True), left, right, words, bands)
+    return PairRow(_named_feature(pair, strong), left, right, words, bands)
+
+
+def _named_feature(pair: FeaturePair, strong: Role) -> QWidget:
+    """The feature with its everyday words below."""
+    box = QWidget()
+    column = QVBoxLayout(box)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(0)
+    column.addWidget(Text(pair.label, strong, wrap=True))
+    plain = next((row.plain for row in (pair.right, pair.left) if row is not None), "")
+    if plain:
+        column.addWidget(Text(plain, Role.CAPTION, "text3", wrap=True))
+    return box
 
 
 def _band(row: FeatureRow | None) -> int | None:

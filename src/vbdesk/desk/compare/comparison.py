@@ -1,9 +1,12 @@
-"""Comparison of two recordings of one subject, as texts. No Qt: made on a worker."""
+"""Comparison of two recordings of one subject, as texts; made on a worker."""
 
 from dataclasses import dataclass
 from typing import TypeVar
 
+from PySide6.QtCore import QCoreApplication
+
 from vbdesk.contract.levels import LEVEL_ORDER, Level
+from vbdesk.desk.models.analysis_text import task_words
 from vbdesk.desk.models.repeatability import feature_repeatability, sign_repeatability
 from vbdesk.desk.models.result_rows import FeatureRow, SignRow, with_unit
 from vbdesk.desk.models.result_source import Found
@@ -12,6 +15,8 @@ from vbdesk.desk.models.result_text import ResultReading, moment_of
 from vbdesk.desk.ui.time_text import clock_words
 
 Row = TypeVar("Row", SignRow, FeatureRow)
+
+translate = QCoreApplication.translate
 
 _UNKNOWN = "not known here"
 _NUMBERS = {1: "One level", 2: "Two levels", 3: "Three levels", 4: "Four levels"}
@@ -27,6 +32,7 @@ class Side:
         task: id of its protocol; None if unknown.
         microphone: None if unknown.
         facts: (name, value) pairs.
+        subject: how the subject is shown; empty for its id.
     """
 
     view: ResultView
@@ -34,6 +40,7 @@ class Side:
     task: str | None
     microphone: str | None
     facts: tuple[tuple[str, str], ...]
+    subject: str = ""
 
     @property
     def reading(self) -> ResultReading | None:
@@ -99,7 +106,7 @@ def side_of(found: Found, microphone: str | None, seconds: float | None) -> Side
     facts = (
         ("Asked for", reading.target if reading is not None else view.caption),
         ("Calibration", ", ".join(reading.versions) if reading is not None and reading.versions else _UNKNOWN),
-        ("Task", _UNKNOWN if task is None else _spoken(task)),
+        ("Task", _UNKNOWN if task is None else task_words(task)),
         ("Microphone", microphone or ("imported file" if item is not None and item.imported else _UNKNOWN)),
         ("Length", _UNKNOWN if length is None else clock_words(length)),
     )
@@ -137,7 +144,8 @@ def _paired(left: tuple[Row, ...], right: tuple[Row, ...]) -> list[tuple[Row | N
 def _cautions(left: Side, right: Side, one: ResultReading, other: ResultReading) -> list[str]:
     cautions = []
     if left.view.group_id != right.view.group_id:
-        cautions.append(f"These are recordings of two subjects, {left.view.group_id} and {right.view.group_id}.")
+        one_name, other_name = left.subject or left.view.group_id, right.subject or right.view.group_id
+        cautions.append(f"These are recordings of two subjects, {one_name} and {other_name}.")
     if one.target != other.target:
         cautions.append(f"Other signals were asked for: {one.target} and {other.target}.")
     if one.versions != other.versions:
@@ -146,10 +154,10 @@ def _cautions(left: Side, right: Side, one: ResultReading, other: ResultReading)
     if left.task is None or right.task is None:
         cautions.append("What was spoken is not known for both: pauses, pace and pitch change with the task.")
     elif left.task != right.task:
-        cautions.append(
-            f"Another task was spoken ({_spoken(left.task)} and {_spoken(right.task)}): pauses, pace and pitch change "
-            "with it."
+        text = translate(
+            "compare", "Another task was spoken ({left} and {right}): pauses, pace and pitch change with it."
         )
+        cautions.append(text.format(left=task_words(left.task), right=task_words(right.task)))
     if left.microphone and right.microphone and left.microphone != right.microphone:
         cautions.append(
             f"Another microphone was used ({left.microphone} and {right.microphone}): loudness and clarity change with "
@@ -225,7 +233,3 @@ def _alone(left: Row | None, right: Row | None) -> tuple[str, str]:
 
 def _amount(difference: float, unit: str) -> str:
     return with_unit(difference, "points" if unit == "%" else unit)
-
-
-def _spoken(task: str) -> str:
-    return task.replace("_", " ").replace("-", " ")

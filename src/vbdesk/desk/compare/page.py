@@ -1,7 +1,7 @@
 """The Compare page: two recordings of one subject, and whether they can fairly be compared."""
 
 from PySide6.QtCore import Slot
-from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QResizeEvent, QShortcut
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from vbdesk.desk.compare.cards import PairsCard, SideCard, feature_row, sign_row
@@ -16,6 +16,7 @@ from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
+from vbdesk.desk.ui.shortcuts import sequence
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 
@@ -51,16 +52,18 @@ class ComparePage(QWidget):
         self._below = QVBoxLayout()
         self._below.setSpacing(16)
         body = ScrollBody()
+        body.body.addWidget(self.banner)
+        self.banner.reserve(3)
         body.body.addLayout(self._sides)
         body.body.addLayout(self._below)
-        page_layout(self, self._header(), self.banner, body)
+        page_layout(self, self._header(), body)
         view_model.shown.connect(self._show)
         view_model.pictured.connect(self._on_pictured)
         view_model.same_subject_changed.connect(self._on_same_subject)
         view_model.failed.connect(self._on_failed)
         self._theme.changed.connect(self._rebuild)
-        QShortcut(QKeySequence("P"), self).activated.connect(view_model.playback.toggle_current)
-        QShortcut(QKeySequence("X"), self).activated.connect(view_model.playback.change_over)
+        QShortcut(sequence("result-play"), self).activated.connect(view_model.playback.toggle_current)
+        QShortcut(sequence("compare-swap-sound"), self).activated.connect(view_model.playback.change_over)
 
     def opened(self, argument: object) -> None:
         """Show the requested pair."""
@@ -111,7 +114,7 @@ class ComparePage(QWidget):
     @Slot(object)
     def _show(self, reading: ComparisonReading) -> None:
         self._reading = reading
-        self.subject_button.show_text(reading.right.view.group_id)
+        self.subject_button.show_text(self.view_model.subject(reading.right.view.group_id).words)
         self._rebuild()
 
     @Slot(int, object)

@@ -15,11 +15,13 @@ from vbdesk.desk.compare.pair_playback import PairPlayback
 from vbdesk.desk.models.playback import envelope_of
 from vbdesk.desk.models.result_source import Found, ResultSource
 from vbdesk.desk.models.same_subject import SameSubjectRecording, same_subject_recordings
+from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.subject_names import ShownSubject
 from vbdesk.outbox.results.repository import ResultRepository
 
 _COLUMNS = 700
@@ -79,11 +81,14 @@ class CompareViewModel(QObject):
         self,
         library: Library,
         results: ResultRepository,
+        sync: SyncState,
         tasks: TaskOwner,
         navigator: Navigator,
         player: Callable[[], Player],
     ) -> None:
         super().__init__()
+        sync.library_changed.connect(self._on_changed)
+        sync.results_changed.connect(self._on_changed)
         self._library, self._results, self._tasks, self._navigator = library, results, tasks, navigator
         self._source = ResultSource(library, results)
         self._disk = Lane(tasks, self)  # two long sounds at once would slow the window
@@ -94,6 +99,10 @@ class CompareViewModel(QObject):
         self.same_subject: tuple[SameSubjectRecording, ...] = ()
         self._found: tuple[Found, Found] | None = None
         self._sounds: list[Sound | None] = [None, None]
+
+    def subject(self, group_id: str) -> ShownSubject:
+        """How a subject is shown."""
+        return self._library.subject_notes.shown(group_id)
 
     def open(self, comparison: ComparisonRoute) -> None:
         """Show another pair."""
@@ -122,6 +131,12 @@ class CompareViewModel(QObject):
         """The page is hidden."""
         self.comparison = None
         self.playback.close()
+
+    @Slot()
+    def _on_changed(self) -> None:
+        """A recording was corrected, erased, or has a result: read both again; sounds stay."""
+        if self.comparison is not None and self._found is not None:
+            self.reload()
 
     @Slot()
     def swap(self) -> None:
@@ -159,7 +174,10 @@ class CompareViewModel(QObject):
         sounds = tuple(self._sounds)
 
         def work(context: TaskContext) -> tuple[ComparisonRoute, ComparisonReading]:
-            left, right = (_side(one, sound) for one, sound in zip(found, sounds, strict=True))
+            left, right = (
+                replace(_side(one, sound), subject=self.subject(one.group_id).words)
+                for one, sound in zip(found, sounds, strict=True)
+            )
             return comparison, compare(left, right)
 
         self._words.run(work, self._on_compared, self._on_failed, name="compare-words")
@@ -194,7 +212,7 @@ class CompareViewModel(QObject):
         self.same_subject_changed.emit(same_subject)
         self._show()
         for side, one in enumerate(found):
-            if one.take_id is not None:
+            if one.take_id is not None and self._sounds[side] is None:
                 self._load_sound(side, one.take_id)
         if not any(one.asked_of_service for one in found):
             return

@@ -135,7 +135,7 @@ class FirstStartPage(QWidget):
             column.addWidget(part)
             column.addSpacing(8)
         column.addSpacing(12)
-        column.addWidget(self.banner)
+        self.banner.float_over(self)
         column.addSpacing(16)
         column.addLayout(doors)
         column.addSpacing(24)

@@ -8,7 +8,7 @@ from vbdesk.client import Credentials
 from vbdesk.contract.limits import Plan
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.ports import DeskPorts
-from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, new_profile_id
+from vbdesk.outbox.profiles.profiles import LOCAL_NAME, Profile, ProfileStore, name_of_service, new_profile_id
 from vbdesk.privacy import make_private
 
 Secrets = Literal["keyring", "session", "passphrase"]
@@ -69,9 +69,7 @@ class Setup:
             secrets = "passphrase"
         make_private(self._ports.service_dir)
         account = self._ports.make_account(self._ports.service_dir, "vbdesk")
-        profile = Profile(
-            new_profile_id(), "This computer", "local", None, account.account_id, secrets, Plan.ENTERPRISE
-        )
+        profile = Profile(new_profile_id(), LOCAL_NAME, "local", None, account.account_id, secrets, Plan.ENTERPRISE)
         return self._keep(profile, account.api_key)
 
     def make_service(self, address: ServiceAddress, secrets: Secrets) -> Profile:
@@ -83,8 +81,8 @@ class Setup:
         """
         self._ports.connect(address.base_url, Credentials(address.account_id, address.api_key)).close()
         self._check_vault(secrets)
-        name = address.base_url.split("//")[-1].split("/")[0]
         base_url = address.base_url.strip().rstrip("/")
+        name = name_of_service(base_url, [profile.name for profile in self._profiles.all()])
         profile = Profile(new_profile_id(), name, "service", base_url, address.account_id.strip(), secrets)
         return self._keep(profile, address.api_key.strip())
 

@@ -20,10 +20,15 @@ _FULL_SCALE = 32768.0
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A recording that can be played; `envelope` (n, 2): lowest and highest sample of each step, -1..1."""
+    """A recording that can be played; `envelope` (n, 2): lowest and highest sample of each step, -1..1.
+
+    Attributes:
+        marks_s: moments that were marked while recording.
+    """
 
     envelope: NDArray[np.float32]
     seconds: float
+    marks_s: tuple[float, ...] = ()
 
 
 class Playback(QObject):
@@ -83,7 +88,7 @@ class Playback(QObject):
             with self._gate:
                 if wanted == self._wanted:
                     self._ensure_player().load(audio)
-            return wanted, Loaded(envelope_of(audio.samples), audio.duration_s)
+            return wanted, Loaded(envelope_of(audio.samples), audio.duration_s, audio.marks_s)
 
         self._tasks.start(work, self._on_loaded, self._on_failed, name="playback-load")
 

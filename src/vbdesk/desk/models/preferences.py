@@ -10,6 +10,7 @@ from vbdesk.desk.ui.tokens import LARGEST_SCALE, LEAST_SCALE, Scheme
 from vbdesk.privacy import make_private, owner_only_opener
 
 PEDAL_KEY = "F9"
+LONGEST_LOCK_AFTER = 24 * 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +22,18 @@ class Preferences:
         text_size: in percent of the design's; None for the system's.
         language: BCP-47 tag of the prompts; empty for the system's.
         pedal_key: key that a foot pedal sends, in Qt's notation: "F9", "PgDown", "Ctrl+B".
+        lock_after: minutes without input after which the window locks; None for Ctrl+L only.
+        window: place and size of the window in the last session: x, y, width, height.
+        maximized: it filled the screen.
     """
 
     scheme: Scheme = Scheme.SYSTEM
     text_size: int | None = None
     language: str = ""
     pedal_key: str = PEDAL_KEY
+    lock_after: int | None = None
+    window: tuple[int, int, int, int] | None = None
+    maximized: bool = False
 
     @property
     def text_scale(self) -> float | None:
@@ -75,9 +82,27 @@ def _text_size(found: Any) -> int | None:
     return None if found is None else int(found)
 
 
+def _lock_after(found: Any) -> int | None:
+    if found is not None and not 1 <= int(found) <= LONGEST_LOCK_AFTER:
+        raise ValueError(found)
+    return None if found is None else int(found)
+
+
+def _window(found: Any) -> tuple[int, int, int, int] | None:
+    if found is None:
+        return None
+    x, y, width, height = (int(value) for value in found)
+    if width <= 0 or height <= 0:
+        raise ValueError(found)
+    return x, y, width, height
+
+
 _READ: dict[str, Callable[[Any], Any]] = {
     "scheme": Scheme,
     "text_size": _text_size,
     "language": str,
     "pedal_key": str,
+    "lock_after": _lock_after,
+    "window": _window,
+    "maximized": bool,
 }

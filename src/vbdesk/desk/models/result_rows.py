@@ -1,20 +1,23 @@
-"""The rows of a result: one signal, one vocal feature, one extended metric. No Qt: made on a worker."""
+"""The rows of a result: one signal, one vocal feature; made on a worker."""
 
 from dataclasses import dataclass
 
+from PySide6.QtCore import QCoreApplication
+
+from vbdesk.contract.baseline_changes import Comparison
+from vbdesk.contract.feature_texts import is_finding, plain_words
 from vbdesk.contract.levels import LEVEL_ORDER, Level
-from vbdesk.contract.results import ExtendedMetric, LongitudinalSignal, Signal, ValueInterpretation, VocalFeature
+from vbdesk.contract.results import LongitudinalSignal, Signal, ValueInterpretation, VocalFeature
 from vbdesk.desk.models.repeatability import sign_repeatability
 from vbdesk.report.shipped_signs import shipped_signs
+
+translate = QCoreApplication.translate
 
 OWN_RANGE_Z = 1.96
 """Within this many own variabilities a change is ordinary."""
 
 BANDS = tuple(ValueInterpretation)
 """The five ordinal bands, from low to high."""
-
-_NEAR_AN_ANCHOR, _TOWARDS_AN_ANCHOR = 0.3, 0.12
-"""From the middle of a metric's scale: from how far on words name the nearer anchor, and lean to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,12 @@ class SignRow:
 
 @dataclass(frozen=True, slots=True)
 class FeatureRow:
-    """One vocal feature: value with unit, and its band of five."""
+    """One vocal feature: value with unit, and its band of five.
+
+    Attributes:
+        plain: the feature in everyday words; empty if it is not known here.
+        finding: outside the normal range, in a direction that means something.
+    """
 
     name: str
     label: str
@@ -72,24 +80,14 @@ class FeatureRow:
     unit: str
     band: int
     word: str
+    plain: str = ""
+    finding: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MetricRow:
-    """One extended metric between two anchors; mean and spread are shares 0..1."""
-
-    label: str
-    mean: float
-    spread: float
-    low: str
-    high: str
-    words: str
-
-
-def sign_rows(signals: list[Signal]) -> tuple[SignRow, ...]:
+def sign_rows(signals: list[Signal], comparison: Comparison = Comparison.COMPARED) -> tuple[SignRow, ...]:
     """Rows of signals, by level, then by score, highest first; without a level last."""
     ordered = sorted(signals, key=lambda signal: (_rank(signal.level), signal.score), reverse=True)
-    return tuple(_sign_row(signal) for signal in ordered)
+    return tuple(_sign_row(signal, comparison) for signal in ordered)
 
 
 def feature_row(feature: VocalFeature) -> FeatureRow:
@@ -103,18 +101,9 @@ def feature_row(feature: VocalFeature) -> FeatureRow:
         unit=unit,
         band=BANDS.index(feature.value_interpretation),
         word=feature.value_interpretation.value.capitalize(),
+        plain=plain_words(feature.feature),
+        finding=is_finding(feature.feature, feature.value_interpretation),
     )
-
-
-def metric_row(metric: ExtendedMetric) -> MetricRow:
-    """The row of an extended metric."""
-    off = metric.score_mean - 0.5
-    anchor = metric.high_anchor if off > 0 else metric.low_anchor
-    if abs(off) < _TOWARDS_AN_ANCHOR:
-        words = "In the middle"
-    else:
-        words = f"Near {anchor}" if abs(off) >= _NEAR_AN_ANCHOR else f"Towards {anchor}"
-    return MetricRow(metric.label, metric.score_mean, metric.score_std, metric.low_anchor, metric.high_anchor, words)
 
 
 def with_unit(value: float, unit: str) -> str:
@@ -127,11 +116,13 @@ def _rank(level: Level) -> int:
     return -1 if level is Level.INCONCLUSIVE else LEVEL_ORDER.index(level)
 
 
-def _sign_row(signal: Signal) -> SignRow:
+def _sign_row(signal: Signal, comparison: Comparison) -> SignRow:
     reference = shipped_signs().get(signal.name)
     grade = signal.evidence_grade or (reference.evidence_grade if reference else "")
     change = _change(signal)
     about = [] if change is None else [change.sentence]
+    if change is None and reference is not None and reference.needs_baseline:
+        about.append(_why_no_baseline(signal, comparison))
     if reference is not None and reference.known:
         about.append(reference.known)
     about.extend(_healthy_share(signal))
@@ -141,11 +132,54 @@ def _sign_row(signal: Signal) -> SignRow:
         level=signal.level,
         score=signal.score,
         change=change,
-        no_change="First recording" if isinstance(signal, LongitudinalSignal) else "Not compared",
+        no_change=_no_change(signal, comparison),
         evidence=reference.evidence_text(signal.evidence_grade) if reference else "",
         about=tuple(about),
         confounders=reference.confounders if reference else (),
         figures=_figures(signal, grade),
+    )
+
+
+def _no_change(signal: Signal, comparison: Comparison) -> str:
+    if comparison is Comparison.EXCLUDED:
+        return translate("Result", "Excluded from the course")
+    if not isinstance(signal, LongitudinalSignal):
+        return translate("Result", "Not compared")
+    if comparison is Comparison.PENDING:
+        return translate("Result", "Not compared yet")
+    return translate("Result", "First recording")
+
+
+def _why_no_baseline(signal: Signal, comparison: Comparison) -> str:
+    """Why a sign that needs the person's own earlier recordings was judged without them."""
+    if comparison is Comparison.EXCLUDED:
+        return translate(
+            "result",
+            "This sign says more in comparison with this person's own earlier recordings. This recording is excluded "
+            "from the person's course, so it is not compared.",
+        )
+    if not isinstance(signal, LongitudinalSignal):
+        return translate(
+            "result",
+            "This sign says more in comparison with this person's own earlier recordings. This analysis did not "
+            "compare it with them.",
+        )
+    if comparison is Comparison.PENDING:
+        return translate(
+            "result",
+            "This sign says more in comparison with this person's own earlier recordings. The course was not "
+            "read since this one, so the comparison is not known yet.",
+        )
+    if comparison is Comparison.FIRST:
+        return translate(
+            "result",
+            "This sign says more in comparison with this person's own earlier recordings. This is the first one, so "
+            "it was compared with other people only.",
+        )
+    return translate(
+        "result",
+        "This sign says more in comparison with this person's own earlier recordings. They do not suffice for a "
+        "baseline yet, so it was compared with other people only.",
     )
 
 

@@ -1,14 +1,18 @@
 """Source of results: this computer first, then the service."""
 
+import json
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
+from vbdesk.contract.baseline_changes import Comparison, comparison_of, job_with_changes, with_changes
 from vbdesk.contract.jobs import Job
+from vbdesk.contract.longitudinal import LongitudinalFields, TrajectoryRead
 from vbdesk.contract.results import Result
 from vbdesk.contract.timestamps import in_zone
-from vbdesk.desk.models.result_text import pretty
 from vbdesk.desk.ui.routes import RecordingRoute
-from vbdesk.outbox.library.items import ItemFilter, RecordingItem
+from vbdesk.outbox.library.consent import ConsentPolicy, ConsentStatus
+from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library, UnknownTake
 from vbdesk.outbox.results.repository import ResultRepository
 
@@ -20,25 +24,48 @@ class Found:
     Attributes:
         item: in the library of this computer; None if it is not there.
         job: the service's answer; None if not needed or not read yet.
+        trajectory: of its subject, as last read; None if there is none.
+        consent: where the consent for it stands; None if the profile does not ask for any.
     """
 
     recording: RecordingRoute
     item: RecordingItem | None
     job: Job | None = None
+    trajectory: TrajectoryRead | None = None
+    consent: ConsentStatus | None = None
 
     @property
     def result(self) -> Result | None:
-        """The result; None while it is unknown."""
+        """The result, with the changes of the trajectory; None while it is unknown."""
+        received = self.received
+        return None if received is None else with_changes(received, self.trajectory, self.job_id)
+
+    @property
+    def received(self) -> Result | None:
+        """The result as received; None while it is unknown."""
         if self.item is not None and self.item.result_json is not None:
             return self.item.result
         return None if self.job is None else self.job.result
 
     @property
+    def comparison(self) -> Comparison:
+        """Whether it is compared with earlier recordings of its subject."""
+        if self.item is not None and self.item.excluded:
+            return Comparison.EXCLUDED
+        return comparison_of(self.trajectory, self.job_id)
+
+    @property
+    def job_id(self) -> str | None:
+        """Its job, if known."""
+        return (None if self.item is None else self.item.job_id) or self.recording.job_id
+
+    @property
     def raw(self) -> str:
-        """The result as received, as JSON."""
+        """The result as JSON, with the changes of the trajectory in place of those that it was received with."""
         if self.item is not None and self.item.result_json is not None:
-            return pretty(self.item.result_json)
-        return "" if self.job is None else self.job.model_dump_json(indent=2)
+            received = json.loads(self.item.result_json)
+            return json.dumps(_changed(received, self.result), indent=2, ensure_ascii=False)
+        return "" if self.job is None else job_with_changes(self.job, self.trajectory).model_dump_json(indent=2)
 
     @property
     def recorded_at(self) -> datetime | None:
@@ -97,7 +124,15 @@ class ResultSource:
                 recorded_at=item.recorded_at,
             )
         job = self._results.finished_job(recording.job_id) if recording.job_id else None
-        return Found(recording, item, job)
+        stored = self._results.stored_trajectory(recording.group_id) if recording.group_id else None
+        trajectory = None if stored is None else stored.value
+        return Found(recording, item, job, trajectory, self._consent(recording))
+
+    def _consent(self, recording: RecordingRoute) -> ConsentStatus | None:
+        policy = self._library.consent_gate.rules().policy
+        if policy is ConsentPolicy.OFF or recording.group_id is None or recording.recorded_at is None:
+            return None
+        return self._library.consents.status(recording.group_id, recording.recorded_at)
 
     def ask(self, found: Found) -> Found:
         """Read the result from the service. Raises ClientError, VaultError."""
@@ -112,7 +147,21 @@ class ResultSource:
                 return self._library.get(recording.take_id)
             except UnknownTake:
                 return None
-        if recording.job_id is None:  # otherwise a recording that was never sent would match
-            return None
-        items = self._library.list(ItemFilter(group_id=recording.group_id))
-        return next((item for item in items if item.job_id == recording.job_id), None)
+        return None if recording.job_id is None else self._library.of_job(recording.job_id)
+
+
+def _changed(received: Any, result: Result | None) -> Any:
+    """The JSON of a result with the longitudinal fields of `result`; everything else as received."""
+    shown = None if result is None else result.model_dump(mode="json")
+    return _merged(received, shown)
+
+
+def _merged(received: Any, shown: Any) -> Any:
+    if isinstance(received, list) and isinstance(shown, list) and len(received) == len(shown):
+        return [_merged(each, other) for each, other in zip(received, shown, strict=True)]
+    if not isinstance(received, dict) or not isinstance(shown, dict):
+        return received
+    return {
+        name: shown.get(name) if name in LongitudinalFields.model_fields else _merged(value, shown.get(name))
+        for name, value in received.items()
+    }

@@ -4,10 +4,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from PySide6.QtCore import QCoreApplication
+
 from vbdesk.contract.jobs import JobStatus
+from vbdesk.desk.models.analysis_text import model_words, sign_words, task_words
+from vbdesk.desk.models.consent_text import consent_words, missing_words
 from vbdesk.desk.models.result_source import Found
 from vbdesk.desk.models.result_text import ResultReading, reading_of, title_of
+from vbdesk.desk.models.voice_question import voice_question
 from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.outbox.library.consent import ConsentStatus
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.states import Fix, OutboxState
 
@@ -35,6 +41,9 @@ class ResultView:
         coming: the result will arrive automatically.
         take_id: the recording on this computer; None when its sound is not here.
         silence: why its sound cannot be played here.
+        consent: where the consent for it stands, as a text; empty if the profile does not ask for any.
+        lacks_consent: whether none is noted.
+        question: what to ask about its voice; empty for nothing.
     """
 
     recording: RecordingRoute
@@ -49,6 +58,9 @@ class ResultView:
     coming: bool = False
     take_id: str | None = None
     silence: str = ""
+    consent: str = ""
+    lacks_consent: bool = False
+    question: str = ""
 
 
 class NoSuchResult(Exception):
@@ -86,7 +98,7 @@ def view_of(found: Found) -> ResultView:
     """
     item, result = found.item, found.result
     recorded_at = found.recorded_at or (None if found.job is None else found.job.created_at)
-    reading = None if result is None else reading_of(result, found.raw, found.seconds)
+    reading = None if result is None else reading_of(result, found.raw, found.seconds, found.comparison)
     standing = _MissingResult("", "") if reading is not None else _missing_result(found)
     return ResultView(
         recording=found.recording,
@@ -101,18 +113,30 @@ def view_of(found: Found) -> ResultView:
         coming=standing.coming,
         take_id=found.take_id,
         silence=found.silence if reading is not None or item is not None else "",
+        consent=_consent_text(found.consent),
+        lacks_consent=found.consent is not None and not found.consent.in_force,
+        question=voice_question(item),
     )
+
+
+def _consent_text(status: ConsentStatus | None) -> str:
+    if status is None:
+        return ""
+    if not status.in_force:
+        return missing_words(status)
+    return QCoreApplication.translate("Consent", "Consent: {consent}").format(consent=consent_words(status))
 
 
 def _caption(found: Found, reading: ResultReading | None) -> str:
     item, job = found.item, found.job
     target = reading.target if reading is not None else ""
     if not target and item is not None:
-        target = f"{item.target.kind.capitalize()} {item.target.name}"
+        target = (model_words if item.target.kind == "model" else sign_words)(item.target.name)
     if not target and job is not None:
-        target = job.model_name or job.sign_name or ""
-    task = "" if item is None else item.protocol.replace("_", " ").replace("-", " ")
-    return " · ".join(part for part in (target, task) if part)
+        target = model_words(job.model_name) if job.model_name else sign_words(job.sign_name or "")
+    task = task_words(item.protocol) if item is not None and item.protocol else ""
+    file_name = "" if item is None else item.file_name
+    return " · ".join(part for part in (target, task, file_name) if part)
 
 
 def _missing_result(found: Found) -> _MissingResult:
@@ -160,5 +184,6 @@ def _of_item(item: RecordingItem) -> _MissingResult:
         words = "It was handed over to another computer, which sends it. The result appears here once it has."
         return _MissingResult("Handed over", reason or words, ResultRemedy.OUTBOX, coming=True)
     running = state in (OutboxState.SUBMITTED, OutboxState.RUNNING)
-    words = "The service is analysing this recording." if running else "This recording is on its way to the service."
+    sending = "This recording is saved here. It is sent when the service answers."
+    words = "The service is analysing this recording." if running else sending
     return _MissingResult("No result yet", f"{reason or words} {_AUTOMATIC}", ResultRemedy.OUTBOX, coming=True)

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from PySide6.QtCore import QCoreApplication
+
+from vbdesk.contract.baseline_changes import Comparison
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName
 from vbdesk.contract.levels import Level, RecommendedAction, overall_level, recommended_action
 from vbdesk.contract.results import (
@@ -18,11 +21,16 @@ from vbdesk.contract.results import (
     Summary,
     signals_of,
 )
+from vbdesk.contract.rounding import whole
 from vbdesk.contract.timestamps import in_zone
-from vbdesk.desk.models.result_rows import FeatureRow, MetricRow, SignRow, feature_row, metric_row, sign_rows
+from vbdesk.desk.models.analysis_text import model_words
+from vbdesk.desk.models.metric_rows import MetricRow, metric_rows
+from vbdesk.desk.models.result_rows import FeatureRow, SignRow, feature_row, sign_rows
 from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.report.result_texts import quality_text, result_texts
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
+
+translate = QCoreApplication.translate
 
 _NO_CAUSE = "The service named no fault of the sound."
 _LITTLE_SPEECH_S = 30.0  # minimum that the advice for inconclusive recordings names
@@ -103,33 +111,37 @@ class ResultReading:
         why = [what for what, _ in self.quality.issues]
         advice = [advice for _, advice in self.quality.issues]
         if not why and self.speech_s is not None and self.speech_s < _LITTLE_SPEECH_S:
-            why = [f"The sound is good, but only about {self.speech_s:.0f} seconds of speech were heard."]
+            why = [f"The sound is good, but only about {whole(self.speech_s)} seconds of speech were heard."]
             advice = [result_texts().issue[IssueCode.INSUFFICIENT_SPEECH].next_time]
         return tuple(why or [_NO_CAUSE]), tuple(dict.fromkeys(advice))
 
 
-def reading_of(result: Result, raw: str | None = None, seconds: float | None = None) -> ResultReading:
+def reading_of(
+    result: Result,
+    raw: str | None = None,
+    seconds: float | None = None,
+    comparison: Comparison = Comparison.COMPARED,
+) -> ResultReading:
     """Put `result` in words.
 
     Args:
+        comparison: whether it is compared with earlier recordings of the subject.
         result: what the service found.
         raw: the JSON to show; by default the result's own.
         seconds: how long the recording is, where that is known.
     """
     signals = signals_of(result)
     model = _model_of(signals) if isinstance(result, ModelResult) else None
-    voice = _voice(signals, result.summary if isinstance(result, ModelResult) else None)
+    voice = _voice(signals, result.summary if isinstance(result, ModelResult) else None, comparison)
     versions = tuple(dict.fromkeys(signal.sign_version for signal in signals if signal.sign_version))
     return ResultReading(
-        target=f"Model {model.value}" if model else ", ".join(signal.label for signal in signals[:1]),
+        target=model_words(model.value) if model else ", ".join(signal.label for signal in signals[:1]),
         voice=voice,
         speakers=tuple(_speaker(speaker) for speaker in result.speakers or ()),
-        metrics=tuple(metric_row(metric) for metric in result.extended_metrics)
-        if isinstance(result, ModelResult)
-        else (),
+        metrics=metric_rows(result.extended_metrics, signals) if isinstance(result, ModelResult) else (),
         flagged_share=_flagged_share(model),
         quality=quality_reading(result.audio_quality),
-        notes=_notes(signals, versions),
+        notes=(*_comparison_notes(signals, comparison), *_notes(signals, versions)),
         versions=versions,
         speech_s=_speech_s(result.audio_quality, seconds),
         raw=raw or json.dumps(result.model_dump(mode="json"), indent=2, ensure_ascii=False),
@@ -149,11 +161,6 @@ def quality_reading(quality: AudioQuality) -> QualityReading:
     return QualityReading(words.figures, tuple(zip(words.issues, advice, strict=True)))
 
 
-def pretty(result_json: bytes) -> str:
-    """Format JSON for people; only white space changes."""
-    return json.dumps(json.loads(result_json), indent=2, ensure_ascii=False)
-
-
 def title_of(recorded_at: datetime | None) -> str:
     """`Recording of 21 November, 10:41` in the local zone."""
     return "Recording" if recorded_at is None else f"Recording of {moment_of(recorded_at)}"
@@ -171,7 +178,7 @@ def _model_of(signals: Sequence[Signal]) -> ModelName | None:
     return next((name for name, signs in MODEL_SIGNS.items() if names == {sign.value for sign in signs}), None)
 
 
-def _voice(signals: list[Signal], summary: Summary | None) -> VoiceReading:
+def _voice(signals: list[Signal], summary: Summary | None, comparison: Comparison) -> VoiceReading:
     levels = [signal.level for signal in signals]
     if summary is not None:
         level, action = summary.overall_level, summary.recommended_action
@@ -182,11 +189,11 @@ def _voice(signals: list[Signal], summary: Summary | None) -> VoiceReading:
     return VoiceReading(
         level=level,
         action=_action(action),
-        signs=sign_rows(signals),
+        signs=sign_rows(signals, comparison),
         narrative=summary.description.summary if summary else "",
         features=tuple(feature_row(feature) for feature in summary.description.vocal_features) if summary else (),
         longitudinal=compared,
-        first=bool(history) and not compared,
+        first=bool(history) and not compared and comparison in (Comparison.FIRST, Comparison.COMPARED),
     )
 
 
@@ -195,7 +202,7 @@ def _speaker(speaker: SpeakerResult) -> Speaker:
     name = f"Speaker {number}" if number.isdigit() else speaker.speaker
     signals: list[Signal] = list(speaker.signals or ([speaker.signal] if speaker.signal else []))
     label = f"{name}, {clock_words(speaker.speech_seconds)} of speech"
-    return Speaker(label, tuple(speaker.segments), _voice(signals, speaker.summary))
+    return Speaker(label, tuple(speaker.segments), _voice(signals, speaker.summary, Comparison.PENDING))
 
 
 def _action(action: RecommendedAction) -> tuple[str, str]:
@@ -207,10 +214,33 @@ def _flagged_share(model: ModelName | None) -> str:
     share = healthy_flagged_share().get(model.value) if model else None
     if share is None or model is None:
         return ""
-    return (
-        f"Model {model.value} flags about {share:.0%} of healthy speakers: of 100 people without any of these "
-        f"conditions, about {share * 100:.0f} would show at least one signal at consider or above."
-    )
+    return translate(
+        "result",
+        "The {analysis} flags about {percent} % of healthy speakers: of 100 people without any of these conditions, "
+        "about {percent} would show at least one signal at consider or above.",
+    ).format(analysis=model_words(model.value), percent=round(100 * share))
+
+
+def _comparison_notes(signals: Sequence[Signal], comparison: Comparison) -> list[str]:
+    """Why there is no comparison with the person's own baseline, if there could be one."""
+    translate = QCoreApplication.translate
+    if comparison is Comparison.EXCLUDED:
+        return [
+            translate(
+                "Result",
+                "This recording is excluded from the person's course. It is not compared with the person's own "
+                "baseline, and does not change it.",
+            )
+        ]
+    if comparison is Comparison.PENDING and any(isinstance(signal, LongitudinalSignal) for signal in signals):
+        return [
+            translate(
+                "Result",
+                "Changes against this person's own baseline appear here when the service has computed the course with "
+                "this recording.",
+            )
+        ]
+    return []
 
 
 def _notes(signals: Sequence[Signal], versions: Sequence[str]) -> tuple[str, ...]:

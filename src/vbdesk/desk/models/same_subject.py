@@ -12,6 +12,7 @@ from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.results.repository import ResultRepository
+from vbdesk.report.result_texts import overall_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class SameSubjectRecording:
     @property
     def words(self) -> str:
         """When it was made, and its level."""
-        level = "" if self.level is None else f" · {self.level.value.capitalize()}"
+        level = "" if self.level is None else f" · {overall_word(self.level)}"
         return f"{moment_of(self.recorded_at)}{level}"
 
     def is_of(self, recording: RecordingRoute) -> bool:
@@ -38,17 +39,13 @@ class SameSubjectRecording:
 def same_subject_recordings(
     library: Library, results: ResultRepository, group_id: str
 ) -> tuple[SameSubjectRecording, ...]:
-    """Recordings of a subject with a result, newest first: local ones and its last known history.
-
-    Blocks on the disk. Recordings that only the service has, and that were never read here, are missing.
-    """
+    """Recordings in a subject's course, newest first, as far as this computer knows them. Blocks on the disk."""
     items = library.list(ItemFilter(group_id=group_id, states=frozenset({OutboxState.DONE})))
-    here = [_of_item(item) for item in items]
-    known = {one.recording.job_id for one in here}
-    stored = results.stored_trajectory(group_id)
-    points = [] if stored is None else stored.value.data_points
-    there = [_of_point(point, group_id) for point in points if point.job_id not in known]
-    return tuple(sorted([*here, *there], key=lambda one: one.recorded_at, reverse=True))
+    here = {item.job_id or item.take_id: item for item in items}
+    history = results.history(group_id)
+    points = [] if history is None else history.value.data_points
+    found = [_of_item(here[point.job_id]) if point.job_id in here else _of_point(point, group_id) for point in points]
+    return tuple(sorted(found, key=lambda one: one.recorded_at, reverse=True))
 
 
 def neighbours(

@@ -1,13 +1,15 @@
 """The local service's key: blocking operations behind the pages."""
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from vbdesk.desk.ports import DeskPorts
+from vbdesk.outbox.profiles.app_lock import AppLockSwitch
 from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
 from vbdesk.outbox.profiles.recovery_key import recovery_key_of
-from vbdesk.outbox.profiles.service_key import PassphraseNeeded, ServiceKeyMissing, ServiceKeyStore
+from vbdesk.outbox.profiles.service_key import LockState, PassphraseNeeded, ServiceKeyMissing, ServiceKeyStore
 from vbdesk.outbox.profiles.vault import VaultMissing
 from vbdesk.privacy import owner_only_opener
 
@@ -30,6 +32,9 @@ class ServiceKeys:
     def __init__(self, ports: DeskPorts) -> None:
         self._ports = ports
         self._store = ServiceKeyStore(ports.service_dir)
+        self._switch = AppLockSwitch(
+            ports.data_dir, ports.service_dir, ports.config_dir, ports.keyring, ports.passphrase_vault
+        )
 
     def open(self) -> bytes:
         """Return the key; made at random on first use if there is a keyring.
@@ -51,6 +56,34 @@ class ServiceKeys:
                 "This computer has no keyring any more, and the key to its recordings and results was in it. "
                 "Nothing was deleted. Start the keyring and try again, or enter the recovery key."
             ) from None
+
+    def opens(self, profile: Profile) -> bool:
+        """Whether the key opens the secrets of `profile`. Raises VaultError.
+
+        A missing or damaged key file says nothing about the app lock: then the keyring is asked for the secrets.
+        """
+        if profile.kind == "local" or profile.secrets != "keyring":
+            return profile.kind == "local"
+        with suppress(ServiceKeyMissing):
+            if self._store.lock_state() is not None:
+                return True
+        return self._store.is_there() and self._ports.keyring.get(profile.api_key_name) is None
+
+    def passphrase_opens(self) -> bool:
+        """Whether a passphrase opens the key: the app lock is on, or there is no keyring. Raises ServiceKeyMissing."""
+        return self._store.passphrase_opens()
+
+    def app_lock(self) -> LockState | None:
+        """State of the app lock; None if it is off. Raises ServiceKeyMissing."""
+        return self._store.lock_state()
+
+    def turn_lock_on(self, passphrase: str) -> str:
+        """Let `passphrase` open the keys of this computer; returns the recovery key. See `AppLockSwitch.turn_on`."""
+        return self._switch.turn_on(passphrase).recovery_key
+
+    def turn_lock_off(self, passphrase: str) -> None:
+        """Let the keyring open the keys of this computer again. See `AppLockSwitch.turn_off`."""
+        self._switch.turn_off(passphrase)
 
     def unlock(self, passphrase: str) -> None:
         """Open the key with the passphrase. Raises PassphraseWrong, ServiceKeyMissing."""
@@ -77,7 +110,7 @@ class ServiceKeys:
         """
         key = self._store.recover(typed, self._ports.keyring, passphrase).key
         self._opened(key)
-        if passphrase is not None:
+        if passphrase is not None and self._store.lock_state() is None:
             self._use_passphrase()
 
     def change_passphrase(self, old: str, new: str) -> None:
@@ -86,7 +119,7 @@ class ServiceKeys:
 
     def keep_copies(self, profile: Profile, key: bytes) -> None:
         """Let the recovery key restore the keyring entries of a profile. Raises VaultError, OSError."""
-        if profile.secrets == "keyring":
+        if profile.secrets == "keyring" and not self._ports.passphrase_vault.replaces_keyring:
             self._store.copy_secrets(self._ports.keyring, key, (profile.api_key_name, profile.library_key_name))
 
     def due_recovery_key(self) -> str | None:
@@ -118,6 +151,7 @@ class ServiceKeys:
 
     def _opened(self, key: bytes) -> bytes:
         self._ports.passphrase_vault.unlock(EncryptedVault(self._ports.service_dir, key))
+        self._switch.key_was_opened(key)
         return key
 
     def _use_passphrase(self) -> None:

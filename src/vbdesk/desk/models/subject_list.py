@@ -21,7 +21,7 @@ from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote
 
-HEADINGS = ("Subject", "Last recording", "Last level", "Unread", "Recordings", "On this computer", "")
+HEADINGS = ("Subject", "Last recording", "Last level", "Unread", "Results", "On this computer", "")
 LEVELS_AT_ONCE = 1000
 """Results that are read for their level in one go; the list is shown in between."""
 
@@ -49,7 +49,7 @@ class SubjectRow:
         level: of the newest result, where that is on this computer.
         unknown_level: the newest result is here, but its level is not read yet.
         at_service: the service has results.
-        recordings: number at the service if known, else here.
+        recordings: number in the course; see `RecordingCounts`.
         here: number of recordings on this computer.
         moving: number of these in progress.
         unread: number of unopened results on this computer.
@@ -74,20 +74,23 @@ class SubjectRow:
         here = counted(self.here, "recording") if self.here else ""
         missing = "Reading" if self.unknown_level else "Open to see" if self.at_service else "No result yet"
         return (
-            TwoLineCell(self.key, " · ".join((*self.note.tags, *self.note.text.splitlines()[:1]))),
+            TwoLineCell(self.note.shown(self.key).name, " · ".join(self._below())),
             LabelCell(day_and_time(self.last, self.now) if self.last else "No recording yet"),
-            LevelCell(self.level, missing),
+            LevelCell(self.level, missing, overall=True),
             LabelCell(f"{self.unread:,} unread".replace(",", " ") if self.unread else "", "accent", strong=True),
             LabelCell(f"{self.recordings:,}".replace(",", " "), "text"),
             LabelCell(f"{self.moving} on the way" if self.moving else here, "text3"),
             ButtonCell("Edit note" if self.note.text or self.note.tags else "Add note", quiet=True),
         )
 
+    def _below(self) -> Iterable[str]:
+        """Second line, tags and the note's first line."""
+        detail = self.note.shown(self.key).detail
+        return (*([detail] if detail else []), *self.note.tags, *self.note.text.splitlines()[:1])
+
     def holds(self, wanted: str) -> bool:
-        """Whether the id, a tag or the note contains `wanted` (lower case)."""
-        if wanted in self.key.lower() or wanted in self.note.text.lower():
-            return True
-        return any(wanted in tag.lower() for tag in self.note.tags)
+        """Whether id, alias, second line, a tag or the note contains `wanted`, a `search_key`."""
+        return wanted in self.key.lower() or self.note.holds(wanted)
 
 
 class SubjectFilter(StrEnum):
@@ -126,7 +129,7 @@ class Order(StrEnum):
     NAME = "By name"
     LEVEL = "Highest level"
     UNREAD = "Most unread"
-    RECORDINGS = "Most recordings"
+    RECORDINGS = "Most results"
     HERE = "Most recorded here"
 
 
@@ -167,6 +170,7 @@ def merged(
     notes: Mapping[str, SubjectNote],
     unread: Mapping[str, int],
     levels: dict[str, Level],
+    counts: Mapping[str, int],
     now: datetime,
 ) -> list[SubjectRow]:
     """Merge into one row for each subject, newest recording first, then by name; `items` are newest first.
@@ -178,7 +182,8 @@ def merged(
         here.setdefault(item.group_id, []).append(item)
     room = [LEVELS_AT_ONCE]
     rows = []
-    for group_id in {*here, *groups, *notes}:
+    noted = {group_id for group_id, note in notes.items() if note != SubjectNote(alias=note.alias)}
+    for group_id in {*here, *groups, *noted}:
         mine, group = here.get(group_id, []), groups.get(group_id)
         newest = _newest_result(mine, group)
         level = None if newest is None else _level(newest, levels, room)
@@ -189,7 +194,7 @@ def merged(
                 level=level,
                 unknown_level=newest is not None and level is None,
                 at_service=group is not None and group.done_jobs > 0,
-                recordings=max(group.jobs if group else 0, len(mine)),
+                recordings=counts.get(group_id, 0),
                 here=len(mine),
                 moving=sum(item.state in ON_THEIR_WAY for item in mine),
                 unread=unread.get(group_id, 0),
@@ -209,7 +214,7 @@ def _last(items: Sequence[RecordingItem], group: AtService | None) -> datetime |
 
 def _newest_result(items: Sequence[RecordingItem], group: AtService | None) -> RecordingItem | None:
     """Newest local recording with a result, unless the service has a newer one."""
-    done = next((item for item in items if item.state is OutboxState.DONE), None)
+    done = next((item for item in items if item.state is OutboxState.DONE and not item.excluded), None)
     if done is None or group is None or group.latest is None:
         return done
     return done if group.latest.replace(microsecond=0) <= done.recorded_at else None

@@ -1,11 +1,24 @@
 """What the window knows of the library and the sync worker, with a signal for each change."""
 
+from dataclasses import replace
+from enum import StrEnum
+
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.outbox.library.settings import LibrarySettings
+from vbdesk.outbox.library.settings import LibrarySettings, SendRule
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.sync.connectivity import SyncStatus
 from vbdesk.outbox.sync.network import Network
+
+
+class NextStep(StrEnum):
+    """What a recording waits for that is queued now."""
+
+    SENDING = "sending"  # nothing
+    SERVICE = "service"  # the network or the service
+    RESUME = "resume"  # sending is paused
+    HAND = "hand"  # recordings are sent by hand
+    PERSON = "person"  # the queue is on hold: key, credits, clock, disk
 
 
 class SyncState(QObject):
@@ -51,6 +64,21 @@ class SyncState(QObject):
     def stopped(self) -> bool:
         """Whether nothing is sent now: paused, on hold, or not connected."""
         return self.settings.paused or self.status.on_hold is not None or self.status.connected is False
+
+    @property
+    def next_step(self) -> NextStep:
+        """What a recording waits for that is queued now."""
+        if self.settings.paused:
+            return NextStep.RESUME
+        if self.status.on_hold is not None:
+            return NextStep.PERSON
+        if self.settings.send_rule is SendRule.BY_HAND:
+            return NextStep.HAND
+        return NextStep.SENDING if self.status.connected else NextStep.SERVICE
+
+    def take_in_credits(self, balance: int) -> None:
+        """Take over a balance that was read outside of the queue."""
+        self.set_status(replace(self.status, credits=balance))
 
     def set_counts(self, counts: dict[OutboxState, int], settings: LibrarySettings) -> None:
         """Take over what was read from the library."""

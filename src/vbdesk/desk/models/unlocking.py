@@ -1,16 +1,20 @@
 """State of the pages about the key of this computer: unlock, recover, recovery key."""
 
 from collections.abc import Callable
+from math import ceil
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from vbdesk.clock import Clock
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
-from vbdesk.outbox.profiles.service_key import PASSPHRASE_LEAST
+from vbdesk.outbox.profiles.service_key import PASSPHRASE_LEAST, PassphraseWrong
 from vbdesk.outbox.profiles.vault import VaultMissing
 
 UNEQUAL = "The two entries differ. Enter the same passphrase twice."
+_TRIES_AT_ONCE = 3
+_LONGEST_PAUSE_S = 60.0
 NO_KEYRING = "This computer has no keyring. Choose a passphrase too: it opens the recordings from now on."
 
 
@@ -19,6 +23,28 @@ def passphrase_fault(passphrase: str, repeated: str) -> str | None:
     if len(passphrase) < PASSPHRASE_LEAST:
         return f"Use at least {PASSPHRASE_LEAST} characters."
     return None if passphrase == repeated else UNEQUAL
+
+
+class WrongTries:
+    """The pause after wrong passphrases: longer with each, at most a minute, so that nobody is locked out for ever."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._count, self._until = 0, 0.0
+
+    def add(self) -> None:
+        """A passphrase was wrong."""
+        self._count += 1
+        pause = 0.0 if self._count < _TRIES_AT_ONCE else min(_LONGEST_PAUSE_S, 2.0 ** (self._count - _TRIES_AT_ONCE))
+        self._until = self._clock.monotonic() + pause
+
+    def clear(self) -> None:
+        """The passphrase was right."""
+        self._count, self._until = 0, 0.0
+
+    def pause_s(self) -> float:
+        """Seconds until the next try."""
+        return max(0.0, self._until - self._clock.monotonic())
 
 
 class UnlockViewModel(QObject):
@@ -44,17 +70,25 @@ class UnlockViewModel(QObject):
         keys: ServiceKeys,
         tasks: TaskOwner,
         sentence: str,
+        tries: WrongTries,
         *,
         with_passphrase: bool,
         parent: QObject | None = None,
     ) -> None:
-        """Ask for the passphrase if `with_passphrase`, else for the recovery key."""
+        """Ask for the passphrase if `with_passphrase`, else for the recovery key; `tries` are those of the program."""
         super().__init__(parent)
         self._keys, self._tasks, self._busy = keys, tasks, False
+        self._tries = tries
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.timeout.connect(self._on_pause_over)
         self.sentence, self.with_passphrase = sentence, with_passphrase
 
     def unlock(self, passphrase: str) -> None:
-        """Open the key with the passphrase."""
+        """Open the key with the passphrase, unless a pause after a wrong one still lasts."""
+        if self._tries.pause_s():
+            self._rest("")
+            return
         self._start(lambda context: self._keys.unlock(passphrase))
 
     def recover(self, typed: str, passphrase: str | None) -> None:
@@ -72,6 +106,7 @@ class UnlockViewModel(QObject):
 
     @Slot(object)
     def _on_opened(self, _: None) -> None:
+        self._tries.clear()
         self._set_busy(False)
         self.opened.emit()
 
@@ -80,8 +115,25 @@ class UnlockViewModel(QObject):
         self._set_busy(False)
         if isinstance(failure.error, VaultMissing):
             self.passphrase_wanted.emit(NO_KEYRING)
-        else:
-            self.failed.emit(failure.sentence)
+            return
+        if isinstance(failure.error, PassphraseWrong):
+            self._tries.add()
+            if self._tries.pause_s():
+                self._rest(failure.sentence)
+                return
+        self.failed.emit(failure.sentence)
+
+    def _rest(self, sentence: str) -> None:
+        """Wait before the next try."""
+        seconds = self._tries.pause_s()
+        words = self.tr("The next try is possible in {seconds} s.").format(seconds=ceil(seconds))
+        self.failed.emit(f"{sentence} {words}".strip())
+        self._set_busy(True)
+        self._pause.start(ceil(1000 * seconds))
+
+    @Slot()
+    def _on_pause_over(self) -> None:
+        self._set_busy(False)
 
 
 class RecoveryOfferViewModel(QObject):

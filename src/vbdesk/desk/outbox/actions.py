@@ -1,11 +1,11 @@
 """Actions on recordings of the Outbox, with their confirmations and undo."""
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
 
 from vbdesk.desk.models.service_erasures import ServiceErasures
 from vbdesk.desk.outbox.rows import RowAction, RowContext, row_action
@@ -13,12 +13,14 @@ from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.bundles.bundle_export import take_back
 from vbdesk.outbox.library.items import RecordingItem
-from vbdesk.outbox.library.library import Library, NotAllowed, TrashedRecording, UnknownTake
+from vbdesk.outbox.library.library import Library, NotAllowed, UnknownTake
 from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasure
 from vbdesk.outbox.library.recording_time import clock_words
 from vbdesk.outbox.library.states import Fix, OutboxState
+from vbdesk.outbox.library.trash import TrashedRecording
 
 _S = OutboxState
+translate = QCoreApplication.translate
 
 _SENDING = {RowAction.SEND, RowAction.SEND_NOW, RowAction.RETRY}
 
@@ -34,8 +36,11 @@ class Selection:
         hand_over: can be exported in a bundle for another computer.
         take_back: exported in such a bundle.
         delete: can be deleted.
-        undoable: those of `delete` whose deletion can be undone.
+        undoable: those of `delete` that the trash keeps.
         with_result: those of `delete` that keep a result if only their sound is removed.
+        restore: can be restored from the trash.
+        destroy: are in the trash.
+        correct: their subject's course can be corrected.
     """
 
     chosen: tuple[str, ...] = ()
@@ -47,6 +52,16 @@ class Selection:
     delete: tuple[str, ...] = ()
     undoable: tuple[str, ...] = ()
     with_result: tuple[str, ...] = ()
+    restore: tuple[str, ...] = ()
+    destroy: tuple[str, ...] = ()
+    correct: tuple[str, ...] = ()
+
+
+def trash_selection(trashed: Iterable[TrashedRecording]) -> Selection:
+    """Actions that apply to these recordings of the trash."""
+    chosen = list(trashed)
+    keys = tuple(each.take_id for each in chosen)
+    return Selection(keys, restore=tuple(each.take_id for each in chosen if each.fault is None), destroy=keys)
 
 
 def selection_of(items: Iterable[RecordingItem], around: RowContext) -> Selection:
@@ -64,14 +79,20 @@ def selection_of(items: Iterable[RecordingItem], around: RowContext) -> Selectio
         hand_over=keys(lambda item: item.state is _S.WAITING),
         take_back=keys(lambda item: item.state is _S.HANDED_OVER),
         delete=keys(_deletable),
-        undoable=keys(lambda item: _deletable(item) and item.state in (_S.CHECKED, _S.WAITING)),
+        undoable=keys(lambda item: _deletable(item) and item.fault is None),
         with_result=keys(_keeps_result),
+        correct=keys(_correctable),
     )
 
 
 def _deletable(item: RecordingItem) -> bool:
     resting = item.state not in (_S.UPLOADING, _S.SUBMITTED, _S.RUNNING, _S.HANDED_OVER)
-    return resting and not item.asked
+    return resting and not item.unanswered
+
+
+def _correctable(item: RecordingItem) -> bool:
+    at_rest = item.state not in (_S.UPLOADING, _S.HANDED_OVER)
+    return at_rest and not item.asked and item.fault is None and (item.bundle_id is None or item.job_id is not None)
 
 
 def _keeps_result(item: RecordingItem) -> bool:
@@ -83,8 +104,9 @@ class ActionStep(StrEnum):
     """What the button of a notice does."""
 
     CLOSE = "close"
-    UNDO = "undo"
+    MOVE_TO_TRASH = "move_to_trash"
     DELETE = "delete"
+    DESTROY = "destroy"
     REMOVE_SOUND = "remove_sound"
     SEND_AGAIN = "send_again"
     ACCEPT_COPY = "accept_copy"
@@ -111,6 +133,7 @@ class TimeQuestion:
     """Which time of a recording is right.
 
     Attributes:
+        subject: how the subject is shown; empty for its id.
         sentence: why it is asked.
         present_words: its present time, from the clock or corrected.
         original_words: the time before a correction; empty if there was none.
@@ -126,6 +149,7 @@ class TimeQuestion:
     suggested_words: str
     original_words: str
     correctable: bool
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +162,19 @@ class _Removed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Deleted:
-    """Recordings deleted with undo, and those of them that were queued."""
+class _Trashed:
+    """Recordings that were moved to the trash together, and for how many days it keeps them."""
 
-    put_away: tuple[TrashedRecording, ...]
-    in_line: frozenset[str]
+    take_ids: tuple[str, ...]
+    days: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Restored:
+    """Recordings that are no longer in the trash, and why others still are."""
+
+    gone: frozenset[str]
+    refused: str
 
 
 class OutboxActions(QObject):
@@ -151,10 +183,12 @@ class OutboxActions(QObject):
     Signals:
         noticed: (Notice | None) the notice to show.
         time_asked: (TimeQuestion) the user has to decide which time of a recording is right.
+        undo_changed: (str) which deletion `undo` takes back, as text; empty for none.
     """
 
     noticed = Signal(object)
     time_asked = Signal(object)
+    undo_changed = Signal(str)
 
     def __init__(self, library: Library, erasures: ServiceErasures | None, tasks: TaskOwner) -> None:
         """Make it; `erasures` of the service on this computer, None for a service elsewhere."""
@@ -167,7 +201,7 @@ class OutboxActions(QObject):
         if erasures is not None:
             erasures.confirmed.connect(self._on_confirmed)
             erasures.failed.connect(self._on_not_confirmed)
-        self._deleted: _Deleted | None = None
+        self._trashed: list[_Trashed] = []
         self._to_send_again = ""
 
     def send(self, items: Collection[RecordingItem], around: RowContext) -> None:
@@ -209,30 +243,55 @@ class OutboxActions(QObject):
         )
 
     def delete(self, choice: Selection) -> None:
-        """Delete recordings; ask first if that cannot be undone."""
-        if not choice.delete:
+        """Move recordings to the trash; ask first about those that it does not keep."""
+        self._asked_about = choice.delete
+        if not choice.delete and choice.take_back and choice.take_back == choice.chosen:
+            self._say(
+                Notice(self.tr("Another computer is to send what was handed over. Take it back, then delete it."))
+            )
+        elif not choice.delete:
             self._say(Notice("What is being sent or analysed cannot be deleted now. Wait for its result."))
-        elif choice.delete == choice.undoable:
-            library, take_ids = self._library, choice.delete
-            self._start(lambda: _put_away(library, take_ids), self._on_put_away)
-        elif self._erasures is not None:
-            self._asked_about = choice.delete
-            if choice.with_result == choice.delete:
-                question = _question_here(len(choice.delete))
-                self._say(
-                    Notice(
-                        question,
-                        "Everything",
-                        ActionStep.DELETE,
-                        other="The sound only",
-                        other_step=ActionStep.REMOVE_SOUND,
-                    )
+        elif choice.delete != choice.undoable:
+            question = _question(len(choice.delete)) if self._erasures is None else _question_of_all(len(choice.delete))
+            self._say(Notice(question, act="Delete for good", step=ActionStep.DELETE))
+        elif self._erasures is not None and choice.with_result == choice.delete:
+            self._say(
+                Notice(
+                    self.tr(
+                        "The sound only, or everything? The sound only: it is destroyed now, here and at the service "
+                        "on this computer, and the result stays. Everything: it goes to the trash first."
+                    ),
+                    self.tr("Everything"),
+                    ActionStep.MOVE_TO_TRASH,
+                    other=self.tr("The sound only"),
+                    other_step=ActionStep.REMOVE_SOUND,
                 )
-            else:
-                self._say(Notice(_question_of_all(len(choice.delete)), act="Delete for good", step=ActionStep.DELETE))
+            )
         else:
-            self._asked_about = choice.delete
-            self._say(Notice(_question(len(choice.delete)), act="Delete for good", step=ActionStep.DELETE))
+            self._move_to_trash(choice.delete)
+
+    def undo(self) -> None:
+        """Restore what was deleted last; a second call restores what was deleted before."""
+        if self._trashed:
+            self.restore(self._trashed[-1].take_ids)
+
+    def forget_undo(self) -> None:
+        """Offer no undo any more; the recordings stay in the trash."""
+        self._trashed.clear()
+        self._tell_undo()
+
+    def restore(self, take_ids: Collection[str]) -> None:
+        """Restore recordings from the trash."""
+        library = self._library
+        self._start(lambda: _restore(library, take_ids), self._on_restored)
+
+    def ask_to_destroy(self, take_ids: Collection[str]) -> None:
+        """Ask before recordings in the trash are destroyed."""
+        if not take_ids:
+            return
+        self._asked_about = tuple(take_ids)
+        question = _question(len(take_ids)) if self._erasures is None else _question_of_all(len(take_ids))
+        self._say(Notice(question, act=self.tr("Destroy now"), step=ActionStep.DESTROY))
 
     def ask_for_time(self, item: RecordingItem) -> None:
         """Ask which time of a recording is right."""
@@ -241,6 +300,7 @@ class OutboxActions(QObject):
             TimeQuestion(
                 take_id=item.take_id,
                 group_id=item.group_id,
+                subject=self._library.subject_notes.shown(item.group_id).words,
                 sentence=item.reason or _corrected_sentence(item),
                 present_words=_entered_words(item.recorded_at),
                 suggested=suggested,
@@ -257,9 +317,10 @@ class OutboxActions(QObject):
     def ask_to_send_again(self, item: RecordingItem) -> None:
         """Ask before sending a recording that the service may have: it may be charged twice."""
         self._to_send_again = item.take_id
+        subject = self._library.subject_notes.shown(item.group_id).words
         self._say(
             Notice(
-                f"{item.group_id}: send this recording again? If the service has it already, it is analysed and "
+                f"{subject}: send this recording again? If the service has it already, it is analysed and "
                 "charged a second time. The recording is kept here in any case.",
                 act="Send again",
                 step=ActionStep.SEND_AGAIN,
@@ -281,7 +342,7 @@ class OutboxActions(QObject):
         step = self._other_step if other else self._step
         self._step = self._other_step = ActionStep.CLOSE
         library, take_ids = self._library, self._asked_about
-        if step is ActionStep.DELETE:
+        if step in (ActionStep.DELETE, ActionStep.DESTROY):
             self._start(lambda: _discard(library, take_ids), self._on_removed)
         elif step is ActionStep.REMOVE_SOUND:
             self._start(lambda: _remove_sounds(library, take_ids), self._on_removed)
@@ -289,23 +350,42 @@ class OutboxActions(QObject):
             self._each([(self._to_send_again, self._library.send_again)])
         elif step is ActionStep.ACCEPT_COPY:
             self._do(self._library.accept_copy)
-        elif step is ActionStep.UNDO and self._deleted is not None:
-            deleted, self._deleted = self._deleted, None
-            self._do(lambda: _bring_back(self._library, deleted))
+        elif step is ActionStep.MOVE_TO_TRASH:
+            self._move_to_trash(take_ids)
         self.noticed.emit(None)
 
     @Slot()
     def withdraw(self) -> None:
         """Withdraw a question: the selection changed."""
-        if self._step in (ActionStep.DELETE, ActionStep.SEND_AGAIN):
+        if self._step in (
+            ActionStep.DELETE,
+            ActionStep.DESTROY,
+            ActionStep.MOVE_TO_TRASH,
+            ActionStep.SEND_AGAIN,
+        ):
             self._step = self._other_step = ActionStep.CLOSE
             self._asked_about = ()
             self.noticed.emit(None)
 
     def forget(self) -> None:
-        """Discard notice and undo when the page is left."""
+        """Discard the notice when the page is left; an undo stays."""
         self._step = self._other_step = ActionStep.CLOSE
-        self._deleted, self._asked_about = None, ()
+        self._asked_about = ()
+
+    def _move_to_trash(self, take_ids: tuple[str, ...]) -> None:
+        library = self._library
+        self._start(lambda: _trash(library, take_ids), self._on_trashed)
+
+    def _tell_undo(self) -> None:
+        self.undo_changed.emit(self._undo_words(self._trashed[-1]) if self._trashed else "")
+
+    def _undo_words(self, trashed: _Trashed) -> str:
+        count, days = len(trashed.take_ids), trashed.days
+        if count == 1:
+            told = self.tr("1 recording is in the trash. Days until its keys are destroyed: {days}.")
+            return told.format(days=days)
+        told = self.tr("{count} recordings are in the trash. Days until their keys are destroyed: {days}.")
+        return told.format(count=count, days=days)
 
     def _each(self, actions: list[tuple[str, Callable[[str], None]]]) -> None:
         self._start(lambda: _each_in_turn(actions), self._on_each)
@@ -331,28 +411,32 @@ class OutboxActions(QObject):
     @Slot(object)
     def _on_taken_back(self, count: object) -> None:
         if isinstance(count, int):
-            stand = "stands" if count == 1 else "stand"
-            self._say(
-                Notice(
-                    f"{counted(count, 'recording')} {stand} in the line here again. "
-                    "The service is asked first, so that none is sent twice.",
-                    warning=False,
-                )
+            one = self.tr(
+                "1 recording is queued on this computer again. The service is asked first, so that it is not sent "
+                "twice."
             )
+            several = self.tr(
+                "{count} recordings are queued on this computer again. The service is asked first, so that none is "
+                "sent twice."
+            )
+            self._say(Notice(one if count == 1 else several.format(count=count), warning=False))
 
     @Slot(object)
-    def _on_put_away(self, deleted: object) -> None:
-        if isinstance(deleted, _Deleted):
-            self._deleted = deleted
-            self._say(
-                Notice(
-                    f"{counted(len(deleted.put_away), 'recording')} deleted, with the key that opens the sound. "
-                    "It can be brought back until you leave this page.",
-                    act="Undo",
-                    step=ActionStep.UNDO,
-                    warning=False,
-                )
-            )
+    def _on_trashed(self, trashed: object) -> None:
+        if isinstance(trashed, _Trashed) and trashed.take_ids:
+            self._trashed.append(trashed)
+            self._tell_undo()
+
+    @Slot(object)
+    def _on_restored(self, outcome: object) -> None:
+        """Offer the undo of an earlier deletion, without what is back by now."""
+        if not isinstance(outcome, _Restored):
+            return
+        left = [replace(each, take_ids=tuple(set(each.take_ids) - outcome.gone)) for each in self._trashed]
+        self._trashed = [each for each in left if each.take_ids]
+        self._tell_undo()
+        if outcome.refused:
+            self._say(Notice(outcome.refused))
 
     @Slot(object)
     def _on_removed(self, removed: object) -> None:
@@ -398,17 +482,6 @@ def _question(count: int) -> str:
     return (
         f"Delete {those} for good? The sound and {keys} are destroyed, and nobody can bring them back. "
         "What the service has stays there."
-    )
-
-
-def _question_here(count: int) -> str:
-    """The question if the local service has the recordings too."""
-    those = "this recording" if count == 1 else counted(count, "recording")
-    results = "its result stays" if count == 1 else "their results stay"
-    jobs = "the job and its result go too" if count == 1 else "the jobs and their results go too"
-    return (
-        f"Remove {those} from this computer and its service? The sound only: {results}. Everything: {jobs}. "
-        "Nobody can bring back what is removed."
     )
 
 
@@ -480,26 +553,20 @@ def _entered_words(moment: datetime) -> str:
     return clock_words(moment)[0]
 
 
-def _put_away(library: Library, take_ids: Iterable[str]) -> _Deleted:
-    put_away, in_line = [], set()
+def _trash(library: Library, take_ids: tuple[str, ...]) -> _Trashed:
     for take_id in take_ids:
-        if library.get(take_id).state is _S.WAITING:
-            library.cancel(take_id)
-            in_line.add(take_id)
-        put_away.append(library.move_to_trash(take_id))
-    return _Deleted(tuple(put_away), frozenset(in_line))
+        library.discard(take_id)
+    return _Trashed(take_ids, library.settings().trash_days)
 
 
-def _bring_back(library: Library, deleted: _Deleted) -> None:
-    for each in deleted.put_away:
-        library.restore_from_trash(each)
-        if each.take_id in deleted.in_line:
-            library.queue(each.take_id)
+def _restore(library: Library, take_ids: Collection[str]) -> _Restored:
+    refused = _each_in_turn([(take_id, library.trash.restore) for take_id in take_ids])
+    return _Restored(frozenset(take_id for take_id in take_ids if not library.trash.holds(take_id)), refused)
 
 
 def _discard(library: Library, take_ids: Collection[str]) -> _Removed:
     for take_id in take_ids:
-        library.discard(take_id)
+        library.discard(take_id, at_once=True)
     return _removed(library, take_ids, ErasureScope.EVERYTHING)
 
 

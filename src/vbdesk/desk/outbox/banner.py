@@ -1,15 +1,20 @@
 """The banner of the Outbox: why the upload queue is stopped, or how long it will take. No Qt."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from PySide6.QtCore import QCoreApplication
 
 from vbdesk.desk.outbox.rows import RowContext
 from vbdesk.desk.outbox.sorting import Figures, SortedOutbox
 from vbdesk.desk.ui.time_text import counted
+from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.sync.connectivity import ConnectivityState
 from vbdesk.outbox.sync.forecast import approximate_duration
+
+translate = QCoreApplication.translate
 
 _STAYS = "You can close this window; sending goes on next time it opens."
 
@@ -30,12 +35,17 @@ class BannerAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OutboxBanner:
-    """Text of the banner; `act` is the label of its button, empty for none."""
+    """Text of the banner; `act` is the label of its button, empty for none.
+
+    Attributes:
+        asks: whether the service can be asked at once for results.
+    """
 
     sentence: str
     warning: bool = False
     act: str = ""
     mend: BannerAction = BannerAction.NONE
+    asks: bool = False
 
 
 _HOLDS = {
@@ -54,6 +64,8 @@ _REACHES = {
 def banner_of(figures: Figures, around: RowContext) -> OutboxBanner | None:
     """The first cause that stops the queue, or how long it will take; None if nothing waits."""
     status, settings = around.status, around.settings
+    held = _held_for_consent(around)
+    figures = replace(figures, waiting=figures.waiting - len(held))
     moving = figures.waiting + figures.uploading + figures.running
     if around.held:
         return OutboxBanner(around.held, warning=True, act="Accept this list", mend=BannerAction.ACCEPT_COPY)
@@ -63,22 +75,41 @@ def banner_of(figures: Figures, around: RowContext) -> OutboxBanner | None:
     if settings.paused:
         return OutboxBanner(_paused(figures), warning=True, act="Go on", mend=BannerAction.GO_ON)
     if not moving:
-        return None
+        return OutboxBanner(_waiting_for_consent(len(held))) if held else None
     if status.connected is False:
         act, mend = _REACHES.get(status.connectivity, _TRY_NOW)
         return OutboxBanner(status.sentence, warning=True, act=act, mend=mend)
-    resting = _resting(around.arranged) if settings.send_rule is not SendRule.AT_ONCE else 0
+    resting = _resting(around.arranged, held) if settings.send_rule is not SendRule.AT_ONCE else 0
     if resting and settings.send_rule is SendRule.BY_HAND:
         return OutboxBanner(_sent_on_request(resting, moving - resting), act="Send all now", mend=BannerAction.SEND_NOW)
     if resting and around.metered:
         return OutboxBanner(_metered(resting), act="Send anyway", mend=BannerAction.SEND_NOW)
-    return OutboxBanner(_on_their_way(moving, around), act="Pause all", mend=BannerAction.PAUSE)
+    asks = status.connected is True and figures.running > 0
+    sentence = " ".join(part for part in (_on_their_way(moving, around), _waiting_for_consent(len(held))) if part)
+    return OutboxBanner(sentence, act="Pause all", mend=BannerAction.PAUSE, asks=asks)
 
 
-def _resting(arranged: SortedOutbox) -> int:
+def _resting(arranged: SortedOutbox, held: frozenset[str]) -> int:
     """Number of queued recordings on hold."""
-    waiting = arranged.of_states({OutboxState.WAITING})
+    waiting = set(arranged.of_states({OutboxState.WAITING})) - held
     return sum(not arranged.items[take_id].released for take_id in waiting)
+
+
+def _held_for_consent(around: RowContext) -> frozenset[str]:
+    """Queued recordings that the consent policy does not let go."""
+    consents, arranged = around.consents, around.arranged
+    if consents.rules.policy is not ConsentPolicy.REQUIRED:
+        return frozenset()
+    waiting = [arranged.items[take_id] for take_id in arranged.of_states({OutboxState.WAITING})]
+    return frozenset(item.take_id for item in waiting if consents.refusal(item.group_id, item.recorded_at) is not None)
+
+
+def _waiting_for_consent(held: int) -> str:
+    if not held:
+        return ""
+    if held == 1:
+        return translate("outbox", "1 recording waits for consent and is not sent.")
+    return translate("outbox", "{count} recordings wait for consent and are not sent.").format(count=held)
 
 
 def _paused(figures: Figures) -> str:

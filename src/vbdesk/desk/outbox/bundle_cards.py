@@ -34,6 +34,7 @@ class BundleCard(QWidget):
         super().__init__()
         self._work = work
         self.banner = Banner()
+        self.banner.float_over(self)
         self.title = Text(title, Role.CARD_TITLE)
         self.sentence = Text(sentence, Role.BODY, "text2", wrap=True)
         self.progress, self.how_far = ProgressBar("Written"), Text("", Role.LABEL, "text2")
@@ -45,7 +46,7 @@ class BundleCard(QWidget):
         self._form.setLayout(self.fields)
         self.fields.setContentsMargins(0, 0, 0, 0)
         card = Card(padding=20)
-        for part in (self.title, self.sentence, self.banner, self._form):
+        for part in (self.title, self.sentence, self._form):
             card.body.addWidget(part)
         card.body.addStretch(1)
         foot = QHBoxLayout()
@@ -90,7 +91,10 @@ class BundleCard(QWidget):
     @Slot(str)
     def _show_done(self, sentence: str) -> None:
         if self.isVisible():
-            self.banner.say(Tone.OK, sentence)
+            if self._work.saved is None:
+                self.banner.say(Tone.OK, sentence)
+            else:
+                self.banner.say_saved(sentence, self._work.saved, opens=False)
             self._form.hide()
             self.go.hide()
             self.close_button.setText("Close")

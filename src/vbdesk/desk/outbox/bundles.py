@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
 
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import counted, megabytes
@@ -19,6 +19,8 @@ from vbdesk.outbox.bundles.bundle_keys import KeyLock, Lock, PassphraseLock, pub
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import Vault
+
+translate = QCoreApplication.translate
 
 
 class _Stop:
@@ -38,6 +40,9 @@ class _Stop:
 
 class BundleWork(QObject):
     """Exports or imports one bundle at a time.
+
+    Attributes:
+        saved: the bundle that was made last; None after one was taken in.
 
     Signals:
         counted: (int, str) number of recordings that can be exported, and why others cannot.
@@ -59,6 +64,7 @@ class BundleWork(QObject):
         super().__init__()
         self._profile, self._vault, self._library, self._tasks = profile, vault, library, tasks
         self._task: Task | None = None
+        self.saved: Path | None = None
         self._take_ids: tuple[str, ...] | None = None
 
     @property
@@ -136,14 +142,22 @@ class BundleWork(QObject):
     @Slot(object)
     def _on_handed_over(self, bundle: object) -> None:
         if isinstance(bundle, ExportedBundle):
-            self.done.emit(
-                f"{counted(len(bundle.take_ids), 'recording')} handed over in {bundle.path}. "
-                "Bring the file to the other computer; the sound stays here until it has its result."
+            self.saved = bundle.path
+            one = self.tr(
+                "1 recording handed over in {path}. Bring the file to the other computer; the sound stays here until "
+                "it has its result."
             )
+            several = self.tr(
+                "{count} recordings handed over in {path}. Bring the file to the other computer; the sound stays here "
+                "until they have their results."
+            )
+            count = len(bundle.take_ids)
+            self.done.emit((one if count == 1 else several).format(count=count, path=bundle.path))
 
     @Slot(object)
     def _on_taken_in(self, taken: object) -> None:
         if isinstance(taken, ImportedBundle):
+            self.saved = None
             self.done.emit(_taken_in_words(taken))
 
     @Slot(object)
@@ -162,21 +176,52 @@ class BundleWork(QObject):
 
 
 def _taken_in_words(taken: ImportedBundle) -> str:
-    sentences = [
-        _sentence(
-            len(taken.added), "waits in the line here; the service is asked first whether it has it already", _LINE
+    """What became of each recording of a bundle, one sentence for each outcome."""
+    asked = translate(
+        "bundle", "1 recording is queued on this computer. The service is asked first whether it has it already."
+    )
+    all_asked = translate(
+        "bundle",
+        "{count} recordings are queued on this computer. The service is asked first whether it has them already.",
+    )
+    clashes = translate(
+        "bundle",
+        "1 recording was not taken in: another recording here has the same subject and time. Take it back on the "
+        "computer that made the bundle.",
+    )
+    all_clash = translate(
+        "bundle",
+        "{count} recordings were not taken in: other recordings here have the same subject and time. Take them back on "
+        "the computer that made the bundle.",
+    )
+    outcomes = (
+        (taken.added, asked, all_asked),
+        (
+            taken.known,
+            translate("bundle", "1 recording was here already."),
+            translate("bundle", "{count} recordings were here already."),
         ),
-        _sentence(len(taken.known), "was here already", "were here already"),
-        _sentence(len(taken.deleted), "was deleted here and stays so", "were deleted here and stay so"),
-        _sentence(len(taken.clashing), f"has {_SAME}. Take it {_BACK}", f"have {_SAME}. Take them {_BACK}"),
+        (
+            taken.deleted,
+            translate("bundle", "1 recording was deleted here and stays deleted."),
+            translate("bundle", "{count} recordings were deleted here and stay deleted."),
+        ),
+        (taken.clashing, clashes, all_clash),
+        (
+            taken.without_consent,
+            translate(
+                "bundle",
+                "1 recording was not taken in: no consent of its subject is noted, or it was withdrawn. Note the "
+                "consent and import the bundle again.",
+            ),
+            translate(
+                "bundle",
+                "{count} recordings were not taken in: no consent of their subjects is noted, or it was withdrawn. "
+                "Note the consent and import the bundle again.",
+            ),
+        ),
+    )
+    sentences = [
+        one if len(found) == 1 else several.format(count=len(found)) for found, one, several in outcomes if found
     ]
-    return " ".join(sentence for sentence in sentences if sentence) or "There was nothing in it."
-
-
-_LINE = "wait in the line here; the service is asked first whether it has them already"
-_SAME = "the subject and moment of another recording that is here now, and was not taken in"
-_BACK = "back on the computer that made the bundle"
-
-
-def _sentence(count: int, one: str, more: str) -> str:
-    return f"{counted(count, 'recording')} {one if count == 1 else more}." if count else ""
+    return " ".join(sentences) or translate("bundle", "There was no recording in the file.")

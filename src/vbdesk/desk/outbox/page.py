@@ -2,9 +2,12 @@
 
 from functools import cached_property
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
+from vbdesk.desk.models.course_actions import CourseChanged
+from vbdesk.desk.models.course_card import CourseCard
 from vbdesk.desk.outbox.actions import Notice, Selection, TimeQuestion
 from vbdesk.desk.outbox.banner import OutboxBanner
 from vbdesk.desk.outbox.bundle_cards import BundleCard, HandOverCard, TakeInCard
@@ -12,6 +15,7 @@ from vbdesk.desk.outbox.recording_time_card import TimeCard
 from vbdesk.desk.outbox.rows import Show
 from vbdesk.desk.outbox.sorting import Figures
 from vbdesk.desk.outbox.view_model import OutboxViewModel
+from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.action_bar import ActionBar
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area, vertical_line
@@ -24,13 +28,14 @@ from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import counted
 
 _WIDTHS = (176, 162, 300, 172, 140)
-_STRETCH, _ESTIMATE, _ACT = 2, 3, 4  # actions of a row's button are also in the bar below the list
+_STRETCH, _ESTIMATE = 2, 3
 _EMPTY = {
     Show.ALL: ("Nothing here yet", "Recordings appear here as soon as they are checked."),
     Show.ON_THEIR_WAY: ("Nothing on its way", "Recordings you send appear here."),
     Show.ATTENTION: ("Nothing waits for you", "Recordings that need a decision appear here."),
     Show.DONE: ("No results yet", "Recordings with a result appear here."),
 }
+_RESTORE, _DESTROY, _CORRECT = "restore", "destroy", "correct"
 _SEND, _LOOK, _CANCEL, _DELETE, _NONE = "send", "look", "cancel", "delete", "none"
 _WHAT = "The recordings"
 _HAND_OVER, _TAKE_BACK, _TAKE_IN = "hand-over", "take-back", "take-in"
@@ -40,12 +45,17 @@ _DEEDS = (
     (_CANCEL, "Keep, do not send", ""),
     (_HAND_OVER, "Hand over", "outbox"),
     (_TAKE_BACK, "Take back", ""),
+    (_CORRECT, "Correct", "person"),
     (_DELETE, "Delete", "trash"),
+    (_RESTORE, "Restore", ""),
+    (_DESTROY, "Destroy", "trash"),
     (_NONE, "Choose none", ""),
     (_TAKE_IN, "Take in", "import"),
 )
 _NOT_READ = "\N{EN DASH}"
-_LEAST_ROWS = 36 + 4 * 55 + 48  # with less space the page scrolls, so that the list keeps several rows
+_NARROW_WIDTHS = (138, 158, 150, 172, 118)  # with large text: actions stay
+_LEAST_ROWS = 36 + 2 * 55 + 48  # with less space the page scrolls, so that the list keeps some rows
+_FIGURES_FROM = 480  # with less height, at 100 % text, the list takes the room of the figures
 
 
 class OutboxPage(QWidget):
@@ -60,6 +70,8 @@ class OutboxPage(QWidget):
         self.figures = FiguresCard()
         self.banner = Banner()
         self.notice = Banner()
+        self.course_notice = Banner()
+        self.undo = Banner()  # of its own, so that no other message takes it away
         self.segment = SegmentedChoice(
             "Which recordings",
             [
@@ -67,13 +79,21 @@ class OutboxPage(QWidget):
                 (Show.ON_THEIR_WAY, "On their way", ""),
                 (Show.ATTENTION, "Needs attention", ""),
                 (Show.DONE, "Done", ""),
+                (Show.TRASH, "Trash", ""),
             ],
         )
         self.list = CellView(
-            "Recordings", view_model.table, _WIDTHS, stretch=_STRETCH, droppable=(_ESTIMATE, _ACT), choosable=True
+            "Recordings",
+            view_model.table,
+            _WIDTHS,
+            stretch=_STRETCH,
+            droppable=_ESTIMATE,
+            narrow=_NARROW_WIDTHS,
+            choosable=True,
         )
         self.bar = ActionBar(_DEEDS)
         self._choice = Selection()
+        self._can_undo = False
         self.empty = EmptyState("outbox", "", "")
         self.empty.say_loading(_WHAT)
         self._stack = QStackedWidget()
@@ -89,8 +109,12 @@ class OutboxPage(QWidget):
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
         layout.addWidget(self._header())
-        for part in (self.figures, self.banner, self.notice):
+        for part in (self.figures, self.banner):
             layout.addWidget(part)
+        self.banner.reserve(2)
+        self.notice.float_over(self)
+        self.undo.float_over(self)
+        self.course_notice.float_over(self)
         self._faces = QStackedWidget()
         self._faces.setMinimumHeight(self._theme.px(_LEAST_ROWS))
         self._faces.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
@@ -107,9 +131,16 @@ class OutboxPage(QWidget):
         self.list.delete_wanted.connect(self._delete)
         self.bar.acted.connect(self._act_on_choice)
         self.banner.acted.connect(view_model.act_on_banner)
+        self.banner.other_acted.connect(self._check_now)
         self.notice.acted.connect(self._on_notice_acted)
         self.notice.other_acted.connect(self._on_notice_other)
+        self.course_notice.acted.connect(self._on_course_notice)
+        view_model.course.changed.connect(self._on_course_changed)
+        view_model.course.refused.connect(self._on_course_refused)
+        self.undo.acted.connect(view_model.actions.undo)
+        self.undo.other_acted.connect(view_model.actions.forget_undo)
         view_model.actions.noticed.connect(self._show_notice)
+        view_model.actions.undo_changed.connect(self._show_undo)
         view_model.actions.time_asked.connect(self._ask_for_time)
         self.empty.button.clicked.connect(view_model.record)
         view_model.figures_changed.connect(self.figures.show_figures)
@@ -125,9 +156,15 @@ class OutboxPage(QWidget):
             self.view_model.choose(argument)
         self.view_model.set_shown(True)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        self.figures.setVisible(self.height() >= self._theme.px(_FIGURES_FROM))
+
     def closed(self) -> None:
         """Another page is shown."""
         self.notice.clear()
+        self.course_notice.clear()
+        self.view_model.course.forget()
         self.view_model.set_shown(False)
 
     def _header(self) -> QWidget:
@@ -139,25 +176,36 @@ class OutboxPage(QWidget):
 
     @Slot(str)
     def _choose(self, key: str) -> None:
+        self.list.clearSelection()
         self.view_model.choose(Show(key))
+        self._on_chosen()
 
     @Slot(object)
     def _show_banner(self, news: OutboxBanner | None) -> None:
         if news is None:
             self.banner.clear()
         else:
-            self.banner.say(Tone.WARN if news.warning else Tone.INFO, news.sentence, action=news.act)
+            check = self.tr("Check now") if news.asks else ""
+            self.banner.say(Tone.WARN if news.warning else Tone.INFO, news.sentence, action=news.act, other=check)
+
+    @Slot()
+    def _check_now(self) -> None:
+        self.view_model.check_now()
+        announce(self, self.tr("The service is asked for results now."))
 
     @Slot()
     def _on_listed(self) -> None:
         some = self.view_model.table.rowCount() > 0
         if self.view_model.loading:
             self.empty.say_loading(_WHAT)
+        elif not some and self.view_model.show is Show.TRASH:
+            told = self.tr("Deleted recordings can be restored from here for some days.")
+            self.empty.say(self.tr("The trash is empty"), told)
         elif not some:
             self.empty.say(*_EMPTY[self.view_model.show], action="Record")
         self._stack.setCurrentIndex(1 if some else 0)
 
-        if self._choice.chosen:
+        if self._choice.chosen or self.view_model.show is Show.TRASH:
             self._on_chosen()  # what can be done with them may differ now
 
     @Slot(str)
@@ -174,6 +222,13 @@ class OutboxPage(QWidget):
             tone = Tone.WARN if notice.warning else Tone.OK
             self.notice.say(tone, notice.sentence, action=notice.act, other=notice.other)
 
+    @Slot(str)
+    def _show_undo(self, sentence: str) -> None:
+        if sentence:
+            self.undo.say(Tone.INFO, sentence, action=self.tr("Undo"), other=self.tr("Close"))
+        else:
+            self.undo.clear()
+
     @Slot()
     def _on_notice_acted(self) -> None:
         self.notice.clear()
@@ -189,6 +244,9 @@ class OutboxPage(QWidget):
         """Offer the actions that apply to the selected rows."""
         choice = self._choice = self.view_model.choice(self.list.chosen_keys())
         count = len(choice.chosen)
+        if self.view_model.show is Show.TRASH:
+            self._offer_trash(choice)
+            return
         if not count:
             waiting = self.view_model.ready_to_hand_over()
             shown = {_TAKE_IN: "Take in recordings of another computer"}
@@ -207,6 +265,20 @@ class OutboxPage(QWidget):
         ):
             if keys:
                 names[key] = f"{verb} {counted(len(keys), 'recording')}"
+        if count == 1 and choice.correct:
+            names[_CORRECT] = self.tr("Correct the subject or the course of this recording")
+        self.bar.show_actions(f"{counted(count, 'recording')} chosen", names)
+
+    def _offer_trash(self, choice: Selection) -> None:
+        """Offer what can be done with the selected rows of the trash."""
+        count, days = len(choice.chosen), self.view_model.trash_days
+        if not count:
+            told = self.tr("Deleted recordings stay here for a time, then their keys are destroyed. Days: {days}.")
+            self.bar.show_actions(told.format(days=days), {})
+            return
+        names = {_NONE: "Choose none", _DESTROY: self.tr("Destroy {count} now").format(count=count)}
+        if choice.restore:
+            names[_RESTORE] = self.tr("Restore {count}").format(count=len(choice.restore))
         self.bar.show_actions(f"{counted(count, 'recording')} chosen", names)
 
     @Slot(str)
@@ -222,6 +294,13 @@ class OutboxPage(QWidget):
                 self.view_model.actions.take_back(self._choice.take_back)
             case "delete":
                 self._delete()
+            case "correct":
+                self.course_card.opened.connect(self._on_course_asked, Qt.ConnectionType.UniqueConnection)
+                self.view_model.correct(self._choice.correct[0])
+            case "restore":
+                self.view_model.actions.restore(self._choice.restore)
+            case "destroy":
+                self.view_model.actions.ask_to_destroy(self._choice.destroy)
             case "hand-over":
                 self._show_face(self.hand_over)
                 self.hand_over.begin(self._choice.hand_over)
@@ -246,12 +325,40 @@ class OutboxPage(QWidget):
         """The card for the time of a recording, made on first use."""
         return TimeCard(self.view_model.actions)
 
+    @cached_property
+    def course_card(self) -> CourseCard:
+        """The card for the course of a recording, made on first use."""
+        return CourseCard(self.view_model.course)
+
+    @Slot()
+    def _on_course_asked(self) -> None:
+        self._show_face(self.course_card)
+
+    @Slot(object)
+    def _on_course_changed(self, changed: CourseChanged) -> None:
+        self._show_list()
+        action = self.tr("Undo") if changed.can_undo else self.tr("Close")
+        self._can_undo = changed.can_undo
+        self.course_notice.say(Tone.OK, changed.sentence, action=action)
+
+    @Slot(str)
+    def _on_course_refused(self, sentence: str) -> None:
+        if self._faces.currentIndex() == 0:
+            self._can_undo = False
+            self.course_notice.say(Tone.WARN, sentence, action=self.tr("Close"))
+
+    @Slot()
+    def _on_course_notice(self) -> None:
+        self.course_notice.clear()
+        if self._can_undo:
+            self.view_model.course.undo()
+
     @Slot(object)
     def _ask_for_time(self, question: TimeQuestion) -> None:
         self._show_face(self.time_card)
         self.time_card.begin(question)
 
-    def _show_face(self, face: BundleCard | TimeCard) -> None:
+    def _show_face(self, face: BundleCard | TimeCard | CourseCard) -> None:
         if self._faces.indexOf(face) < 0:
             self._faces.addWidget(face)
             face.left.connect(self._show_list)
@@ -264,7 +371,9 @@ class OutboxPage(QWidget):
 
     @Slot()
     def _delete(self) -> None:
-        if self._choice.chosen:
+        if self._choice.destroy:
+            self.view_model.actions.ask_to_destroy(self._choice.destroy)
+        elif self._choice.chosen:
             self.view_model.actions.delete(self._choice)
 
 

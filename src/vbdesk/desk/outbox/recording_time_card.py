@@ -66,7 +66,7 @@ class TimeCard(QWidget):
     def begin(self, question: TimeQuestion) -> None:
         """Ask about a recording."""
         self._question = question
-        self.title.setText(f"When was the recording of {question.group_id} made?")
+        self.title.setText(f"When was the recording of {question.subject or question.group_id} made?")
         self.sentence.setText(question.sentence)
         self.choice.set_offered(_SUGGESTED, question.correctable and question.suggested is not None)
         corrected = bool(question.original_words)

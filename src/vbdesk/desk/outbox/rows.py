@@ -3,25 +3,33 @@
 A row shows what the library knows of its recording, and what stops the whole queue.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 
+from PySide6.QtCore import QCoreApplication
+
+from vbdesk.desk.models.consent_text import no_consent_words
 from vbdesk.desk.models.levels import level_of
 from vbdesk.desk.outbox.sorting import STOPPED, SortedOutbox
 from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, ProgressCell, StateCell, TwoLineCell
 from vbdesk.desk.ui.time_text import day_and_time, megabytes, place_in_line, rate_words
+from vbdesk.outbox.imports.take_check import kept_fault
+from vbdesk.outbox.library.consent_gate import NOT_ASKED_FOR, ConsentList
+from vbdesk.outbox.library.course_corrections import CourseCorrection
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.settings import LibrarySettings, SendRule
 from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, OutboxState
+from vbdesk.outbox.library.subject_names import ShownSubject
 from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
 from vbdesk.outbox.sync.forecast import Forecast, approximate_duration
 
 _S = OutboxState
+translate = QCoreApplication.translate
 
-HEADINGS = ("Subject", "State", "What is happening", "Estimate", "")
+HEADINGS = ("Subject", "State", "Progress or result", "Estimate", "")
 
 
 class Show(StrEnum):
@@ -31,6 +39,7 @@ class Show(StrEnum):
     ON_THEIR_WAY = "on_their_way"
     ATTENTION = "attention"
     DONE = "done"
+    TRASH = "trash"
 
 
 SHOWN: Mapping[Show, frozenset[OutboxState]] = {
@@ -38,6 +47,7 @@ SHOWN: Mapping[Show, frozenset[OutboxState]] = {
     Show.ON_THEIR_WAY: ON_THEIR_WAY | {_S.HANDED_OVER},
     Show.ATTENTION: STOPPED | {_S.CHECKED},
     Show.DONE: frozenset({_S.DONE}),
+    Show.TRASH: frozenset(),
 }
 
 _STOPPED_WORDS = {
@@ -94,7 +104,10 @@ class RowContext:
     Attributes:
         rates: bytes per second of each running upload, by take id.
         arranged: all recordings, for queue positions.
+        subject: how a subject is shown.
         held: why sending waits until the user accepts a restored copy, as sentences; empty otherwise.
+        consents: of all subjects.
+        corrections: of the course, which the service has not done yet, by take id.
         forecast: estimated durations; None if unknown.
         metered: the network is metered; None if unknown.
     """
@@ -107,6 +120,9 @@ class RowContext:
     rates: Mapping[str, float] = field(default_factory=dict)
     arranged: SortedOutbox = field(default_factory=SortedOutbox)
     held: str = ""
+    consents: ConsentList = NOT_ASKED_FOR
+    corrections: Mapping[str, CourseCorrection] = field(default_factory=dict)
+    subject: Callable[[str], ShownSubject] = field(default=ShownSubject, compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,12 +148,23 @@ class OutboxRow:
         item, around = self.item, self.around
         calm = item.state in STOPPED or item.state is _S.DONE
         return (
-            TwoLineCell(item.group_id, day_and_time(item.recorded_at, around.now)),
+            TwoLineCell(around.subject(item.group_id).words, _below_subject(item, around)),
             StateCell(item.state),
             _happening(item, around),
-            LabelCell(_estimate(item, around), ink="text2" if calm else "text"),
+            LabelCell(_estimate_and_consent(item, around), ink="text2" if calm else "text"),
             ButtonCell(ACTION_WORDS[self.action], quiet=self.action in (RowAction.CANCEL, RowAction.TAKE_BACK)),
         )
+
+
+def _below_subject(item: RecordingItem, around: RowContext) -> str:
+    """When it was recorded, and the file that it came from."""
+    return " · ".join(part for part in (day_and_time(item.recorded_at, around.now), item.file_name) if part)
+
+
+def _estimate_and_consent(item: RecordingItem, around: RowContext) -> str:
+    """When it goes on, and that no consent is noted: the widest room for both lines."""
+    consent = no_consent_words() if around.consents.is_missing(item) else ""
+    return " · ".join(part for part in (_estimate(item, around), consent) if part)
 
 
 def row_action(item: RecordingItem, around: RowContext) -> RowAction:
@@ -148,7 +175,7 @@ def row_action(item: RecordingItem, around: RowContext) -> RowAction:
         case _S.WAITING | _S.UPLOADING:
             return RowAction.NONE if item.asked else RowAction.CANCEL
         case _S.CHECKED:
-            return RowAction.CORRECT if item.fix is Fix.SET_CLOCK or item.original_time is not None else RowAction.SEND
+            return _action_before_sending(item)
         case _S.DONE:
             return RowAction.OPEN
         case _S.HANDED_OVER:
@@ -156,6 +183,13 @@ def row_action(item: RecordingItem, around: RowContext) -> RowAction:
         case _S.SUBMITTED | _S.RUNNING:
             return RowAction.NONE
     return RowAction.NONE if item.fault else _MENDS.get(item.fix or Fix.TRY_AGAIN, RowAction.RETRY)
+
+
+def _action_before_sending(item: RecordingItem) -> RowAction:
+    if item.fix is Fix.SET_CLOCK or item.original_time is not None:
+        return RowAction.CORRECT
+    fault = kept_fault(item.duration_s, item.quality)
+    return RowAction.REVIEW if fault is not None and fault[1] else RowAction.SEND
 
 
 def _needs_attention(item: RecordingItem, around: RowContext) -> bool:
@@ -181,13 +215,41 @@ def _happening(item: RecordingItem, around: RowContext) -> Cell:
         case _S.HANDED_OVER:
             return LabelCell(f"Handed over {_moment(item.updated_at, around)}. Another computer sends it.")
         case _S.CHECKED:
-            return LabelCell(item.reason or "Kept on this computer. It is not sent until you say so.")
+            return LabelCell(item.reason or _kept_words(item))
+        case _S.DONE if item.excluded or item.take_id in around.corrections:
+            return LabelCell(_course_words(item, around.corrections.get(item.take_id)))
         case _S.DONE:
-            return LevelCell(level_of(item), "The service gave no result")
+            return LevelCell(level_of(item), "The service gave no result", overall=True)
     return LabelCell(item.fault or item.reason or _STOPPED_WORDS[item.state])
 
 
+def _course_words(item: RecordingItem, waiting: CourseCorrection | None) -> str:
+    """How the course of a recording was corrected, and what the service has not done of it yet."""
+    if waiting is None:
+        return translate("outbox", "Excluded from the person's course. It can be put back.")
+    if waiting.target is None:
+        what = translate("outbox", "Excluded from the person's course.")
+    elif waiting.source is None:
+        what = translate("outbox", "Put back into the person's course.")
+    else:
+        what = translate("outbox", "Moved from {source}.").format(source=waiting.source)
+    why = waiting.trouble or translate("outbox", "Waiting for the service.")
+    return f"{what} {why}"
+
+
+def _kept_words(item: RecordingItem) -> str:
+    """What a recording is good for that nobody has sent yet."""
+    fault = kept_fault(item.duration_s, item.quality)
+    if fault is None:
+        return translate("outbox", "Kept on this computer. It is not sent until you say so.")
+    sentence, _ = fault
+    return translate("outbox", "Kept on this computer, not sent. {why}").format(why=sentence)
+
+
 def _waiting_words(item: RecordingItem, around: RowContext) -> str:
+    refusal = around.consents.refusal(item.group_id, item.recorded_at)
+    if refusal is not None:
+        return refusal
     if _needs_attention(item, around):
         return "Ready to go. It is sent when you say so."
     if item.asked and item.bundle_id:
@@ -231,6 +293,8 @@ def _what_it_waits_for(item: RecordingItem, around: RowContext) -> str:
         return "until you accept the list"
     if around.settings.paused:
         return "until you go on"
+    if around.consents.refusal(item.group_id, item.recorded_at) is not None:
+        return QCoreApplication.translate("Outbox", "until consent is noted")
     if _needs_attention(item, around):
         return "until you send it"
     if around.settings.send_rule is SendRule.UNMETERED and around.metered and not item.released:

@@ -2,24 +2,28 @@
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.clock import Clock
+from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.models.sync_state import SyncState
-from vbdesk.desk.outbox.actions import OutboxActions, Selection, selection_of
+from vbdesk.desk.outbox.actions import OutboxActions, Selection, selection_of, trash_selection
 from vbdesk.desk.outbox.banner import BannerAction, OutboxBanner, banner_of
 from vbdesk.desk.outbox.bundles import BundleWork
 from vbdesk.desk.outbox.rows import HEADINGS, SHOWN, OutboxRow, RowAction, RowContext, Show
 from vbdesk.desk.outbox.sorting import STOPPED, Figures, Rank, SortedOutbox
+from vbdesk.desk.outbox.trash_rows import TrashRow
 from vbdesk.desk.ports import AccountConnection
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import RecordingRoute, ReviewRoute
+from vbdesk.outbox.library.course_corrections import CourseCorrection
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.settings import TRASH_DAYS
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.sync.forecast import approximate_duration
 
@@ -41,6 +45,7 @@ class _Read:
     """The library as last read. One task passes it to the next; never two at a time.
 
     Attributes:
+        trash: the deleted recordings, read while they are shown.
         changed_ids: take ids whose rows differ from the previous read; None for all.
     """
 
@@ -49,6 +54,8 @@ class _Read:
     sent: dict[str, _Sent] = field(default_factory=dict)
     figures: Figures = field(default_factory=Figures)
     news: OutboxBanner | None = None
+    trash: tuple[TrashRow, ...] = ()
+    trash_days: int = TRASH_DAYS
     changed_ids: frozenset[str] | None = None
 
     @property
@@ -64,6 +71,7 @@ class OutboxViewModel(QObject):
         table: the rows that are listed.
         actions: on recordings.
         bundles: export and import.
+        course: corrections of a subject's course.
 
     Signals:
         figures_changed: (Figures).
@@ -87,13 +95,14 @@ class OutboxViewModel(QObject):
         clock: Clock,
         actions: OutboxActions,
         bundles: BundleWork,
+        course: CourseActions,
     ) -> None:
         super().__init__()
         self._library, self._sync, self._connection = library, sync, connection
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
         self.table = CellTable(HEADINGS, self)
-        self.actions, self.bundles = actions, bundles
-        for part in (actions, bundles):
+        self.actions, self.bundles, self.course = actions, bundles, course
+        for part in (actions, bundles, course):
             part.setParent(self)
         self.figures = Figures()
         self.news: OutboxBanner | None = None
@@ -126,10 +135,17 @@ class OutboxViewModel(QObject):
         """Whether there is no recording at all."""
         return not self._read.arranged.items
 
+    @property
+    def trash_days(self) -> int:
+        """How long the trash keeps a recording."""
+        return self._read.trash_days
+
     def choose(self, show: Show) -> None:
         """Set the filter of the list."""
         self._show = show
         self._list()
+        if show is Show.TRASH:
+            self.refresh()
 
     def set_shown(self, shown: bool) -> None:
         """Set whether the page is visible: estimates count down only then."""
@@ -147,15 +163,19 @@ class OutboxViewModel(QObject):
             self._again = True
             return
         self._reading, self._again = True, False
-        before = self._read
+        before, with_trash = self._read, self._show is Show.TRASH
 
         def work(context: TaskContext) -> _Read:
-            return self._update(before)
+            read = self._update(before)
+            return replace(read, trash=self._trash()) if with_trash else read
 
         self._tasks.start(work, self._on_read, self._on_failed, name="outbox")
 
     def choice(self, keys: Iterable[str]) -> Selection:
         """Actions that apply to these recordings."""
+        if self._show is Show.TRASH:
+            chosen = set(keys)
+            return trash_selection([row.trashed for row in self._read.trash if row.key in chosen])
         return selection_of(self._items(keys), self._around())
 
     def ready_to_hand_over(self) -> int:
@@ -168,6 +188,9 @@ class OutboxViewModel(QObject):
 
     def act(self, key: str) -> None:
         """Run the action of a row."""
+        if self._show is Show.TRASH:
+            self.actions.restore([key])
+            return
         row = self._read.rows.get(key)
         match row.action if row else RowAction.NONE:
             case RowAction.CANCEL:
@@ -197,6 +220,12 @@ class OutboxViewModel(QObject):
         elif item.state in STOPPED | {OutboxState.CHECKED} and item.fault is None and item.audio_gone_at is None:
             self._navigator.open("record", ReviewRoute(key))
 
+    def correct(self, key: str) -> None:
+        """Ask what to do about a recording that does not belong into its subject's course."""
+        item = self._read.arranged.items.get(key)
+        if item is not None:
+            self.course.ask(RecordingRoute(key, item.job_id, item.group_id, item.recorded_at))
+
     def act_on_banner(self) -> None:
         """Run the action of the banner."""
         match self.news.mend if self.news else BannerAction.NONE:
@@ -214,6 +243,10 @@ class OutboxViewModel(QObject):
                 self.actions.send_all_now()
             case BannerAction.ACCEPT_COPY:
                 self.actions.ask_to_accept_copy()
+
+    def check_now(self) -> None:
+        """Ask the service at once for results; the plan's limits still hold."""
+        self._connection.check_now()
 
     def record(self) -> None:
         """Go to the Record page."""
@@ -236,7 +269,15 @@ class OutboxViewModel(QObject):
             rates={take_id: entry.rate for take_id, entry in sent.items()},
             arranged=arranged,
             held=" ".join(self._library.findings),
+            consents=self._library.consent_gate.all(),
+            corrections=self._waiting_corrections(),
+            subject=self._library.subject_notes.shown,
         )
+
+    def _waiting_corrections(self) -> dict[str, CourseCorrection]:
+        """On a worker: what the service has not done yet, the newest of each recording."""
+        entries = self._library.corrections.all()
+        return {entry.member.take_id: entry for entry in entries if not entry.settled and entry.member.take_id}
 
     def _update(self, before: _Read) -> _Read:
         """Compute the next state of the list, on a worker."""
@@ -252,13 +293,27 @@ class OutboxViewModel(QObject):
         for take_id in items.keys() if changed_ids is None else changed_ids & items.keys():
             rows[take_id] = OutboxRow(items[take_id], around)
         figures = arranged.figures(around.now)
-        return _Read(around, rows, sent, figures, banner_of(figures, around), changed_ids)
+        return _Read(
+            around,
+            rows,
+            sent,
+            figures,
+            banner_of(figures, around),
+            trash_days=around.settings.trash_days,
+            changed_ids=changed_ids,
+        )
+
+    def _trash(self) -> tuple[TrashRow, ...]:
+        now = self._clock.now()
+        return tuple(TrashRow.of(each, now, self._library.subject_notes) for each in self._library.trash.items())
 
     def _list(self) -> None:
         """Update the table, row by row if the order is unchanged."""
         read = self._read
         show, order = self._listed or (None, None)
-        if show is self._show and order is read.arranged.order and read.changed_ids is not None:
+        if self._show is Show.TRASH:
+            self.table.show(read.trash)
+        elif show is self._show and order is read.arranged.order and read.changed_ids is not None:
             self.table.exchange(read.rows[key] for key in read.changed_ids if key in read.rows)
         else:
             self.table.show([read.rows[key] for key in read.arranged.of_states(SHOWN[self._show])])
@@ -291,6 +346,8 @@ def _changed_rows(before: _Read, around: RowContext, changed: list[RecordingItem
     """Rows whose text changed; None for all."""
     earlier = before.around
     if earlier is None or earlier.now.astimezone().date() != around.now.astimezone().date():
+        return None
+    if (earlier.consents, earlier.corrections) != (around.consents, around.corrections):
         return None
     changed_ids = {item.take_id for item in changed}
     if _holds_the_line(earlier) != _holds_the_line(around) or earlier.arranged.order is not around.arranged.order:

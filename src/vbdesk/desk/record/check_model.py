@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
+from PySide6.QtCore import QCoreApplication, QObject, Signal, SignalInstance, Slot
 
 from vbdesk.capture.crash_recovery import Leftovers, RescuedTake
 from vbdesk.capture.encrypted_take import FileDamaged, TakeAudio
@@ -20,9 +20,11 @@ from vbdesk.desk.record.take_findings import TakeFindings
 from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
 from vbdesk.outbox.imports.take_check import TakeCheck, check_take
 from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.consent import ConsentPolicy, ConsentStatus
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata
-from vbdesk.outbox.library.library import Library, TrashedRecording
+from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.subject_names import ShownSubject
 
 _PERCENT = 100
 
@@ -34,11 +36,19 @@ class _Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Away:
-    """The last discarded recording; `source` was under review, None for other versions."""
+class _Discarded:
+    """Recordings that were discarded together; `source` was under review, None for other versions."""
 
     source: CheckSource | None
-    put_away: tuple[TrashedRecording, ...]
+    take_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Restored:
+    """What is back from the trash, and the recording to review; None for none."""
+
+    discarded: _Discarded
+    item: RecordingItem | None
 
 
 class TakeReviewViewModel(QObject):
@@ -58,7 +68,7 @@ class TakeReviewViewModel(QObject):
         kept: (CheckSource) the user keeps it here.
         retaken: (CheckSource) the user wants to record it again.
         set_aside: (str) library id of the recording that is to be recorded again.
-        discarded: (str) what was deleted, as text; `undo_discard` restores it.
+        undo_changed: (str) what `undo_discard` would restore, as text; empty for nothing.
         finished: nothing is under review.
         failed: (str) what went wrong, and what was kept.
         rescued: (list[RescuedTake]) undecided takes of an earlier session.
@@ -72,7 +82,7 @@ class TakeReviewViewModel(QObject):
     kept = Signal(object)
     retaken = Signal(object)
     set_aside = Signal(str)
-    discarded = Signal(str)
+    undo_changed = Signal(str)
     finished = Signal()
     failed = Signal(str)
     rescued = Signal(object)
@@ -97,7 +107,7 @@ class TakeReviewViewModel(QObject):
         self._checking: Task | None = None
         self._audio: TakeAudio | None = None
         self._instead_of: tuple[str, str] | None = None
-        self._away: _Away | None = None
+        self._discarded: list[_Discarded] = []
         self.left_over: tuple[Version, ...] = ()
         self.source: CheckSource | None = None
         self.review: Review | None = None
@@ -178,14 +188,14 @@ class TakeReviewViewModel(QObject):
             self.review_library(self._instead_of[1])
 
     def discard(self) -> None:
-        """Delete it; the last one can be restored until the desk ends. Imported files are not deleted."""
+        """Move it to the trash; `undo_discard` restores it. Imported files are not deleted."""
         source, review = self.source, self.review
         if source is None or not source.open:
             return
         if source.origin is not Origin.FILE:
             self._disk.run(
-                lambda context: _Away(source, (self._library.move_to_trash(self._keep(source, review)),)),
-                self._on_put_away,
+                lambda context: self._move_to_trash(source, (self._keep(source, review),)),
+                self._on_discarded,
                 self._on_not_stored,
                 name="discard",
             )
@@ -196,24 +206,39 @@ class TakeReviewViewModel(QObject):
         """Delete the other versions, as `discard` does."""
         versions, self.left_over = self.left_over, ()
         self._disk.run(
-            lambda context: _Away(None, tuple(self._library.move_to_trash(version.take_id) for version in versions)),
-            self._on_put_away,
+            lambda context: self._move_to_trash(None, tuple(version.take_id for version in versions)),
+            self._on_discarded,
             self._on_failed,
             name="discard",
         )
 
     def undo_discard(self) -> None:
-        """Restore the last discarded recording, and its review."""
-        away, self._away = self._away, None
-        if away is None:
+        """Restore what was discarded last, and its review; a second call restores what was discarded before."""
+        if not self._discarded:
             return
+        discarded = self._discarded[-1]
 
-        def work(context: TaskContext) -> RecordingItem | None:
-            for put_away in away.put_away:
-                self._library.restore_from_trash(put_away)
-            return None if away.source is None else self._library.get(away.put_away[0].take_id)
+        def work(context: TaskContext) -> _Restored:
+            for take_id in discarded.take_ids:
+                if self._library.trash.holds(take_id):  # else the Outbox has restored it
+                    self._library.trash.restore(take_id)
+            item = None if discarded.source is None else self._library.get(discarded.take_ids[0])
+            return _Restored(discarded, item)
 
-        self._disk.run(work, self._on_brought_back, self._on_failed, name="undo-discard")
+        self._disk.run(work, self._on_restored, self._on_failed, name="undo-discard")
+
+    def forget_discarded(self) -> None:
+        """Offer no undo any more; the recordings stay in the trash."""
+        self._discarded.clear()
+        self._tell_undo()
+
+    def _move_to_trash(self, source: CheckSource | None, take_ids: tuple[str, ...]) -> _Discarded:
+        for take_id in take_ids:
+            self._library.discard(take_id)
+        return _Discarded(source, take_ids)
+
+    def _tell_undo(self) -> None:
+        self.undo_changed.emit(self._undo_words())
 
     # Reading and checking
 
@@ -262,11 +287,19 @@ class TakeReviewViewModel(QObject):
             part = audio if span is None else audio.part(span.start, span.end)
             found = span or TrimRange(0.0, audio.duration_s)
             check = self._run_check(part, context)
-            return _Checked(audio, Review(dated(source), check, audio.duration_s, found, audio.sample_rate))
+            consent, policy = self._consent(source)
+            review = Review(dated(source), check, audio.duration_s, found, audio.sample_rate, consent, policy)
+            return _Checked(audio, review)
 
         self._checking = self._tasks.start(
             work, self._on_checked, self._on_check_failed, self._on_progress, self._on_check_ended, name="check"
         )
+
+    def _consent(self, source: CheckSource) -> tuple[ConsentStatus, ConsentPolicy]:
+        """Where the consent for a recording stands; a file needs it now, whenever it was recorded."""
+        at = None if source.origin is Origin.FILE else source.metadata.recorded_at
+        status = self._library.consents.status(source.metadata.group_id, at)
+        return status, self._library.consent_gate.rules().policy
 
     def _run_check(self, audio: TakeAudio, context: TaskContext) -> TakeCheck:
         def progress(share: float) -> None:
@@ -276,6 +309,17 @@ class TakeReviewViewModel(QObject):
         return check_take(audio, progress) if self._own_check is None else self._own_check(audio)
 
     # Storing
+
+    def _undo_words(self) -> str:
+        if not self._discarded:
+            return ""
+        discarded = self._discarded[-1]
+        subject = "" if discarded.source is None else self.subject(discarded.source.metadata.group_id).words
+        return _undo_words(discarded, subject)
+
+    def subject(self, group_id: str) -> ShownSubject:
+        """How a subject is shown."""
+        return self._library.subject_notes.shown(group_id)
 
     def _retake_of(self, group_id: str) -> str | None:
         if self._instead_of is not None and self._instead_of[0] == group_id:
@@ -368,13 +412,9 @@ class TakeReviewViewModel(QObject):
         self.set_aside.emit(kept[1])
 
     @Slot(object)
-    def _on_put_away(self, away: _Away) -> None:
-        self._away = away
-        if away.source is not None:
-            self.discarded.emit(f"The recording of {away.source.metadata.group_id} was discarded.")
-        else:
-            several = len(away.put_away) > 1
-            self.discarded.emit("The other versions were discarded." if several else "The other version was discarded.")
+    def _on_discarded(self, discarded: _Discarded) -> None:
+        self._discarded.append(discarded)
+        self._tell_undo()
 
     @Slot(object)
     def _on_not_stored(self, failure: Failure) -> None:
@@ -399,12 +439,30 @@ class TakeReviewViewModel(QObject):
         self._begin(source_of(item))
 
     @Slot(object)
-    def _on_brought_back(self, item: RecordingItem | None) -> None:
-        if item is not None and self.source is None:
-            self._begin(source_of(item))
+    def _on_restored(self, restored: _Restored) -> None:
+        if restored.discarded in self._discarded:
+            self._discarded.remove(restored.discarded)
+        self._tell_undo()
+        if restored.item is not None and self.source is None:
+            self._begin(source_of(restored.item))
 
     @Slot(object)
     def _on_leftovers(self, found: Leftovers) -> None:
         busy = None if self.source is None else self.source.name
         self.damaged.show(tuple(take for take in found.damaged if str(take.path) != busy))
         self.rescued.emit([take for take in found.takes if str(take.path) != busy])
+
+
+def _undo_words(discarded: _Discarded, subject: str) -> str:
+    if discarded.source is not None:
+        told = QCoreApplication.translate(
+            "TakeReviewViewModel", "The recording of {subject} was discarded. The trash of the Outbox keeps it."
+        )
+        return told.format(subject=subject)
+    if len(discarded.take_ids) > 1:
+        return QCoreApplication.translate(
+            "TakeReviewViewModel", "The other versions were discarded. The trash of the Outbox keeps them."
+        )
+    return QCoreApplication.translate(
+        "TakeReviewViewModel", "The other version was discarded. The trash of the Outbox keeps it."
+    )

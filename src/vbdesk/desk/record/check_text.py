@@ -7,13 +7,20 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from PySide6.QtCore import QCoreApplication
+
 from vbdesk.capture.crash_recovery import RescuedTake
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
+from vbdesk.contract.rounding import whole
 from vbdesk.contract.timestamps import bounded, from_unix_seconds
 from vbdesk.desk.charts.trim_range import TrimRange
-from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, TakeCheck
+from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, Silence, TakeCheck, silence_sentence
+from vbdesk.outbox.library.consent import NO_CONSENT, ConsentPolicy, ConsentStatus
+from vbdesk.outbox.library.consent_gate import refusal_of
 from vbdesk.outbox.library.items import RecordingItem, RecordingTarget, TakeMetadata, metadata_of
 from vbdesk.outbox.library.states import OutboxState
+
+translate = QCoreApplication.translate
 
 FLAC_SHARE = 0.55  # share of the size as 16-bit PCM, for speech
 
@@ -60,6 +67,18 @@ class Review:
     seconds: float
     span: TrimRange
     sample_rate: int
+    consent: ConsentStatus = NO_CONSENT
+    policy: ConsentPolicy = ConsentPolicy.OFF
+
+    @property
+    def lacks_consent(self) -> bool:
+        """Whether no consent is noted for it, and the profile asks for one."""
+        return self.policy is not ConsentPolicy.OFF and not self.consent.in_force
+
+    @property
+    def refusal(self) -> str:
+        """Why the consent policy does not let it be sent; empty if it does."""
+        return refusal_of(self.policy, self.consent) or ""
 
     @property
     def good(self) -> bool:
@@ -67,18 +86,31 @@ class Review:
         return self.check.overall != "bad"
 
     @property
+    def silence(self) -> Silence:
+        """Whether there is any sound; a file of zeros tells nothing about a microphone."""
+        of_file = self.source.origin is Origin.FILE or bool(self.source.metadata.source_sha256)
+        return Silence.SILENT if of_file and self.check.silence is Silence.MUTED else self.check.silence
+
+    @property
     def sendable(self) -> bool:
+        """Whether the consent policy lets it go, and the service would accept it."""
+        return self.fits and not self.refusal
+
+    @property
+    def fits(self) -> bool:
         """Whether the service would accept it."""
-        return MIN_DURATION_S <= self.span.seconds <= MAX_DURATION_S
+        return MIN_DURATION_S <= self.span.seconds <= MAX_DURATION_S and self.silence is Silence.NONE
 
     @property
     def title(self) -> str:
         """The check result."""
-        return check_words(good=self.good, seconds=self.span.seconds)
+        return check_words(good=self.good, seconds=self.span.seconds, silence=self.silence)
 
     @property
     def sentence(self) -> str:
         """The check result as a sentence."""
+        if self.silence is not Silence.NONE:
+            return silence_sentence(self.silence)
         failing, watching = self._rows(CheckRating.FAIL), self._rows(CheckRating.WATCH)
         if failing:
             return failing[0].sentence
@@ -93,10 +125,12 @@ class Review:
     def reason(self) -> str:
         """Why it will probably be inconclusive; empty if it will not."""
         failing = self._rows(CheckRating.FAIL)
+        if self.silence is not Silence.NONE:
+            return translate("check", "The service would refuse it: there is no sound in it")
         if not failing:
             return ""
         told = ", ".join(_row_text(row) for row in failing[:2])
-        return f"Likely inconclusive if sent: {told}" if self.sendable else f"The service would refuse it: {told}"
+        return f"Likely inconclusive if sent: {told}" if self.fits else f"The service would refuse it: {told}"
 
     @property
     def flac_bytes(self) -> int:
@@ -112,7 +146,8 @@ class Review:
     @property
     def quality(self) -> Mapping[str, Any]:
         """The quality figures stored with the recording."""
-        return {**self.check.quality, "overall": self.check.overall}
+        silence = {"silence": str(self.silence)} if self.silence is not Silence.NONE else {}
+        return {**self.check.quality, "overall": self.check.overall, **silence}
 
     def _rows(self, verdict: CheckRating) -> list[CheckRow]:
         return [row for row in self.check.rows if row.verdict == verdict]
@@ -138,11 +173,14 @@ class Version:
     good: bool | None
     figures: tuple[tuple[str, str], ...]
     shown: bool
+    silence: Silence = Silence.NONE
 
     @property
     def check_words(self) -> str:
         """The check result."""
-        return "Not checked" if self.good is None else check_words(good=self.good, seconds=self.seconds)
+        if self.good is None:
+            return "Not checked"
+        return check_words(good=self.good, seconds=self.seconds, silence=self.silence)
 
     @property
     def state_words(self) -> str:
@@ -165,6 +203,7 @@ def versions_of(items: tuple[RecordingItem, ...], review: Review) -> tuple[Versi
             _is_good(review.quality if item.take_id == shown else item.quality),
             _figures(review.quality if item.take_id == shown else item.quality),
             item.take_id == shown,
+            _silence(review.quality if item.take_id == shown else item.quality),
         )
         for place, item in enumerate(items, start=1)
     ]
@@ -172,7 +211,17 @@ def versions_of(items: tuple[RecordingItem, ...], review: Review) -> tuple[Versi
         recorded_at = review.source.metadata.recorded_at
         number, seconds = len(items) + 1, review.span.seconds
         versions.append(
-            Version(number, "", recorded_at, seconds, None, review.good, _figures(review.quality), shown=True)
+            Version(
+                number,
+                "",
+                recorded_at,
+                seconds,
+                None,
+                review.good,
+                _figures(review.quality),
+                shown=True,
+                silence=review.silence,
+            )
         )
     return tuple(versions)
 
@@ -205,16 +254,20 @@ def rescued_metadata(take: RescuedTake) -> TakeMetadata:
     )
 
 
-def check_words(*, good: bool, seconds: float) -> str:
+def check_words(*, good: bool, seconds: float, silence: Silence = Silence.NONE) -> str:
     """Check result of a recording of `seconds` length."""
+    if silence is Silence.MUTED:
+        return translate("check", "The microphone was muted")
+    if silence is Silence.SILENT:
+        return translate("check", "There is no sound")
     if good:
         return "Good to send"
     return "Likely inconclusive" if MIN_DURATION_S <= seconds <= MAX_DURATION_S else "Cannot be analysed"
 
 
 def row_value(row: CheckRow) -> str:
-    """The value of a row with unit and significant digits."""
-    return _value(row.value, row.unit)
+    """The value of a row with unit and significant digits, never rounded onto a limit that it misses."""
+    return _value(row.value, row.unit, up=misses(row) == "high")
 
 
 def limit_words(row: CheckRow) -> str:
@@ -238,12 +291,18 @@ def _row_text(row: CheckRow) -> str:
     return why[:1].lower() + why[1:]
 
 
-def _value(value: object, unit: str) -> str:
+def _value(value: object, unit: str, *, up: bool = False) -> str:
     if not isinstance(value, int | float) or bounded(value) != value:  # a check of another origin may have any value
         return "–"
     digits = 1 if unit == "%" and value < 1 else 0
-    number = f"{value:.{digits}f}".replace("-", "−")
+    steps = -whole(-value * 10**digits) if up else whole(value * 10**digits)
+    number = f"{steps / 10**digits:.{digits}f}".replace("-", "−")
     return f"{number} {unit}".strip()
+
+
+def _silence(quality: Mapping[str, Any]) -> Silence:
+    known = quality.get("silence")
+    return Silence(known) if known in list(Silence) else Silence.NONE
 
 
 def _is_good(quality: Mapping[str, Any]) -> bool | None:

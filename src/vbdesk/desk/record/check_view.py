@@ -10,6 +10,7 @@ from vbdesk.capture.protocols import protocols
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.charts.waveform import TakeWaveform
+from vbdesk.desk.models.consent_text import missing_words
 from vbdesk.desk.models.playback import Loaded
 from vbdesk.desk.record.check_model import TakeReviewViewModel
 from vbdesk.desk.record.check_text import CheckSource, Origin, Review
@@ -26,6 +27,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import clock_words
 
 _ROOMY, _NARROW = 940, 760
+_LOW = 700  # at 100 % text: with less height, all rows of the check are visible without scrolling
 _WAVEFORM, _SPECTROGRAM = "waveform", "spectrogram"
 
 
@@ -46,6 +48,15 @@ class CheckView(QWidget):
         self.picture = SegmentedChoice(
             "Picture", [(_WAVEFORM, "Waveform", "wave"), (_SPECTROGRAM, "Spectrogram", "grid")]
         )
+        self.zoom_in, self.zoom_out = (
+            Button("", ButtonKind.QUIET, icon=icon, size=ButtonSize.ROW) for icon in ("plus", "minus")
+        )
+        for button, words in ((self.zoom_in, self.tr("Zoom in")), (self.zoom_out, self.tr("Zoom out"))):
+            button.setAccessibleName(words)
+            button.setToolTip(words)
+        self.zoom_out.setEnabled(False)
+        self.zoom_in.clicked.connect(self._zoom_in)
+        self.zoom_out.clicked.connect(self._zoom_out)
         self._position, self._length = Text("0:00", Role.BODY_STRONG), Text("", Role.LABEL, "text2")
         self._trimmed = Text("", Role.LABEL, "text2")
         self.undo_trim = secondary_button("Undo trim", icon="trim", size=ButtonSize.ROW)
@@ -70,6 +81,14 @@ class CheckView(QWidget):
         px = self._theme.px
         for button in (self.retake, self.send):
             button.show_key(self.width() >= px(_ROOMY))
+        low = self.height() < px(_LOW)
+        self.waveform.set_low(low)
+        self.check_card.set_low(low)
+        self._playback.setContentsMargins(22, *((2, 22, 6) if low else (8, 22, 14)))
+        self._playback.setVerticalSpacing(2 if low else 6)
+        self._inner.setSpacing(10 if low else 16)
+        self._outer.setSpacing(10 if low else 16)
+        self._foot.setContentsMargins(0, *((0, 0, 0) if low else (8, 0, 8)))
         narrow = self.width() < px(_NARROW)
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
         for box in (self._foot, self._below):
@@ -84,15 +103,14 @@ class CheckView(QWidget):
         words.addWidget(self._subject)
         words.addWidget(self._about, 1)
         content = QWidget()
-        inner = QVBoxLayout(content)
+        inner = self._inner = QVBoxLayout(content)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(16)
-        for part in (self.speaker, self.versions, self._playback_card(), self.check_card):
+        for part in (self.versions, self._playback_card(), self.speaker, self.check_card):
             inner.addWidget(part)
         inner.addStretch(1)
-        column = QVBoxLayout(self)
+        column = self._outer = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(16)
         column.addWidget(PageHeader(words, IconView("lock", "ok", 16), self._kept, words_width=460))
         column.addWidget(scroll_area(content), 1)
         column.addLayout(self._actions())
@@ -103,7 +121,7 @@ class CheckView(QWidget):
         place, part = QHBoxLayout(), QHBoxLayout()
         for row in (place, part):
             row.setSpacing(16)
-        for widget in (self._position, self._length, self.picture):
+        for widget in (self._position, self._length, self.picture, self.zoom_in, self.zoom_out):
             place.addWidget(widget)
         place.addStretch(1)
         part.addStretch(1)
@@ -113,8 +131,7 @@ class CheckView(QWidget):
         self._below.setSpacing(8)
         self._below.addLayout(place, 1)
         self._below.addLayout(part)
-        grid = QGridLayout()
-        grid.setContentsMargins(22, 8, 22, 14)
+        grid = self._playback = QGridLayout()
         grid.setHorizontalSpacing(18)
         grid.addWidget(self.play, 0, 0, Qt.AlignmentFlag.AlignVCenter)
         grid.addWidget(self.waveform, 0, 1)
@@ -159,7 +176,8 @@ class CheckView(QWidget):
         model.checked.connect(self._show_review)
         findings.versions_changed.connect(self.versions.show_versions)
         findings.warned.connect(self._show_speaker)
-        findings.spectrogram_ready.connect(self.waveform.show_spectrogram)
+        findings.spectrogram_ready.connect(self.waveform.show_picture)
+        self.waveform.viewed.connect(self._on_viewed)
         playback.loaded.connect(self._show_sound)
         playback.moved.connect(self._show_position)
         playback.playing_changed.connect(self._show_playing)
@@ -167,6 +185,20 @@ class CheckView(QWidget):
     @Slot(object)
     def _on_trimmed(self, span: TrimRange) -> None:
         self._model.trim(span)
+
+    @Slot(object)
+    def _on_viewed(self, part: TrimRange) -> None:
+        self._model.findings.want_part(part)
+        whole = part.start <= 0 and part.end >= self.waveform.seconds
+        self.zoom_out.setEnabled(not whole)
+
+    @Slot()
+    def _zoom_in(self) -> None:
+        self.waveform.zoom(0.5)
+
+    @Slot()
+    def _zoom_out(self) -> None:
+        self.waveform.zoom(2.0)
 
     @Slot(str)
     def _on_picture(self, picture: str) -> None:
@@ -183,9 +215,9 @@ class CheckView(QWidget):
     def _show_source(self, source: CheckSource) -> None:
         self._review = None
         file = source.origin is Origin.FILE
-        self._subject.setText(source.metadata.group_id)
+        self._subject.setText(self._model.subject(source.metadata.group_id).words)
         titles = {protocol.protocol_id: protocol.title for protocol in protocols()}
-        what = source.path.name if file else titles.get(source.metadata.protocol, "")
+        what = source.path.name if file else source.metadata.file_name or titles.get(source.metadata.protocol, "")
         self._about.setText(" · ".join(part for part in (what, _when(source.metadata.recorded_at)) if part))
         self._kept.setText("Copied and encrypted when kept" if file else "Take saved and encrypted")
         self.retake.setVisible(source.open and not file)
@@ -208,6 +240,7 @@ class CheckView(QWidget):
     def _show_sound(self, sound: Loaded) -> None:
         span = None if self._review is None else self._review.span
         self.waveform.show_take(sound.envelope, sound.seconds, span)
+        self.waveform.show_markers(sound.marks_s)
         self._length.setText(f"of {clock_words(sound.seconds)}")
 
     @Slot(object)
@@ -231,6 +264,8 @@ class CheckView(QWidget):
         else:
             self.reason.setText(review.reason)
             self._reason_below.setText("This take is kept until you decide.")
+        if review.lacks_consent:
+            self._show_missing_consent(review)
         main, other = (self.send, self.retake) if review.good else (self.retake, self.send)
         main.set_kind(ButtonKind.PRIMARY)
         other.set_kind(ButtonKind.SECONDARY)
@@ -240,6 +275,16 @@ class CheckView(QWidget):
         self.send.set_key("Enter" if review.good else "")
         self.send.setEnabled(review.sendable)
         self.keep.setEnabled(True)
+
+    def _show_missing_consent(self, review: Review) -> None:
+        """Say at Send that no consent is noted, and what follows."""
+        self._reason_icon.setVisible(True)
+        missing = missing_words(review.consent)
+        if review.good:
+            self.reason.setText(missing)
+            self.reason.set_ink("fail" if review.refusal else "warn")
+        told = review.refusal or self.tr("It can be sent without consent. This is noted with it wherever it is listed.")
+        self._reason_below.setText(told if review.good else f"{missing}. {told}")
 
     @Slot(str)
     def _show_speaker(self, warning: str) -> None:

@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from vbdesk.desk.record.check_text import Review, limit_words, misses, row_value
+from vbdesk.desk.record.check_text import Review, limit_words, row_value
 from vbdesk.desk.ui.badges import FAIL, PASS, WATCH, Chip, ChipLook
 from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.gauge import Gauge
@@ -58,7 +58,7 @@ class RowView(QWidget):
         super().__init__()
         px = self._theme.px
         self.chip = Chip(PASS)
-        self.chip.setMinimumWidth(px(84))
+        self.chip.setMinimumWidth(px(108))
         self.name, self.sentence = Text("", Role.BODY_STRONG), Text("", Role.BODY, "text2", wrap=True)
         self.name.setMinimumWidth(px(100))
         self.gauge = Gauge()
@@ -92,6 +92,13 @@ class RowView(QWidget):
         self._grid.addWidget(self.limit, 0, 5, middle)
         self._grid.setColumnStretch(2, 1)
 
+    def set_low(self, low: bool) -> None:
+        """Take less height, in a low window."""
+        above = self._theme.px(5 if low else 11)
+        self._grid.setContentsMargins(_SIDE, above, _SIDE, above)
+        self._grid.setHorizontalSpacing(10 if low else 16)
+        self.gauge.set_short(low)
+
     def show_row(self, row: CheckRow) -> None:
         """Show the findings."""
         self.chip.show_look(_look(row))
@@ -118,11 +125,8 @@ def _track(row: CheckRow) -> tuple[float, float]:
 
 
 def _look(row: CheckRow) -> ChipLook:
-    """Icon and text of a row; a failing one says on which side of its limit it is."""
-    side = misses(row)
-    if row.verdict is CheckRating.FAIL and side:
-        return ChipLook(f"Too {side}", FAIL.icon, FAIL.ink, FAIL.fill)
-    return _LOOKS[row.verdict]
+    """Icon and text of a row; a failing one says how it misses its limit."""
+    return ChipLook(row.missed, FAIL.icon, FAIL.ink, FAIL.fill) if row.missed else _LOOKS[row.verdict]
 
 
 class CheckResultCard(Card):
@@ -169,6 +173,12 @@ class CheckResultCard(Card):
         self._disc.show_look(*(("check", "ok", "oktint") if review.good else ("error", "fail", "failtint")))
         self._show_notes(review.check.hints)
 
+    def set_low(self, low: bool) -> None:
+        """Take less height, in a low window."""
+        self._head.setContentsMargins(_SIDE, *((6, _SIDE, 6) if low else (16, _SIDE, 16)))
+        for row in self.rows:
+            row.set_low(low)
+
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         for row in self.rows:
@@ -180,7 +190,7 @@ class CheckResultCard(Card):
         words.addWidget(self.title)
         words.addWidget(self.sentence)
         words.addWidget(self.progress)
-        head = QHBoxLayout()
+        head = self._head = QHBoxLayout()
         head.setContentsMargins(_SIDE, 16, _SIDE, 16)
         head.setSpacing(16)
         head.addWidget(self._disc, 0, Qt.AlignmentFlag.AlignTop)

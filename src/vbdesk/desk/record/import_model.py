@@ -1,66 +1,82 @@
-"""State of an import: a preview row by row, then the import."""
+"""State of an import: a table to edit, then the import of what is ready."""
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from datetime import datetime
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
 from pathlib import Path
+from zoneinfo import ZoneInfo, available_timezones
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimeZone, Signal, Slot
 
+from vbdesk.capture.protocols import RecordingProtocol
 from vbdesk.clock import Clock
-from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
-from vbdesk.desk.ui.cell_table import CellTable
-from vbdesk.desk.ui.cells import Cell, LabelCell, TwoLineCell
-from vbdesk.desk.ui.time_text import clock_words, counted, day_and_time
+from vbdesk.contract.groups import group_id_fault
+from vbdesk.desk.record.import_rows import EDITABLE, PreviewRow, headings
+from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
+from vbdesk.desk.ui.editable_table import EditableCellTable
 from vbdesk.outbox.imports.file_import import (
     ImportOutcome,
     ImportPreview,
-    ImportRow,
+    file_rows,
     find_recordings,
     import_rows,
-    preview_csv,
-    preview_files,
+    read_facts,
 )
+from vbdesk.outbox.imports.import_draft import ImportDraft, PatternPreview, RowField
+from vbdesk.outbox.imports.import_list import read_list
+from vbdesk.outbox.imports.import_row import FileFacts, ImportRow, known_recordings
+from vbdesk.outbox.imports.name_pattern import NamePattern
 from vbdesk.outbox.library.items import TakeMetadata
 from vbdesk.outbox.library.library import Library
 
-HEADINGS = ("Recording", "What will happen", "Subject", "Recorded", "Length", "Analysis")
+_LIST = ".csv"
+_FEWEST_MERGED = 25  # files; a check of 5,000 rows takes 0.1 s
 
 
 @dataclass(frozen=True, slots=True)
-class PreviewRow:
-    """One recording of the preview; `became` is the outcome of its import."""
+class _Listed:
+    """What was found in the dropped files."""
 
-    row: ImportRow
-    now: datetime
-    became: ImportOutcome | None = None
+    draft: ImportDraft
+    zones: tuple[str, ...]
+    subjects: tuple[str, ...]
 
-    @property
-    def key(self) -> str:
-        """Its number."""
-        return str(self.row.number)
 
-    @property
-    def cells(self) -> tuple[Cell, ...]:
-        """File, outcome, subject, time, length and analysis."""
-        row = self.row
-        length = "–" if row.duration_s is None else clock_words(row.duration_s)
-        recorded = "–" if row.recorded_at is None else day_and_time(row.recorded_at, self.now)
-        return (
-            TwoLineCell(row.path.name, row.path.parent.name),
-            self._fate(),
-            LabelCell(row.group_id or "–", "text", strong=True),
-            LabelCell(recorded),
-            LabelCell(length, right=True),
-            LabelCell(row.target.name.replace("_", " ").capitalize()),
-        )
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    """The rows of a draft after a change, made on a worker."""
 
-    def _fate(self) -> LabelCell:
-        if self.row.error is not None:
-            return LabelCell(self.row.error, "fail")
-        if self.became is None:
-            return LabelCell(" ".join(("Ready.", *self.row.notes)), "text2")
-        return LabelCell("Imported.", "ok") if self.became.error is None else LabelCell(self.became.error, "fail")
+    draft: ImportDraft
+    rows: Sequence[ImportRow]
+    texts: Sequence[tuple[str, str, str, str]]
+    can_undo: bool
+
+    @classmethod
+    def of(cls, draft: ImportDraft) -> "_Snapshot":
+        """The present state of `draft`."""
+        texts = []
+        for row in draft.rows:
+            subject, time, protocol, tags = (draft.text_of(row, field) for field in EDITABLE.values())
+            texts.append((subject, time, protocol, tags))
+        return cls(draft, draft.rows, texts, draft.can_undo)
+
+
+@dataclass(frozen=True, slots=True)
+class _Imported:
+    """Result of an import."""
+
+    outcomes: Sequence[ImportOutcome]
+    after: _Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a pattern finds, or why it is wrong."""
+
+    draft: ImportDraft
+    preview: PatternPreview | None
+    fault: str = ""
 
 
 class IntakeViewModel(QObject):
@@ -68,13 +84,19 @@ class IntakeViewModel(QObject):
 
     Attributes:
         table: the rows.
-        busy: files are being inspected or imported.
-        preview: what would be imported; None before files were inspected.
+        rows: those that are not imported yet.
+        zones: names of time zones, this computer's first; empty text for one without a name.
+        zone: the chosen one.
+        subjects: known subjects, for completion.
+        protocols: those that can be chosen.
+        can_undo: whether there is an edit to undo.
 
     Signals:
         begun: inspection of files started.
+        listed: the table is there; the files are still being read.
         progressed: (int, int) number done, and the total.
-        previewed: `preview` is ready.
+        changed: rows, faults or what can be done changed.
+        pattern_found: (PatternPreview | None, str) what the pattern finds, or why it is wrong.
         single: (Path) only one recording was dropped.
         imported: (int, int) number imported, and number not imported.
         failed: (str) why nothing can be imported.
@@ -82,8 +104,10 @@ class IntakeViewModel(QObject):
     """
 
     begun = Signal()
+    listed = Signal()
     progressed = Signal(int, int)
-    previewed = Signal()
+    changed = Signal()
+    pattern_found = Signal(object, str)
     single = Signal(object)
     imported = Signal(int, int)
     failed = Signal(str)
@@ -92,88 +116,254 @@ class IntakeViewModel(QObject):
     def __init__(self, library: Library, tasks: TaskOwner, clock: Clock) -> None:
         super().__init__()
         self._library, self._tasks, self._clock = library, tasks, clock
+        self._lane = Lane(tasks, self)
         self._task: Task | None = None
         self._common: TakeMetadata | None = None
-        self.table = CellTable(HEADINGS, self)
-        self.preview: ImportPreview | None = None
+        self._draft: ImportDraft | None = None
+        self._read: deque[tuple[int, FileFacts]] = deque()
+        self._outcomes: dict[int, ImportOutcome] = {}
+        self._shown: dict[int, PreviewRow] = {}
+        self._importing = self._queue = False
+        self.table = EditableCellTable(headings(), self)
+        self.table.edited.connect(self._on_edited)
+        self.rows: Sequence[ImportRow] = ()
+        self.zones: tuple[str, ...] = ()
+        self.zone = ""
+        self.subjects: tuple[str, ...] = ()
+        self.protocols: Sequence[RecordingProtocol] = ()
+        self.can_undo = False
+        self.chosen: Callable[[], Collection[str]] = tuple
 
     @property
     def busy(self) -> bool:
         """Whether files are being inspected or imported."""
-        return self._task is not None
+        return self._task is not None or self._importing
 
-    def look(self, paths: list[Path], common: TakeMetadata, signs: Collection[str]) -> None:
+    @property
+    def preview(self) -> ImportPreview | None:
+        """What would be imported; None while files are inspected or imported."""
+        return None if self._draft is None or self.busy else ImportPreview(tuple(self.rows))
+
+    def look(
+        self,
+        paths: list[Path],
+        common: TakeMetadata,
+        signs: Collection[str],
+        protocols: Sequence[RecordingProtocol],
+    ) -> None:
         """Inspect files, folders or a CSV.
 
         Args:
             paths: dropped or chosen.
             common: subject, analysis and other values that a list does not contain.
             signs: names that a list may request.
+            protocols: those that a row can have.
         """
         if self.busy:
             return
-        self.preview, self._common = None, common
-        self.table.replace(HEADINGS, ())
+        self._forget()
+        self._common, self.protocols = common, protocols
         self.begun.emit()
         self._task = self._tasks.start(
-            lambda context: self._look(paths, common, signs, context),
-            self._on_looked,
+            lambda context: self._list(paths, common, signs),
+            self._on_listed,
             self._on_failed,
-            self._on_progress,
-            self._on_ended,
+            finished=self._on_ended,
             name="intake",
         )
 
+    def edit(self, keys: Collection[str], field: RowField, text: str) -> None:
+        """Set a field of rows, as typed."""
+        numbers = {int(key) for key in keys}
+        self._change(lambda draft: draft.edit(numbers, field, text))
+
+    def set_zone(self, name: str) -> None:
+        """Read times without an offset in another time zone."""
+        self.zone = name
+        self._change(lambda draft: draft.set_zone(_zone(name)))
+
+    def leave_out(self, keys: Collection[str]) -> None:
+        """Take rows out of this import; their files stay."""
+        numbers = {int(key) for key in keys}
+        self._change(lambda draft: draft.leave_out(numbers))
+
+    def undo(self) -> None:
+        """Take the last edit back."""
+        self._change(lambda draft: draft.undo())
+
+    def apply_pattern(self, text: str) -> None:
+        """Fill subject and time from the file names: of the checked rows, or of all if at most one is checked."""
+        numbers = self._meant()
+        self._change(lambda draft: draft.apply(NamePattern(text), numbers))
+
+    def preview_pattern(self, text: str) -> None:
+        """Find out what `apply_pattern` would find; see `pattern_found`."""
+        draft, numbers = self._draft, self._meant()
+        if draft is None:
+            return
+
+        def work(context: TaskContext) -> _Found:
+            try:
+                return _Found(draft, draft.preview(NamePattern(text), numbers))
+            except ValueError as error:
+                return _Found(draft, None, str(error))
+
+        self._lane.run(work, self._on_found, self._on_failed, name="pattern")
+
+    def refresh(self) -> None:
+        """Check the rows against the library as it is now; a consent may have been noted meanwhile."""
+        library = self._library
+        self._change(lambda draft: draft.know(known_recordings(library)))
+
     def take_in(self, *, queue: bool) -> None:
         """Import what is ready as one batch; `queue` adds it to the upload queue."""
-        preview, common = self.preview, self._common
-        if self.busy or preview is None or common is None or not preview.ready:
+        draft = self._draft
+        if draft is not None and self.preview is not None and self.preview.ready:
+            self._importing, self._queue = True, queue
+            self.changed.emit()
+            self._lane.run(lambda context: draft, self._on_settled, name="import-settle")
+
+    @Slot(object)
+    def _on_settled(self, draft: ImportDraft) -> None:
+        """All edits before the import are done."""
+        common, queue = self._common, self._queue
+        if draft is not self._draft or common is None:
             return
+        ready = draft.ready
+
+        def work(context: TaskContext) -> _Imported:
+            library = self._library
+            outcomes = import_rows(library, ready, common, queue, context.progress, lambda: context.cancelled)
+            draft.remove({outcome.row.number for outcome in outcomes if outcome.error is None})
+            draft.know(known_recordings(library))
+            return _Imported(outcomes, _Snapshot.of(draft))
+
         self._task = self._tasks.start(
-            lambda context: import_rows(
-                self._library, preview.ready, common, queue, context.progress, lambda: context.cancelled
-            ),
-            self._on_imported,
-            self._on_failed,
-            self._on_progress,
-            self._on_ended,
-            name="import",
+            work, self._on_imported, self._on_not_imported, self._on_progress, self._on_ended, name="import"
         )
+
+    def leave(self) -> None:
+        """Cancel, unless edits would be lost by a slip of the keyboard."""
+        if not self.can_undo:
+            self.cancel()
 
     def cancel(self) -> None:
         """Cancel; what was imported so far stays."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
-        self.preview = None
+        self._forget()
         self.left.emit()
 
-    def words(self) -> str:
-        """The preview as a sentence."""
-        if self.preview is None:
-            return "Looking at the files. Nothing is changed."
-        ready, faulty = len(self.preview.ready), len(self.preview.faulty)
-        told = f"{counted(ready, 'recording')} ready"
-        if faulty:
-            told += f", {faulty} cannot be imported: each row says why"
-        return f"{told}. The files themselves stay as they are."
+    def counts(self) -> tuple[int, int]:
+        """Number of rows that are ready, and that cannot be imported yet."""
+        ready = sum(not row.faults for row in self.rows)
+        return ready, len(self.rows) - ready
 
-    def _look(
-        self, paths: list[Path], common: TakeMetadata, signs: Collection[str], context: TaskContext
-    ) -> ImportPreview | Path:
-        known, target = self._library.known_sources(), common.target
-        progress: Callable[[int, int], None] = context.progress
-        if len(paths) == 1 and paths[0].suffix.lower() == ".csv":
-            return preview_csv(paths[0], target, known, self._clock, progress, lambda: context.cancelled, signs)
-        found = find_recordings(paths)
-        if len(found) == 1 and len(paths) == 1 and not paths[0].is_dir():
-            return found[0]
-        return preview_files(found, common.group_id, target, known, self._clock, progress, lambda: context.cancelled)
+    def words(self) -> str:
+        """The import as a sentence."""
+        if self._draft is None:
+            return self.tr("Looking at the files. Nothing is changed.")
+        ready, faulty = self.counts()
+        if not faulty:
+            return self.tr("Recordings ready: {ready}. The files themselves stay as they are.").format(ready=ready)
+        return self.tr("Ready: {ready}. Not ready yet: {faulty}; each row says why.").format(ready=ready, faulty=faulty)
+
+    def row_words(self, key: str | None) -> str:
+        """Everything there is to say about a row."""
+        place = None if key is None else self.table.place_of(key)
+        row = None if place is None else self.table.row(place)
+        return f"{row.row.path.name}: {row.words()}" if isinstance(row, PreviewRow) else ""
+
+    def _list(self, paths: list[Path], common: TakeMetadata, signs: Collection[str]) -> _Listed | Path | None:
+        named = not (len(paths) == 1 and paths[0].suffix.lower() == _LIST)
+        if named:
+            found = find_recordings(paths)
+            if len(found) == len(paths) == 1 and not paths[0].is_dir() and group_id_fault(common.group_id) is None:
+                return found[0]
+            rows = file_rows(found, common.group_id, common.target)
+        else:
+            rows = read_list(paths[0], common.target, signs)
+        if not rows:
+            return None
+        rows = [
+            replace(
+                row,
+                protocol=common.protocol if row.protocol is None else row.protocol,
+                tags=common.tags if row.tags is None else row.tags,
+            )
+            for row in rows
+        ]
+        zones = _zones()
+        draft = ImportDraft(rows, known_recordings(self._library), _zone(zones[0]), self._clock.now)
+        if named:
+            draft.apply(NamePattern(), [row.number for row in rows])
+            draft.forget_undo()
+        return _Listed(draft, zones, self._library.groups())
+
+    def _read_files(self, rows: Sequence[ImportRow], read: deque[tuple[int, FileFacts]], context: TaskContext) -> None:
+        for done, row in enumerate(rows, start=1):
+            context.check()
+            read.append((row.number, read_facts(row.path)))
+            context.progress(done, len(rows))
+
+    def _meant(self) -> list[int]:
+        chosen = {int(key) for key in self.chosen()}
+        return [row.number for row in self.rows if len(chosen) < 2 or row.number in chosen]
+
+    def _change(self, change: Callable[[ImportDraft], None]) -> None:
+        """Change the draft on a worker, and show it."""
+        draft = self._draft
+        if draft is None or self._importing:
+            return
+
+        def work(context: TaskContext) -> _Snapshot:
+            change(draft)
+            return _Snapshot.of(draft)
+
+        self._lane.run(work, self._on_changed, self._on_refused, name="import-edit")
+
+    def _merge(self) -> None:
+        """Add what was read of the files meanwhile."""
+        read = dict([self._read.popleft() for _ in range(len(self._read))])
+        if read:
+            self._change(lambda draft: draft.set_facts(read))
+
+    def _show(self, snapshot: _Snapshot) -> None:
+        titles = {protocol.protocol_id: protocol.title for protocol in self.protocols}
+        self.rows, self.can_undo = snapshot.rows, snapshot.can_undo
+        rows = [row for row in self._shown.values() if row.imported]
+        rows += [
+            PreviewRow(row, texts, titles.get(texts[2], texts[2]), self._outcomes.get(row.number))
+            for row, texts in zip(snapshot.rows, snapshot.texts, strict=True)
+        ]
+        rows.sort(key=lambda row: row.row.number)
+        same = self._shown.keys() == {row.row.number for row in rows}
+        self._shown = {row.row.number: row for row in rows}
+        if same:
+            self.table.exchange(rows)
+        else:
+            self.table.show(rows)
+        self.changed.emit()
+
+    def _forget(self) -> None:
+        self._draft, self._importing, self.rows, self.can_undo = None, False, (), False
+        self._outcomes, self._shown = {}, {}
+        self._read = deque()
+        self.table.replace(headings(), ())
+
+    @Slot(str, int, str)
+    def _on_edited(self, key: str, column: int, text: str) -> None:
+        """A cell was edited: it is meant for all checked rows if its row is one of them."""
+        chosen = list(self.chosen())
+        self.edit(chosen if key in chosen else [key], EDITABLE[column], text)
 
     @Slot(object)
     def _on_progress(self, progress: Progress) -> None:
         if self.sender() is self._task:
             self.progressed.emit(progress.done, progress.total)
+            if len(self._read) >= max(_FEWEST_MERGED, progress.total // 20):
+                self._merge()
 
     @Slot()
     def _on_ended(self) -> None:
@@ -181,34 +371,99 @@ class IntakeViewModel(QObject):
             self._task = None
 
     @Slot(object)
-    def _on_looked(self, found: ImportPreview | Path) -> None:
+    def _on_listed(self, found: _Listed | Path | None) -> None:
         if self.sender() is not self._task:
             return
         self._task = None
         if isinstance(found, Path):
             self.left.emit()
             self.single.emit(found)
-        elif not found.rows:
-            self.failed.emit("There is no WAV, FLAC, MP3 or M4A file in it. Nothing was changed.")
+        elif found is None:
+            self.failed.emit(self.tr("There is no WAV, FLAC, MP3 or M4A file in it. Nothing was changed."))
             self.left.emit()
         else:
-            self.preview = found
-            now = self._clock.now()
-            self.table.replace(HEADINGS, [PreviewRow(row, now) for row in found.rows])
-            self.previewed.emit()
+            self._draft, self.zones, self.zone, self.subjects = found.draft, found.zones, found.zones[0], found.subjects
+            snapshot = _Snapshot.of(found.draft)
+            self._show(snapshot)
+            self.listed.emit()
+            rows, read = [row for row in snapshot.rows if not row.list_faults], self._read
+            self._task = self._tasks.start(
+                lambda context: self._read_files(rows, read, context),
+                self._on_read,
+                self._on_failed,
+                self._on_progress,
+                name="import-read",
+            )
 
     @Slot(object)
-    def _on_imported(self, done: list[ImportOutcome]) -> None:
-        self._task = None
-        preview, now = self.preview, self._clock.now()
-        became = {imported.row.number: imported for imported in done}
-        rows = () if preview is None else preview.rows
-        self.table.replace(HEADINGS, [PreviewRow(row, now, became.get(row.number)) for row in rows])
-        well = sum(imported.error is None for imported in done)
-        self.imported.emit(well, len(rows) - well)
+    def _on_read(self, _: None) -> None:
+        if self.sender() is self._task:
+            self._merge()
+            self._lane.run(lambda context: self._draft, self._on_all_read, name="import-read-all")
+
+    @Slot(object)
+    def _on_all_read(self, draft: ImportDraft | None) -> None:
+        """All files were read, and the table shows it."""
+        if draft is self._draft is not None:
+            self._task = None
+            self.changed.emit()
+
+    @Slot(object)
+    def _on_changed(self, snapshot: _Snapshot) -> None:
+        if snapshot.draft is self._draft:
+            self._show(snapshot)
+
+    @Slot(object)
+    def _on_found(self, found: _Found) -> None:
+        if found.draft is self._draft:
+            self.pattern_found.emit(found.preview, found.fault)
+
+    @Slot(object)
+    def _on_refused(self, failure: Failure) -> None:
+        """An edit was not possible; everything stays as it was."""
+        wrong = isinstance(failure.error, ValueError)
+        self.pattern_found.emit(None, str(failure.error) if wrong else failure.sentence)
+
+    @Slot(object)
+    def _on_imported(self, done: _Imported) -> None:
+        self._task, self._importing = None, False
+        if done.after.draft is not self._draft:
+            return
+        self._outcomes |= {outcome.row.number: outcome for outcome in done.outcomes}
+        taken = [number for number, outcome in self._outcomes.items() if outcome.error is None]
+        self._shown |= {number: replace(self._shown[number], became=self._outcomes[number]) for number in taken}
+        self._show(done.after)
+        well = sum(outcome.error is None for outcome in done.outcomes)
+        self.imported.emit(well, len(self.rows))
+
+    @Slot(object)
+    def _on_not_imported(self, failure: Failure) -> None:
+        """The import broke off; the rows stay as they are."""
+        self._task, self._importing = None, False
+        self.failed.emit(failure.sentence)
+        self.changed.emit()
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
         self._task = None
+        self._forget()
         self.failed.emit(failure.sentence)
         self.left.emit()
+
+
+def _zones() -> tuple[str, ...]:
+    """Names of time zones, this computer's first."""
+    here = bytes(QTimeZone.systemTimeZoneId().data()).decode("ascii", "replace")
+    known = {
+        name for name in available_timezones() if "/" in name and not name.startswith(("posix/", "right/", "Etc/"))
+    }
+    utc = here in ("UTC", "Etc/UTC", "Etc/UCT", "Etc/Universal", "Zulu")
+    first = "UTC" if utc else here if here in known else ""
+    return tuple(dict.fromkeys((first, "UTC", *sorted(known))))
+
+
+def _zone(name: str) -> tzinfo | None:
+    """A zone by its name; None for that of this computer, if it has no name."""
+    if name == "UTC":
+        return UTC
+    return ZoneInfo(name) if name else None

@@ -1,20 +1,23 @@
-"""The Record page while files are imported: a preview row by row, then one batch."""
+"""The Record page while files are imported: a table to edit, then one batch."""
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.record.import_model import IntakeViewModel
+from vbdesk.desk.record.import_rows import EDITABLE
+from vbdesk.desk.record.name_pattern_card import NamePatternCard
 from vbdesk.desk.ui.buttons import ButtonSize, primary_button, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card
-from vbdesk.desk.ui.cell_view import CellView
+from vbdesk.desk.ui.cell_editing import Choices, EditableCellView
 from vbdesk.desk.ui.progress import ProgressBar
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
-from vbdesk.desk.ui.time_text import counted
+from vbdesk.outbox.imports.import_draft import RowField
 
-_WIDTHS = (200, 300, 130, 140, 70, 100)
-_FATE, _ANALYSIS = 1, 5
-_LEAST_HEIGHT = 96  # for large text in a low window
+_WIDTHS = (190, 118, 140, 130, 100, 300, 70, 90)
+_FATE, _TAGS, _LENGTH, _ANALYSIS = 5, 4, 6, 7
+_LEAST_FATE = 175
+_LEAST_HEIGHT = 124  # one row and the headings, at 100 % text
 
 
 class ImportView(QWidget):
@@ -24,8 +27,20 @@ class ImportView(QWidget):
         super().__init__()
         self._model = model
         self.words = Text("", Role.BODY, "text2", wrap=True)
-        self.table = CellView("Files to import", model.table, _WIDTHS, stretch=_FATE, droppable=_ANALYSIS)
+        self.names = NamePatternCard(model)
+        self.table = EditableCellView(
+            self.tr("Files to import"),
+            model.table,
+            _WIDTHS,
+            stretch=_FATE,
+            droppable=(_ANALYSIS, _LENGTH, _TAGS),
+            least_stretch=_LEAST_FATE,
+            choices=self._choices,
+            completions=self._completions,
+        )
         self.table.setMinimumHeight(_LEAST_HEIGHT)
+        self.row_words = Text("", Role.CAPTION, "text2", wrap=True)
+        model.chosen = self.table.chosen_keys
         self.progress = ProgressBar("Files done")
         self._how_far = Text("", Role.CAPTION, "text2")
         self.cancel = quiet_button("Cancel", size=ButtonSize.LARGE)
@@ -37,8 +52,13 @@ class ImportView(QWidget):
         self.send.clicked.connect(self._on_send)
         model.begun.connect(self._show_looking)
         model.progressed.connect(self._show_progress)
-        model.previewed.connect(self._show_preview)
+        model.listed.connect(self._show_listed)
+        model.changed.connect(self._show_changed)
         model.imported.connect(self._show_done)
+        self.names.leave_out.clicked.connect(self._on_leave_out)
+        self.table.delete_wanted.connect(self._on_leave_out)
+        self.table.chosen_changed.connect(self._show_row)
+        self.table.selectionModel().currentChanged.connect(self._show_row)
 
     def _lay_out(self) -> None:
         words = QVBoxLayout()
@@ -46,6 +66,7 @@ class ImportView(QWidget):
         words.addWidget(Text("Import", Role.PAGE_TITLE))
         words.addWidget(self.words)
         card = Card(padding=1)
+        card.body.setSpacing(0)
         card.body.addWidget(self.table)
         told = QVBoxLayout()
         told.setSpacing(6)
@@ -62,9 +83,11 @@ class ImportView(QWidget):
             foot.addWidget(button)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(16)
+        column.setSpacing(12)
         column.addLayout(words)
+        column.addWidget(self.names)
         column.addWidget(card, 1)
+        column.addWidget(self.row_words)
         column.addLayout(foot)
 
     @Slot()
@@ -75,38 +98,71 @@ class ImportView(QWidget):
     def _on_send(self) -> None:
         self._begin(queue=True)
 
+    @Slot()
+    def _on_leave_out(self) -> None:
+        self._model.leave_out(self.table.chosen_keys())
+
     def _begin(self, *, queue: bool) -> None:
         self._show_busy(busy=True)
         self._model.take_in(queue=queue)
 
+    def _choices(self, column: int) -> Choices:
+        if EDITABLE.get(column) is not RowField.PROTOCOL:
+            return ()
+        known = [(protocol.protocol_id, protocol.title) for protocol in self._model.protocols]
+        return [*known, ("", self.tr("Not known"))]
+
+    def _completions(self, column: int) -> tuple[str, ...]:
+        return self._model.subjects if EDITABLE.get(column) is RowField.SUBJECT else ()
+
     @Slot()
     def _show_looking(self) -> None:
         self.words.setText(self._model.words())
-        self.cancel.setText("Cancel")
-        for button in (self.keep, self.send):
-            button.show()
+        self.cancel.setText(self.tr("Cancel"))
+        self.row_words.setText("")
+        self.names.setEnabled(False)
         self._show_busy(busy=True)
+
+    @Slot()
+    def _show_listed(self) -> None:
+        self.names.setEnabled(True)
+        self._show_changed()
+        self.table.setFocus()
+        self.table.setCurrentIndex(self._model.table.index(0, 0))
+        self.table.clearSelection()
 
     @Slot(int, int)
     def _show_progress(self, done: int, total: int) -> None:
         self.progress.show_share(done / max(1, total))
-        self._how_far.setText(f"{done} of {counted(total, 'file')}")
+        self._how_far.setText(self.tr("{done} of {total} files").format(done=done, total=total))
 
     @Slot()
-    def _show_preview(self) -> None:
-        self._show_busy(busy=False)
-        ready = 0 if self._model.preview is None else len(self._model.preview.ready)
+    def _show_changed(self) -> None:
+        busy, (ready, _) = self._model.busy, self._model.counts()
+        self.progress.setVisible(busy)
+        self._how_far.setVisible(busy)
         self.words.setText(self._model.words())
-        self.send.setText(f"Import {ready} and send" if ready else "Import and send")
+        self.send.setText(
+            self.tr("Import {ready} and send").format(ready=ready) if ready else self.tr("Import and send")
+        )
         for button in (self.keep, self.send):
-            button.setEnabled(ready > 0)
+            button.setEnabled(ready > 0 and not busy)
+        self._show_row()
+
+    @Slot()
+    def _show_row(self) -> None:
+        """Say everything about the current row, and for which rows an edit is meant."""
+        chosen = len(self.table.chosen_keys())
+        self.names.leave_out.setEnabled(chosen > 0)
+        told = [self._model.row_words(self.table.current_key())]
+        if chosen > 1:
+            told.append(self.tr("An edit in one of the {count} checked rows changes all of them.").format(count=chosen))
+        self.row_words.setText(" ".join(told).strip())
 
     @Slot(int, int)
     def _show_done(self, well: int, badly: int) -> None:
-        self._show_busy(busy=False)
-        self.cancel.setText("Close")
-        for button in (self.keep, self.send):
-            button.hide()
+        self.cancel.setText(self.tr("Close"))
+        self._show_changed()
 
     def _show_busy(self, *, busy: bool) -> None:
         self.progress.setVisible(busy)

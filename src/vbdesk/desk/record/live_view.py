@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.capture.protocols import ProtocolTask
 from vbdesk.capture.recorder import RecordingHealth
+from vbdesk.contract.rounding import whole
 from vbdesk.desk.charts.waveform import LiveWaveform
 from vbdesk.desk.record.protocol_picture import Picture
 from vbdesk.desk.record.speech_ring import SpeechRing
@@ -26,6 +27,7 @@ _ABOVE, _ABOVE_SMALL = 20, 8
 _VOICE, _VOICE_SMALL, _VOICE_LEAST = 184, 112, 80
 _LEAST_PX = 72  # shorter speech is not meaningful
 _PICTURE, _PICTURE_WANTED = 150, 240
+_WIDE = 1400  # at 100 % text: the prompt grows
 _PROMPTS = (Role.PROMPT, Role.PROMPT_SMALL, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
 _RING, _RING_SMALL = 112, 60
 _CHIP_PAD, _CHIP_GAP = 10, 5
@@ -80,7 +82,7 @@ class LiveView(QWidget):
         self._subject, self._protocol = ElidedText("", Role.BODY_STRONG), ElidedText("", Role.BODY, "text2")
         self._device, self._device_icon = ElidedText("", Role.LABEL, "text2"), IconView("mic", "text2", 16)
         self.safe, self._safe_icon = Text("", Role.LABEL, "text2"), IconView("lock", "ok", 16)
-        self.speaker = quiet_button("Speaker window", icon="talk", key="W", size=ButtonSize.ROW)
+        self.speaker = quiet_button(self.tr("Patient screen"), icon="talk", key="W", size=ButtonSize.ROW)
         self.prompt, self.picture = PromptLabel(Role.PROMPT), Picture()
         self.picture.setMinimumHeight(_PICTURE)
         self.waveform = LiveWaveform()
@@ -98,7 +100,7 @@ class LiveView(QWidget):
     def show_setup(self) -> None:
         """Show the set-up of this recording."""
         setup = self._model.setup
-        self._subject.setText(setup.subject.group_id)
+        self._subject.setText(setup.subject_name(setup.subject.group_id))
         self._device.setText("" if setup.device is None else setup.device.name)
         self._show_task(setup.form.protocol.tasks[0])
 
@@ -150,13 +152,16 @@ class LiveView(QWidget):
         self._limit.setMinimumWidth(self._limit.fontMetrics().horizontalAdvance(longest) + 4)
 
     def _fit_prompt(self) -> None:
-        """Use the largest type that needs no scrolling; the waveform shrinks for it."""
+        """Use the largest type that needs no scrolling; type and waveform shrink for it, the waveform goes last."""
         px = self._theme.px
         sides, above, *_ = self._margins()
         rest = self._controls_card.sizeHint().height() + px(28) + 3 * 16
         voices = [px(_VOICE), px(_VOICE_SMALL), *([_VOICE_LEAST] if px(_LEAST_PX) <= _VOICE_LEAST else [])]
         ways = [(role, voice) for voice in voices for role in _PROMPTS[:2]]
-        for role, voice in (*ways, (_PROMPTS[2], voices[-1]), (_PROMPTS[2], 0), (_PROMPTS[3], 0)):
+        ways += [(role, voices[-1]) for role in _PROMPTS[2:]]
+        if self.width() >= px(_WIDE):
+            ways.insert(0, (Role.PROMPT_SPEAKER, voices[0]))
+        for role, voice in (*ways, (_PROMPTS[2], 0), (_PROMPTS[3], 0)):
             self.prompt.show_text(self.prompt.plain_text(), role)
             self._voice.setVisible(voice > 0)
             self._voice.setFixedHeight(max(1, voice))
@@ -322,7 +327,7 @@ class LiveView(QWidget):
     def _show_speech(self, seconds: float) -> None:
         self.ring.show_seconds(seconds)
         minimum_s = self._model.task.min_speech_s
-        left = int(minimum_s) - int(seconds)
+        left = whole(minimum_s) - whole(seconds)
         title = "Speech so far" if left > 0 else "Enough speech"
         unit = "second" if left == 1 else "seconds"
         words = (

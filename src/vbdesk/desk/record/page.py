@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, Slot
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.capture.crash_recovery import RescuedTake
 from vbdesk.capture.recorder import EndReason, Take
+from vbdesk.desk.models.sync_state import NextStep
 from vbdesk.desk.record.announcements import Announcements
 from vbdesk.desk.record.check_model import TakeReviewViewModel
 from vbdesk.desk.record.check_text import CheckSource, Origin
@@ -23,24 +24,30 @@ from vbdesk.desk.record.view_model import RecordPhase, RecordViewModel
 from vbdesk.desk.tasks import Stoppable
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.banner import Banner, Tone
-from vbdesk.desk.ui.routes import ReviewRoute
+from vbdesk.desk.ui.routes import FilesRoute, ReviewRoute
+from vbdesk.desk.ui.shortcuts import key_of
 from vbdesk.desk.ui.time_text import clock_words, counted
 
 _FILES = "Recordings and lists (*.wav *.flac *.mp3 *.m4a *.csv)"
-_LIST = ".csv"
 _GOOD_NEWS_MS = 8000
+_UNDER_WAY = (RecordPhase.COUNTING_IN, RecordPhase.RECORDING, RecordPhase.PAUSED)
 LEAST_TOLD_S = 0.05  # for lost sound
 
 
 class RecordPage(QWidget):
-    """The Record page, with a view for each phase."""
+    """The Record page, with a view for each phase.
+
+    Signals:
+        recording_changed: (bool) whether a recording is under way.
+    """
+
+    recording_changed = Signal(bool)
 
     def __init__(self, model: RecordViewModel, review: TakeReviewViewModel, intake: IntakeViewModel) -> None:
         super().__init__()
         self.setObjectName("page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAccessibleName("Record")
-        self.setAcceptDrops(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setProperty("noRing", True)
         self.model, self.review, self.intake = model, review, intake
@@ -48,6 +55,8 @@ class RecordPage(QWidget):
         for part in (model.setup, model, review, intake, self.announcements):
             part.setParent(self)
         self.banner = Banner()
+        self.undo = Banner()  # of its own, so that no other message takes it away
+        self._undo_words = ""
         self.ready, self.live, self.check = ReadyView(model), LiveView(model), CheckView(review)
         self.importing, self.damaged = ImportView(intake), DamagedView(review.damaged)
         self.speaker = SpeakerWindow(model, self)
@@ -67,19 +76,23 @@ class RecordPage(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(36, 28, 36, 24)
         column.setSpacing(16)
-        column.addWidget(self.banner)
+        self.banner.float_over(self)
+        self.undo.float_over(self)
         column.addWidget(self._faces, 1)
         self._bind()
 
     def opened(self, argument: object) -> None:
         """Show the page, optionally for a subject or for the check of a recording."""
         self.model.show()
+        self.intake.refresh()
         if self.model.phase is RecordPhase.READY:
             self.review.look_for_rescued()
         if isinstance(argument, str) and argument:
             self.model.setup.set_subject(argument)
         elif isinstance(argument, ReviewRoute):
             self.review.review_library(argument.take_id)
+        elif isinstance(argument, FilesRoute):
+            self.import_files(list(argument.paths))
         if self._faces.currentWidget() is self.ready:
             self.ready.setup.subject.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -89,37 +102,43 @@ class RecordPage(QWidget):
         if self.model.phase is RecordPhase.READY:
             self.speaker.close()
 
+    def is_recording(self) -> bool:
+        """Whether a recording is under way."""
+        return self.model.phase in _UNDER_WAY
+
     def closing(self) -> list[Stoppable]:
         """Stop a running recording and keep it."""
         self.review.playback.close()
         self.speaker.close()
         return self.model.closing()
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: D102
-        if _dropped(event):
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:  # noqa: D102
-        self.import_files(_dropped(event))
-
     def import_files(self, paths: list[Path]) -> None:
-        """Import files, folders or a list: one recording is checked, several get a preview first."""
+        """Import files, folders or a list: one recording of a known subject is checked, others get a table first."""
         setup = self.model.setup
-        listed = len(paths) == 1 and paths[0].suffix.lower() == _LIST
-        if self.model.phase is not RecordPhase.READY:
+        if self._faces.currentWidget() is self.importing:
+            self._say(Tone.WARN, self.tr("Finish or cancel this import first, then import other files."))
+        elif self.model.phase is not RecordPhase.READY:
             self._say(Tone.WARN, "Finish this recording first, then import files.")
-        elif not setup.subject.usable and not listed:
-            self._say(Tone.WARN, "Enter the subject that the files belong to, then import them.")
+        elif setup.subject.usable and setup.consent.missing and not _is_list(paths):
+            self._say(Tone.WARN, self.tr("Tick the consent of the subject first, then import the files."))
         elif paths:
-            self.intake.look(paths, setup.metadata(self.model.now()), [sign.name for sign in setup.offered.signs])
+            setup.store_consent(lambda: self._look_at(paths))
+
+    def _look_at(self, paths: list[Path]) -> None:
+        setup = self.model.setup
+        signs = [sign.name for sign in setup.offered.signs]
+        self.intake.look(paths, setup.metadata(self.model.now()), signs, setup.protocols)
 
     def _bind(self) -> None:
         model, review, intake = self.model, self.review, self.intake
         model.phase_changed.connect(self._show_phase)
+        model.phase_changed.connect(self._tell_recording)
         model.took.connect(self._on_take)
         model.failed.connect(self._show_failure)
         model.health_noticed.connect(self._show_health)
         model.setup.device_noticed.connect(self._on_device_noticed)
+        model.setup.device_returned.connect(self._on_device_returned)
+        model.setup.consent.failed.connect(self._show_failure)
         model.setup.pedal_known.connect(self._use_pedal)
         model.hinted.connect(self._show_hint)
         review.started.connect(self._on_review_started)
@@ -128,7 +147,9 @@ class RecordPage(QWidget):
         review.kept.connect(self._on_kept)
         review.retaken.connect(self._on_retaken)
         review.set_aside.connect(self._on_set_aside)
-        review.discarded.connect(self._on_discarded)
+        review.undo_changed.connect(self._on_undo_changed)
+        self.undo.acted.connect(review.undo_discard)
+        self.undo.other_acted.connect(review.forget_discarded)
         review.failed.connect(self._show_failure)
         review.playback.failed.connect(self._on_playback_failed)
         review.rescued.connect(self._on_rescued)
@@ -158,6 +179,10 @@ class RecordPage(QWidget):
         else:
             act()
 
+    @Slot(object)
+    def _tell_recording(self, _: RecordPhase) -> None:
+        self.recording_changed.emit(self.is_recording())
+
     @Slot(int)
     def _on_speaker_key(self, key: int) -> None:
         act = self._act_of(key)
@@ -169,20 +194,21 @@ class RecordPage(QWidget):
         if face is self.damaged:
             return self._close_damaged if key == keys.Key_Escape else None
         if face is self.importing:
-            return self.intake.cancel if key == keys.Key_Escape else None
+            return self.intake.leave if key == keys.Key_Escape else None
         if face is self.check:
             good = self.review.review is not None and self.review.review.good
             enter = self.review.send if good else None
             acts: dict[Qt.Key, Callable[[], None]] = {
-                keys.Key_R: self.review.retake,
-                keys.Key_Space: self.review.playback.toggle,
-                keys.Key_G: self.check.toggle_picture,
+                key_of("retake"): self.review.retake,
+                key_of("play"): self.review.playback.toggle,
+                key_of("picture"): self.check.toggle_picture,
             }
             return enter if key in (keys.Key_Return, keys.Key_Enter) else acts.get(Qt.Key(key))
-        acts = {keys.Key_Space: self.model.press, keys.Key_W: self.toggle_speaker}
+        acts = {key_of("record"): self.model.press, key_of("speaker"): self.toggle_speaker}
         if face is self.live:
-            acts |= {keys.Key_P: self.model.pause, keys.Key_M: self.model.mark, keys.Key_N: self.model.next_task}
-            acts[keys.Key_Escape] = self.model.cancel_count_in
+            acts |= {key_of("pause"): self.model.pause, key_of("mark"): self.model.mark}
+            acts[key_of("next-task")] = self.model.next_task
+            acts[key_of("cancel")] = self.model.cancel_count_in
         return acts.get(Qt.Key(key))
 
     @Slot(str)
@@ -209,7 +235,7 @@ class RecordPage(QWidget):
     @Slot(bool)
     def _on_speaker(self, shown: bool) -> None:
         for button in (self.ready.speaker, self.live.speaker):
-            button.setText("Close window" if shown else "Speaker window")
+            button.setText(self.tr("Close window") if shown else self.tr("Patient screen"))
 
     @Slot(str, bool)
     def _announce(self, sentence: str, urgent: bool) -> None:
@@ -230,6 +256,7 @@ class RecordPage(QWidget):
             self._show_face(self.check)
         elif self._faces.currentWidget() is not self.live:
             self._show_face(self.live)
+        self._show_undo()
 
     @Slot(object)
     def _on_take(self, take: Take) -> None:
@@ -251,19 +278,32 @@ class RecordPage(QWidget):
     def _on_sent(self, source: CheckSource) -> None:
         others = self.review.left_over
         if others:
-            which = f"Version {others[0].number} stays" if len(others) == 1 else "The other versions stay"
-            sentence = f"{source.metadata.group_id} is on its way. {which} here, not sent."
-            self._say(Tone.OK, sentence, "Discard it" if len(others) == 1 else "Discard them", self._discard_others)
+            one = self.tr("Version {number} stays here, not sent.").format(number=others[0].number)
+            stays = one if len(others) == 1 else self.tr("The other versions stay here, not sent.")
+            discard = self.tr("Discard it") if len(others) == 1 else self.tr("Discard them")
+            self._say(Tone.OK, f"{self._sent_words(source)} {stays}", discard, self._discard_others)
         else:
-            self._say(Tone.OK, f"{source.metadata.group_id} is on its way. The next subject can begin.")
+            self._say(Tone.OK, f"{self._sent_words(source)} {self.tr('The next subject can begin.')}")
         self._after(source)
+
+    def _sent_words(self, source: CheckSource) -> str:
+        """What happens to a recording that was sent to the Outbox just now."""
+        texts = {
+            NextStep.SENDING: self.tr("{subject} is on its way."),
+            NextStep.SERVICE: self.tr("Saved here. It is sent when the service answers."),
+            NextStep.RESUME: self.tr("Saved here. Sending is paused: it is sent when you resume in the Outbox."),
+            NextStep.HAND: self.tr("Saved here. It is sent when you send it in the Outbox."),
+            NextStep.PERSON: self.tr("Saved here. The Outbox says what is needed before it can be sent."),
+        }
+        return texts[self.model.setup.next_step].format(subject=self.review.subject(source.metadata.group_id).words)
 
     def _discard_others(self) -> None:
         self.review.discard_left_over()
 
     @Slot(object)
     def _on_kept(self, source: CheckSource) -> None:
-        self._say(Tone.INFO, f"The recording of {source.metadata.group_id} is kept here and was not sent.")
+        subject = self.review.subject(source.metadata.group_id).words
+        self._say(Tone.INFO, f"The recording of {subject} is kept here and was not sent.")
         self._after(source)
 
     def _after(self, source: CheckSource) -> None:
@@ -284,12 +324,18 @@ class RecordPage(QWidget):
             self.review.undo_retake()
 
     @Slot(str)
-    def _on_discarded(self, sentence: str) -> None:
-        self._say(Tone.INFO, sentence, "Undo", self._undo_discard)
+    def _on_undo_changed(self, sentence: str) -> None:
+        self._undo_words = sentence
+        self._show_undo()
+        if sentence:
+            announce(self, sentence, urgent=False)
 
-    def _undo_discard(self) -> None:
-        if self.model.phase is RecordPhase.READY:
-            self.review.undo_discard()
+    def _show_undo(self) -> None:
+        """Offer the undo of a discard whenever no recording is made or checked."""
+        if self._undo_words and self.model.phase is RecordPhase.READY:
+            self.undo.say(Tone.INFO, self._undo_words, action=self.tr("Undo"), other=self.tr("Close"))
+        else:
+            self.undo.clear()
 
     @Slot(str)
     def _show_failure(self, sentence: str) -> None:
@@ -308,6 +354,13 @@ class RecordPage(QWidget):
             self._show_failure(sentence)
         else:
             self._notice = sentence
+
+    @Slot(str)
+    def _on_device_returned(self, sentence: str) -> None:
+        """Show good news, also instead of the news that the microphone was gone; nothing else is hidden by it."""
+        self._notice = ""
+        if self.model.phase is RecordPhase.READY and self._act is None:
+            self._say(Tone.OK, sentence)
 
     def _tell_notice(self) -> None:
         notice, self._notice = self._notice, ""
@@ -341,9 +394,9 @@ class RecordPage(QWidget):
             sentence = f"{why} {_rescued_words(takes, damaged)}".strip()
             self._say(Tone.WARN if why else Tone.INFO, sentence, "Review it", self._review_rescued)
         elif damaged:
-            them = "its file" if damaged == 1 else "their files"
-            those = "A recording that was" if damaged == 1 else f"{damaged} recordings that were"
-            sentence = f"{those} broken off {'is' if damaged == 1 else 'are'} damaged. Decide about {them}."
+            one = self.tr("A recording that was cut short is damaged. Decide what to do with its file.")
+            several = self.tr("{count} recordings that were cut short are damaged. Decide what to do with their files.")
+            sentence = one if damaged == 1 else several.format(count=damaged)
             self._say(Tone.WARN, sentence, "Look", self._open_damaged)
 
     def _review_rescued(self) -> None:
@@ -385,8 +438,8 @@ class RecordPage(QWidget):
     @Slot(int, int)
     def _on_imported(self, well: int, badly: int) -> None:
         if badly:
-            told = f"{counted(well, 'recording')} imported, {badly} not: each row says why."
-            self._say(Tone.WARN, told, "Close", self.intake.cancel)
+            told = self.tr("Imported: {well}. Not imported: {badly}; each row says why, and can be edited.")
+            self._say(Tone.WARN, told.format(well=well, badly=badly), self.tr("Close"), self.intake.cancel)
         else:
             they = "It is" if well == 1 else "They are"
             self._say(Tone.OK, f"{counted(well, 'recording')} imported. {they} in the Outbox.")
@@ -421,16 +474,29 @@ class RecordPage(QWidget):
 
 def _rescued_words(takes: list[RescuedTake], damaged: int) -> str:
     """Description of the rescued takes, oldest first."""
-    take = takes[0]
-    cut = f" About {take.cut_s:.1f} s at its end cannot be read." if take.cut_s >= LEAST_TOLD_S else ""
-    behind = len(takes) - 1
-    more = f" {behind} more {'waits' if behind == 1 else 'wait'} behind it." if behind else ""
-    broken = f" Damaged recordings that wait too: {damaged}." if damaged else ""
-    subject = take.about.get("group_id", "")
-    kept = f"A recording of {subject} was not decided about: {clock_words(take.duration_s)} are kept."
-    return f"{kept}{cut}{more}{broken}"
+    translate, take = QCoreApplication.translate, takes[0]
+    subject, length = take.about.get("group_id", ""), clock_words(take.duration_s)
+    found = (
+        translate("record", "A recording of {subject} is kept, {length} long. Decide whether to send it.")
+        if subject
+        else translate("record", "A recording without a subject is kept, {length} long. Decide whether to send it.")
+    )
+    sentences = [found.format(subject=subject, length=length)]
+    if take.cut_s >= LEAST_TOLD_S:
+        cut = translate("record", "About {seconds:.1f} s at its end cannot be read.")
+        sentences.append(cut.format(seconds=take.cut_s))
+    others = len(takes) - 1
+    if others == 1:
+        sentences.append(translate("record", "1 more recording waits for a decision."))
+    elif others:
+        sentences.append(translate("record", "{count} more recordings wait for a decision.").format(count=others))
+    if damaged == 1:
+        sentences.append(translate("record", "1 damaged recording waits too."))
+    elif damaged:
+        sentences.append(translate("record", "{count} damaged recordings wait too.").format(count=damaged))
+    return " ".join(sentences)
 
 
-def _dropped(event: QDropEvent) -> list[Path]:
-    """Files and folders among dropped items."""
-    return [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
+def _is_list(paths: list[Path]) -> bool:
+    """Whether a list of recordings was chosen, which names its own subjects."""
+    return len(paths) == 1 and paths[0].suffix.lower() == ".csv"

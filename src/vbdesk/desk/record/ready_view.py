@@ -1,6 +1,6 @@
 """The Record page before a recording: set-up at the left, prompt and meter at the right."""
 
-from PySide6.QtCore import QLocale, Qt, Slot
+from PySide6.QtCore import QEvent, QLocale, QObject, Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -26,9 +26,14 @@ from vbdesk.desk.ui.text import ElidedText, PromptLabel, Text
 from vbdesk.desk.ui.theme import Role, app_theme
 
 _SETUP_WIDTH, _TWO_CARDS, _NO_LIMIT = 320, 820, 16777215
+_LEAST_WORDS = 6  # of the prompt; with fewer it says nothing
 _RECORD, _RECORD_SMALL = 88, 52
 _SETUP, _STAGE = "setup", "stage"
 _LOUD_DBFS, _QUIET_DBFS = -3.0, -40.0
+_METER_WIDTH = 720  # a wider meter is no easier to read
+_PICTURE_LOW = 84
+_LOW, _WIDE = 560, 900  # of the card, at 100 % text
+_PROMPTS = (Role.PROMPT_PREVIEW, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
 
 
 _ROOMS = {
@@ -44,8 +49,10 @@ class StageCard(Card):
     """Prompt, meter, room check and record bar; binds `RecordViewModel`."""
 
     def __init__(self, model: RecordViewModel) -> None:
+        self._theme = app_theme()
         super().__init__(padding=0)
         self.setAccessibleName("Recording")
+        self._preview = self._whole = ""
         self._model = model
         self.prompt, self.picture = PromptLabel(Role.PROMPT_PREVIEW), Picture()
         self.language = ChoiceField("globe")
@@ -53,6 +60,7 @@ class StageCard(Card):
         self.language.addItems([QLocale.languageToString(QLocale(tag).language()) for tag in model.setup.languages])
         self.meter, self._meter_words = LevelMeterBar(), Text("", Role.LABEL, "text2")
         self.room = Banner()
+        self.room.reserve(3)
         self.record = RoundButton("Start recording", "mic", diameter=_RECORD, record=True)
         self._title = Text("Start recording", Role.DOOR_TITLE)
         self._below = Text("", Role.BODY, "text2", wrap=True)
@@ -60,9 +68,7 @@ class StageCard(Card):
         self._bind()
 
     def _lay_out(self) -> None:
-        upper = QVBoxLayout()
-        upper.setContentsMargins(32, 28, 32, 24)
-        upper.setSpacing(12)
+        upper = self._column = QVBoxLayout()
         above = QHBoxLayout()
         above.addWidget(ElidedText("Shown large while recording", Role.CAPTION_MEDIUM, "text2"), 1)
         above.addWidget(self.language)
@@ -74,14 +80,20 @@ class StageCard(Card):
         head.addWidget(Text("Input level", Role.LABEL_MEDIUM))
         head.addStretch(1)
         head.addWidget(self._meter_words)
-        upper.addLayout(head)
-        upper.addWidget(self.meter)
-        upper.addWidget(MeterLegend())
+        self._level = QWidget()
+        level = QVBoxLayout(self._level)
+        level.setContentsMargins(0, 0, 0, 0)
+        level.setSpacing(8)
+        level.addLayout(head)
+        level.addWidget(self.meter)
+        level.addWidget(MeterLegend())
+        upper.addWidget(self._level)
         upper.addStretch(1)
         upper.addWidget(self.room)
         content = QWidget()
         content.setLayout(upper)
         self._upper, self._edge = scroll_area(content), horizontal_line()
+        self._upper.viewport().installEventFilter(self)
         self.body.setSpacing(0)
         self.body.addWidget(self._upper, 1)
         self.body.addWidget(self._edge)
@@ -100,6 +112,33 @@ class StageCard(Card):
         bar.addWidget(self._key)
         self._bar = bar
         self.body.addLayout(bar)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: D102
+        if event.type() == QEvent.Type.Resize:
+            self._level.setMaximumWidth(self._theme.px(_METER_WIDTH))
+            self._fit_prompt()
+        return False
+
+    def _fit_prompt(self) -> None:
+        """Show the prompt as large as it fits; meter and room check come first, so that both are always visible."""
+        px = self._theme.px
+        low = self.height() < px(_LOW)
+        self._column.setContentsMargins(32, *((12, 32, 10) if low else (28, 32, 24)))
+        self._column.setSpacing(8 if low else 12)
+        self.picture.setMaximumHeight(px(_PICTURE_LOW) if low else _NO_LIMIT)
+        view = self._upper.viewport()
+        if not self._preview or view.width() < px(100):
+            return
+        wide = view.width() >= px(_WIDE)
+        ways = [(self._whole, Role.PROMPT), (self._preview, Role.PROMPT)] if wide else []
+        for text, role in (*ways, *((self._preview, role) for role in _PROMPTS)):
+            self.prompt.show_text(text, role)
+            if self._column.totalHeightForWidth(view.width()) <= view.height():
+                return
+        words = self._preview.removesuffix(" …").split()
+        while len(words) > _LEAST_WORDS and self._column.totalHeightForWidth(view.width()) > view.height():
+            words = words[: len(words) - max(1, len(words) // 8)]
+            self.prompt.show_text(f"{' '.join(words)} …", _PROMPTS[-1])
 
     def show_upper(self, shown: bool) -> None:
         """Show or hide the part above the record bar."""
@@ -126,6 +165,7 @@ class StageCard(Card):
         model.setup.ready_changed.connect(self._show_ready)
         model.setup.subject_changed.connect(self._show_ready)
         model.setup.devices_changed.connect(self._show_ready)
+        model.setup.consent.changed.connect(self._on_consent)
         self._show_form(model.setup.form)
         self._show_ready(None)
         self._show_levels(SILENCE)
@@ -138,8 +178,15 @@ class StageCard(Card):
     @Slot(object)
     def _show_form(self, form: RecordForm) -> None:
         first, *rest = form.protocol.text.split("\n\n")
-        self.prompt.show_text(f"{first} …" if rest else first)
+        self._preview = f"{first} …" if rest else first
+        self._whole = form.protocol.text
         self.picture.show_picture(form.protocol.picture)
+        self.prompt.show_text(self._preview)
+        self._fit_prompt()
+        self._show_ready(None)
+
+    @Slot()
+    def _on_consent(self) -> None:
         self._show_ready(None)
 
     @Slot(object)
@@ -199,7 +246,7 @@ class ReadyView(QWidget):
         self.setup, self.stage = SetupCard(model.setup), StageCard(model)
         self.parts = SegmentedChoice("Part of the page", [(_SETUP, "Set-up", ""), (_STAGE, "Prompt and level", "")])
         self.import_files = secondary_button("Import files", icon="import")
-        self.speaker = secondary_button("Speaker window", icon="talk")
+        self.speaker = secondary_button(self.tr("Patient screen"), icon="talk")
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addWidget(Text("Record", Role.PAGE_TITLE))
@@ -222,6 +269,8 @@ class ReadyView(QWidget):
         model.setup.ready_changed.connect(self._show_sentence)
         model.setup.subject_changed.connect(self._show_sentence)
         model.setup.devices_changed.connect(self._show_sentence)
+        model.setup.consent.changed.connect(self._on_consent)
+        model.setup.consent.ticked.connect(self._on_ticked)
         self._show_sentence(None)
         self._arrange()
 
@@ -234,7 +283,7 @@ class ReadyView(QWidget):
         narrow = self.width() < px(_TWO_CARDS)
         self.parts.setVisible(narrow)
         self.setup.keep_consent_at_foot(not narrow)
-        self.stage.show_small(narrow)
+        self.stage.show_small(narrow or self.height() < px(_LOW))
         self.setup.setMaximumWidth(_NO_LIMIT if narrow else px(_SETUP_WIDTH))
         self.setup.setMinimumWidth(0 if narrow else px(_SETUP_WIDTH))
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
@@ -250,10 +299,25 @@ class ReadyView(QWidget):
 
     @Slot()
     def _on_enter(self) -> None:
-        """Move from the subject field to the record button on Enter."""
+        """Move from the subject field to the record button on Enter, or to the consent that is missing."""
         if self._setup_model.ready:
-            self.parts.option(_STAGE).setChecked(True)
-            self.stage.record.setFocus(Qt.FocusReason.TabFocusReason)
+            self._focus_record()
+        elif self._setup_model.consent.missing:
+            self.setup.consent.tick.setFocus(Qt.FocusReason.TabFocusReason)
+
+    @Slot()
+    def _on_ticked(self) -> None:
+        """Move from the tick to the record button, so that the next Space begins."""
+        if self._setup_model.ready:
+            self._focus_record()
+
+    def _focus_record(self) -> None:
+        self.parts.option(_STAGE).setChecked(True)
+        self.stage.record.setFocus(Qt.FocusReason.TabFocusReason)
+
+    @Slot()
+    def _on_consent(self) -> None:
+        self._show_sentence(None)
 
     @Slot(object)
     def _show_sentence(self, _: object) -> None:

@@ -5,9 +5,10 @@ from PySide6.QtWidgets import QCompleter, QHBoxLayout, QListView, QPlainTextEdit
 
 from vbdesk.capture.devices import Device
 from vbdesk.contract.catalog import MODEL_SIGNS, Sign, label_of
+from vbdesk.desk.record.consent_box import ConsentBox
 from vbdesk.desk.record.setup_model import RecordForm, RecordSetupViewModel, Subject
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
-from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, TagsField, TickBox
+from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, TagsField
 from vbdesk.desk.ui.theme import app_theme
 from vbdesk.outbox.library.items import RecordingTarget
 
@@ -25,8 +26,8 @@ class SetupCard(Card):
         self.subject = LineField(icon="person", placeholder="For example ward4-0172")
         self.protocol, self.device, self.target = ChoiceField("layout"), ChoiceField("mic"), ChoiceField("chart")
         self.tags, self.note = TagsField("Enter makes a tag"), QPlainTextEdit()
-        self.consent = TickBox("Consent given", model.consent_words())
-        self.subject_field = Field("Subject", self.subject, help_text="Letters, digits and . _ ~ : -")
+        self.consent = ConsentBox(model.consent)
+        self.subject_field = Field("Subject", self.subject, help_text=self.tr("An id, or a name in any script"))
         self.protocol_field = Field("Protocol", self.protocol)
         self.device_field = Field("Microphone", self.device, help_text="Looking for microphones")
         self._known = QStringListModel(self)
@@ -74,7 +75,7 @@ class SetupCard(Card):
         self.body.addWidget(self._foot)
 
     def keep_consent_at_foot(self, kept: bool) -> None:
-        """Keep the consent box visible below the fields, or let it scroll in low windows."""
+        """Keep the consent visible below the fields, or let it scroll in low windows."""
         self._edge.setVisible(kept)
         self._consent_row.setContentsMargins(*((22, 14, 22, 16) if kept else (0, 4, 0, 4)))
         if kept:
@@ -90,7 +91,6 @@ class SetupCard(Card):
         self.target.activated.connect(self._on_target)
         self.tags.changed.connect(self._on_tags)
         self.note.textChanged.connect(self._on_note)
-        self.consent.toggled.connect(model.set_consent)
         model.subject_changed.connect(self._show_subject)
         model.subjects_changed.connect(self._show_known)
         model.devices_changed.connect(self._show_devices)
@@ -137,9 +137,9 @@ class SetupCard(Card):
 
     @Slot(object)
     def _show_subject(self, subject: Subject) -> None:
-        if self.subject.text().strip() != subject.group_id:
-            self.subject.setText(subject.group_id)
-        self.subject_field.set_help(self._model.subject_words() or "Letters, digits and . _ ~ : -")
+        if not subject.is_typed_as(self.subject.text()):
+            self.subject.setText(subject.typed)
+        self.subject_field.set_help(self._model.subject_words() or self.tr("An id, or a name in any script"))
         self.subject_field.set_fault(subject.fault)
         self.subject.show_mark("error" if subject.fault else "check" if subject.usable else "", "ok")
         if subject.fault:
@@ -172,5 +172,3 @@ class SetupCard(Card):
             self.tags.set_tags(form.tags)
         if self.note.toPlainText().strip() != form.note:
             self.note.setPlainText(form.note)
-        self.consent.setChecked(form.consented_at is not None)
-        self.consent.set_caption(self._model.consent_words())

@@ -1,5 +1,6 @@
-"""The set-up of a recording: subject, protocol, microphone, tags, note, consent, analysis."""
+"""The set-up of a recording: subject, protocol, microphone, tags, note, analysis."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -10,15 +11,17 @@ from vbdesk.capture.device_choice import DeviceChoice, RememberedMicrophone, Wan
 from vbdesk.capture.devices import Device, DeviceLister, DeviceWatch
 from vbdesk.capture.protocols import RecordingProtocol, nearest_language, protocol_languages, protocols
 from vbdesk.clock import Clock
-from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
-from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.models.sync_state import NextStep, SyncState
+from vbdesk.desk.record.consent_model import ConsentViewModel
 from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
 from vbdesk.desk.tasks import TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.library.items import ItemFilter, RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.subject_names import alias_fault, as_group_id, new_group_id, search_key, tidy
+from vbdesk.outbox.library.subject_notes import SubjectNote
 
 _LOOK_UP_AFTER_MS = 150
 DEFAULT_TARGET = RecordingTarget("model", "pulse")
@@ -29,7 +32,9 @@ class Subject:
     """The subject as typed.
 
     Attributes:
-        fault: why the id is invalid; None if it is valid or empty.
+        group_id: as the service knows it.
+        fault: why the text is invalid; None if it is valid or empty.
+        alias: the name as typed, if the service's id cannot carry it; else empty.
         recordings: number here; None while it is being read.
     """
 
@@ -37,6 +42,18 @@ class Subject:
     fault: str | None
     recordings: int | None = None
     last: datetime | None = None
+    alias: str = ""
+
+    @property
+    def typed(self) -> str:
+        """What a person types for it."""
+        return self.alias or self.group_id
+
+    def is_typed_as(self, text: str) -> bool:
+        """Whether `text` means this subject, however a person writes its name."""
+        if self.alias:
+            return search_key(text) == search_key(self.alias)
+        return (as_group_id(text) or tidy(text)) == self.group_id
 
     @property
     def usable(self) -> bool:
@@ -52,7 +69,6 @@ class RecordForm:
     target: RecordingTarget = DEFAULT_TARGET
     tags: tuple[str, ...] = ()
     note: str = ""
-    consented_at: datetime | None = None
 
 
 class RecordSetupViewModel(QObject):
@@ -63,11 +79,13 @@ class RecordSetupViewModel(QObject):
         language: the chosen one; by default the system's if it exists.
         protocols: in the chosen language.
         offered: the signs that can be requested individually.
+        consent: of the subject.
 
     Signals:
         subject_changed: (Subject).
         subjects_changed: (tuple[str]) all local subjects, for completion.
         devices_changed: (list[Device]) the microphones.
+        device_returned: (str) the chosen microphone is back.
         device_noticed: (str) the microphone changed, or the sound system does not respond.
         form_changed: (RecordForm).
         language_changed: `language` and `protocols` changed.
@@ -79,6 +97,7 @@ class RecordSetupViewModel(QObject):
     subjects_changed = Signal(object)
     devices_changed = Signal(object)
     device_noticed = Signal(str)
+    device_returned = Signal(str)
     form_changed = Signal(object)
     language_changed = Signal()
     ready_changed = Signal(bool)
@@ -104,8 +123,11 @@ class RecordSetupViewModel(QObject):
         self.protocols = protocols(self.language)
         self.form = RecordForm(self.protocols[0])
         self.subject = Subject("", None)
-        self.offered = offered
-        offered.setParent(self)
+        self._new_ids: dict[str, str] = {}
+        self.offered, self.consent = offered, ConsentViewModel(library, sync, tasks, clock)
+        for part in (self.offered, self.consent):
+            part.setParent(self)
+        self.consent.changed.connect(self._tell_ready)
         self._choice = DeviceChoice()
         self._remembered = RememberedMicrophone(config_dir / "microphone.json")
         self._preferences = PreferenceStore(config_dir)
@@ -118,7 +140,13 @@ class RecordSetupViewModel(QObject):
         self._watch: DeviceWatch | None = None
         self._listed.connect(self._on_devices)
         self._not_listed.connect(self.device_noticed)
+        self._sync = sync
         sync.library_changed.connect(self._load_subjects)
+
+    @property
+    def next_step(self) -> NextStep:
+        """What a recording waits for that is sent to the Outbox now."""
+        return self._sync.next_step
 
     @property
     def devices(self) -> list[Device] | None:
@@ -133,7 +161,7 @@ class RecordSetupViewModel(QObject):
     @property
     def ready(self) -> bool:
         """Whether a recording can begin."""
-        return self.subject.usable and self.device is not None
+        return self.subject.usable and self.device is not None and not self.consent.missing
 
     @property
     def missing(self) -> str:
@@ -142,7 +170,7 @@ class RecordSetupViewModel(QObject):
             return self.subject.fault or "Enter a subject to begin."
         if self.devices is None:
             return "Looking for microphones."
-        return "" if self.device is not None else "Plug in a microphone to begin."
+        return self.consent.missing if self.device is not None else "Plug in a microphone to begin."
 
     def start(self) -> None:
         """Start watching microphones and known subjects."""
@@ -161,13 +189,29 @@ class RecordSetupViewModel(QObject):
             self._watch = None
 
     def set_subject(self, text: str) -> None:
-        """Set the subject as typed."""
-        group_id = text.strip()
-        self.subject = Subject(group_id, group_id_fault(group_id) if group_id else None)
+        """Set the subject as typed: an id, or a name in any script, which becomes an alias."""
+        self.subject = self._subject_of(tidy(text))
+        self.consent.set_subject(self.subject.group_id if self.subject.usable else "")
         self.subject_changed.emit(self.subject)
         self._tell_ready()
         if self.subject.usable:
             self._look_up.start()
+
+    def keep_alias(self) -> None:
+        """Store the alias of the subject before its first recording. Blocks on the disk."""
+        if self.subject.usable and self.subject.alias:
+            self._library.subject_notes.keep_alias(self.subject.group_id, self.subject.alias)
+
+    def store_consent(self, then: Callable[[], None]) -> None:
+        """Store a ticked consent without a recording, with the name of its subject, and call `then`."""
+        self.consent.store(self.keep_alias, then)
+
+    def subject_name(self, group_id: str) -> str:
+        """How a subject is shown, in one line."""
+        subject = self.subject
+        if subject.alias and subject.group_id == group_id:  # perhaps not stored yet
+            return SubjectNote(alias=subject.alias, detail=self._note(group_id).detail).shown(group_id).words
+        return self._library.subject_notes.shown(group_id).words
 
     def choose_protocol(self, index: int) -> None:
         """Choose one of `protocols`."""
@@ -194,11 +238,6 @@ class RecordSetupViewModel(QObject):
         """Set the note."""
         self.form = replace(self.form, note=note.strip())
 
-    def set_consent(self, given: bool) -> None:
-        """Record consent with its time, or that there is none."""
-        if given != (self.form.consented_at is not None):  # setting the box from code must not change the time
-            self._set_form(replace(self.form, consented_at=self._clock.now() if given else None))
-
     def choose_device(self, index: int) -> None:
         """Choose one of `devices`."""
         devices = self.devices or []
@@ -221,34 +260,53 @@ class RecordSetupViewModel(QObject):
             protocol=self.form.protocol.protocol_id,
             note=self.form.note,
             tags=self.form.tags,
-            consented_at=self.form.consented_at,
         )
 
     def next_subject(self) -> None:
         """Clear the subject's fields; protocol, microphone and target stay."""
-        self.form = replace(self.form, tags=(), note="", consented_at=None)
+        self.form = replace(self.form, tags=(), note="")
         self.form_changed.emit(self.form)
         self.set_subject("")
 
     def subject_words(self) -> str:
         """Description of the subject."""
-        if self.subject.recordings is None:
+        subject = self.subject
+        if subject.recordings is None:
             return ""
-        if self.subject.recordings == 0:
-            return "First recording on this computer"
-        last = "" if self.subject.last is None else f", last {_day(self.subject.last, self._clock.now())}"
-        return f"Known subject · {counted(self.subject.recordings, 'recording')}{last}"
+        if subject.recordings == 0:
+            words = "First recording on this computer"
+        else:
+            last = "" if subject.last is None else f", last {_day(subject.last, self._clock.now())}"
+            words = f"Known subject · {counted(subject.recordings, 'recording')}{last}"
+        detail = self._library.subject_notes.shown(subject.group_id).detail
+        parts = [detail, words] if detail else [words]
+        if subject.alias:
+            told = self.tr("Sent as {group_id}; the name stays here")
+            parts.append(told.format(group_id=subject.group_id))
+        return " · ".join(parts)
 
-    def consent_words(self) -> str:
-        """Time of the consent, as text."""
-        if self.form.consented_at is None:
-            return "Tick when the person agrees"
-        return f"Noted at {self.form.consented_at.astimezone():%H:%M} today"
+    def _subject_of(self, typed: str) -> Subject:
+        if not typed:
+            return Subject("", None)
+        group_id = as_group_id(typed)
+        if group_id is not None:
+            return Subject(group_id, None, alias=self._note(group_id).alias)
+        fault = alias_fault(typed)
+        if fault is not None:
+            return Subject(typed, fault)
+        known = self._library.subject_notes.group_id_of(typed)
+        if known is None:
+            known = self._new_ids.setdefault(search_key(typed), new_group_id(self._library.subject_notes.names()))
+        return Subject(known, None, alias=self._note(known).alias or typed)
+
+    def _note(self, group_id: str) -> SubjectNote:
+        return self._library.subject_notes.note_of(group_id)
 
     def _set_form(self, form: RecordForm) -> None:
         self.form = form
         self.form_changed.emit(form)
 
+    @Slot()
     def _tell_ready(self) -> None:
         if self.ready != self._ready:
             self._ready = self.ready
@@ -259,7 +317,7 @@ class RecordSetupViewModel(QObject):
         self._tasks.start(self._read_subjects, self._on_subjects, name="subjects")
 
     def _read_subjects(self, context: TaskContext) -> tuple[str, ...]:
-        return self._library.groups()
+        return tuple(self._note(group_id).alias or group_id for group_id in self._library.groups())
 
     @Slot(object)
     def _on_subjects(self, subjects: tuple[str, ...]) -> None:
@@ -267,6 +325,7 @@ class RecordSetupViewModel(QObject):
 
     @Slot()
     def _look_subject_up(self) -> None:
+        self.consent.read()
         self._tasks.start(self._read_subject, self._on_subject, name="subject")
 
     def _read_subject(self, context: TaskContext) -> Subject:
@@ -307,7 +366,8 @@ class RecordSetupViewModel(QObject):
         self._choice = self._choice.listed(devices)
         self.devices_changed.emit(devices)
         if self._choice.notice is not None:
-            self.device_noticed.emit(self._choice.notice)
+            noticed = self.device_returned if self._choice.returned else self.device_noticed
+            noticed.emit(self._choice.notice)
         self._tell_ready()
 
 

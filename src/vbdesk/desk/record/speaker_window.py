@@ -136,6 +136,8 @@ class SpeakerWindow(QWidget):
 
     @Slot(object)
     def _show_phase(self, phase: RecordPhase) -> None:
+        under_way = phase in (RecordPhase.COUNTING_IN, RecordPhase.RECORDING, RecordPhase.PAUSED)
+        self.setProperty("staysWhenLocked", under_way)  # a person reads aloud from it
         words, icon, ink = _LOOKS[phase]
         self.state.setText(words)
         self._icon.show_icon(icon, ink)

@@ -4,6 +4,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from vbdesk.contract.rounding import whole
 from vbdesk.desk.ui.painting import antialiased
 from vbdesk.desk.ui.theme import Role, app_theme
 
@@ -34,8 +35,8 @@ class SpeechRing(QWidget):
 
     def show_seconds(self, seconds: float) -> None:
         """Show `seconds` of speech."""
-        if int(seconds) != int(self._seconds):
-            self.setAccessibleDescription(f"{int(seconds)} seconds")
+        if whole(seconds) != whole(self._seconds):
+            self.setAccessibleDescription(f"{whole(seconds)} seconds")
         if round(seconds, 1) != round(self._seconds, 1):
             self.update()
         self._seconds = seconds
@@ -69,7 +70,7 @@ class SpeechRing(QWidget):
         upper = QRectF(0, self.height() / 2 - px(26), self.width(), px(32))
         if self._diameter < _DIAMETER:
             upper = QRectF(self.rect())
-        painter.drawText(upper, Qt.AlignmentFlag.AlignCenter, str(int(self._seconds)))
+        painter.drawText(upper, Qt.AlignmentFlag.AlignCenter, str(whole(self._seconds)))
         if self._diameter < _DIAMETER:
             return
         painter.setPen(self._theme.colour("text2"))

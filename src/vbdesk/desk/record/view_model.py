@@ -164,7 +164,14 @@ class RecordViewModel(QObject):
         self._left, self._marks, self._ailment = self._count_in_s, (), ""
         self._set_phase(RecordPhase.COUNTING_IN)
         self.counted.emit(self._left)
-        self._audio.run(self._start_recorder, self._on_started, self._on_not_started, name="record")
+        store_consent = self.setup.consent.storing()
+
+        def work(context: TaskContext) -> None:
+            if store_consent is not None:  # before the first sample
+                store_consent()
+            self._start_recorder(context)
+
+        self._audio.run(work, self._on_started, self._on_not_started, name="record")
 
     def cancel_count_in(self) -> None:
         """Cancel before the recording begins."""
@@ -257,14 +264,12 @@ class RecordViewModel(QObject):
 
     def _about(self) -> Mapping[str, Any]:
         metadata = self.setup.metadata(self._clock.now())
-        consented_at = metadata.consented_at
         return {
             "group_id": metadata.group_id,
             **self.setup.form.protocol.about(),
             "note": metadata.note,
             "tags": list(metadata.tags),
             "target": str(metadata.target),
-            "consented_at": None if consented_at is None else consented_at.isoformat(),
             "service_time": self._service_time(),
         }
 
@@ -278,6 +283,7 @@ class RecordViewModel(QObject):
     # The audio lane: calls that may block on the sound system
 
     def _start_recorder(self, context: TaskContext) -> None:
+        self.setup.keep_alias()
         self._recorder.start(self.setup.device, self._about(), lead_in_s=self._count_in_s)
         if len(self.setup.form.protocol.tasks) > 1:
             self._recorder.begin_task(self.setup.form.protocol.tasks[0].task_id)
@@ -337,6 +343,7 @@ class RecordViewModel(QObject):
 
     @Slot(object)
     def _on_started(self, nothing: None) -> None:
+        self.setup.consent.read()
         if self.phase is RecordPhase.COUNTING_IN:
             self._tick.start()
             self._on_tick()

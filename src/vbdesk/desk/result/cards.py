@@ -4,15 +4,17 @@ from collections.abc import Sequence
 from html import escape
 
 import numpy as np
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QCoreApplication, Qt, Signal, Slot
 from PySide6.QtGui import QFontDatabase, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
+from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.waveform import TakeWaveform
+from vbdesk.desk.models.metric_rows import MetricRow
 from vbdesk.desk.models.playback import Loaded, Playback
-from vbdesk.desk.models.result_rows import FeatureRow, MetricRow
+from vbdesk.desk.models.result_rows import FeatureRow
 from vbdesk.desk.models.result_text import Speaker, VoiceReading
-from vbdesk.desk.ui.badges import LevelGlyph, level_word
+from vbdesk.desk.ui.badges import LevelGlyph
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton, secondary_button
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.fields import ChoiceField
@@ -21,6 +23,7 @@ from vbdesk.desk.ui.range_marks import AnchorBar, BandBar, BandLegend, SpreadLeg
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.report.result_texts import overall_word
 
 _MIDDLE_BAND = 2
 _TWO_COLUMNS_FROM = 560
@@ -33,12 +36,13 @@ class OverallCard(Card):
         self._theme = app_theme()
         super().__init__(padding=24)
         title, sentence = voice.action
-        level = Text(level_word(voice.level), Role.OVERALL)
+        level = Text(overall_word(voice.level), Role.OVERALL)
         level.setStyleSheet(f"color: {self._theme.level(voice.level).ink};")
         words = QHBoxLayout()
         words.setSpacing(10)
         words.addWidget(level)
-        words.addWidget(Text("overall level", Role.BODY, "text2"), 0, Qt.AlignmentFlag.AlignBottom)
+        if voice.level is not Level.NONE:
+            words.addWidget(Text("overall level", Role.BODY, "text2"), 0, Qt.AlignmentFlag.AlignBottom)
         words.addStretch(1)
         column = QVBoxLayout()
         column.setSpacing(2)
@@ -161,6 +165,7 @@ class PlayerCard(Card):
         self._seconds = loaded.seconds
         self.button.setEnabled(True)
         self.waveform.show_take(loaded.envelope, loaded.seconds)
+        self.waveform.show_markers(loaded.marks_s)
         self._time.setText(clock_words(loaded.seconds))
 
     @Slot(float)
@@ -189,35 +194,50 @@ class FeaturesCard(Card):
 
 
 def _feature(theme: Theme, feature: FeatureRow) -> QVBoxLayout:
-    ordinary = feature.band == _MIDDLE_BAND
     head = QHBoxLayout()
     head.setSpacing(12)
     head.addWidget(Text(feature.label, Role.LABEL_MEDIUM, wrap=True), 1)
     head.addWidget(Text(feature.value, Role.LABEL, "text2"))
-    word = Text(feature.word, Role.LABEL if ordinary else Role.LABEL_STRONG, "text2" if ordinary else "text")
+    look = (Role.LABEL_STRONG, "text") if feature.finding else (Role.LABEL, "text2")
+    word = Text(feature.word, *look)
     word.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
     word.setMinimumWidth(theme.px(78))
     head.addWidget(word)
     column = QVBoxLayout()
     column.setSpacing(5)
     column.addLayout(head)
+    about = feature_about(feature)
+    if about:
+        column.addWidget(Text(about, Role.CAPTION, "text3", wrap=True))
     column.addWidget(BandBar(feature.band, f"{feature.label} {feature.word}"))
     return column
 
 
-class MetricsCard(Card):
-    """Extended metrics: how the voice sounds, not how the person feels; numbers for researchers only."""
+def feature_about(feature: FeatureRow) -> str:
+    """The feature in everyday words, and whether its band is no finding."""
+    if not feature.plain or feature.finding or feature.band == _MIDDLE_BAND:
+        return feature.plain
+    lower = QCoreApplication.translate("result", "{plain}. A low value is no finding.")
+    higher = QCoreApplication.translate("result", "{plain}. A high value is no finding.")
+    return (lower if feature.band < _MIDDLE_BAND else higher).format(plain=feature.plain)
 
-    def __init__(self, metrics: tuple[MetricRow, ...], *, researcher: bool) -> None:
+
+class MetricsCard(Card):
+    """Extended metrics for researchers: how the voice sounds, not how the person feels, with evidence and spread."""
+
+    def __init__(self, metrics: tuple[MetricRow, ...]) -> None:
         self._theme = app_theme()
         super().__init__("How the voice sounds", padding=20, right=SpreadLegend())
-        self._cells = [_metric(metric, researcher=researcher) for metric in metrics]
+        self._cells = [_metric(metric) for metric in metrics]
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(32)
         self._grid.setVerticalSpacing(16)
         self.body.addLayout(self._grid)
         self._columns = 0
         self._arrange(2)
+        for metric in metrics:
+            if metric.disagreement:
+                self.body.addWidget(Text(metric.disagreement, Role.LABEL, "text2", wrap=True))
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
@@ -233,11 +253,10 @@ class MetricsCard(Card):
             self._grid.setColumnStretch(column, 1 if column < columns else 0)
 
 
-def _metric(metric: MetricRow, *, researcher: bool) -> QWidget:
-    words = f"{metric.mean:.2f} ± {metric.spread:.2f}" if researcher else metric.words
+def _metric(metric: MetricRow) -> QWidget:
     head = QHBoxLayout()
     head.addWidget(Text(metric.label, Role.LABEL_MEDIUM), 1)
-    head.addWidget(Text(words, Role.LABEL, "text2"))
+    head.addWidget(Text(f"{metric.mean:.2f} ± {metric.spread:.2f}", Role.LABEL, "text2"))
     ends = QHBoxLayout()
     ends.addWidget(Text(metric.low, Role.CAPTION, "text3"))
     ends.addStretch(1)
@@ -249,6 +268,10 @@ def _metric(metric: MetricRow, *, researcher: bool) -> QWidget:
     column.addLayout(head)
     column.addWidget(AnchorBar(metric.mean, metric.spread, f"{metric.label}: {metric.words}"))
     column.addLayout(ends)
+    for words in (metric.expected, metric.evidence):
+        if words:
+            column.addWidget(Text(words, Role.CAPTION, "text3", wrap=True))
+    column.addStretch(1)
     return cell
 
 

@@ -12,6 +12,7 @@ from vbdesk.desk.models.result_source import ResultSource
 from vbdesk.desk.models.result_state import ResultView
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.disk_faults import file_sentence
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.results.repository import ResultRepository
@@ -101,7 +102,6 @@ class ResultExport(QObject):
     def _on_failed(self, failure: Failure) -> None:
         error = failure.error
         if isinstance(error, OSError):
-            cause = error.strerror or "the disk refused"
-            self.failed.emit(f"Nothing was written: {cause}. Choose a folder that can be written to.")
+            self.failed.emit(self.tr("Nothing was written. {why}").format(why=file_sentence(error)))
         else:
             self.failed.emit(str(error) if isinstance(error, ValueError) else failure.sentence)

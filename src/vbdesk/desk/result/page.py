@@ -3,10 +3,12 @@
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Slot
-from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QAction, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from vbdesk.contract.levels import Level
+from vbdesk.desk.models.course_actions import CourseChanged
+from vbdesk.desk.models.course_card import CourseCard
 from vbdesk.desk.models.result_state import ResultView
 from vbdesk.desk.models.result_text import ResultReading, VoiceReading
 from vbdesk.desk.result.cards import (
@@ -21,6 +23,7 @@ from vbdesk.desk.result.cards import (
 )
 from vbdesk.desk.result.sign_rows import SignRows
 from vbdesk.desk.result.view_model import ResultViewModel, SameSubject
+from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.advice_card import AdviceCard
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.breadcrumb import Breadcrumb
@@ -32,13 +35,15 @@ from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
-from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.shortcuts import sequence
+from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.report.exports import ExportFormat
 
 _ONE_COLUMN_BELOW = 900
 _LEFT, _RIGHT = 628, 360
 _MENU_ENTRIES = 8
+_CARD_HEIGHT = 300
 _FILES = {
     ExportFormat.JSON: "JSON (*.json)",
     ExportFormat.PDF: "PDF report (*.pdf)",
@@ -63,12 +68,15 @@ class ResultPage(QWidget):
         self._speaker = -1
         self._exporting: tuple[ExportFormat, ResultView] | None = None
         self._cards: list[Card] = []
+        self._can_undo = False
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
         self._rest.setInterval(0)
         self._rest.timeout.connect(self._build_rest)
         self.banner = Banner()
-        self.banner.acted.connect(view_model.reload)
+        self.banner.acted.connect(self._on_banner)
+        self.question = Banner()
+        self.question.acted.connect(view_model.correct)
         self.player = PlayerCard(view_model.playback)
         self.json_panel = JsonPanel()
         self.json_panel.closed.connect(self._hide_json)
@@ -89,22 +97,33 @@ class ResultPage(QWidget):
         self._right_box().addWidget(self.player)
         self._right_box().addWidget(self.json_panel, 1)
         body = ScrollBody()
+        body.body.addWidget(self.question)
+        self.course_card = CourseCard(view_model.course)
+        self.course_card.setMinimumHeight(self._theme.px(_CARD_HEIGHT))
+        self.course_card.hide()
+        body.body.addWidget(self.course_card)
         body.body.addLayout(self._columns)
-        page_layout(self, self._header(), self.banner, body)
+        page_layout(self, self._header(), body)
+        self.banner.float_over(self)
         view_model.shown.connect(self._show)
         view_model.failed.connect(self._on_failed)
         view_model.same_subject_changed.connect(self._on_same_subject)
         view_model.export.saved.connect(self._on_saved)
         view_model.export.failed.connect(self._on_not_saved)
+        self.course_card.opened.connect(self._on_course_asked)
+        self.course_card.left.connect(self._on_course_left)
+        view_model.course.changed.connect(self._on_course_changed)
+        view_model.course.refused.connect(self._on_course_refused)
         self._theme.changed.connect(self._rebuild)
-        QShortcut(QKeySequence("C"), self).activated.connect(self._compare)
-        QShortcut(QKeySequence("P"), self).activated.connect(view_model.playback.toggle)
+        QShortcut(sequence("result-compare"), self).activated.connect(self._compare)
+        QShortcut(sequence("result-play"), self).activated.connect(view_model.playback.toggle)
 
     def opened(self, argument: object) -> None:
         """Show the requested recording."""
         if isinstance(argument, RecordingRoute):
-            self._reading, self._speaker = None, -1
+            self._reading, self._speaker, self._can_undo = None, -1, False
             self.banner.clear()
+            self.course_card.hide()
             self._hide_json()
             self.player.show_segments(())
             self._on_same_subject(((), ()))
@@ -126,7 +145,8 @@ class ResultPage(QWidget):
         self.subject_button.clicked.connect(self.view_model.open_subject)
         self._chevron = IconView("chevron-right", "text3", 14)
         self._title = Text("", Role.PAGE_TITLE)
-        self._caption = Text("", Role.CAPTION, "text3")
+        self._caption = ElidedText("", Role.CAPTION, "text3")
+        self.consent = ElidedText("", Role.CAPTION, "text3")
         self.segment = SegmentedChoice(
             "How much to show", [("clinical", "Clinical", ""), ("researcher", "Researcher", "")]
         )
@@ -145,19 +165,29 @@ class ResultPage(QWidget):
         for entry, kind in (("Report of this recording (PDF)", ExportFormat.PDF), ("FHIR bundle", ExportFormat.FHIR)):
             self.export_menu.addAction(entry).setData(kind)
         self.export_menu.triggered.connect(self._on_export)
+        self.correct_button = secondary_button(self.tr("Correct"), icon="person")
+        self.correct_button.setToolTip(
+            self.tr("Exclude this recording from the person's course, move it to another subject, or erase it.")
+        )
+        self.correct_button.clicked.connect(self.view_model.correct)
         crumbs = QHBoxLayout()
         crumbs.setContentsMargins(0, 0, 0, 0)
         crumbs.setSpacing(8)
         for part in (self.subjects_button, self._chevron, self.subject_button):
             crumbs.addWidget(part)
-        crumbs.addSpacing(8)
-        crumbs.addWidget(self._caption)
         crumbs.addStretch(1)
+        details = QHBoxLayout()
+        details.setContentsMargins(0, 0, 0, 0)
+        details.setSpacing(12)
+        details.addWidget(self._caption)
+        details.addWidget(self.consent)
+        details.addStretch(1)
         words = QVBoxLayout()
         words.setSpacing(0)
         words.addLayout(crumbs)
         words.addWidget(self._title)
-        controls = (self.segment, self.json_button, self.compare_button, self.export_button)
+        words.addLayout(details)
+        controls = (self.segment, self.json_button, self.correct_button, self.compare_button, self.export_button)
         return PageHeader(words, *controls, words_width=380)
 
     def _left_box(self) -> QVBoxLayout:
@@ -178,13 +208,20 @@ class ResultPage(QWidget):
     def _show(self, view: ResultView) -> None:
         self._title.setText(view.title)
         self._caption.setText(view.caption)
-        self.subject_button.show_text(view.group_id)
+        self.consent.setText(view.consent)
+        self.consent.set_ink("warn" if view.lacks_consent else "text3")
+        self.subject_button.show_text(self.view_model.subject(view.group_id).words)
         self.subject_button.setVisible(bool(view.group_id))
         self._chevron.setVisible(bool(view.group_id))
         if self.player.shown_for != (view.take_id, view.silence):
             self.player.begin(view.take_id, view.silence)
         self.player.setVisible(view.take_id is not None or bool(view.silence))
-        self.banner.clear()
+        if self.banner.tone is Tone.WARN:
+            self.banner.clear()
+        if view.question:
+            self.question.say(Tone.INFO, view.question, action=self.tr("Correct"))
+        else:
+            self.question.clear()
         self._reading = view.reading
         self.empty.say(view.heading, view.sentence, view.remedy.value if view.remedy else "")
         self._rebuild()
@@ -193,11 +230,12 @@ class ResultPage(QWidget):
     def _on_failed(self, sentence: str) -> None:
         if self._reading is None:
             self.empty.say("No result to show", sentence, "")
-        self.banner.say(Tone.WARN, sentence, action="Try again")
+        if not self._can_undo:
+            self.banner.say(Tone.WARN, sentence, action="Try again")
 
     @Slot(str)
     def _on_saved(self, path: str) -> None:
-        self.banner.say(Tone.OK, f"Saved as {path}.")
+        self.banner.say_saved(self.tr("Saved as {path}.").format(path=path), Path(path))
 
     @Slot(str)
     def _on_not_saved(self, sentence: str) -> None:
@@ -214,6 +252,39 @@ class ResultPage(QWidget):
             for sibling in entries:
                 entry = self.compare_menu.addAction(sibling.words)
                 entry.setData(sibling)
+
+    # Corrections of the course
+
+    @Slot()
+    def _on_course_asked(self) -> None:
+        self.banner.clear()
+        self.course_card.show()
+
+    @Slot()
+    def _on_course_left(self) -> None:
+        self.course_card.hide()
+        self.correct_button.setFocus()
+
+    @Slot(object)
+    def _on_course_changed(self, changed: CourseChanged) -> None:
+        self._on_course_left()
+        self._can_undo = changed.can_undo
+        self.banner.say(Tone.OK, changed.sentence, action=self.tr("Undo") if changed.can_undo else "")
+        announce(self, changed.sentence)
+
+    @Slot(str)
+    def _on_course_refused(self, sentence: str) -> None:
+        if self.course_card.isHidden():
+            self.banner.say(Tone.WARN, sentence)
+
+    @Slot()
+    def _on_banner(self) -> None:
+        if self._can_undo:
+            self._can_undo = False
+            self.banner.clear()
+            self.view_model.course.undo()
+        else:
+            self.view_model.reload()
 
     # User actions
 
@@ -330,8 +401,8 @@ class ResultPage(QWidget):
             self._add_left(NotesCard(notes))
         if voice.narrative:
             self._add_left(NarrativeCard(voice.narrative))
-        if reading.metrics:
-            self._add_left(MetricsCard(reading.metrics, researcher=researcher))
+        if reading.metrics and researcher:
+            self._add_left(MetricsCard(reading.metrics))
         self._left_box().addStretch(1)
         if reading.voice.features:
             self._cards.append(FeaturesCard(voice.features or reading.voice.features))

@@ -94,28 +94,30 @@ class SignRowView(QWidget):
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(0)
         grid.setColumnStretch(0, 1)
-        grid.addWidget(Text(sign.label, Role.BODY_STRONG if sign.level.flagged else Role.BODY_MEDIUM, wrap=True), 0, 0)
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        words.addWidget(Text(sign.label, Role.BODY_STRONG if sign.level.flagged else Role.BODY_MEDIUM, wrap=True))
+        if sign.evidence:
+            words.addWidget(Text(sign.evidence, Role.CAPTION, "text3", wrap=True))
+        grid.addLayout(words, 0, 0, Qt.AlignmentFlag.AlignVCenter)
         badge = QWidget()
         badge.setFixedWidth(self._theme.px(_LEVEL_WIDTH))
         inner = QHBoxLayout(badge)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.addWidget(LevelBadge(sign.level), 0, Qt.AlignmentFlag.AlignLeft)
-        grid.addWidget(badge, 0, 1)
+        grid.addWidget(badge, 0, 1, Qt.AlignmentFlag.AlignVCenter)
         self.strip = _strip(self._theme, sign) if longitudinal else None
         if self.strip is not None:
-            grid.addWidget(_change(self._theme, sign), 0, 2)
-            grid.addWidget(self.strip, 0, 3)
-        grid.addWidget(self.more, 0, 4, 2, 1)
-        if sign.evidence:
-            evidence = Text(sign.evidence, Role.CAPTION, "text3", wrap=True)
-            grid.addWidget(evidence, 1, 0, 1, 3 if longitudinal else 2)
+            grid.addWidget(_change(self._theme, sign), 0, 2, Qt.AlignmentFlag.AlignVCenter)
+            grid.addWidget(self.strip, 0, 3, Qt.AlignmentFlag.AlignVCenter)
+        grid.addWidget(self.more, 0, 4, Qt.AlignmentFlag.AlignVCenter)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(_SIDE, 8, _SIDE, 8)
         self._column.setSpacing(6)
         self._column.addLayout(grid)
         if researcher:
-            words = " · ".join(f"{name} {figure}" for name, figure in sign.figures)
-            self._column.addWidget(Text(words, Role.LABEL, "text2", wrap=True))
+            figures = " · ".join(f"{name} {figure}" for name, figure in sign.figures)
+            self._column.addWidget(Text(figures, Role.LABEL, "text2", wrap=True))
 
     @Slot()
     def _toggle(self) -> None:

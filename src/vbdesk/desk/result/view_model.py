@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.capture.playback import Player
 from vbdesk.client.errors import ClientError
+from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.models.result_source import Found, ResultSource
 from vbdesk.desk.models.result_state import ResultRemedy, ResultView, first_view, view_of
@@ -18,6 +19,7 @@ from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute, ReviewRoute
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.subject_names import ShownSubject
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import VaultError
 from vbdesk.outbox.results.repository import ResultRepository
@@ -35,6 +37,7 @@ class ResultViewModel(QObject):
     Attributes:
         export: writes the result to files.
         playback: its sound.
+        course: corrections of the subject's course.
 
     Signals:
         shown: (ResultView) the content changed.
@@ -55,6 +58,7 @@ class ResultViewModel(QObject):
         tasks: TaskOwner,
         navigator: Navigator,
         player: Callable[[], Player],
+        course: CourseActions,
     ) -> None:
         super().__init__()
         self._library, self._results, self._tasks, self._navigator = library, results, tasks, navigator
@@ -63,20 +67,29 @@ class ResultViewModel(QObject):
         self.export = ResultExport(profile, library, results, self._source, tasks, self)
         self._kept: OrderedDict[RecordingRoute, ResultView] = OrderedDict()
         self._asked_for: RecordingRoute | None = None
+        self._history_asked = False  # of the service, for the recording that is shown
         self._loaded: str | None = None
         self.view: ResultView | None = None
         self.same_subject: SameSubject = ((), ())
         self.playback = Playback(tasks, player, self)
+        self.course = course
+        course.setParent(self)
         self._again = QTimer(self)
         self._again.setSingleShot(True)
         self._again.setInterval(_ASK_AGAIN_MS)
         self._again.timeout.connect(self.reload)
         sync.library_changed.connect(self._on_library)
+        sync.results_changed.connect(self._on_results)
+
+    def subject(self, group_id: str) -> ShownSubject:
+        """How a subject is shown."""
+        return self._library.subject_notes.shown(group_id)
 
     def open(self, recording: RecordingRoute) -> None:
         """Show another recording: the last known state immediately, the rest when read."""
         self.leave()
         self._asked_for, self._loaded = recording, None
+        self._history_asked = False
         self.same_subject = ((), ())
         self.view = self._kept.get(recording) or first_view(recording)
         self.shown.emit(self.view)
@@ -100,7 +113,14 @@ class ResultViewModel(QObject):
         """The page is hidden."""
         self._asked_for = None
         self._again.stop()
+        self.course.forget()
         self.playback.close()
+
+    @Slot()
+    def correct(self) -> None:
+        """Ask what to do about a recording that does not belong into the course."""
+        if self.view is not None:
+            self.course.ask(self.view.recording)
 
     @Slot()
     def open_subject(self) -> None:
@@ -158,17 +178,18 @@ class ResultViewModel(QObject):
             self.playback.load(lambda: library.audio(take_id), lambda: library.note(AuditAction.LISTENED, take_id))
 
     def _look_for_same_subject(self, view: ResultView) -> None:
-        asked_for = self._asked_for
+        asked_for, ask = self._asked_for, not self._history_asked
+        self._history_asked = True  # once: each answer is a change, after which this looks again
 
         def work(context: TaskContext) -> tuple[RecordingRoute | None, SameSubject]:
-            return asked_for, self._same_subject(view)
+            return asked_for, self._same_subject(view, ask)
 
         self._tasks.start(work, self._on_same_subject, name="siblings")
 
-    def _same_subject(self, view: ResultView) -> SameSubject:
-        """On a worker; the history is read from the service only if no other recording is known here."""
+    def _same_subject(self, view: ResultView, ask: bool) -> SameSubject:
+        """On a worker; the service may be asked for the history if no other recording is known here."""
         found = self._neighbours(view)
-        if any(found) or not view.group_id:
+        if any(found) or not view.group_id or not ask:
             return found
         try:
             self._results.fetch_trajectory(view.group_id)
@@ -213,7 +234,13 @@ class ResultViewModel(QObject):
     def _on_library(self) -> None:
         """Update if this recording changed."""
         view = self.view
-        if self._asked_for is not None and view is not None and view.recording.take_id is not None:
+        if self._asked_for is not None and view is not None:
+            self.reload()
+
+    @Slot(str)
+    def _on_results(self, group_id: str) -> None:
+        """Update if the trajectory of its subject is newer: changes against the baseline come from it."""
+        if self._asked_for is not None and self.view is not None and self.view.group_id == group_id:
             self.reload()
 
     @Slot(object)

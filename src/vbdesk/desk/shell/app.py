@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
 from vbdesk.client import Credentials, RequestBudget
@@ -15,14 +15,20 @@ from vbdesk.contract.limits import Plan
 from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import Setup
 from vbdesk.desk.first_start.view_model import FirstStartViewModel
-from vbdesk.desk.models.preferences import PreferenceStore
+from vbdesk.desk.help.view_model import HelpViewModel
+from vbdesk.desk.help.window import HelpWindow
+from vbdesk.desk.models.app_lock import AppLock
+from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
-from vbdesk.desk.models.unlocking import RecoveryOfferViewModel, UnlockViewModel
+from vbdesk.desk.models.unlocking import RecoveryOfferViewModel, UnlockViewModel, WrongTries
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.all_pages import PAGES
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
+from vbdesk.desk.shell.input_watch import InputWatch
 from vbdesk.desk.shell.main_window import MainWindow
 from vbdesk.desk.shell.shipped_files import load_shipped_files
+from vbdesk.desk.shell.window_keys import WindowKeys
+from vbdesk.desk.shell.window_place import place_in_view
 from vbdesk.desk.shell.workspace import Workspace, open_budget, open_library
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.accessibility import install_scroll_area_workaround
@@ -30,11 +36,11 @@ from vbdesk.desk.ui.banner import Tone
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.theme import Theme
 from vbdesk.desk.ui.tokens import Scheme
-from vbdesk.desk.unlock.pages import RecoveryOfferPage, UnlockPage
+from vbdesk.desk.unlock.pages import LockPage, RecoveryOfferPage, UnlockPage
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import LibraryInUse
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, new_profile_id
-from vbdesk.outbox.profiles.service_key import PassphraseNeeded, ServiceKeyMissing
+from vbdesk.outbox.profiles.service_key import AppLocked, PassphraseNeeded, ServiceKeyMissing
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultError
 
 _SIZE = (1280, 800)
@@ -57,6 +63,7 @@ class Desk(QObject):
         ports: DeskPorts,
         profile_name: str | None = None,
         first_page: tuple[str, object] | None = None,
+        chosen: Preferences | None = None,
     ) -> None:
         super().__init__()
         sys.setswitchinterval(_GIVE_WAY_S)
@@ -75,8 +82,29 @@ class Desk(QObject):
         self._again.setInterval(_OPEN_AGAIN_MS)
         self._again.timeout.connect(self._open_next)
         self.workspace: Workspace | None = None
+        self._tries = WrongTries(ports.clock)
+        self.lock = AppLock(self._keys, PreferenceStore(ports.config_dir), ports.clock, self._tasks, self)
+        self.lock.locked.connect(self._show_lock)
+        self.lock.released.connect(self._on_released)
+        self.lock.recovery_due.connect(self._show_recovery_key)
+        self._lock_page: LockPage | None = None
+        self._unseen_recovery_key: str | None = None
+        self._input = InputWatch(self)
+        self._input.used.connect(self.lock.note_input)
         self.window = MainWindow(PAGES)
+        self.window.lock_wanted.connect(self._lock_now)
+        self.window.recording_changed.connect(self._show_recording)
         self.window.fit(*_SIZE)
+        self._keys_of_window = WindowKeys(self.window)
+        self.window.help_wanted.connect(self.open_help)
+        self._help: HelpWindow | None = None
+        if chosen is not None and chosen.window is not None:
+            screens = [QApplication.primaryScreen(), *QApplication.screens()]
+            self.window.setGeometry(
+                place_in_view(QRect(*chosen.window), [screen.availableGeometry() for screen in screens])
+            )
+            if chosen.maximized:
+                self.window.setWindowState(Qt.WindowState.WindowMaximized)
         self.window.profile_wanted.connect(self._use_profile)
         self.window.new_profile_wanted.connect(self._show_first_start)
         self.window.closing.connect(self._close)
@@ -85,7 +113,15 @@ class Desk(QObject):
     def start(self) -> None:
         """Show the window and open the current profile, or the first start if there is none."""
         self.window.show()
+        self._input.follow(self.window.windowHandle())
         self._tasks.start(self._find_profile, self._on_profiles, self._on_failed, name="profiles")
+
+    @Slot()
+    def open_help(self) -> None:
+        """Show the guide, the shortcuts and what vbdesk is made of."""
+        if self._help is None:
+            self._help = HelpWindow(HelpViewModel(self._tasks), self.window)
+        self._help.open()
 
     @Slot()
     def _show_first_start(self) -> FirstStartPage:
@@ -179,8 +215,10 @@ class Desk(QObject):
     def _ask_for_key(self, failure: Failure) -> None:
         """Ask the user to unlock the key of this computer, then open the profile."""
         with_passphrase = isinstance(failure.error, PassphraseNeeded)
-        model = UnlockViewModel(self._keys, self._tasks, failure.sentence, with_passphrase=with_passphrase)
+        model = UnlockViewModel(self._keys, self._tasks, failure.sentence, self._tries, with_passphrase=with_passphrase)
         others = [profile for profile in self._profiles if self._next is not None and profile.kind != self._next.kind]
+        if isinstance(failure.error, AppLocked):
+            others = []
         page = UnlockPage(model, others)
         model.opened.connect(self._on_unlocked)
         page.try_again_wanted.connect(self._on_unlocked)
@@ -224,7 +262,9 @@ class Desk(QObject):
             Navigator(self),
             self,
             service_key=opened.service_key,
+            app_lock=self.lock,
         )
+        self.lock.read()
         self.workspace.navigator.asked.connect(self._on_page_asked)
         if opened.recovery_key is None:
             self._show_workspace()
@@ -238,6 +278,53 @@ class Desk(QObject):
         model = RecoveryOfferViewModel(self._keys, self._tasks, recovery_key, by_passphrase=by_passphrase)
         model.finished.connect(self._show_workspace)
         self.window.show_alone(RecoveryOfferPage(model))
+
+    @Slot()
+    def _lock_now(self) -> None:
+        """Lock the window; show where to choose a passphrase if there is none."""
+        if self.workspace is not None and not self.lock.lock():
+            self.workspace.navigator.open("account")
+            self.window.notice.say(
+                Tone.INFO, self.tr("To lock vbdesk, first turn the app lock on: on this page."), action=self.tr("Close")
+            )
+
+    @Slot()
+    def _show_lock(self) -> None:
+        sentence = self.tr("Enter the passphrase to see the recordings and results again. Sending goes on.")
+        model = UnlockViewModel(self._keys, self._tasks, sentence, self._tries, with_passphrase=True)
+        model.opened.connect(self.lock.release)
+        self._lock_page = page = LockPage(model)
+        page.show_recording(running=self.window.is_recording())
+        self.window.cover(page)
+        page.take_focus()
+
+    @Slot(bool)
+    def _show_recording(self, running: bool) -> None:
+        if self._lock_page is not None:
+            self._lock_page.show_recording(running=running)
+
+    @Slot()
+    def _on_released(self) -> None:
+        self._lock_page = None
+        if self._unseen_recovery_key is not None:
+            self._show_recovery_key(self._unseen_recovery_key)
+        else:
+            self.window.uncover()
+
+    @Slot(str)
+    def _show_recovery_key(self, recovery_key: str) -> None:
+        """Show the recovery key after the app lock was turned on."""
+        self._unseen_recovery_key = recovery_key
+        if self.lock.is_locked:
+            return
+        model = RecoveryOfferViewModel(self._keys, self._tasks, recovery_key, by_passphrase=True)
+        model.finished.connect(self._on_recovery_seen)
+        self.window.cover(RecoveryOfferPage(model))
+
+    @Slot()
+    def _on_recovery_seen(self) -> None:
+        self._unseen_recovery_key = None
+        self.window.uncover()
 
     @Slot()
     def _show_workspace(self) -> None:
@@ -263,12 +350,22 @@ class Desk(QObject):
     @Slot()
     def _close(self) -> None:
         self._again.stop()
+        self.lock.stop()
         self._next = None
+        self._keep_place()
+        if self._help is not None:
+            self._help.close()
         parts = self.window.running_parts()
         if self.workspace is not None:
             parts += self.workspace.running_parts()
         self._tasks.all_ended.connect(self._on_all_ended)
         self._tasks.close(*parts)
+
+    def _keep_place(self) -> None:
+        """Keep size and place of the window for the next session."""
+        store, area = PreferenceStore(self._ports.config_dir), self.window.normalGeometry()
+        place, maximized = (area.x(), area.y(), area.width(), area.height()), self.window.isMaximized()
+        self._tasks.start(lambda context: store.change(window=place, maximized=maximized), name="window-place")
 
     @Slot()
     def _on_all_ended(self) -> None:
@@ -301,7 +398,7 @@ def run(
     chosen = PreferenceStore(ports.config_dir).load()  # one small file, read before the first paint
     Theme(chosen.scheme if scheme is Scheme.SYSTEM else scheme, chosen.text_scale).install()
     collector = MainThreadCollector()
-    desk = Desk(ports, profile_name, first_page)
+    desk = Desk(ports, profile_name, first_page, chosen)
     desk.ended.connect(application.quit)
     desk.start()
     with collector, _closing_on_ctrl_c(desk):
@@ -356,11 +453,13 @@ class _Opened:
 
 
 def _opened(profile: Profile, ports: DeskPorts, keys: ServiceKeys) -> _Opened:
-    service_key = keys.open() if profile.kind == "local" else None
+    service_key = keys.open() if keys.opens(profile) else None
     library = open_library(profile, ports)
     try:
         if service_key is None:
             return _Opened(profile, library, open_budget(profile, library), None, None)
+        if profile.kind == "service":
+            return _Opened(profile, library, open_budget(profile, library), None, keys.due_recovery_key())
         keys.keep_copies(profile, service_key)
         return _Opened(profile, library, open_budget(profile, library), service_key, keys.due_recovery_key())
     except BaseException:

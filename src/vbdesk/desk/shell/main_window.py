@@ -1,23 +1,30 @@
 """The main window: sidebar, page, status bar."""
 
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from PySide6.QtCore import QEvent, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QResizeEvent
+from PySide6.QtCore import QEvent, Qt, Signal, SignalInstance, Slot
+from PySide6.QtGui import QCloseEvent, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk import __version__
 from vbdesk.desk.models.opened_results import OpenedResults
+from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.shell import window_status
 from vbdesk.desk.shell.page_registry import PageSpec
+from vbdesk.desk.shell.result_notice import ResultNotice
 from vbdesk.desk.shell.sidebar import Sidebar
 from vbdesk.desk.shell.status_bar import StatusBar
+from vbdesk.desk.shell.window_cover import WindowCover
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Stoppable
 from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.file_drops import FileDrops
 from vbdesk.desk.ui.focus_ring import FocusRing
 from vbdesk.desk.ui.icons import application_icon
 from vbdesk.desk.ui.page import Page
+from vbdesk.desk.ui.routes import FilesRoute
+from vbdesk.desk.ui.shortcuts import sequence
 from vbdesk.desk.ui.theme import app_theme
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.sync.connectivity import SyncStatus
@@ -25,12 +32,18 @@ from vbdesk.outbox.sync.connectivity import SyncStatus
 _NARROW_BELOW = 1120
 _SMALLEST = (860, 560)
 _FRAME = (4, 40)  # maximum frame of window managers, before it is known
-_ADD = "add"
+_ADD, _HELP = "add", "help"
+_RECORD = "record"
 
 
 @runtime_checkable
 class _Recording(Protocol):
     """A page with work that closing has to wait for."""
+
+    recording_changed: SignalInstance
+
+    def is_recording(self) -> bool:
+        """Whether a recording is under way."""
 
     def closing(self) -> list[Stoppable]:
         """End the work; returns what still runs."""
@@ -42,12 +55,18 @@ class MainWindow(QMainWindow):
     Signals:
         profile_wanted: (str) id of the profile that the user chose.
         new_profile_wanted: the user wants to add a profile.
+        help_wanted: the user wants the help.
         closing: the user closed the window; it closes when `finish_closing` is called.
+        lock_wanted: the user pressed Ctrl+L.
+        recording_changed: (bool) a recording began or ended.
     """
 
     profile_wanted = Signal(str)
     new_profile_wanted = Signal()
     closing = Signal()
+    lock_wanted = Signal()
+    help_wanted = Signal()
+    recording_changed = Signal(bool)
 
     def __init__(self, pages: tuple[PageSpec, ...]) -> None:
         self._theme = app_theme()
@@ -65,10 +84,23 @@ class MainWindow(QMainWindow):
         self._menu = QMenu(self)
         self._sidebar.profile.clicked.connect(self._open_menu)
         self._status = StatusBar()
-        self._notice = Banner(above=12)
+        self._notice = Banner()
         self._stack = QStackedWidget()
+        self._notice.float_over(self._stack)
+        self._question = Banner()
+        self._question.float_over(self._stack)
+        self._question.acted.connect(self.close)
+        self._question.other_acted.connect(self._question.clear)
+        self.recording_changed.connect(self._on_recording)
+        self.results = ResultNotice(self._stack)
         self._lay_out()
         self._ring = FocusRing(self)
+        self._cover = WindowCover(self)
+        self._drops = FileDrops(self, self._takes_files)
+        self._drops.dropped.connect(self._on_dropped)
+        self._lock_key = QShortcut(sequence("lock"), self)
+        self._lock_key.setContext(Qt.ShortcutContext.ApplicationShortcut)
+        self._lock_key.activated.connect(self.lock_wanted)
         self._theme.resized.connect(self._forget_unseen_pages)
         self._theme.changed.connect(self._fit_sidebar)
         self.show_no_profile()
@@ -88,6 +120,35 @@ class MainWindow(QMainWindow):
         """The banner above every page."""
         return self._notice
 
+    @property
+    def sidebar_pages(self) -> tuple[str, ...]:
+        """Keys of the pages in the sidebar, in order."""
+        return tuple(key for key, spec in self._specs.items() if spec.in_sidebar)
+
+    @property
+    def question(self) -> Banner:
+        """Asks whether to quit while a recording runs."""
+        return self._question
+
+    @Slot()
+    def quit(self) -> None:
+        """Close the window; ask first while a recording runs."""
+        if not self.is_recording():
+            self.close()
+            return
+        self._question.say(
+            Tone.WARN,
+            self.tr("A recording is running. Quitting stops it and keeps what was recorded."),
+            action=self.tr("Stop and quit"),
+            other=self.tr("Go on recording"),
+        )
+
+    @Slot(bool)
+    def _on_recording(self, running: bool) -> None:
+        if not running:
+            self._question.clear()
+        self.results.show_waiting()
+
     def page(self) -> QWidget | None:
         """The page that is shown."""
         return self._stack.currentWidget()
@@ -104,6 +165,22 @@ class MainWindow(QMainWindow):
         self._stack.addWidget(page)
         self._stack.setCurrentWidget(page)
 
+    def cover(self, page: QWidget) -> None:
+        """Show only `page`, in place of everything that the window has; recording and sending go on."""
+        for built in self._built.values():
+            for playback in built.findChildren(Playback):
+                if playback.playing:
+                    playback.toggle()
+        self._cover.put_on(page)
+
+    def uncover(self) -> None:
+        """Show again what `cover` took away."""
+        self._cover.take_off()
+
+    def is_recording(self) -> bool:
+        """Whether a recording is under way."""
+        return any(isinstance(page, _Recording) and page.is_recording() for page in self._built.values())
+
     def show_no_profile(self) -> None:
         """Say that no profile is open."""
         self._sidebar.hide()
@@ -116,18 +193,18 @@ class MainWindow(QMainWindow):
         """Show the pages of an open profile, the first one first."""
         self._forget_pages()
         self._workspace = workspace
-        profile = workspace.profile
-        icon = window_status.profile_icon(profile)
-        self._sidebar.profile.show_profile(profile.name, window_status.profile_below(profile), icon)
-        self._fill_menu(profiles, profile)
+        self._show_profiles(profiles)
         self._sidebar.show()
-        self._status.show_profile(profile.name, icon)
         OpenedResults(workspace.navigator, workspace.library.subject_notes, workspace.tasks, workspace)
         workspace.navigator.asked.connect(self.open_page)
         workspace.sync.status_changed.connect(self._show_status)
         workspace.sync.counts_changed.connect(self._show_counts)
         workspace.encryption_changed.connect(self._show_right)
+        workspace.profiles_renamed.connect(self._show_profiles)
         workspace.warned.connect(self._show_warning)
+        notes = workspace.library.subject_notes
+        self.results.follow(workspace.navigator, workspace.ports.notify, lambda group_id: notes.shown(group_id).words)
+        workspace.arrived.arrived.connect(self.results.show_arrived)
         self._show_status(workspace.sync.status)
         self._show_counts(None)
         self.open_page(next(iter(self._specs)))
@@ -142,11 +219,20 @@ class MainWindow(QMainWindow):
         if key not in self._built:
             self._built[key] = self._specs[key].build(self._workspace)
             self._stack.addWidget(self._built[key])
+            if isinstance(built := self._built[key], _Recording):
+                built.recording_changed.connect(self.recording_changed)
         page = self._built[key]
         self._shown = key
         self._sidebar.light(self._specs[key].sidebar or key)
         self._stack.setCurrentWidget(page)
         _life_cycle(page).opened(argument)
+
+    def _takes_files(self) -> bool:
+        return self._workspace is not None and not self._cover.is_on
+
+    @Slot(object)
+    def _on_dropped(self, paths: list[Path]) -> None:
+        self.open_page(_RECORD, FilesRoute(tuple(paths)))
 
     def running_parts(self) -> list[Stoppable]:
         """Ask what runs in the pages to stop and return it; a recording is stopped and kept."""
@@ -160,6 +246,7 @@ class MainWindow(QMainWindow):
         """Close for good."""
         self._may_close = True
         self.close()
+        self._cover.take_off()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
@@ -185,10 +272,6 @@ class MainWindow(QMainWindow):
         right = QVBoxLayout()
         right.setContentsMargins(0, 0, 0, 0)
         right.setSpacing(0)
-        notice = QVBoxLayout()
-        notice.setContentsMargins(36, 0, 36, 0)
-        notice.addWidget(self._notice)
-        right.addLayout(notice)
         right.addWidget(self._stack, 1)
         upper = QHBoxLayout()
         upper.setSpacing(0)
@@ -229,6 +312,18 @@ class MainWindow(QMainWindow):
             self._stack.removeWidget(page)
             page.deleteLater()
 
+    @Slot(object)
+    def _show_profiles(self, profiles: list[Profile]) -> None:
+        """Show the name of the open profile, and all of them in the menu."""
+        if self._workspace is None:
+            return
+        opened = self._workspace.profile
+        profile = next((each for each in profiles if each.profile_id == opened.profile_id), opened)
+        icon = window_status.profile_icon(profile)
+        self._sidebar.profile.show_profile(profile.name, window_status.profile_below(profile), icon)
+        self._status.show_profile(profile.name, icon)
+        self._fill_menu(profiles, profile)
+
     def _fill_menu(self, profiles: list[Profile], current: Profile) -> None:
         self._menu.clear()
         for profile in profiles:
@@ -238,6 +333,7 @@ class MainWindow(QMainWindow):
             action.setChecked(profile.profile_id == current.profile_id)
         self._menu.addSeparator()
         self._menu.addAction("Add a profile").setData(_ADD)
+        self._menu.addAction(self.tr("Help")).setData(_HELP)
 
     @Slot()
     def _open_menu(self) -> None:
@@ -249,6 +345,8 @@ class MainWindow(QMainWindow):
             return
         if action.data() == _ADD:
             self.new_profile_wanted.emit()
+        elif action.data() == _HELP:
+            self.help_wanted.emit()
         elif self._workspace is not None and action.data() != self._workspace.profile.profile_id:
             self.profile_wanted.emit(action.data())
 
@@ -262,9 +360,9 @@ class MainWindow(QMainWindow):
     @Slot()
     def _show_right(self) -> None:
         if self._workspace is not None:
-            profile, credits_left = self._workspace.profile, self._workspace.sync.status.credits
+            profile, status = self._workspace.profile, self._workspace.sync.status
             kept, icon = window_status.encrypted_words(profile, self._workspace.encryption)
-            self._status.show_right(kept, window_status.credits_words(credits_left, profile), icon)
+            self._status.show_right(kept, window_status.credits_words(status, profile), icon)
 
     @Slot(str)
     def _show_warning(self, sentence: str) -> None:

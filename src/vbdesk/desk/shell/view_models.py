@@ -13,8 +13,10 @@ from vbdesk.desk.account.webhook_model import WebhookViewModel
 from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
 from vbdesk.desk.cohort.view_model import CohortViewModel
 from vbdesk.desk.compare.view_model import CompareViewModel
+from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
+from vbdesk.desk.models.subjects_export import SubjectsExport
 from vbdesk.desk.models.unlocking import PassphraseViewModel
 from vbdesk.desk.outbox.actions import OutboxActions
 from vbdesk.desk.outbox.bundles import BundleWork
@@ -26,6 +28,7 @@ from vbdesk.desk.record.setup_model import RecordSetupViewModel
 from vbdesk.desk.record.view_model import COUNT_IN_S, RecordViewModel
 from vbdesk.desk.result.view_model import ResultViewModel
 from vbdesk.desk.shell.workspace import Workspace
+from vbdesk.desk.subject.consent_model import SubjectConsentViewModel
 from vbdesk.desk.subject.export import SubjectExport
 from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
@@ -93,6 +96,13 @@ def intake_view_model(workspace: Workspace) -> IntakeViewModel:
     return IntakeViewModel(workspace.library, workspace.tasks, workspace.ports.clock)
 
 
+def subjects_export(workspace: Workspace) -> SubjectsExport:
+    """An export of several subjects."""
+    return SubjectsExport(
+        workspace.profile, workspace.library, workspace.results, workspace.tasks, workspace.ports.clock
+    )
+
+
 def subjects_view_model(workspace: Workspace) -> SubjectsViewModel:
     """The list of subjects."""
     return SubjectsViewModel(
@@ -103,6 +113,7 @@ def subjects_view_model(workspace: Workspace) -> SubjectsViewModel:
         workspace.tasks,
         workspace.navigator,
         workspace.ports.clock,
+        subjects_export(workspace),
     )
 
 
@@ -118,6 +129,7 @@ def outbox_view_model(workspace: Workspace) -> OutboxViewModel:
         workspace.ports.clock,
         OutboxActions(library, workspace.erasures, tasks),
         BundleWork(profile, workspace.ports.vault(profile.secrets), library, tasks),
+        course_actions(workspace),
     )
 
 
@@ -131,6 +143,7 @@ def cohort_view_model(workspace: Workspace) -> CohortViewModel:
         workspace.tasks,
         workspace.navigator,
         workspace.ports.clock,
+        subjects_export(workspace),
     )
 
 
@@ -147,6 +160,8 @@ def account_view_model(workspace: Workspace) -> AccountViewModel:
     def write_diagnostics(file: Path) -> None:
         write_bundle(diagnose(ports), file)
 
+    profiles = ProfilesViewModel(profile, ProfileStore(ports.config_dir), ports.vault, tasks, workspace.navigator)
+    profiles.renamed.connect(workspace.profiles_renamed)
     return AccountViewModel(
         profile,
         ports.vault(profile.secrets),
@@ -155,12 +170,18 @@ def account_view_model(workspace: Workspace) -> AccountViewModel:
         workspace,
         tasks,
         ports.clock,
-        ProfilesViewModel(profile, ProfileStore(ports.config_dir), ports.vault, tasks, workspace.navigator),
+        profiles,
         RulesViewModel(profile, library, sync, tasks, write_diagnostics),
         WebhookViewModel(library.responses, workspace, ports.send_trial, tasks),
         DeskChoices(PreferenceStore(ports.config_dir), app_theme(), ports.data_dir, ports.open_page, tasks),
-        PassphraseViewModel(ServiceKeys(ports), tasks) if profile.secrets == "passphrase" else None,
+        PassphraseViewModel(ServiceKeys(ports), tasks),
+        workspace.app_lock,
     )
+
+
+def course_actions(workspace: Workspace) -> CourseActions:
+    """Corrections of a course."""
+    return CourseActions(workspace.library, workspace.results, workspace.tasks)
 
 
 def subject_view_model(workspace: Workspace) -> SubjectViewModel:
@@ -173,6 +194,10 @@ def subject_view_model(workspace: Workspace) -> SubjectViewModel:
         workspace.navigator,
         workspace.ports.clock,
         SubjectExport(workspace.profile, workspace.library, workspace.results, workspace.tasks),
+        SubjectConsentViewModel(
+            workspace.profile, workspace.library, workspace.sync, workspace.tasks, workspace.ports.clock
+        ),
+        course_actions(workspace),
     )
 
 
@@ -186,11 +211,17 @@ def result_view_model(workspace: Workspace) -> ResultViewModel:
         workspace.tasks,
         workspace.navigator,
         workspace.ports.player,
+        course_actions(workspace),
     )
 
 
 def compare_view_model(workspace: Workspace) -> CompareViewModel:
     """Two results side by side."""
     return CompareViewModel(
-        workspace.library, workspace.results, workspace.tasks, workspace.navigator, workspace.ports.player
+        workspace.library,
+        workspace.results,
+        workspace.sync,
+        workspace.tasks,
+        workspace.navigator,
+        workspace.ports.player,
     )

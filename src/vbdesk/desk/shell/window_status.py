@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from PySide6.QtCore import QCoreApplication
+
 from vbdesk.client.local_service import LocalEncryption
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.profiles.profiles import Profile
@@ -58,11 +60,16 @@ def moving_words(count: int, *, standing: bool = False) -> str:
     return "1 recording on its way" if count == 1 else f"{count:,} recordings on their way"
 
 
-def credits_words(credits_left: int | None, profile: Profile) -> str:
-    """The credit balance; empty for the local service, which is free."""
-    if credits_left is None or profile.kind == "local":
+def credits_words(status: SyncStatus, profile: Profile) -> str:
+    """The credit balance, with a word where it may be old; empty for the service on this computer, which is free."""
+    if status.credits is None or profile.on_this_computer:
         return ""
-    return "1 credit" if credits_left == 1 else f"{credits_left:,} credits"
+    translate = QCoreApplication.translate
+    if status.connected is False:
+        one, several = translate("status", "Last known: 1 credit"), translate("status", "Last known: {count} credits")
+    else:
+        one, several = translate("status", "1 credit"), translate("status", "{count} credits")
+    return one if status.credits == 1 else several.format(count=f"{status.credits:,}")
 
 
 def profile_icon(profile: Profile) -> str:

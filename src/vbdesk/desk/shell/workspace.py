@@ -8,7 +8,10 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from vbdesk.client import Client, Credentials, RequestBudget
 from vbdesk.client.errors import ConnectionFailed
 from vbdesk.client.local_service import LocalEncryption
+from vbdesk.desk.models.app_lock import AppLock
+from vbdesk.desk.models.arrived_results import ArrivedResults
 from vbdesk.desk.models.service_erasures import ServiceErasures
+from vbdesk.desk.models.speaker_watch import SpeakerWatch
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.local_service import LocalServiceProcess
@@ -67,16 +70,20 @@ class Workspace(QObject):
         results: jobs, results and trajectories of the service.
         tasks: the owner of all tasks.
         navigator: to ask for another page.
+        arrived: tells when results have come.
         sync: what is known of the library and the sync worker.
         ports: microphones, players and everything else beyond the process.
         erasures: erases at the service on this computer what was removed here; None for a service elsewhere.
+        app_lock: locks the window; None in a program without one.
         encryption: whether the service on this computer keeps its data encrypted; None for a service elsewhere.
 
     Signals:
+        profiles_renamed: (list[Profile]) a profile has another name.
         encryption_changed: `encryption` is another than before.
         warned: (str) something about the recordings is not as vbdesk wrote it; empty once it is.
     """
 
+    profiles_renamed = Signal(object)
     encryption_changed = Signal()
     warned = Signal(str)
     _poked = Signal()
@@ -93,9 +100,11 @@ class Workspace(QObject):
         parent: QObject | None = None,
         *,
         service_key: bytes | None = None,
+        app_lock: AppLock | None = None,
     ) -> None:
         """Start nothing yet; `service_key` is what the service on this computer encrypts its data with."""
         super().__init__(parent)
+        self.app_lock = app_lock
         self.profile, self.library, self.tasks = profile, library, tasks
         self._service_key = service_key
         self.encryption = LocalEncryption.UNKNOWN if profile.kind == "local" else None
@@ -107,9 +116,12 @@ class Workspace(QObject):
         self._wake = threading.Event()
         network: Network = UnknownNetwork() if profile.kind == "local" else ports.network()
         self.sync = SyncState(network, self)
+        self._speakers = SpeakerWatch(library, tasks, self)
+        self.sync.library_changed.connect(self._speakers.wait)
         self.erasures: ServiceErasures | None = None
         if library.erasures is not None:
             self.erasures = ServiceErasures(library.erasures, self._erase_at_service, tasks, self)
+        self.arrived = ArrivedResults(library, self.sync, tasks, self)
         self._budget = budget
         self.results = ResultRepository(library, self.client)
         self._sync_worker = SyncWorker(
@@ -184,6 +196,10 @@ class Workspace(QObject):
         self.ports.vault(self.profile.secrets).allow_prompt()
         self._sync_worker.resume()
 
+    def check_now(self) -> None:
+        """Ask the service at once for everything that waits for it."""
+        self._sync_worker.check_now()
+
     def open_login_page(self) -> None:
         """Open the service's address in the browser: the network's login page comes in its place."""
         if self._base_url is not None:
@@ -198,6 +214,7 @@ class Workspace(QObject):
     def leave(self) -> Library:
         """Stop following the library, after everything has stopped; returns it, to be closed in a task."""
         self._gather.stop()
+        self._speakers.stop()
         if self.erasures is not None:
             self.erasures.stop()
         self._leave_library()

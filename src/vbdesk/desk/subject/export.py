@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.contract.longitudinal import TrajectoryRead
+from vbdesk.desk.models.subjects_export import export_fault
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.results.recording_details import recording_details
 from vbdesk.outbox.results.repository import ResultRepository
 
 if TYPE_CHECKING:
     from vbdesk.report.subject_record import SubjectRecord
 CHARTS = ("png", "svg")
 """Formats that need no more than what the page shows: they work without the service."""
+PRINTED = "pdf"
 SIGNED = ("pdf", "fhir")
 """Formats that tell who has read."""
 _HERE = "http://localhost"
@@ -39,6 +42,7 @@ class ExportRequest:
     folder: str
     reader: str = ""
     scores: bool = False
+    name: bool = False
     replace: bool = False
 
 
@@ -52,6 +56,9 @@ class _Written:
 
 class SubjectExport(QObject):
     """One export at a time.
+
+    Attributes:
+        saved: the file or folder that was written last.
 
     Signals:
         busy_changed: (bool) whether an export runs.
@@ -71,12 +78,21 @@ class SubjectExport(QObject):
         super().__init__()
         self._profile, self._library, self._results, self._tasks = profile, library, results, tasks
         self._task: Task | None = None
+        self.saved: Path | None = None
         self._wish: tuple[ExportRequest, TrajectoryRead] | None = None
 
     @property
     def busy(self) -> bool:
         """Whether an export runs."""
         return self._task is not None
+
+    def name_of(self, group_id: str) -> str:
+        """What a report can print in addition to the id: alias and second line; empty if there is neither."""
+        return self._library.subject_notes.note_of(group_id).line
+
+    def shown(self, group_id: str) -> str:
+        """How the subject is shown, in one line."""
+        return self._library.subject_notes.shown(group_id).words
 
     def start(self, wish: ExportRequest, read: TrajectoryRead) -> None:
         """Export the subject of `read`, the page's content."""
@@ -111,21 +127,27 @@ class SubjectExport(QObject):
         from vbdesk.report.sign_off import SignOff
 
         kind, now = ExportFormat(wish.kind), datetime.now(UTC).replace(microsecond=0)
+        note = self._library.subject_notes.note_of(read.group_id)
         options = ReportOptions(
             exported_at=now,
             zone=now.astimezone().tzinfo or UTC,
             scores=wish.scores,
+            subject_line=note.line if wish.name and kind is ExportFormat.PDF else "",
             sign_off=SignOff(wish.reader, now) if wish.reader and wish.kind in SIGNED else None,
         )
         stem = file_stems([read.group_id])[read.group_id]
         folder = Path(wish.folder) / f"{stem}-{kind}" if kind.one_folder else Path(wish.folder)
         if not wish.replace:
             refuse_overwriting(folder, expected_files(kind, [read.group_id]))  # before a read that may take long
-        files = export_files(kind, [self._record(context, wish.kind, read)], options)
+        record = self._record(context, wish.kind, read)
+        if kind.one_folder:
+            record = record.with_details(recording_details(self._library, [read.group_id]))
+        files = export_files(kind, [record], options)
         context.check()
         write_files(folder, files, overwrite=wish.replace)
         self._library.note(AuditAction.EXPORTED, detail=f"{kind}, subjects=1")
-        missing = missing_letters(wish.reader) if options.sign_off is not None and kind is ExportFormat.PDF else ""
+        printed = options.subject_line + (wish.reader if options.sign_off is not None else "")
+        missing = missing_letters(printed) if kind is ExportFormat.PDF else ""
         remark = f" The report's fonts lack these letters, which print as squares: {missing}" if missing else ""
         return _Written(folder if kind.one_folder else folder / next(iter(files)), remark)
 
@@ -146,6 +168,7 @@ class SubjectExport(QObject):
 
     @Slot(object)
     def _on_done(self, written: _Written) -> None:
+        self.saved = written.place
         self.done.emit(f"Written to {written.place}.{written.remark}")
 
     @Slot(object)
@@ -154,13 +177,8 @@ class SubjectExport(QObject):
 
         if isinstance(failure.error, WouldOverwrite):
             self.would_overwrite.emit(failure.sentence)
-        elif isinstance(failure.error, ValueError):
-            self.failed.emit(str(failure.error))
-        elif isinstance(failure.error, OSError):
-            cause = failure.error.strerror or "the disk refused"
-            self.failed.emit(f"The export could not be written: {cause}. Choose a folder that can be written to.")
         else:
-            self.failed.emit(failure.sentence)
+            self.failed.emit(export_fault(failure))
 
     @Slot(object)
     def _on_progress(self, progress: Progress) -> None:

@@ -4,7 +4,7 @@ from PySide6.QtCore import QStandardPaths, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.subject.export import SIGNED, ExportRequest, SubjectExport
+from vbdesk.desk.subject.export import PRINTED, SIGNED, ExportRequest, SubjectExport
 from vbdesk.desk.subject.export_kinds import ExportKind
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import primary_button, quiet_button, secondary_button
@@ -33,6 +33,7 @@ class ExportCard(QWidget):
         self.title = Text("", Role.CARD_TITLE)
         self.sentence = Text("", Role.BODY, "text2", wrap=True)
         self.banner = Banner()
+        self.banner.float_over(self)
         self.reader = LineField(icon="person")
         self.reader.setMaxLength(_WIDEST_NAME)
         self.reader_field = Field(
@@ -42,6 +43,9 @@ class ExportCard(QWidget):
             help_text="The name and the time of the export stand on it, as the reader's sign-off.",
         )
         self.scores = TickBox("With raw scores", "For research; clinicians read levels.")
+        self.name = TickBox(
+            self.tr("With the name and the second line"), self.tr("They stay on this computer otherwise.")
+        )
         self.folder = LineField(icon="folder")
         self.folder_field = Field("Folder", self.folder)
         self.choose = secondary_button("Choose folder")
@@ -63,9 +67,11 @@ class ExportCard(QWidget):
         """Show the fields of a format."""
         self._kind, self._read = kind, read
         self.banner.clear()
-        self.title.setText(f"{kind.title} of {read.group_id}")
+        self.title.setText(f"{kind.title} of {self._work.shown(read.group_id)}")
         self.sentence.setText(kind.sentence)
         self.reader_field.setVisible(kind.key in SIGNED)
+        self.name.setVisible(kind.key == PRINTED and bool(self._work.name_of(read.group_id)))
+        self.name.setChecked(False)
         self.scores.setVisible(kind.scores is not None)
         self.scores.setChecked(bool(kind.scores))
         if not self.folder.text():
@@ -86,7 +92,7 @@ class ExportCard(QWidget):
         column = QVBoxLayout(content)
         column.setContentsMargins(28, 24, 28, 24)
         column.setSpacing(16)
-        for part in (self.title, self.sentence, self.banner, self.reader_field, self.scores):
+        for part in (self.title, self.sentence, self.reader_field, self.name, self.scores):
             column.addWidget(part)
         column.addLayout(where)
         foot = QHBoxLayout()
@@ -109,7 +115,8 @@ class ExportCard(QWidget):
         reader = self.reader.text().strip() if self._kind.key in SIGNED else ""
         scores = self._kind.scores is not None and self.scores.isChecked()
         self.banner.clear()
-        self._work.start(ExportRequest(self._kind.key, folder, reader, scores), self._read)
+        name = self._kind.key == PRINTED and self.name.isChecked()
+        self._work.start(ExportRequest(self._kind.key, folder, reader, scores, name), self._read)
 
     @Slot()
     def _choose_folder(self) -> None:

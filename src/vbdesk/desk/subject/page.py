@@ -7,6 +7,9 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QStackedWidget, QV
 from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.trajectory_data import SignChart
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
+from vbdesk.desk.models.course_actions import CourseChanged
+from vbdesk.desk.models.course_card import CourseCard
+from vbdesk.desk.subject.consent_card import ConsentCard, ConsentLine
 from vbdesk.desk.subject.export_card import ExportCard
 from vbdesk.desk.subject.export_kinds import SUBJECT_EXPORTS
 from vbdesk.desk.subject.trajectory_text import SubjectReading
@@ -14,6 +17,7 @@ from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.breadcrumb import Breadcrumb
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, KeyCap, primary_button
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.cell_view import CellView
@@ -26,6 +30,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 _ALL = "all"
 _KEYS_WIDTH = 960  # px at 100 % text; narrower windows hide the key hint
 _AGE_WIDTH = 110  # px at 100 % text; narrower toolbars take two lines
+_CORRECT_WIDTH = 110
 _DAY_WIDTH, _SIGN_WIDTH, _INCONCLUSIVE_WIDTH, _NOTES_WIDTH = 112, 107, 132, 230
 _LEAST_HEIGHT = 96  # for large text in a low window
 _KEYS_TIP = (
@@ -43,6 +48,7 @@ class SubjectPage(QWidget):
         self.setObjectName("page")
         self.view_model = view_model
         view_model.setParent(self)
+        self._can_undo = False
         self.banner = Banner()
         self.banner.acted.connect(self._on_banner)
         self.charts = TrajectoryView()
@@ -51,9 +57,11 @@ class SubjectPage(QWidget):
         self.empty = EmptyState("chart", "Nothing to show yet", "", action="Record")
         self.export_work = view_model.export
         self.export_card = ExportCard(self.export_work)
+        self.consent_line, self.consent_card = ConsentLine(view_model.consent), ConsentCard(view_model.consent)
         self._stack = QStackedWidget()
         self._stack.setMinimumHeight(_LEAST_HEIGHT)
-        for part in (self.empty, self.charts, self.table, self.export_card):
+        self.course_card = CourseCard(view_model.course)
+        for part in (self.empty, self.charts, self.table, self.export_card, self.consent_card, self.course_card):
             self._stack.addWidget(part)
         card = Card(padding=1)
         card.body.addWidget(self._stack)
@@ -61,15 +69,30 @@ class SubjectPage(QWidget):
         layout.setContentsMargins(36, 24, 36, 16)
         layout.setSpacing(12)
         layout.addWidget(self._header())
-        layout.addWidget(self.banner)
+        told = QVBoxLayout()
+        told.setSpacing(0)
+        told.addWidget(self.sentence)
+        told.addWidget(self._change_row)
+        layout.addLayout(told)
+        layout.addWidget(self.consent_line)
+        self.banner.float_over(self)
         layout.addWidget(self._toolbar())
         layout.addWidget(card, 1)
         self.charts.recording_chosen.connect(view_model.open_recording)
         self.charts.moved.connect(self.range.choose_none)
         self.table.opened.connect(view_model.open_recording)
+        self.table.acted.connect(view_model.correct)
+        self.course_card.opened.connect(self._on_course_asked)
+        self.course_card.left.connect(self._on_course_left)
+        view_model.course.changed.connect(self._on_course_changed)
+        view_model.course.refused.connect(self._on_course_refused)
         self.empty.button.clicked.connect(self._record)
         self.export_card.left.connect(self._on_export_left)
         self.export_work.done.connect(self._on_exported)
+        self.consent_line.change_wanted.connect(self._on_consent_wanted)
+        self.consent_card.left.connect(self._on_consent_left)
+        view_model.consent.done.connect(self._on_consent_done)
+        view_model.consent.failed.connect(self._on_consent_failed)
         view_model.shown.connect(self._show)
         view_model.waiting.connect(self._wait)
         view_model.stale.connect(self._on_stale)
@@ -79,7 +102,7 @@ class SubjectPage(QWidget):
     def opened(self, argument: object) -> None:
         """Show a subject by its group id."""
         if isinstance(argument, str):
-            self.title.setText(argument)
+            self.title.setText(self.view_model.subject(argument).words)
             self.banner.clear()
             self._stack.setCurrentWidget(self.empty)
             self.view_model.open(argument)
@@ -96,11 +119,13 @@ class SubjectPage(QWidget):
         self._bar.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
 
     def _header(self) -> QWidget:
-        self.title = Text("", Role.PAGE_TITLE)
-        self.badge = LevelBadge()
-        self._badge_words = Text("last level", Role.CAPTION, "text2")
-        self.sentence = Text("", Role.BODY, "text2", wrap=True)
-        self.change = Text("", Role.BODY_MEDIUM, "text", wrap=True)
+        self.subjects = Breadcrumb("Subjects")
+        self.subjects.clicked.connect(self.view_model.open_subjects)
+        self.title = ElidedText("", Role.PAGE_TITLE, cut=Qt.TextElideMode.ElideMiddle)
+        self.badge = LevelBadge(overall=True)
+        self._badge_words = Text(self.tr("in the last recording"), Role.CAPTION, "text2")
+        self.sentence = ElidedText("", Role.BODY, "text2")
+        self.change = ElidedText("", Role.BODY_MEDIUM, "text")
         self.show_change = Button("Show", ButtonKind.LINK, size=ButtonSize.ROW)
         self.show_change.setAccessibleName("Show what is unusual in the charts")
         self.show_change.clicked.connect(self._on_show_change)
@@ -109,17 +134,16 @@ class SubjectPage(QWidget):
         change.setContentsMargins(0, 0, 0, 0)
         change.setSpacing(4)
         change.addWidget(self.change, 1)
-        change.addWidget(self.show_change, 0, Qt.AlignmentFlag.AlignTop)
+        change.addWidget(self.show_change)
         name = QHBoxLayout()
         name.setSpacing(12)
         for part in (self.title, self.badge, self._badge_words):
             name.addWidget(part)
         name.addStretch(1)
         words = QVBoxLayout()
-        words.setSpacing(4)
+        words.setSpacing(2)
+        words.addWidget(self.subjects)
         words.addLayout(name)
-        words.addWidget(self.sentence)
-        words.addWidget(self._change_row)
         self.export_button = Button("Export", ButtonKind.SECONDARY, icon="export", trailing="chevron-down")
         self.export_button.clicked.connect(self._open_menu)
         self.export_menu = QMenu(self)
@@ -164,12 +188,12 @@ class SubjectPage(QWidget):
 
     @Slot(object)
     def _show(self, reading: SubjectReading) -> None:
-        self.title.setText(reading.group_id)
+        self.title.setText(self.view_model.subject(reading.group_id).words)
         self._show_head(reading)
-        self.table.set_widths((_DAY_WIDTH, *map(_width, reading.chart.signs), _NOTES_WIDTH), stretch=-1)
-        self.table.horizontalHeader().setStretchLastSection(True)
+        widths = (_DAY_WIDTH, *map(_width, reading.chart.signs), _NOTES_WIDTH, _CORRECT_WIDTH)
+        self.table.set_widths(widths, stretch=len(widths) - 2)
         self.charts.show_chart(reading.chart, gradually=True)
-        if self._stack.currentWidget() is not self.export_card:
+        if self._stack.currentWidget() not in (self.export_card, self.consent_card, self.course_card):
             self._on_view(self.view.choice())
         self._set_enabled(enabled=True)
 
@@ -180,7 +204,8 @@ class SubjectPage(QWidget):
             self.empty.say("Loading", sentence, "")
         else:
             self.empty.say("Nothing to show yet", sentence, "Record")
-        self._stack.setCurrentWidget(self.empty)
+        if self._stack.currentWidget() is not self.consent_card:
+            self._stack.setCurrentWidget(self.empty)
         self._set_enabled(enabled=False)
 
     def _set_enabled(self, *, enabled: bool) -> None:
@@ -228,6 +253,9 @@ class SubjectPage(QWidget):
     def _on_banner(self) -> None:
         if self.banner.tone is Tone.WARN:
             self.view_model.reload()
+        elif self._can_undo:
+            self.view_model.course.undo()
+        self._can_undo = False
         self.banner.clear()
 
     @Slot(str)
@@ -249,6 +277,32 @@ class SubjectPage(QWidget):
         corner = self.export_button.mapToGlobal(QPoint(0, self.export_button.height() + 4))
         self.export_menu.popup(corner)
 
+    @Slot()
+    def _on_course_asked(self) -> None:
+        self.banner.clear()
+        self._stack.setCurrentWidget(self.course_card)
+        self._show_keys()
+
+    @Slot()
+    def _on_course_left(self) -> None:
+        self._on_view(self.view.choice())
+        if self.view_model.reading is None:
+            self._stack.setCurrentWidget(self.empty)
+        self.export_button.setFocus()
+
+    @Slot(object)
+    def _on_course_changed(self, changed: CourseChanged) -> None:
+        if self._stack.currentWidget() is self.course_card:
+            self._on_course_left()
+        self._can_undo = changed.can_undo
+        self.banner.say(Tone.OK, changed.sentence, action=self.tr("Undo") if changed.can_undo else self.tr("Close"))
+        announce(self, changed.sentence)
+
+    @Slot(str)
+    def _on_course_refused(self, sentence: str) -> None:
+        if self._stack.currentWidget() is not self.course_card:
+            self.banner.say(Tone.WARN, sentence, action=self.tr("Close"))
+
     @Slot(object)
     def _on_kind(self, action: QAction) -> None:
         reading = self.view_model.reading
@@ -263,9 +317,36 @@ class SubjectPage(QWidget):
         self._on_view(self.view.choice())
         self.export_button.setFocus()
 
+    @Slot()
+    def _on_consent_wanted(self) -> None:
+        self._stack.setCurrentWidget(self.consent_card)
+        self._show_keys()
+        self.consent_card.begin()
+
+    @Slot()
+    def _on_consent_left(self) -> None:
+        if self.view_model.reading is None:
+            self._stack.setCurrentWidget(self.empty)
+        else:
+            self._on_view(self.view.choice())
+        self.consent_line.button.setFocus()
+
+    @Slot(str)
+    def _on_consent_done(self, sentence: str) -> None:
+        self.banner.say(Tone.OK, sentence, action=self.tr("Close"))
+        announce(self, sentence)
+
+    @Slot(str)
+    def _on_consent_failed(self, sentence: str) -> None:
+        self.banner.say(Tone.FAIL, sentence, action=self.tr("Close"))
+        announce(self, sentence, urgent=True)
+
     @Slot(str)
     def _on_exported(self, sentence: str) -> None:
-        self.banner.say(Tone.OK, sentence, action="Close")
+        if self.export_work.saved is None:
+            self.banner.say(Tone.OK, sentence, action="Close")
+        else:
+            self.banner.say_saved(sentence, self.export_work.saved)
         announce(self, sentence)
 
 

@@ -1,19 +1,25 @@
-"""Texts and table rows of a trajectory. No Qt: made on a worker."""
+"""Texts and table rows of a trajectory; made on a worker."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from PySide6.QtCore import QCoreApplication
+
 from vbdesk.contract.levels import LEVEL_ORDER, Level, overall_level
 from vbdesk.contract.longitudinal import DataPoint, SignTrajectory, TrajectoryRead
 from vbdesk.desk.charts.trajectory_data import NoteMarker, TrajectoryChart, chart_of
-from vbdesk.desk.ui.cells import Cell, LabelCell, LevelCell, TwoLineCell
-from vbdesk.desk.ui.time_text import counted, day_and_time
+from vbdesk.desk.models.consent_text import missing_words
+from vbdesk.desk.models.voice_question import voice_question
+from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, TwoLineCell
+from vbdesk.desk.ui.time_text import day_and_time, moment_in_sentence
+from vbdesk.outbox.library.consent import ConsentPolicy
+from vbdesk.outbox.library.consent_gate import NOT_ASKED_FOR, ConsentList
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.report.shipped_signs import shipped_signs
 
 _HEADING_LETTERS = 14
-_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+translate = QCoreApplication.translate
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +29,8 @@ class SubjectRecordingRow:
     point: DataPoint
     chart: TrajectoryChart = field(compare=False)
     now: datetime = field(compare=False)
+    lacks_consent: str = ""
+    excluded: bool = False
 
     @property
     def key(self) -> str:
@@ -40,7 +48,18 @@ class SubjectRecordingRow:
         levels = {signal.name: signal.level for signal in self.point.signals}
         marks = [LevelCell(levels.get(sign.name), "" if sign.name in levels else "–") for sign in self.chart.signs]
         day, _, clock = day_and_time(self.point.recorded_at, self.now).rpartition(" ")
-        return (TwoLineCell(day, clock), *marks, LabelCell(_notes(self.point, self.chart)))
+        translate = QCoreApplication.translate
+        if self.excluded:
+            notes = translate("Subject", "Excluded from the course: not in charts, baseline and counts.")
+            notes = f"{notes} {self.lacks_consent}." if self.lacks_consent else notes
+        else:
+            notes = _notes(self.point, self.chart, self.lacks_consent)
+        return (
+            TwoLineCell(day, clock),
+            *marks,
+            LabelCell(notes),
+            ButtonCell(translate("Subject", "Correct"), quiet=True),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,39 +104,68 @@ class SubjectReading:
 
 
 def subject_of(
-    read: TrajectoryRead, now: datetime, items: Sequence[RecordingItem] = (), read_at: datetime | None = None
+    read: TrajectoryRead,
+    now: datetime,
+    items: Sequence[RecordingItem] = (),
+    read_at: datetime | None = None,
+    consents: ConsentList = NOT_ASKED_FOR,
+    excluded: Sequence[DataPoint] = (),
+    recordings: int | None = None,
 ) -> SubjectReading:
     """Make texts, charts and rows of a trajectory.
 
     Args:
         read: the service's answer.
         now: the current time.
-        items: the subject's local recordings, for their notes.
+        items: the subject's local recordings, for their notes and for questions about their voices.
         read_at: time of the answer; now by default.
+        consents: of all subjects.
+        excluded: readings of the recordings that were excluded from the course.
+        recordings: how many count in the course; those of `read` if None.
     """
     cuts = {name: reference.score_cuts for name, reference in shipped_signs().items()}
-    chart = chart_of(read, cuts, marks_of(items))
+    chart = chart_of(read, cuts, marks_of(items), _voice_questions(items))
     by_name = {sign.name: sign for sign in read.signs}
     signs = [by_name[sign.name] for sign in chart.signs]
     points = sorted(read.data_points, key=lambda point: (point.recorded_at, point.job_id))
+    rows = [
+        SubjectRecordingRow(
+            point, chart, now, _lacking(consents, read.group_id, point.recorded_at), excluded=place >= len(points)
+        )
+        for place, point in enumerate((*points, *excluded))
+    ]
+    rows.sort(key=lambda row: (row.recorded_at, row.key), reverse=True)
     return SubjectReading(
         read=read,
         group_id=read.group_id,
         computed_at=read.computed_at,
         read_at=read_at or now,
         level=overall_level(signal.level for signal in points[-1].signals) if points else None,
-        sentence=sentence_of(signs, points, now),
+        sentence=sentence_of(signs, points, now, recordings),
         change=latest_change(chart, now),
         chart=chart,
-        headings=("Recorded", *(heading(sign.label) for sign in signs), "Notes"),
-        rows=tuple(SubjectRecordingRow(point, chart, now) for point in reversed(points)),
+        headings=("Recorded", *(heading(sign.label) for sign in signs), "Notes", ""),
+        rows=tuple(rows),
     )
+
+
+def _lacking(consents: ConsentList, group_id: str, recorded_at: datetime) -> str:
+    """That no consent is noted for a recording; empty if one is, or if the profile does not ask for any."""
+    status = consents.status(group_id, recorded_at)
+    asked = consents.rules.policy is not ConsentPolicy.OFF
+    return missing_words(status) if asked and not status.in_force else ""
 
 
 def marks_of(items: Sequence[RecordingItem]) -> tuple[NoteMarker, ...]:
     """Notes and tags of local recordings."""
-    noted = [item for item in items if item.note.strip() or item.tags]
+    noted = [item for item in items if (item.note.strip() or item.tags) and not item.excluded]
     return tuple(NoteMarker(item.recorded_at.timestamp(), _noted(item)) for item in noted)
+
+
+def _voice_questions(items: Sequence[RecordingItem]) -> dict[str, str]:
+    """What to ask about the voices of recordings, by job."""
+    asked = {item.job_id: voice_question(item) for item in items}
+    return {job_id: question for job_id, question in asked.items() if job_id is not None and question}
 
 
 def _noted(item: RecordingItem) -> str:
@@ -132,15 +180,27 @@ def latest_change(chart: TrajectoryChart, now: datetime) -> LatestChange | None:
         return None
     present.sort(key=lambda pair: (-_severity(pair[0].level), -abs(pair[1].peak_z)))
     sign, episode = present[0]
+    above = episode.direction == "above"
     if episode.timepoints == 1:
-        what = f"well {episode.direction} the own baseline at the last recording."
+        text = (
+            translate("subject", "{sign} is well above this person's own baseline at the last recording.")
+            if above
+            else translate("subject", "{sign} is well below this person's own baseline at the last recording.")
+        )
+    elif above:
+        text = translate(
+            "subject", "{sign} is above this person's own baseline at the last {count} recordings, since {day}."
+        )
     else:
-        since = day_and_time(episode.start, now).rpartition(" ")[0]
-        since = since if since[0].isdigit() else since.lower()
-        what = f"{episode.direction} the own baseline at the last {episode.timepoints} recordings, since {since}."
-    others = [_in_sentence(other.label) for other, _ in present[1:]]
-    also = f" Also unusual: {_listed(others)}." if others else ""
-    return LatestChange(sign.name, episode.end.timestamp(), f"{sign.label.capitalize()} is {what}{also}")
+        text = translate(
+            "subject", "{sign} is below this person's own baseline at the last {count} recordings, since {day}."
+        )
+    day = moment_in_sentence(episode.start, now).rpartition(" ")[0]
+    sentences = [text.format(sign=sign.label, count=episode.timepoints, day=day)]
+    if len(present) > 1:
+        others = _listed([other.label for other, _ in present[1:]])
+        sentences.append(translate("subject", "Also unusual: {signs}.").format(signs=others))
+    return LatestChange(sign.name, episode.end.timestamp(), " ".join(sentences))
 
 
 def _severity(level: Level) -> int:
@@ -149,53 +209,55 @@ def _severity(level: Level) -> int:
 
 def age_words(read_at: datetime, now: datetime) -> str:
     """`Read today 10:41`: age of the content."""
-    when = day_and_time(read_at, now)
-    return f"Read {when if when[0].isdigit() else when.lower()}"
+    return translate("subject", "Read {moment}").format(moment=moment_in_sentence(read_at, now))
 
 
-def sentence_of(signs: Sequence[SignTrajectory], points: Sequence[DataPoint], now: datetime) -> str:
-    """`Mood disruption and fatigue are rising; the other four are steady. 38 recordings, last today 10:41.`"""
+def sentence_of(
+    signs: Sequence[SignTrajectory], points: Sequence[DataPoint], now: datetime, recordings: int | None = None
+) -> str:
+    """`Rising: Mood Disruption and Fatigue. Steady: 4 signs. 38 recordings, last today 10:41.`"""
     if not points:
-        return "No recording has a result yet."
-    last = day_and_time(points[-1].recorded_at, now)
-    last = last if last[0].isdigit() else last.lower()
-    return f"{_trends(signs)} {counted(len(points), 'recording').capitalize()}, last {last}."
+        return translate("subject", "No recording has a result yet.")
+    last = moment_in_sentence(points[-1].recorded_at, now)
+    one, several = (
+        translate("subject", "1 recording, last {moment}."),
+        translate("subject", "{count} recordings, last {moment}."),
+    )
+    count = len(points) if recordings is None else recordings
+    counted = (one if count == 1 else several).format(count=count, moment=last)
+    return f"{_trends(signs)} {counted}"
 
 
 def _trends(signs: Sequence[SignTrajectory]) -> str:
-    named: list[str] = []
-    moving = 0
-    for direction in ("rising", "falling"):
-        labels = [_in_sentence(sign.label) for sign in signs if sign.trend.direction == direction]
-        if labels:
-            moving += len(labels)
-            named.append(f"{_listed(labels)} {'is' if len(labels) == 1 else 'are'} {direction}")
-    steady = sum(sign.trend.direction == "stable" for sign in signs)
-    unknown = len(signs) - moving - steady
-    if steady:
-        named.append(_rest(steady, moving + unknown > 0, len(signs), "steady"))
-    if unknown == len(signs):
-        return "It is too early for a trend."
-    if unknown:
-        named.append(f"for {_number(unknown)} it is too early to tell")
-    words = "; ".join(named) + "."
-    return words[0].upper() + words[1:]
-
-
-def _rest(count: int, others: bool, total: int, state: str) -> str:
-    if not others:
-        return f"all {_number(total)} signs are {state}" if total > 1 else f"the sign is {state}"
-    if count == 1:
-        return f"one other is {state}"
-    return f"the other {_number(count)} are {state}"
-
-
-def _number(count: int) -> str:
-    return _NUMBERS[count] if count < len(_NUMBERS) else str(count)
-
-
-def _in_sentence(label: str) -> str:
-    return label.lower()
+    """Which signs rise and fall by name; how many are steady, and of how many it is too early to tell."""
+    named = {
+        direction: [sign.label for sign in signs if sign.trend.direction == direction]
+        for direction in ("rising", "falling", "stable")
+    }
+    steady = len(named["stable"])
+    early = len(signs) - sum(map(len, named.values()))
+    if early == len(signs):
+        return translate("subject", "It is too early for a trend.")
+    if steady == len(signs):
+        return (
+            translate("subject", "The sign is steady.")
+            if steady == 1
+            else translate("subject", "All {count} signs are steady.").format(count=steady)
+        )
+    sentences = []
+    if named["rising"]:
+        sentences.append(translate("subject", "Rising: {signs}.").format(signs=_listed(named["rising"])))
+    if named["falling"]:
+        sentences.append(translate("subject", "Falling: {signs}.").format(signs=_listed(named["falling"])))
+    if steady == 1:
+        sentences.append(translate("subject", "Steady: 1 sign."))
+    elif steady:
+        sentences.append(translate("subject", "Steady: {count} signs.").format(count=steady))
+    if early == 1:
+        sentences.append(translate("subject", "Too early to tell: 1 sign."))
+    elif early:
+        sentences.append(translate("subject", "Too early to tell: {count} signs.").format(count=early))
+    return " ".join(sentences)
 
 
 def heading(label: str) -> str:
@@ -210,13 +272,18 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _notes(point: DataPoint, chart: TrajectoryChart) -> str:
+def _notes(point: DataPoint, chart: TrajectoryChart, lacks_consent: str) -> str:
     moment = point.recorded_at.timestamp()
     unusual = [
         sign.label for sign in chart.signs if (index := sign.reading_at(moment)) is not None and sign.is_unusual(index)
     ]
-    notes = [f"Unusual: {', '.join(unusual)}."] if unusual else []
+    question = chart.voice_questions.get(point.job_id, "")
+    notes = [question] if question else []
+    if unusual:
+        notes.append(f"Unusual: {', '.join(unusual)}.")
     if point.audio_quality.issues:
         notes.append("Quality issues.")
+    if lacks_consent:
+        notes.append(f"{lacks_consent}.")
     notes.extend(mark.words for mark in chart.marks if mark.t == moment)
     return " ".join(notes)

@@ -9,17 +9,21 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from vbdesk.client.errors import NotFound
 from vbdesk.clock import Clock
 from vbdesk.contract.longitudinal import TrajectoryRead, TrajectoryRunning
+from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.subject.consent_model import SubjectConsentViewModel
 from vbdesk.desk.subject.export import SubjectExport
 from vbdesk.desk.subject.trajectory_text import SubjectReading, age_words, subject_of
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import counted
+from vbdesk.outbox.library.consent_rows import SubjectConsent
 from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
+from vbdesk.outbox.library.subject_names import ShownSubject
 from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
@@ -40,6 +44,8 @@ class SubjectViewModel(QObject):
 
     Attributes:
         export: exports the subject.
+        consent: of the subject.
+        course: corrections of the subject's course.
         loading: nothing is known before the first answer.
 
     Signals:
@@ -65,14 +71,18 @@ class SubjectViewModel(QObject):
         navigator: Navigator,
         clock: Clock,
         export: SubjectExport,
+        consent: SubjectConsentViewModel,
+        course: CourseActions,
     ) -> None:
         super().__init__()
         self._library, self._results = library, results
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
-        self.export = export
-        export.setParent(self)
+        self.export, self.consent, self.course = export, consent, course
+        for part in (export, consent, course):
+            part.setParent(self)
         self.table = CellTable(("Recorded",), self)
         self.group_id = ""
+        self._known_consent = SubjectConsent()
         self.reading: SubjectReading | None = None
         self._recent: OrderedDict[str, SubjectReading] = OrderedDict()
         self.loading = False
@@ -85,14 +95,23 @@ class SubjectViewModel(QObject):
         self._look = QTimer(self)
         self._look.setInterval(_LOOK_AGAIN_MS)
         self._look.timeout.connect(self.reload)
+        self._here = Lane(tasks, self)  # do not show an older state after a newer one
         sync.counts_changed.connect(self._on_counts)
+        sync.library_changed.connect(self._read_here)
+        sync.results_changed.connect(self._on_results)
         sync.status_changed.connect(self._on_status)
+        consent.changed.connect(self._on_consent)
+
+    def subject(self, group_id: str) -> ShownSubject:
+        """How a subject is shown."""
+        return self._library.subject_notes.shown(group_id)
 
     def open(self, group_id: str) -> None:
         """Show another subject."""
         self._again.stop()
         self._look.start()
         self.group_id = group_id
+        self.consent.open(group_id)
         known = self._recent.get(group_id)
         self.reading = None
         self.loading = known is None
@@ -109,9 +128,11 @@ class SubjectViewModel(QObject):
 
     def leave(self) -> None:
         """The page is hidden."""
+        self.course.forget()
         self._again.stop()
         self._look.stop()
         self.group_id = ""
+        self.consent.open("")
 
     @Slot()
     def reload(self) -> None:
@@ -133,14 +154,22 @@ class SubjectViewModel(QObject):
         recorded_at = next((row.recorded_at for row in rows if row.key == job_id), None)
         self._navigator.open("result", RecordingRoute(job_id=job_id, group_id=self.group_id, recorded_at=recorded_at))
 
+    def open_subjects(self) -> None:
+        """Go back to all subjects."""
+        self._navigator.open("subjects")
+
+    def correct(self, job_id: str) -> None:
+        """Ask what to do about a recording that does not belong into the course."""
+        self.course.ask(RecordingRoute(job_id=job_id, group_id=self.group_id))
+
     def record(self) -> None:
         """Record this subject."""
         self._navigator.open("record", self.group_id)
 
     def _kept(self, group_id: str) -> SubjectReading | None:
-        """On a worker: the cached read."""
-        stored = self._results.stored_trajectory(group_id)
-        if stored is None or not stored.value.data_points:
+        """On a worker: what this computer knows."""
+        stored = self._results.history(group_id)
+        if stored is None:
             return None
         return self._reading(stored.value, stored.read_at if stored.read_at.tzinfo else None)
 
@@ -149,16 +178,20 @@ class SubjectViewModel(QObject):
         try:
             read = self._results.fetch_trajectory(group_id)
         except NotFound:
-            return self._nothing_yet(group_id)
+            joined = self._kept(group_id) if self._results.is_joined(group_id) else None
+            return joined or self._nothing_yet(group_id)
         if isinstance(read, TrajectoryRunning):
             return read
-        if not read.data_points:
-            return self._nothing_yet(group_id)
-        return self._reading(read)
+        return self._kept(group_id) or self._nothing_yet(group_id)
 
-    def _reading(self, read: TrajectoryRead, read_at: datetime | None = None) -> SubjectReading:
+    def _reading(self, read: TrajectoryRead, read_at: datetime | None = None) -> SubjectReading | None:
+        """On a worker; None if the subject has no recording with a result."""
         items = self._library.list(ItemFilter(group_id=read.group_id))
-        return subject_of(read, self._clock.now(), items, read_at)
+        outside = self._results.excluded(read.group_id)
+        if not read.data_points and not outside:
+            return None
+        consents, count = self._library.consent_gate.all(), self._results.counts.of(read.group_id)
+        return subject_of(read, self._clock.now(), items, read_at, consents, outside, count)
 
     def _nothing_yet(self, group_id: str) -> str:
         items = self._library.list(ItemFilter(group_id=group_id))
@@ -219,8 +252,36 @@ class SubjectViewModel(QObject):
             self.waiting.emit(answer.found)
 
     def _differs(self, other: SubjectReading) -> bool:
-        reading = self.reading
-        return reading is None or (reading.computed_at, reading.chart.marks) != (other.computed_at, other.chart.marks)
+        return self.reading is None or _shown_by(self.reading) != _shown_by(other)
+
+    @Slot()
+    def _read_here(self) -> None:
+        """Show what this computer knows by now: a recording was corrected, erased, or has a result."""
+        group_id = self.group_id
+        if not group_id or self.loading:
+            return
+
+        def work(context: TaskContext) -> _Answer:
+            return _Answer(group_id, self._kept(group_id) or self._nothing_yet(group_id))
+
+        self._here.run(work, self._on_here, self._on_failed, name="subject-here")
+
+    @Slot(str)
+    def _on_results(self, group_id: str) -> None:
+        if group_id == self.group_id:
+            self._read_here()
+
+    @Slot(object)
+    def _on_here(self, answer: _Answer) -> None:
+        if answer.group_id != self.group_id:
+            return
+        if isinstance(answer.found, SubjectReading):
+            if self._differs(answer.found):
+                self._show(answer.found)
+        elif self.reading is not None:
+            self.reading = None
+            self._recent.pop(answer.group_id, None)
+            self.waiting.emit(str(answer.found))
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
@@ -250,9 +311,23 @@ class SubjectViewModel(QObject):
         if done != before and self.group_id:
             self.reload()
 
+    @Slot()
+    def _on_consent(self) -> None:
+        """Read again where rows say that no consent is noted, or said so before."""
+        if self.group_id and self.reading is not None and self.consent.reading.consent != self._known_consent:
+            self._known_consent = self.consent.reading.consent
+            self.reload()
+
     @Slot(object)
     def _on_status(self, status: SyncStatus) -> None:
         """Read again when the service is reachable."""
         if status.connected and self._failed and self.group_id:
             self._failed = False
             self.reload()
+
+
+def _shown_by(reading: SubjectReading) -> tuple[object, ...]:
+    """What tells apart two readings of a subject."""
+    rows = [(row.key, row.excluded, row.lacks_consent) for row in reading.rows]
+    chart = reading.chart
+    return reading.computed_at, reading.sentence, chart.marks, chart.jobs, chart.voice_questions, rows

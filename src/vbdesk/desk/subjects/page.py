@@ -1,25 +1,29 @@
 """The Subjects page: all subjects, with search."""
 
+from pathlib import Path
+
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.desk.models.subject_list import ORDER_OF_COLUMN, Order, SubjectFilter
 from vbdesk.desk.subjects.note_card import SubjectNoteCard
+from vbdesk.desk.subjects.tagging import TagMany
 from vbdesk.desk.subjects.view_model import SubjectsViewModel
 from vbdesk.desk.ui.banner import Banner, Tone
-from vbdesk.desk.ui.buttons import primary_button
-from vbdesk.desk.ui.card import Card
+from vbdesk.desk.ui.buttons import primary_button, secondary_button
+from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
+from vbdesk.desk.ui.export_menu import ExportMenu
 from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.outbox.library.subject_notes import SubjectNote
 
-_WIDTHS = (240, 144, 136, 100, 106, 146, 116)
-_LEAST_SUBJECT = 110
+_WIDTHS = (240, 144, 164, 96, 106, 146, 116)
+_LEAST_SUBJECT = 140
 _UNREAD, _COUNT, _HERE = 3, 4, 5
 _LEAST_HEIGHT = 96  # for large text in a low window
 _NOTE_WIDTH, _NARROW = 300, 900
@@ -36,6 +40,8 @@ class SubjectsPage(QWidget):
         self.view_model = view_model
         view_model.setParent(self)
         self.record_button = primary_button("Record", icon="mic")
+        self.export_button = secondary_button(self.tr("Export"), icon="export")
+        self.export_menu = ExportMenu(self.export_button, self)
         self.caption = Text("", Role.BODY, "text2")
         self.banner = Banner()
         drop = (_HERE, _COUNT, _UNREAD)
@@ -46,6 +52,7 @@ class SubjectsPage(QWidget):
             stretch=0,
             droppable=drop,
             row_height=48,
+            choosable=True,
             least_stretch=_LEAST_SUBJECT,
         )
         self._let_heads_sort()
@@ -55,7 +62,7 @@ class SubjectsPage(QWidget):
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
         layout.addWidget(self._header())
-        layout.addWidget(self.banner)
+        self.banner.float_over(self)
         layout.addWidget(self._toolbar())
         self._card = self._list_card()
         self._parts = QHBoxLayout()
@@ -73,6 +80,10 @@ class SubjectsPage(QWidget):
         view_model.tags_changed.connect(self._on_tags)
         view_model.offline.connect(self._on_offline)
         view_model.failed.connect(self._on_failed)
+        self.export_menu.wanted.connect(self.export_to)
+        view_model.subjects_export.progressed.connect(self._on_export_progress)
+        view_model.subjects_export.done.connect(self._on_exported)
+        view_model.subjects_export.failed.connect(self._on_failed)
         self._on_listed()
 
     def opened(self, argument: object) -> None:
@@ -124,7 +135,7 @@ class SubjectsPage(QWidget):
         words.setSpacing(2)
         words.addWidget(Text("Subjects", Role.PAGE_TITLE))
         words.addWidget(self.caption)
-        return PageHeader(words, self.record_button)
+        return PageHeader(words, self.export_button, self.record_button)
 
     def _toolbar(self) -> QWidget:
         self.search = LineField(icon="search", placeholder="Search subjects, tags, notes")
@@ -155,8 +166,23 @@ class SubjectsPage(QWidget):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
         card = Card(padding=1)
-        card.body.addWidget(self._stack)
+        card.body.setSpacing(0)
+        card.body.addWidget(self._stack, 1)
+        card.body.addWidget(horizontal_line())
+        self.many = TagMany()
+        self.many.tagged.connect(self._tag_many)
+        self.many.none_wanted.connect(self.list.clearSelection)
+        self.list.chosen_changed.connect(self._on_chosen)
+        card.body.addWidget(self.many)
         return card
+
+    @Slot()
+    def _on_chosen(self) -> None:
+        self.many.show_chosen(self.list.chosen_keys())
+
+    @Slot(object, object, bool)
+    def _tag_many(self, keys: tuple[str, ...], tags: tuple[str, ...], added: bool) -> None:
+        self.view_model.tag_many(keys, tags, added=added)
 
     def _let_heads_sort(self) -> None:
         head = self.list.horizontalHeader()
@@ -225,7 +251,7 @@ class SubjectsPage(QWidget):
 
     @Slot(str)
     def _edit_note(self, group_id: str) -> None:
-        self.note.edit(group_id, self.view_model.note_of(group_id))
+        self.note.edit(group_id, self.view_model.note_of(group_id), self.view_model.detail)
         self._make_room()
 
     @Slot(str, object)
@@ -260,9 +286,26 @@ class SubjectsPage(QWidget):
     def _on_failed(self, sentence: str) -> None:
         self.banner.say(Tone.FAIL, sentence, action="Close")
 
+    @Slot(str, str)
+    def export_to(self, kind: str, folder: str) -> None:
+        """Export the checked subjects, or all that are listed if none is checked."""
+        chosen = self.list.chosen_keys() if self.list.choosable else []
+        self.view_model.subjects_export.start(kind, folder, chosen or [row.key for row in self.view_model.table.rows()])
+
+    @Slot(int, int)
+    def _on_export_progress(self, done: int, total: int) -> None:
+        sentence = self.tr("Reading from the service: {done} of {total} subjects.").format(done=done, total=total)
+        self.banner.say(Tone.INFO, sentence, action=self.tr("Cancel"))
+
+    @Slot(str, object)
+    def _on_exported(self, sentence: str, folder: Path) -> None:
+        self.banner.say_saved(sentence, folder)
+
     @Slot()
     def _ask_again(self) -> None:
-        if self.banner.tone is Tone.WARN:
+        if self.view_model.subjects_export.busy:
+            self.view_model.subjects_export.cancel()
+        elif self.banner.tone is Tone.WARN:
             self.view_model.ask_service()
         self.banner.clear()
 

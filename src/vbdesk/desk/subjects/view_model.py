@@ -1,7 +1,7 @@
 """State of the Subjects page: one list of local subjects and those at the service."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -10,7 +10,6 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from vbdesk.client import RequestBudget
 from vbdesk.client.errors import ClientError
 from vbdesk.clock import Clock
-from vbdesk.contract.groups import group_id_fault
 from vbdesk.contract.levels import Level
 from vbdesk.desk.models.request_throttle import has_room
 from vbdesk.desk.models.subject_list import (
@@ -26,12 +25,15 @@ from vbdesk.desk.models.subject_list import (
     merged,
     ordered,
 )
+from vbdesk.desk.models.subjects_export import SubjectsExport
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.time_text import age_words, counted
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.settings import SubjectDetail
+from vbdesk.outbox.library.subject_names import alias_fault, as_group_id, search_key
 from vbdesk.outbox.library.subject_notes import SubjectNote
 from vbdesk.outbox.results.repository import ResultRepository
 
@@ -97,9 +99,12 @@ class SubjectsViewModel(QObject):
         tasks: TaskOwner,
         navigator: Navigator,
         clock: Clock,
+        subjects_export: SubjectsExport,
     ) -> None:
         super().__init__()
-        self._library, self._results, self._budget = library, results, budget
+        self.subjects_export = subjects_export
+        subjects_export.setParent(self)
+        self._library, self._results, self._budget, self._sync = library, results, budget, sync
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
         self.table = CellTable(HEADINGS, self)
         self.tags: tuple[str, ...] = ()
@@ -116,6 +121,7 @@ class SubjectsViewModel(QObject):
         self._timer.setInterval(_LOOK_AGAIN_MS)
         self._timer.timeout.connect(self._read_on)
         sync.library_changed.connect(self._on_library_changed)
+        sync.results_changed.connect(self._on_library_changed)
 
     @property
     def caption(self) -> str:
@@ -149,7 +155,7 @@ class SubjectsViewModel(QObject):
 
     def can_record_search(self) -> bool:
         """Whether the search text is a valid new subject."""
-        return bool(self._search) and group_id_fault(self._search) is None
+        return bool(self._search) and (as_group_id(self._search) is not None or alias_fault(self._search) is None)
 
     def look_for(self, text: str) -> None:
         """List subjects whose id, tags or note contain `text`."""
@@ -202,6 +208,11 @@ class SubjectsViewModel(QObject):
         """The note of a subject."""
         return next((row.note for row in self._rows if row.key == group_id), SubjectNote())
 
+    @property
+    def detail(self) -> SubjectDetail:
+        """What the second line of a subject holds in this profile."""
+        return self._sync.settings.detail
+
     def keep_note(self, group_id: str, note: SubjectNote) -> None:
         """Store the note of a subject on this computer."""
         if note == self.note_of(group_id):
@@ -213,6 +224,23 @@ class SubjectsViewModel(QObject):
             self._library.subject_notes.keep(group_id, note)
 
         self._tasks.start(work, failed=self._on_note_failed, name="note")
+
+    def tag_many(self, group_ids: Collection[str], tags: Collection[str], *, added: bool) -> None:
+        """Give subjects tags, or take tags from them; notes and other tags stay."""
+        chosen, changed = set(group_ids), {}
+        for row in self._rows:
+            if row.key in chosen:
+                kept = tuple(tag for tag in row.note.tags if added or tag not in tags)
+                more = tuple(tag for tag in tags if added and tag not in kept)
+                changed[row.key] = replace(row.note, tags=(*kept, *more))
+        self._rows = [replace(row, note=changed.get(row.key, row.note)) for row in self._rows]
+        self._list()
+        notes = self._library.subject_notes
+
+        def work(context: TaskContext) -> None:
+            notes.keep_many(changed)
+
+        self._tasks.start(work, failed=self._on_note_failed, name="tags")
 
     def refresh(self) -> None:
         """Read local recordings again; one read at a time."""
@@ -264,14 +292,19 @@ class SubjectsViewModel(QObject):
         if kept is None:
             return None
         notes = self._library.subject_notes
-        return KeptList.from_json(kept[0], notes.all(), notes.unread(), self._now())
+        listed = KeptList.from_json(kept[0], notes.all(), notes.unread(), self._now())
+        done = {group_id: group.done_jobs for group_id, group in listed.groups.items()}
+        self._results.counts.listed(done, listed.listed_at or kept[1], stored=True)
+        return listed
 
     def _merged(self, service: SubjectListing) -> list[SubjectRow]:
         """On a worker: merge the service's groups and local ones, and cache the list."""
         library = self._library
         notes = library.subject_notes
         levels = dict(self._levels)
-        rows = merged(library.list(), service.groups, notes.all(), notes.unread(), levels, self._now())
+        rows = merged(
+            library.list(), service.groups, notes.all(), notes.unread(), levels, self._results.counts.all(), self._now()
+        )
         self._levels = levels
         self._store_copy(service, rows, levels)
         return kept_in_place(rows, self._rows)
@@ -288,7 +321,7 @@ class SubjectsViewModel(QObject):
                 self._library.responses.keep(KEPT_AS, copy.to_json())
 
     def _list(self) -> None:
-        wanted, tag = self._search.lower(), self.tag
+        wanted, tag = search_key(self._search), self.tag
         rows = self._rows if self.only is SubjectFilter.ALL else [row for row in self._rows if self.only.takes(row)]
         if wanted or tag:
             rows = [row for row in rows if row.holds(wanted) and (not tag or tag in row.note.tags)]

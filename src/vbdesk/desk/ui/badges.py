@@ -10,54 +10,60 @@ from vbdesk.contract.levels import Level
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, paint_level, rounded
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
+from vbdesk.report.result_texts import overall_word
 
 _HEIGHT, _GLYPH, _PAD, _GAP = 24, 13, 8, 6
 
 
 class LevelBadge(QWidget):
-    """A level as glyph and word on a tinted background."""
+    """A level as glyph and word on a tinted background; of a sign, or the `overall` one of a recording."""
 
-    def __init__(self, level: Level = Level.NONE, parent: QWidget | None = None) -> None:
+    def __init__(self, level: Level = Level.NONE, parent: QWidget | None = None, *, overall: bool = False) -> None:
         self._theme = app_theme()
         super().__init__(parent)
-        self._level = level
+        self._word = overall_word if overall else level_word
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(level_word(level))
+        self.show_level(level)
 
     @property
     def level(self) -> Level:
         """The level shown."""
         return self._level
 
+    @property
+    def word(self) -> str:
+        """The word shown."""
+        return self._word(self._level)
+
     def show_level(self, level: Level) -> None:
         """Show another level."""
         self._level = level
-        self.setAccessibleName(level_word(level))
+        self.setAccessibleName(self.word)
         self.updateGeometry()
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return _badge_size(self._theme, level_word(self._level))
+        return _badge_size(self._theme, self.word)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        paint_level_badge(self._theme, painter, self._level, QRectF(self.rect()))
+        paint_level_badge(self._theme, painter, self._level, self.word, QRectF(self.rect()))
         painter.end()
 
 
-def paint_level_badge(theme: Theme, painter: QPainter, level: Level, rect: QRectF) -> None:
+def paint_level_badge(theme: Theme, painter: QPainter, level: Level, word: str, rect: QRectF) -> None:
     """Paint the badge of a level into `rect`; for item delegates too."""
     colours = theme.level(level)
     rounded(painter, rect, 6, QColor(colours.tint))
     side = theme.px(_GLYPH)
     glyph = QRectF(rect.left() + theme.px(_PAD), rect.center().y() - side / 2, side, side)
     paint_level(painter, level, glyph, QColor(colours.shape), QColor(colours.tint))
-    _paint_word(theme, painter, level_word(level), rect, QColor(colours.ink))
+    _paint_word(theme, painter, word, rect, QColor(colours.ink))
 
 
-def level_badge_size(theme: Theme, level: Level) -> QSize:
-    """Size of a level's badge."""
-    return _badge_size(theme, level_word(level))
+def level_badge_size(theme: Theme, word: str) -> QSize:
+    """Size of the badge of a level with this word."""
+    return _badge_size(theme, word)
 
 
 def level_word(level: Level) -> str:

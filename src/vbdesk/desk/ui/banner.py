@@ -1,14 +1,18 @@
 """Banners: what happened, what was kept, what to do. Used instead of dialogs."""
 
+import weakref
+from collections.abc import Callable
 from enum import StrEnum
+from pathlib import Path
 
-from PySide6.QtCore import QRectF, Qt, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from vbdesk.desk.ui.buttons import Button, ButtonKind
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.painting import antialiased, rounded
+from vbdesk.desk.ui.saved_file import open_file, show_in_folder
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 
@@ -30,22 +34,34 @@ _LOOKS = {
 }
 
 
+_CLOSE = "Close"  # an action that only closes: the small button is not needed then
+_EDGE, _FOOT, _GAP, _LEAST_WIDTH = 20, 4, 6, 360
+_PLACED = {QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.ParentChange}
+
+
 class Banner(QWidget):
-    """A tinted strip at the top of a page; hidden while it has no text.
+    """A tinted strip with a message; hidden while it has no text.
+
+    In a layout it needs reserved space. With `float_over` it covers the foot of the window, so that nothing moves.
 
     Signals:
         acted: the button was pressed.
         other_acted: the second button was pressed.
+        closed: the small button took the message away.
     """
 
     acted = Signal()
     other_acted = Signal()
+    closed = Signal()
 
-    def __init__(self, parent: QWidget | None = None, *, above: int = 0) -> None:
-        """Make the strip, with a margin of `above` pixels over it while it is shown."""
+    # defaults for events that Qt delivers after Python's garbage collector has emptied this object
+    _page_of: Callable[[], QWidget | None] | None = None
+    _wanted = False
+
+    def __init__(self, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
         super().__init__(parent)
-        self._above = above
+        self._saved: Path | None = None
         self._tone = Tone.INFO
         self._icon = IconView("info", "accent", 18)
         self._title = Text("", Role.BODY_STRONG)
@@ -53,21 +69,42 @@ class Banner(QWidget):
         self._button = Button("", ButtonKind.QUIET)
         self._button.clicked.connect(self._act)
         self._other = Button("", ButtonKind.QUIET)
-        self._other.clicked.connect(self.other_acted)
+        self._other.clicked.connect(self._act_otherwise)
+        self._close = Button("", ButtonKind.QUIET, icon="close", size=ButtonSize.ROW)
+        self._close.setAccessibleName(QCoreApplication.translate("Banner", "Close message"))
+        self._close.clicked.connect(self._on_close)
+        self._close.hide()
         words = QVBoxLayout()
         words.setSpacing(2)
+        words.addStretch(1)
         words.addWidget(self._title)
         words.addWidget(self._sentence)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(20, 12 + above, 12, 12)
+        words.addStretch(1)
+        row = self._row = QHBoxLayout(self)
+        row.setContentsMargins(20, 6, 12, 6)
         row.setSpacing(14)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addLayout(words, 1)
         row.addWidget(self._other, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._button, 0, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self._close, 0, Qt.AlignmentFlag.AlignVCenter)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
-        self.setMinimumHeight(48 + above)
+        self.setMinimumHeight(48)
         self.hide()
+
+    def float_over(self, page: QWidget) -> None:
+        """Cover the foot of the page's window while the page is visible; lay it out nowhere."""
+        self._page_of = weakref.ref(page)  # strong, the two would be garbage that only the collector frees
+        self.setParent(page)
+        page.installEventFilter(self)
+        page.destroyed.connect(self.deleteLater)
+
+    def reserve(self, lines: int) -> None:
+        """Keep room for this many lines of text in the layout, also while hidden."""
+        self.setMinimumHeight(lines * self._theme.line_height(Role.BODY) + 24)
+        policy = self.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.setSizePolicy(policy)
 
     @property
     def button(self) -> Button:
@@ -86,6 +123,7 @@ class Banner(QWidget):
 
     def say(self, tone: Tone, sentence: str, *, title: str = "", action: str = "", other: str = "") -> None:
         """Show the banner."""
+        self._saved = None
         self._tone = tone
         icon, ink, _ = _LOOKS[tone]
         self._icon.show_icon(icon, ink)
@@ -98,14 +136,53 @@ class Banner(QWidget):
         self._button.setVisible(bool(action))
         self._other.setText(other)
         self._other.setVisible(bool(other))
-        self.setVisible(True)
+        self._close.setVisible(self._page is not None and _CLOSE not in (action, other))
+        self._wanted = True
+        self._place()
         self.update()
 
+    def say_saved(self, sentence: str, path: Path, *, opens: bool = True) -> None:
+        """Say that a file was saved, with buttons that open it, if a program can, and show it in its folder."""
+        show, folder = (
+            QCoreApplication.translate("Banner", "Open"),
+            QCoreApplication.translate("Banner", "Show in folder"),
+        )
+        self.say(Tone.OK, sentence, action=show if opens else "", other=folder)
+        self._saved = path
+
+    @Slot()
     def clear(self) -> None:
         """Hide the banner."""
         self._title.setText("")
         self._sentence.setText("")
-        self.hide()
+        self._wanted = False
+        self._place()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: D102
+        if event.type() in _PLACED and hasattr(self, "_page"):  # not while Python destroys it together with its page
+            self._place()
+        return False
+
+    @property
+    def _page(self) -> QWidget | None:
+        """The page whose message floats; None for a message in a layout."""
+        return None if self._page_of is None else self._page_of()
+
+    def _place(self) -> None:
+        """Show it where it belongs, or hide it."""
+        page = self._page
+        if page is None:
+            self.setVisible(self._wanted and self._page_of is None)
+            return
+        shown = self._wanted and page.isVisible()
+        window = page.window()
+        if shown and self.parentWidget() is not window:
+            self.setParent(window)
+        elif not shown and self.parentWidget() is not page:
+            self.setParent(page)  # so that nothing of it stays in the window when its page is taken out
+        self.setVisible(shown)
+        if shown:
+            _place_floating(window)
 
     def words(self) -> str:
         """All text that it shows."""
@@ -113,11 +190,52 @@ class Banner(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        rounded(
-            painter, QRectF(self.rect()).adjusted(0, self._above, 0, 0), 10, self._theme.colour(_LOOKS[self._tone][2])
-        )
+        _, ink, tint = _LOOKS[self._tone]
+        edge = self._theme.colour(ink) if self._page is not None else None
+        rounded(painter, QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 10, self._theme.colour(tint), edge)
         painter.end()
 
     @Slot()
+    def _on_close(self) -> None:
+        self.clear()
+        self.closed.emit()
+
+    @Slot()
     def _act(self) -> None:
-        self.acted.emit()
+        if self._saved is None:
+            self.acted.emit()
+        else:
+            open_file(self._saved)
+
+    @Slot()
+    def _act_otherwise(self) -> None:
+        if self._saved is None:
+            self.other_acted.emit()
+        else:
+            show_in_folder(self._saved)
+
+    def _float(self, left: int, bottom: int, width: int) -> int:
+        """Stand on `bottom`; returns the height."""
+        height = max(self.minimumHeight(), self._row.totalHeightForWidth(width), self._row.totalMinimumSize().height())
+        self.setGeometry(left, bottom - height, width, height)
+        self.raise_()
+        return height
+
+
+def _place_floating(window: QWidget) -> None:
+    """Place all floating messages of a window side by side, or above each other where that would be too narrow."""
+    children = window.findChildren(Banner, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    shown = [(banner, page) for banner in children if banner.isVisible() and (page := banner._page) is not None]
+    if not shown:
+        return
+    pages = [page.mapTo(window, page.rect().topLeft()).x() for _, page in shown]
+    left, right = min(pages) + _EDGE, max(x + page.width() for x, (_, page) in zip(pages, shown, strict=True)) - _EDGE
+    width = (right - left - _GAP * (len(shown) - 1)) // len(shown)
+    in_row = width >= app_theme().px(_LEAST_WIDTH)
+    bottom = window.height() - _FOOT
+    for banner, _ in shown:
+        height = banner._float(left, bottom, width if in_row else max(1, right - left))
+        if in_row:
+            left += width + _GAP
+        else:
+            bottom -= height + _GAP

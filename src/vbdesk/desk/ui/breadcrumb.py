@@ -19,10 +19,13 @@ class Breadcrumb(QAbstractButton):
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setProperty("ringRadius", 4)
+        if not text:
+            self.hide()
 
     def show_text(self, text: str) -> None:
         """Show another name."""
         self.setText(text)
+        self.setVisible(bool(text))  # a link without a name is no link
         self.updateGeometry()
 
     def sizeHint(self) -> QSize:  # noqa: D102

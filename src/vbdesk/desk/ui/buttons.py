@@ -174,7 +174,7 @@ class Button(QAbstractButton):
         px = self._theme.px
         width = self._text_width()
         if self._icon:
-            width += px(16) + px(_GAP)
+            width += px(16) + (px(_GAP) if self.text() else 0)
         if self._trailing:
             width += px(_GAP) + px(16)
         elif self._key and self._key_shown:

@@ -31,10 +31,10 @@ class Card(QFrame):
             self.body.addLayout(head)
 
 
-def card_with_header(title: str, *controls: QWidget) -> Card:
+def card_with_header(title: str | Text, *controls: QWidget) -> Card:
     """A card whose controls move below its title where the width is too small."""
     words = QHBoxLayout()
-    words.addWidget(Text(title, Role.CARD_TITLE))
+    words.addWidget(Text(title, Role.CARD_TITLE) if isinstance(title, str) else title)
     words.addStretch(1)
     head = PageHeader(words, *controls, words_width=_TITLE_WIDTH)
     head.setMinimumWidth(1)  # it adapts to the available width, so it must not request one

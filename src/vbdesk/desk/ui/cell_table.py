@@ -11,7 +11,7 @@ from vbdesk.desk.ui.cells import Cell, Row
 Index = QModelIndex | QPersistentModelIndex
 
 _MANY_RUNS = 50
-_LONG = 40  # text that may not fit is shown in full by a tooltip
+_LONG = 18  # text that may not fit is shown in full by a tooltip
 
 
 class CellRole(IntEnum):

@@ -52,7 +52,7 @@ _EDGE = 20
 _BUTTON_PAD = 11
 _BUTTON_HEIGHT = 30
 _BAR_WIDTH = 220
-_LEAST_STRETCH = 150
+_LEAST_STRETCH, _LEAST_NARROW = 150, 100
 _TICK, _TICK_GAP = 18, 12
 _NOWHERE = QPoint(-1, -1)
 
@@ -85,6 +85,7 @@ class CellView(QTableView):
         droppable: int | Sequence[int] = (),
         row_height: int = 55,
         choosable: bool = False,
+        narrow: Sequence[int] = (),
         least_stretch: int | None = None,
         parent: QWidget | None = None,
     ) -> None:
@@ -98,6 +99,7 @@ class CellView(QTableView):
             droppable: the columns to hide where space is short, in this order.
             row_height: at 100 % text.
             choosable: rows have check boxes.
+            narrow: widths to use where `widths` do not fit.
             least_stretch: minimum width of the stretching column at 100 % text, before others are hidden or the table
                 scrolls; None for no minimum, or 150 if columns can be hidden.
             parent: of the widget.
@@ -105,13 +107,14 @@ class CellView(QTableView):
         self._theme = app_theme()
         super().__init__(parent)
         self.choosable = choosable
+        self._narrow = tuple(narrow)
         self._yields = least_stretch is not None or droppable != ()
         self._least_stretch = _LEAST_STRETCH if least_stretch is None else least_stretch
         self.pointer = _NOWHERE  # stored on moves: asking the system for it in every cell is slow
         self._droppable = (droppable,) if isinstance(droppable, int) else tuple(droppable)
         self._table, self._widths, self._stretch, self._row_height = table, tuple(widths), stretch, row_height
         self.setModel(table)
-        self.setItemDelegate(_CellDelegate(self))
+        self.setItemDelegate(CellDelegate(self))
         self.setAccessibleName(name)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         modes = QAbstractItemView.SelectionMode
@@ -173,19 +176,28 @@ class CellView(QTableView):
         if not self._yields:
             return
         px = self._theme.px
-        room = self.viewport().width() - px(self._least_stretch)
-        needed = sum(px(width) for column, width in enumerate(self._widths) if column != self._stretch)
-        for column in self._droppable:
-            self.setColumnHidden(column, needed > room)
-            if self.isColumnHidden(column):
-                needed -= px(self._widths[column])
-        fits = needed <= room
+        fits = self._fits_in(self._widths, px(self._least_stretch))
+        if not fits and self._narrow:
+            fits = self._fits_in(self._narrow, px(_LEAST_NARROW))
         mode = QHeaderView.ResizeMode.Stretch if fits else QHeaderView.ResizeMode.Fixed
         self.horizontalHeader().setSectionResizeMode(self._stretch, mode)
         if not fits:
             self.setColumnWidth(self._stretch, px(self._least_stretch))
         policy = Qt.ScrollBarPolicy.ScrollBarAlwaysOff if fits else Qt.ScrollBarPolicy.ScrollBarAsNeeded
         self.setHorizontalScrollBarPolicy(policy)
+
+    def _fits_in(self, widths: Sequence[int], least_stretch: int) -> bool:
+        """Take these widths, hiding columns as needed; whether the stretching column has its least width then."""
+        px, room = self._theme.px, self.viewport().width() - least_stretch
+        needed = sum(px(width) for column, width in enumerate(widths) if column != self._stretch)
+        for column in self._droppable:
+            self.setColumnHidden(column, needed > room)
+            if self.isColumnHidden(column):
+                needed -= px(widths[column])
+        for column, width in enumerate(widths):
+            if column != self._stretch:
+                self.setColumnWidth(column, px(width))
+        return needed <= room
 
     def current_key(self) -> str | None:
         """Key of the selected row."""
@@ -219,7 +231,10 @@ class CellView(QTableView):
         key = self.current_key()
         plain = not event.modifiers() & Qt.KeyboardModifier.ControlModifier
         if key is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.opened.emit(key)
+            (self.opened if plain else self.acted).emit(key)
+        elif key is not None and event.key() == Qt.Key.Key_Space and plain and self.choosable:
+            flags = QItemSelectionModel.SelectionFlag
+            self.selectionModel().setCurrentIndex(self.currentIndex(), flags.Toggle | flags.Rows)
         elif key is not None and event.key() == Qt.Key.Key_Space and plain:
             self.acted.emit(key)
         elif self.choosable and event.key() == Qt.Key.Key_Delete:
@@ -296,18 +311,18 @@ class CellView(QTableView):
         return rect if rect.contains(point) else None
 
 
-class _CellDelegate(QStyledItemDelegate):
+class CellDelegate(QStyledItemDelegate):
     """Paints every kind of cell."""
 
-    def __init__(self, view: CellView) -> None:
+    def __init__(self, view: "CellView") -> None:
         self._theme = app_theme()
         super().__init__(view)
         self._view = view
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: D102
         return QSize(40, self._theme.px(55))
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: D102
         painter.save()
         antialiased(painter)
         rect = QRectF(option.rect)
@@ -371,7 +386,7 @@ def _paint_level(theme: Theme, painter: QPainter, cell: LevelCell, area: QRectF)
     if cell.level is None:
         _paint_text(theme, painter, LabelCell(cell.words, "text3"), area)
     else:
-        paint_level_badge(theme, painter, cell.level, _centred(area, level_badge_size(theme, cell.level)))
+        paint_level_badge(theme, painter, cell.level, cell.text, _centred(area, level_badge_size(theme, cell.text)))
 
 
 def _paint_text(theme: Theme, painter: QPainter, cell: LabelCell, area: QRectF) -> None:
@@ -383,6 +398,10 @@ def _paint_text(theme: Theme, painter: QPainter, cell: LabelCell, area: QRectF) 
     side = Qt.AlignmentFlag.AlignRight if cell.right else Qt.AlignmentFlag.AlignLeft
     if metrics.horizontalAdvance(cell.text) <= area.width():
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | side, cell.text)
+        return
+    if cell.name:
+        shown = metrics.elidedText(cell.text, Qt.TextElideMode.ElideMiddle, area.width())
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | side, shown)
         return
     first, rest = _broken(cell.text, metrics, area.width())
     height = theme.line_height(Role.LABEL)
@@ -420,7 +439,8 @@ def _paint_two_lines(theme: Theme, painter: QPainter, cell: TwoLineCell, area: Q
         font = theme.font(Role.CAPTION if place else Role.LABEL_STRONG)
         painter.setFont(font)
         painter.setPen(theme.colour("text2" if place else "text"))
-        shown = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, area.width())
+        cut = Qt.TextElideMode.ElideRight if place else Qt.TextElideMode.ElideMiddle
+        shown = QFontMetricsF(font).elidedText(text, cut, area.width())
         y = top + (first + second * (place - 1) if place else 0)
         line = QRectF(area.left(), y, area.width(), second if place else first)
         painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, shown)

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from vbdesk.contract.levels import Level
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.report.result_texts import overall_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,17 +16,19 @@ class LabelCell:
         ink: colour token.
         strong: in a heavier weight.
         right: aligned to the right edge.
+        name: an id, whose end tells it from others: long ones are cut in the middle.
     """
 
     text: str
     ink: str = "text2"
     strong: bool = False
     right: bool = False
+    name: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TwoLineCell:
-    """A name over a caption."""
+    """A name over a caption; a long name is cut in the middle."""
 
     first: str
     second: str
@@ -50,15 +53,18 @@ class StateCell:
 
 @dataclass(frozen=True, slots=True)
 class LevelCell:
-    """A level, or `words` if there is none."""
+    """A level, or `words` if there is none; of a sign, or the `overall` one of a recording."""
 
     level: Level | None
     words: str = ""
+    overall: bool = False
 
     @property
     def text(self) -> str:
         """The level in a word."""
-        return self.words if self.level is None else self.level.value.capitalize()
+        if self.level is None:
+            return self.words
+        return overall_word(self.level) if self.overall else self.level.value.capitalize()
 
 
 @dataclass(frozen=True, slots=True)

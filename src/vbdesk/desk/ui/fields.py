@@ -17,8 +17,10 @@ from PySide6.QtWidgets import (
 
 from vbdesk.desk.ui.icons import IconView, paint_icon
 from vbdesk.desk.ui.painting import antialiased, paint_tick_box, rounded
+from vbdesk.desk.ui.popups import cut_corners, prepare_corners
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
+from vbdesk.desk.ui.tokens import RADIUS
 
 
 class Field(QWidget):
@@ -51,6 +53,11 @@ class Field(QWidget):
         column.addWidget(control)
         column.addWidget(self._foot)
         self._show("", fault=False)
+
+    def set_label(self, label: str) -> None:
+        """Show another label."""
+        self._label.setText(label)
+        self.control.setAccessibleName(label)
 
     def set_help(self, sentence: str) -> None:
         """Show help below the control; an error hides it."""
@@ -99,6 +106,7 @@ class LineField(QLineEdit):
     def show_mark(self, icon: str, token: str = "ok") -> None:  # noqa: S107
         """Show an icon at the end of the field; empty for none."""
         self._trail.show_icon(icon, token)
+        self.setTextMargins(0, 0, self._theme.px(24) if icon else 0, 0)  # text from right to left begins there
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: D102
         super().focusInEvent(event)
@@ -139,7 +147,7 @@ class _EyeButton(QCheckBox):
     def __init__(self, parent: QWidget) -> None:
         self._theme = app_theme()
         super().__init__(parent)
-        self.setAccessibleName("Show the key")
+        self.setAccessibleName(self.tr("Show what is typed"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def hitButton(self, pos: object) -> bool:
@@ -165,6 +173,16 @@ class ChoiceField(QComboBox):
         self._chevron = IconView("chevron-down", "text2", 16, self)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(12)
+        prepare_corners(self.view().window())
+
+    def showPopup(self) -> None:  # noqa: D102
+        super().showPopup()
+        cut_corners(self.view().window(), RADIUS["control"])
+
+    def setAccessibleName(self, name: str) -> None:  # noqa: D102
+        super().setAccessibleName(name)
+        if not self.accessibleDescription():
+            self.setAccessibleDescription(name)  # without a label next to it, Qt tells only the chosen item
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
@@ -174,7 +192,8 @@ class ChoiceField(QComboBox):
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
         room = self.width() - self._theme.px(40 + 32)  # the icons at both ends, as in the style sheet
-        option.currentText = self.fontMetrics().elidedText(self.currentText(), Qt.TextElideMode.ElideRight, room)
+        shown = self.currentText() or self.placeholderText()
+        option.currentText = self.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideRight, room)
         painter = QStylePainter(self)
         painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
         painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)

@@ -1,24 +1,45 @@
 """The focus ring: 2 px of accent colour around the widget with the keyboard focus."""
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt, Slot
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QLineEdit, QPlainTextEdit, QWidget
 from shiboken6 import isValid
 
 from vbdesk.desk.ui.painting import antialiased
 from vbdesk.desk.ui.theme import app_theme
 
 _OUTSIDE = 4
+_KEYBOARD = {
+    Qt.Key.Key_Tab,
+    Qt.Key.Key_Backtab,
+    Qt.Key.Key_Left,
+    Qt.Key.Key_Right,
+    Qt.Key.Key_Up,
+    Qt.Key.Key_Down,
+    Qt.Key.Key_Home,
+    Qt.Key.Key_End,
+    Qt.Key.Key_PageUp,
+    Qt.Key.Key_PageDown,
+    Qt.Key.Key_Space,
+    Qt.Key.Key_Return,
+    Qt.Key.Key_Enter,
+}
 _MOVES = {QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.ParentChange}
 
 
 class FocusRing(QWidget):
-    """An overlay of one window that follows the focus; hidden after a mouse click."""
+    """An overlay of one window that follows the focus while the keyboard is used; hidden after a mouse click."""
+
+    # defaults for events that Qt delivers after Python's garbage collector has emptied this object
+    _by_mouse = False
+    _followed: tuple[QWidget, ...] | list[QWidget] = ()
 
     def __init__(self, window: QWidget) -> None:
         self._theme = app_theme()
         super().__init__(window)
         self._followed: list[QWidget] = []
+        self._by_mouse = False
+        window.installEventFilter(self)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.hide()
@@ -29,6 +50,13 @@ class FocusRing(QWidget):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: D102
         if event.type() in _MOVES:
             self._place()
+        elif event.type() is QEvent.Type.MouseButtonPress:
+            self._by_mouse = True
+            self.hide()
+        elif isinstance(event, QKeyEvent) and self._by_mouse and _moves_by_keyboard(event):
+            self._by_mouse = False
+            if not isinstance(watched, QLineEdit | QPlainTextEdit):  # a text field shows its cursor
+                self._place()
         return False
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
@@ -48,14 +76,9 @@ class FocusRing(QWidget):
             if isValid(followed):
                 followed.removeEventFilter(self)
         self._followed = []
-        by_mouse = QApplication.mouseButtons() != Qt.MouseButton.NoButton
-        if (
-            new is None
-            or new.property("noRing")
-            or new is self.window()
-            or new.window() is not self.window()
-            or by_mouse
-        ):
+        if QApplication.mouseButtons() != Qt.MouseButton.NoButton:
+            self._by_mouse = True
+        if new is None or new.property("noRing") or new is self.window() or new.window() is not self.window():
             self.hide()
             return
         ringed = new.property("ringAround")
@@ -70,7 +93,7 @@ class FocusRing(QWidget):
         if not self._followed:
             return
         target = self._followed[0]
-        if not isValid(target) or not target.isVisible():
+        if self._by_mouse or not isValid(target) or not target.isVisible():
             self.hide()
             return
         ring = self._in_window(target)
@@ -88,3 +111,8 @@ class FocusRing(QWidget):
         """Rectangle of a widget in the window, with the ring around it."""
         corner = widget.mapTo(self.window(), QPoint(0, 0))
         return QRect(corner, widget.size()).adjusted(-_OUTSIDE, -_OUTSIDE, _OUTSIDE, _OUTSIDE)
+
+
+def _moves_by_keyboard(event: QKeyEvent) -> bool:
+    """Whether a key moves the focus, uses a control or is a shortcut, instead of writing text."""
+    return event.key() in _KEYBOARD or bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)

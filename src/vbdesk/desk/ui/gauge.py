@@ -17,6 +17,7 @@ class Gauge(QWidget):
         self._value: float | None = None
         self._good = (0.0, 1.0)
         self._limits: tuple[float, ...] = ()
+        self._width = 180
         self._token = "ok"  # noqa: S105  (a colour token)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
@@ -27,7 +28,12 @@ class Gauge(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return QSize(self._theme.px(180), self._theme.px(20))
+        return QSize(self._theme.px(self._width), self._theme.px(20))
+
+    def set_short(self, short: bool) -> None:
+        """Take less width."""
+        self._width = 110 if short else 180
+        self.updateGeometry()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))

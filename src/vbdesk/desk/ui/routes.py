@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +32,10 @@ class ReviewRoute:
     """A recording on this computer whose check to show again."""
 
     take_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilesRoute:
+    """Files and folders to import."""
+
+    paths: tuple[Path, ...]

@@ -1,7 +1,7 @@
 """The scrolling body of a page; its cards align with the page header."""
 
 from PySide6.QtCore import QEvent, QObject
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from vbdesk.desk.ui.card import scroll_area
 
@@ -34,15 +34,11 @@ class ScrollBody(QWidget):
         return False
 
 
-def page_layout(page: QWidget, head: QWidget, banner: QWidget, body: ScrollBody) -> None:
-    """Lay out header, banner and scrolling body in a column."""
+def page_layout(page: QWidget, head: QWidget, body: ScrollBody) -> None:
+    """Lay out header and scrolling body in a column."""
     head.setContentsMargins(0, 0, SCROLL_BAR, 0)
-    inset = QHBoxLayout()
-    inset.setContentsMargins(0, 0, SCROLL_BAR, 0)
-    inset.addWidget(banner)
     layout = QVBoxLayout(page)
     layout.setContentsMargins(36, 28, 36 - SCROLL_BAR, 24)
     layout.setSpacing(16)
     layout.addWidget(head)
-    layout.addLayout(inset)
     layout.addWidget(body, 1)

@@ -35,7 +35,7 @@ QLineEdit:disabled, QPlainTextEdit:disabled, QComboBox:disabled {
 }
 QLineEdit[fault="true"] { border-color: $fail; }
 QLineEdit[bare="true"] { border: none; padding: 0; background: transparent; }
-QComboBox { padding-right: ${trail_pad}px; }
+QComboBox { padding-right: ${trail_pad}px; combobox-popup: 0; }
 QComboBox[leading="true"], QLineEdit[leading="true"] { padding-left: ${lead_pad}px; }
 QLineEdit[trailing="true"] { padding-right: ${lead_pad}px; }
 QComboBox::drop-down { border: none; width: 0; }

@@ -64,11 +64,22 @@ class Text(QLabel):
 class ElidedText(Text):
     """One line, elided where space is short; tooltip and screen reader get all of it."""
 
+    def __init__(
+        self,
+        text: str = "",
+        role: Role = Role.BODY,
+        ink: str = "text",
+        *,
+        cut: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> None:
+        super().__init__(text, role, ink)
+        self._cut = cut
+
     def minimumSizeHint(self) -> QSize:  # noqa: D102
         return QSize(min(super().sizeHint().width(), self._theme.px(_LEAST_PX)), super().minimumSizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
-        shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        shown = self.fontMetrics().elidedText(self.text(), self._cut, self.width())
         self.setToolTip("" if shown == self.text() else self.text())
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))

@@ -2,7 +2,8 @@
 
 from datetime import datetime, timedelta
 
-from vbdesk.contract.timestamps import bounded, in_zone
+from vbdesk.contract.rounding import whole
+from vbdesk.contract.timestamps import in_zone
 
 _MEGABYTE = 1_000_000
 _PLACES = ("Next", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth", "Ninth", "Tenth")
@@ -19,6 +20,12 @@ def day_and_time(moment: datetime, now: datetime) -> str:
     return f"{local.day} {local:%b}{year} {local:%H:%M}"
 
 
+def moment_in_sentence(moment: datetime, now: datetime) -> str:
+    """As `day_and_time`, for the inside of a sentence: `today 10:41`, `21 Nov 10:41`."""
+    words = day_and_time(moment, now)
+    return words if words[0].isdigit() else words[0].lower() + words[1:]
+
+
 def age_words(moment: datetime, now: datetime) -> str:
     """Age: `a moment ago`, `12 minutes ago`, `3 hours ago`, `2 days ago`."""
     minutes = max(0, int((now - moment).total_seconds() // 60))
@@ -33,8 +40,8 @@ def age_words(moment: datetime, now: datetime) -> str:
 
 def clock_words(seconds: float) -> str:
     """Seconds as minutes and seconds, 0:00."""
-    whole = int(bounded(seconds))
-    return f"{whole // 60}:{whole % 60:02d}"
+    minutes, rest = divmod(whole(seconds), 60)
+    return f"{minutes}:{rest:02d}"
 
 
 def megabytes(sent: int, total: int) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QCoreApplication, Qt, Signal, Slot
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -36,6 +36,7 @@ class _KeyPage(QWidget):
         self.title = Text(title, Role.FIRST_TITLE, wrap=True)
         self.sentence = Text(sentence, Role.BODY, "text2", wrap=True)
         self.banner = Banner()
+        self.banner.float_over(self)
         self.card = Card(padding=28)
         self.card.body.setSpacing(18)
         self.foot = QHBoxLayout()
@@ -43,7 +44,7 @@ class _KeyPage(QWidget):
         column = QVBoxLayout()
         column.setSpacing(12)
         column.addStretch(1)
-        for part in (self.title, self.sentence, self.banner, self.card):
+        for part in (self.title, self.sentence, self.card):
             column.addWidget(part)
         column.addLayout(self.foot)
         column.addStretch(2)
@@ -72,8 +73,9 @@ class UnlockPage(_KeyPage):
     try_again_wanted = Signal()
     profile_wanted = Signal(str)
 
-    def __init__(self, model: UnlockViewModel, others: Iterable[Profile]) -> None:
-        super().__init__("Unlock this computer", "Unlock this computer", model.sentence)
+    def __init__(self, model: UnlockViewModel, others: Iterable[Profile] = (), title: str = "") -> None:
+        title = title or self.tr("Unlock this computer")
+        super().__init__(title, title, model.sentence)
         self._model = model
         model.setParent(self)
         self.passphrase = SecretField()
@@ -92,6 +94,12 @@ class UnlockPage(_KeyPage):
         self._lay_out(others)
         self._bind()
         self._show_way(recovering=not model.with_passphrase)
+
+    def take_focus(self) -> None:
+        """Put the keyboard into the field, its text selected."""
+        edit = self.recovery if self._recovering else self.passphrase
+        edit.setFocus()
+        edit.selectAll()
 
     def _lay_out(self, others: Iterable[Profile]) -> None:
         fields = (self.passphrase_field, self.recovery_field, self.new_field, self.repeated_field)
@@ -168,13 +176,13 @@ class UnlockPage(_KeyPage):
     def _show_busy(self, busy: bool) -> None:
         for part in (self.card, *self._others):
             part.setEnabled(not busy)
+        if not busy:
+            self.take_focus()
 
     @Slot(str)
     def _show_failure(self, sentence: str) -> None:
         self.banner.say(Tone.FAIL, sentence)
-        edit = self.recovery if self._recovering else self.passphrase
-        edit.setFocus()
-        edit.selectAll()
+        self.take_focus()
 
     @Slot(str)
     def _ask_for_new_passphrase(self, sentence: str) -> None:
@@ -182,6 +190,20 @@ class UnlockPage(_KeyPage):
         self.new_field.show()
         self.repeated_field.show()
         self.new.setFocus()
+
+
+class LockPage(UnlockPage):
+    """The whole window while it is locked; says that a recording goes on, and nothing of whom."""
+
+    def __init__(self, model: UnlockViewModel) -> None:
+        super().__init__(model, title=QCoreApplication.translate("LockPage", "vbdesk is locked"))
+        self.recording = _RecordingNotice("record", "rec", self.tr("A recording goes on. Stop it after unlocking."))
+        self.card.body.insertWidget(0, self.recording)
+        self.show_recording(running=False)
+
+    def show_recording(self, *, running: bool) -> None:
+        """Show whether a recording goes on."""
+        self.recording.setVisible(running)
 
 
 class RecoveryOfferPage(_KeyPage):
@@ -251,6 +273,18 @@ class RecoveryOfferPage(_KeyPage):
     @Slot(str)
     def _show_failure(self, sentence: str) -> None:
         self.banner.say(Tone.FAIL, sentence)
+
+
+class _RecordingNotice(QWidget):
+    """An icon and a sentence."""
+
+    def __init__(self, icon: str, ink: str, sentence: str) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(10)
+        row.addWidget(IconView(icon, ink, 18))
+        row.addWidget(Text(sentence, Role.BODY_MEDIUM), 1)
 
 
 class _GroupsView(QWidget):

@@ -23,6 +23,8 @@ from pydantic import ValidationError
 from vbdesk.capture.encrypted_take import EncryptedFileError, sync_folder
 from vbdesk.clock import CancelFlag
 from vbdesk.contract.ids import new_id
+from vbdesk.outbox.bundles.bundle_aliases import aliases_to_carry
+from vbdesk.outbox.bundles.bundle_consents import consents_to_carry, fault_of
 from vbdesk.outbox.bundles.bundle_errors import (
     BundleDiskFull,
     BundleError,
@@ -37,6 +39,8 @@ from vbdesk.outbox.bundles.bundle_sound import SoundMismatch, check_sound, piece
 from vbdesk.outbox.bundles.bundle_stream import ByteProgress, Progress
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.column_encryption import InvalidTag
+from vbdesk.outbox.library.consent_gate import ConsentList
+from vbdesk.outbox.library.consent_rows import SubjectConsent
 from vbdesk.outbox.library.integrity_check import list_warnings
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
@@ -123,12 +127,13 @@ def exportable_recordings(library: Library, take_ids: Collection[str] | None = N
     """Recordings that can be handed over now: of `take_ids`, or of all that wait."""
     items: list[RecordingItem] = []
     left_out: list[ExcludedRecording] = []
+    consents = library.consent_gate.all()
     for row in _in_line(library.store):
         if take_ids is not None and row["take_id"] not in take_ids:
             continue
         item = library.get(row["take_id"])
         undecided = item.state is OutboxState.NEEDS_ATTENTION or item.fix is Fix.SET_CLOCK
-        reason = item.reason if undecided else _why_not(row)
+        reason = item.reason if undecided else _why_not(row) or _consent_fault(item, consents)
         if reason is None:
             items.append(item)
         else:
@@ -287,6 +292,13 @@ def _why_not(row: sqlite3.Row) -> str | None:
     return None
 
 
+def _consent_fault(item: RecordingItem, consents: ConsentList) -> str | None:
+    """Why the consent of its subject keeps a recording here, as sentences; None if it does not."""
+    refusal = consents.refusal(item.group_id, item.recorded_at)
+    fault = fault_of(consents.subjects.get(item.group_id, SubjectConsent()))
+    return refusal or (None if fault is None else f"{fault} {_SEND_HERE}")
+
+
 def _manifest(
     library: Library, owner: BundleOwner, chosen: ExportableRecordings, watch: ByteProgress
 ) -> tuple[BundleManifest, tuple[ExcludedRecording, ...]]:
@@ -314,13 +326,19 @@ def _manifest(
             left_out.append(ExcludedRecording(item, f"{error} {_SEND_HERE}"))
         if len(takes) > MOST_TAKES:
             raise BundleError(f"A bundle takes at most {MOST_TAKES:,} recordings. Hand over fewer at once.")
+    group_ids = {take.group_id for take in takes}
+    consents = consents_to_carry(library, group_ids)
+    aliases = aliases_to_carry(library, group_ids)
     try:
         manifest = BundleManifest(
+            format=2 if consents or aliases else 1,  # earlier versions read format 1 only
             bundle_id=new_id(),
             made_at=library.store.clock.now(),
             service=owner.service,
             account_id=owner.account_id,
             takes=tuple(takes),
+            consents=consents,
+            aliases=aliases,
         )
     except ValidationError as error:
         raise BundleError(

@@ -14,14 +14,17 @@ from vbdesk.capture.encrypted_take import EncryptedFileError, sync_folder
 from vbdesk.capture.take_keys import new_key
 from vbdesk.clock import CancelFlag
 from vbdesk.contract.timestamps import local_minute
+from vbdesk.outbox.bundles.bundle_aliases import take_in_aliases
+from vbdesk.outbox.bundles.bundle_consents import events_of, refused_takes
 from vbdesk.outbox.bundles.bundle_errors import BundleAccountWrong, BundleDamaged, BundleDiskFull, MalformedBundle
 from vbdesk.outbox.bundles.bundle_export import SPARE_BYTES, BundleOwner, FreeBytes, free_bytes
 from vbdesk.outbox.bundles.bundle_file import read_bundle, read_head
 from vbdesk.outbox.bundles.bundle_keys import Secret
-from vbdesk.outbox.bundles.bundle_manifest import CLOCK_AHEAD, BundledTake, BundleManifest
+from vbdesk.outbox.bundles.bundle_manifest import CLOCK_AHEAD, BundledAlias, BundledTake, BundleManifest
 from vbdesk.outbox.bundles.bundle_sound import IncomingSound, SoundMismatch, check_sound
 from vbdesk.outbox.bundles.bundle_stream import ByteProgress, Progress
 from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.consent import ConsentEvent, event_of_tick
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
@@ -40,6 +43,7 @@ class ImportedBundle:
         deleted: take ids that were here, and were deleted.
         clashing: recordings with the subject and time of another one, here or earlier in the bundle; they are not
             imported.
+        without_consent: recordings that are not imported for the consent of their subject.
     """
 
     bundle_id: str = ""
@@ -47,6 +51,7 @@ class ImportedBundle:
     known: list[str] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
     clashing: list[BundledTake] = field(default_factory=list)
+    without_consent: list[BundledTake] = field(default_factory=list)
 
 
 def import_bundle(
@@ -67,7 +72,7 @@ def import_bundle(
     """
     watch = ByteProgress(progress, cancel)
     watch.total = read_head(path).size
-    taker = _Taker(library.store, owner, free)
+    taker = _Taker(library, owner, free)
     try:
         read_bundle(path, secret, taker, watch)
         taker.enter()
@@ -80,9 +85,12 @@ def import_bundle(
 class _Taker:
     """Writes sounds to the disk as they arrive; none counts before `enter`."""
 
-    def __init__(self, store: Store, owner: BundleOwner, free: FreeBytes) -> None:
+    def __init__(self, library: Library, owner: BundleOwner, free: FreeBytes) -> None:
         self.taken = ImportedBundle()
-        self._store, self._owner, self._free = store, owner, free
+        self._library, self._owner, self._free = library, owner, free
+        self._store: Store = library.store
+        self._consents: list[ConsentEvent] = []
+        self._aliases: tuple[BundledAlias, ...] = ()
         self._new: dict[str, BundledTake] = {}
         self._keys: dict[str, bytes] = {}
         self._arrival: IncomingSound | None = None
@@ -97,6 +105,9 @@ class _Taker:
             )
         self.taken.bundle_id = manifest.bundle_id
         self._refuse_future(manifest)
+        self._consents = _arriving(manifest)
+        self._aliases = manifest.aliases
+        refused = refused_takes(manifest.takes, self._library.consent_gate.all(), self._consents)
         moments: set[tuple[str, datetime]] = set()
         for take in manifest.takes:
             moment = take.group_id, take.recorded_at
@@ -108,6 +119,8 @@ class _Taker:
                 raise MalformedBundle("It has the event of another recording that is here.")
             elif moment in moments or self._clashes(take):
                 self.taken.clashing.append(take)
+            elif take.take_id in refused:
+                self.taken.without_consent.append(take)
             else:
                 self._new[take.take_id] = take
                 moments.add(moment)
@@ -151,6 +164,9 @@ class _Taker:
             self.taken.added = [take_id for take_id, take in self._new.items() if take not in late]
             for take_id in self.taken.added:
                 self._enter(self._new[take_id])
+            self._library.consents.take_in(self._consents)
+            take_in_aliases(self._library, self._aliases)
+            self._library.recall_withdrawn({event.group_id for event in self._consents})
             self._store.after_commit(self._name)
         for take in late:
             with contextlib.suppress(OSError):
@@ -213,6 +229,7 @@ class _Taker:
         moments = [(manifest.made_at, "The bundle")]
         for take in manifest.takes:
             moments += [(each, "A recording in it") for each in (take.recorded_at, take.consented_at) if each]
+        moments += [(consent.at, "A consent in it") for consent in manifest.consents]
         for moment, what in moments:
             if moment > latest:
                 raise BundleDamaged(
@@ -227,3 +244,10 @@ class _Taker:
     def _clashes(self, take: BundledTake) -> bool:
         query = "SELECT 1 FROM recordings WHERE group_id = ? AND recorded_at = ?"
         return bool(self._store.rows(query, (take.group_id, time_text(take.recorded_at))))
+
+
+def _arriving(manifest: BundleManifest) -> list[ConsentEvent]:
+    """The consent events of a bundle; in format 1, the ticks of its recordings."""
+    ticks = [event_of_tick(take.group_id, take.consented_at) for take in manifest.takes if take.consented_at]
+    known = {event.event_id: event for event in (*ticks, *events_of(manifest))}
+    return list(known.values())

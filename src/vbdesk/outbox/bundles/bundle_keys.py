@@ -74,7 +74,7 @@ def unlock_identity(locked: bytes, passphrase: str) -> pyrage.x25519.Identity:
 
 def identity_of(vault: Vault, profile: Profile) -> pyrage.x25519.Identity:
     """This computer's secret for bundles of `profile`, made on first use. Raises VaultError."""
-    name = f"profile/{profile.profile_id}/bundle-key"
+    name = profile.bundle_key_name
     known = vault.get(name)
     if known is None:
         identity = pyrage.x25519.Identity.generate()

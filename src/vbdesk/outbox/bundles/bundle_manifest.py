@@ -18,13 +18,17 @@ from pydantic import (
     StringConstraints,
     ValidationError,
     model_serializer,
+    model_validator,
 )
 
-from vbdesk.contract.groups import group_id_fault
+from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.timestamps import Timestamp
+from vbdesk.outbox.library.consent import LONGEST_ASKED_BY
 from vbdesk.outbox.library.items import RecordingTarget
 
 MOST_TAKES = 10_000
+MOST_CONSENTS = 50_000
+MOST_ALIASES = 10_000
 LARGEST_SOUND_BYTES = 512 * 1024 * 1024  # 20 minutes at 192 kHz, the longest take, are 461 MB
 LONGEST_SOUND_S = 24 * 3600.0
 LONGEST_NOTE_BYTES = 4096
@@ -46,7 +50,7 @@ def _checked_id(text: str) -> str:
 
 
 def _checked_group(text: str) -> str:
-    fault = group_id_fault(text)
+    fault = subject_fault(text)
     if fault is not None:
         raise ValueError(fault)
     return text
@@ -171,15 +175,43 @@ class BundledTake(_Part):
         return written
 
 
+class BundledConsent(_Part):
+    """A consent event of a subject; see `ConsentEvent`. Since format 2."""
+
+    event_id: _Id
+    group_id: Annotated[str, AfterValidator(_checked_group)]
+    change: Literal["given", "withdrawn"]
+    kind: Literal["clinical", "research", "both", "not_stated"]
+    at: _Moment
+    wording: Annotated[str, StringConstraints(max_length=20), AfterValidator(_plain_line)]
+    language: Annotated[str, StringConstraints(max_length=35), AfterValidator(_plain_line)]
+    asked_by: Annotated[str, StringConstraints(max_length=LONGEST_ASKED_BY), AfterValidator(_plain_line)]
+    expires: _Moment | None
+
+    @model_validator(mode="after")
+    def _ends_after_it_began(self) -> "BundledConsent":
+        if self.expires is not None and (self.change == "withdrawn" or self.expires <= self.at):
+            raise ValueError("This consent ends before it begins.")
+        return self
+
+
+class BundledAlias(_Part):
+    """The name by which people here know a subject, in any script. Since format 2."""
+
+    group_id: Annotated[str, AfterValidator(_checked_group)]
+    alias: Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_plain_line)]
+
+
 class ManifestHeader(_Part):
     """The header of a manifest.
 
     Attributes:
+        format: 2 if it carries consents or aliases, which earlier versions do not know.
         service: address of the service that the recordings are meant for.
         account_id: the account there.
     """
 
-    format: Literal[1] = 1
+    format: Literal[1, 2] = 1
     bundle_id: _Id
     made_at: _Moment
     service: Annotated[str, StringConstraints(max_length=2083), AfterValidator(_plain_line)]
@@ -190,19 +222,37 @@ class BundleManifest(ManifestHeader):
     """The manifest: the first part of a bundle."""
 
     takes: Annotated[tuple[BundledTake, ...], Field(max_length=MOST_TAKES, fail_fast=True)]
+    consents: Annotated[tuple[BundledConsent, ...], Field(max_length=MOST_CONSENTS)] = ()
+    aliases: Annotated[tuple[BundledAlias, ...], Field(max_length=MOST_ALIASES)] = ()
+
+    @model_serializer(mode="wrap")
+    def _as_its_format(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = write(self)
+        if self.format == 1:
+            del written["consents"], written["aliases"]
+        return written
 
 
 def field_at_fault(error: ValidationError) -> str:
     """The field that was refused, in words for a person."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     names = [str(part) for part in first["loc"]]
-    known = [name for name in names if name in BundledTake.model_fields or name in BundleManifest.model_fields]
+    models = (BundledTake, BundledConsent, BundledAlias, BundleManifest)
+    known = [name for name in names if any(name in model.model_fields for model in models)]
     return _FIELD_WORDS.get(known[-1], known[-1].replace("_", " ")) if known else "a value that is not known here"
 
 
 _FIELD_WORDS = {
     "recorded_at": "its time of recording",
     "consented_at": "its time of consent",
+    "change": "what became of its consent",
+    "kind": "the kind of its consent",
+    "at": "the time of its consent",
+    "expires": "the end of its consent",
+    "wording": "the wording of its consent",
+    "language": "the language of its consent",
+    "asked_by": "who asked for its consent",
+    "alias": "its alias",
     "duration_s": "its length",
     "note": "its note",
     "tags": "its tags",

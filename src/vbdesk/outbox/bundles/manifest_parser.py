@@ -1,17 +1,22 @@
-"""Parse a manifest while it arrives: one recording at a time, with bounds on every part.
+"""Parse a manifest while it arrives: one recording, consent or alias at a time, with bounds on every part.
 
 A JSON parser may need several hundred bytes per byte of a hostile document: nested empty lists become objects, and each
-wrong element becomes an error. So the text of one recording is bounded, parsed and checked before the next one.
+wrong element becomes an error. So the text of one part is bounded, parsed and checked before the next one.
 """
 
 import re
-from typing import Annotated, TypeVar
+from collections.abc import Sized
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError
 
 from vbdesk.outbox.bundles.bundle_errors import MalformedBundle
 from vbdesk.outbox.bundles.bundle_manifest import (
+    MOST_ALIASES,
+    MOST_CONSENTS,
     MOST_TAKES,
+    BundledAlias,
+    BundledConsent,
     BundledTake,
     BundleManifest,
     ManifestHeader,
@@ -19,17 +24,36 @@ from vbdesk.outbox.bundles.bundle_manifest import (
 )
 
 LARGEST_MANIFEST = 64 * 1024 * 1024
-LARGEST_PART = 64 * 1024  # text of one recording, and of everything outside recordings
+LARGEST_PART = 64 * 1024  # text of one recording or consent, and of everything outside them
 _OUTSIDE = re.compile(rb'["\[\]{}]')
 _IN_STRING = re.compile(rb'["\\]')
-_PLACEHOLDER = b"0"  # replaces the text of a recording in the header
+_PLACEHOLDERS: dict[type, bytes] = {BundledTake: b"0", BundledConsent: b"1", BundledAlias: b"2"}
+"""What replaces the text of a part in the header."""
 
 
 class _HeadOfManifest(ManifestHeader):
-    takes: Annotated[list[int], Field(max_length=MOST_TAKES, fail_fast=True)]
+    takes: Annotated[list[Literal[0]], Field(max_length=MOST_TAKES, fail_fast=True)]
+    consents: Annotated[tuple[Literal[1], ...], Field(max_length=MOST_CONSENTS, fail_fast=True)] = ()
+    aliases: Annotated[tuple[Literal[2], ...], Field(max_length=MOST_ALIASES, fail_fast=True)] = ()
 
 
-_Part = TypeVar("_Part", BundledTake, _HeadOfManifest)
+def _kind_of(document: Any) -> str:
+    if isinstance(document, dict) and "change" in document:
+        return "consent"
+    return "alias" if isinstance(document, dict) and "alias" in document else "take"
+
+
+_Entry = BundledTake | BundledConsent | BundledAlias
+_ENTRY: TypeAdapter[_Entry] = TypeAdapter(
+    Annotated[
+        Annotated[BundledTake, Tag("take")]
+        | Annotated[BundledConsent, Tag("consent")]
+        | Annotated[BundledAlias, Tag("alias")],
+        Discriminator(_kind_of),
+    ]
+)
+_HEAD = TypeAdapter(_HeadOfManifest)
+_Parsed = TypeVar("_Parsed")
 
 
 class ManifestParser:
@@ -39,8 +63,10 @@ class ManifestParser:
         self._head = bytearray()
         self._part = bytearray()
         self._takes: list[BundledTake] = []
+        self._consents: list[BundledConsent] = []
+        self._aliases: list[BundledAlias] = []
         self._ids: set[str] = set()
-        self._depth = 0  # 1: in the manifest, 2: in its list, 3 and more: in a recording
+        self._depth = 0  # 1: in the manifest, 2: in a list, 3 and more: in a part of it
         self._in_string = self._escaped = False
 
     def feed(self, piece: bytes) -> None:
@@ -64,40 +90,61 @@ class ManifestParser:
             else:
                 self._depth -= 1
                 if self._depth == 2:
-                    self._add(piece[start:place], to_take=True)
+                    self._add(piece[start:place], to_part=True)
                     start = place
-                    self._end_take()
-        self._add(piece[start:], to_take=self._depth > 2)
+                    self._end_part()
+        self._add(piece[start:], to_part=self._depth > 2)
 
     def manifest(self) -> BundleManifest:
         """The complete manifest. Raises MalformedBundle."""
-        head = _parsed(_HeadOfManifest, self._head, "The bundle")
-        if self._part or len(head.takes) != len(self._takes):
+        head = _parsed(_HEAD, self._head, "The bundle")
+        counts = len(head.takes), len(head.consents), len(head.aliases)
+        if self._part or counts != (len(self._takes), len(self._consents), len(self._aliases)):
             raise MalformedBundle
-        known = head.model_dump(exclude={"takes"})
-        return BundleManifest.model_construct(**known, takes=tuple(self._takes))
+        if head.format == 1 and any(counts[1:]):
+            raise MalformedBundle("It has consents, and says that it has none.")
+        known = head.model_dump(exclude={"takes", "consents", "aliases"})
+        return BundleManifest.model_construct(
+            **known, takes=tuple(self._takes), consents=tuple(self._consents), aliases=tuple(self._aliases)
+        )
 
-    def _add(self, text: bytes, *, to_take: bool = False) -> None:
-        part = self._part if to_take else self._head
+    def _add(self, text: bytes, *, to_part: bool = False) -> None:
+        part = self._part if to_part else self._head
         part += text
         if len(part) > LARGEST_PART:
             raise MalformedBundle("Its list of recordings is too long to be read safely.")
 
-    def _end_take(self) -> None:
-        if len(self._takes) == MOST_TAKES:
-            raise MalformedBundle(f"It names more than {MOST_TAKES:,} recordings.")
-        take = _parsed(BundledTake, self._part, f"Recording {len(self._takes) + 1} in it")
-        if take.take_id in self._ids or take.event_id in self._ids:
-            raise MalformedBundle("It names one recording twice.")
-        self._ids |= {take.take_id, take.event_id}
-        self._takes.append(take)
+    def _end_part(self) -> None:
+        entry = _parsed(_ENTRY, self._part, f"Recording {len(self._takes) + 1} in it")
+        if isinstance(entry, BundledTake):
+            _check_room(self._takes, MOST_TAKES, "recordings")
+            self._check_new(entry.take_id, entry.event_id)
+            self._takes.append(entry)
+        elif isinstance(entry, BundledConsent):
+            _check_room(self._consents, MOST_CONSENTS, "consents")
+            self._check_new(entry.event_id)
+            self._consents.append(entry)
+        else:
+            _check_room(self._aliases, MOST_ALIASES, "aliases")
+            self._check_new(f"alias of {entry.group_id}")
+            self._aliases.append(entry)
         self._part.clear()
-        self._add(_PLACEHOLDER)
+        self._add(_PLACEHOLDERS[type(entry)])
+
+    def _check_new(self, *ids: str) -> None:
+        if not self._ids.isdisjoint(ids):
+            raise MalformedBundle("It names one recording, consent or alias twice.")
+        self._ids.update(ids)
 
 
-def _parsed(model: type[_Part], text: bytearray, what: str) -> _Part:
+def _check_room(known: Sized, most: int, what: str) -> None:
+    if len(known) == most:
+        raise MalformedBundle(f"It names more than {most:,} {what}.")
+
+
+def _parsed(adapter: TypeAdapter[_Parsed], text: bytearray, what: str) -> _Parsed:
     try:
-        return model.model_validate_json(bytes(text))
+        return adapter.validate_json(bytes(text))
     except ValidationError as error:
         field = field_at_fault(error)
     # Outside the handler: as the context of another exception, a ValidationError keeps its whole stack alive.

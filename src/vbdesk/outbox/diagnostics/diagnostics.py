@@ -50,7 +50,7 @@ from vbdesk.outbox.profiles.profiles import (
     known_library_key,
     library_folder,
 )
-from vbdesk.outbox.profiles.vault import Vault, VaultError, VaultMissing, keyring_name
+from vbdesk.outbox.profiles.vault import PassphraseLocked, Vault, VaultError, VaultMissing, keyring_name
 from vbdesk.privacy import owner_only_opener, set_export_mode
 
 BUNDLE_FORMAT = 1
@@ -438,7 +438,7 @@ class _ProfileCheck:
 
     def _no_answer(self, error: VaultError) -> dict[str, Any]:
         """Report a keyring fault once for all profiles."""
-        if self._profile.secrets == "passphrase":
+        if isinstance(error, PassphraseLocked):
             told = "The keys of this profile open with your passphrase, so nothing that needs them was looked at."
             self._findings.append(DiagnosticFinding("passphrase", FindingStatus.NOTICE, told))
         elif all(finding.sentence != str(error) for finding in self._findings):

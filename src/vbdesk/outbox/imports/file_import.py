@@ -1,60 +1,28 @@
 """Import recordings from files: a preview with the faults of each row, then the import.
 
-Sources are files and folders, or a CSV with the columns `path,group_id,recorded_at,model`. A preview changes nothing,
-and the originals are never changed. Everything here reads files: call it in a task.
+Sources are files and folders, or a list (`import_list.py`). A preview changes nothing, and the originals are never
+changed. Everything here reads files: call it in a task.
 """
 
-import csv
 import hashlib
-import io
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC
 from pathlib import Path
 
-from vbdesk.capture.imported_sound import decode_file
+from vbdesk.capture.imported_sound import measure_file
 from vbdesk.clock import Clock, SystemClock
-from vbdesk.contract.catalog import STANDALONE_SIGNS, ModelName
-from vbdesk.contract.groups import group_id_fault
-from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
-from vbdesk.contract.timestamps import from_unix_seconds, parse_timestamp
+from vbdesk.contract.catalog import STANDALONE_SIGNS
+from vbdesk.outbox.imports.import_list import read_list, written_at
+from vbdesk.outbox.imports.import_row import FileFacts, ImportRow, KnownRecordings, check_rows
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
-from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.voice.errors import AudioError
 
 SUFFIXES = frozenset({".wav", ".flac", ".mp3", ".m4a"})
-COLUMNS = ("path", "group_id", "recorded_at", "model")
-DELIMITERS = ",;\t"
-CLOCK_DRIFT = timedelta(minutes=5)  # between the device that recorded and this computer
 
 Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
-
-
-class ImportFailed(Exception):
-    """A list cannot be read; `str(error)` is one sentence for a person."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImportRow:
-    """One recording of a preview.
-
-    Attributes:
-        number: its line in the CSV, or its place among the files, from 1.
-        duration_s, sha256: of the file; None if it cannot be read.
-        error: why it cannot be imported, and what to do; None if it can.
-        notes: assumptions that were made.
-    """
-
-    number: int
-    path: Path
-    group_id: str
-    recorded_at: datetime | None
-    target: RecordingTarget
-    duration_s: float | None = None
-    sha256: str | None = None
-    error: str | None = None
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +44,16 @@ class ImportPreview:
 
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
-    """Result of a row: a take id, or the reason why there is none."""
+    """Result of a row: a take id, or the reason why there is none.
+
+    Attributes:
+        not_queued: why an imported recording was not put into the upload queue; None if it was, or should not be.
+    """
 
     row: ImportRow
     take_id: str | None
     error: str | None
+    not_queued: str | None = None
 
 
 def find_recordings(paths: Iterable[Path]) -> list[Path]:
@@ -94,11 +67,29 @@ def find_recordings(paths: Iterable[Path]) -> list[Path]:
     return list(found)
 
 
+def file_rows(paths: Iterable[Path], group_id: str, target: RecordingTarget) -> list[ImportRow]:
+    """Unchecked rows for `paths`, files and folders, of one subject; the time is the file's modification time."""
+    return [
+        ImportRow(number, path, group_id, written_at(path), target)
+        for number, path in enumerate(find_recordings(paths), start=1)
+    ]
+
+
+def read_facts(path: Path) -> FileFacts:
+    """Read a whole file: its length and digest, or why it cannot be imported."""
+    try:
+        with path.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            return FileFacts(measure_file(file).duration_s, sha256)
+    except (OSError, AudioError) as error:
+        return FileFacts(fault=_words(error))
+
+
 def preview_files(
     paths: Iterable[Path],
     group_id: str,
     target: RecordingTarget,
-    known_sources: frozenset[str] = frozenset(),
+    known: KnownRecordings | None = None,
     clock: Clock | None = None,
     progress: Progress | None = None,
     cancelled: Cancelled = lambda: False,
@@ -109,45 +100,32 @@ def preview_files(
         paths: files and folders.
         group_id: the subject.
         target: what the service is asked for.
-        known_sources: digests of files that are in the library already.
+        known: recordings that are in the library already.
         clock: the system's if None.
         progress: called with the number of rows done, and of all.
         cancelled: called before each row; True ends the preview with the rows read so far.
     """
-    rows = [
-        ImportRow(
-            number, path, group_id, _written_at(path), target, notes=("Recorded when the file was last written.",)
-        )
-        for number, path in enumerate(find_recordings(paths), start=1)
-    ]
-    return _checked(rows, known_sources, clock or SystemClock(), progress, cancelled)
+    return _preview(file_rows(paths, group_id, target), known, clock, progress, cancelled)
 
 
 def preview_csv(
     path: Path,
     target: RecordingTarget,
-    known_sources: frozenset[str] = frozenset(),
+    known: KnownRecordings | None = None,
     clock: Clock | None = None,
     progress: Progress | None = None,
     cancelled: Cancelled = lambda: False,
     signs: Collection[str] = STANDALONE_SIGNS,
 ) -> ImportPreview:
-    """Preview the import of the recordings in a CSV; arguments as for `preview_files`.
+    """Preview the import of the recordings in a list, see `read_list`; arguments as for `preview_files`.
 
-    `signs` are those that the service offers.
-
-    Columns are `path` and `group_id`, and optionally `recorded_at` (ISO 8601; the file's own time if empty) and `model`
-    (a model, or `sign:` and a sign; `target` if empty). Paths are relative to the CSV. Separators are commas,
-    semicolons or tabs; the encoding is UTF-8, or that of Excel on Windows.
+    `signs` are those that the service offers. Times without an offset are in UTC.
 
     Raises:
         ImportFailed: it is no such list.
         OSError: it cannot be read.
     """
-    rows = [_csv_row(number, cells, path.parent, target, signs) for number, cells in _csv_cells(path)]
-    if not rows:
-        raise ImportFailed(f"There is no recording in {path.name}: it has no line below its head.")
-    return _checked(rows, known_sources, clock or SystemClock(), progress, cancelled)
+    return _preview(read_list(path, target, signs), known, clock, progress, cancelled)
 
 
 def import_rows(
@@ -163,7 +141,7 @@ def import_rows(
     Args:
         library: the destination.
         rows: those with an error are skipped.
-        common: tags, note, consent and protocol of all of them.
+        common: note and consent of all of them; protocol and tags of rows without own ones.
         queue: whether to put each into the upload queue.
         progress: called with the number of rows done, and of all.
         cancelled: called before each row; True ends the import; what was imported so far stays.
@@ -181,136 +159,42 @@ def import_rows(
 
 def _import(library: Library, row: ImportRow, common: TakeMetadata, queue: bool) -> ImportOutcome:
     recorded_at = row.recorded_at or common.recorded_at
-    metadata = replace(common, group_id=row.group_id, recorded_at=recorded_at, target=row.target)
+    metadata = replace(
+        common,
+        group_id=row.group_id,
+        recorded_at=recorded_at,
+        target=row.target,
+        protocol=common.protocol if row.protocol is None else row.protocol,
+        tags=common.tags if row.tags is None else row.tags,
+        consented_at=common.consented_at if row.group_id == common.group_id else None,
+    )
     try:
         take_id = library.import_file(row.path, metadata)
+    except (NotAllowed, OSError, ValueError, AudioError) as error:
+        return ImportOutcome(row, None, _words(error))
+    try:
         if queue:
             library.queue(take_id)
-    except (OSError, ValueError, AudioError) as error:
-        return ImportOutcome(row, None, _words(error))
+    except (NotAllowed, OSError) as error:
+        return ImportOutcome(row, take_id, None, _words(error))
     return ImportOutcome(row, take_id, None)
 
 
-def _checked(
+def _preview(
     rows: list[ImportRow],
-    known_sources: frozenset[str],
-    clock: Clock,
+    known: KnownRecordings | None,
+    clock: Clock | None,
     progress: Progress | None,
     cancelled: Cancelled,
 ) -> ImportPreview:
-    checked: list[ImportRow] = []
-    seen: dict[str, int] = {}
+    read: list[ImportRow] = []
     for row in rows:
         if cancelled():
             break
-        if row.error is None:
-            row = _with_sound(row)  # noqa: PLW2901 - the same row with its sound
-        if row.error is None:
-            row = replace(row, error=_fault(row, seen, known_sources, clock.now()))  # noqa: PLW2901
-        if row.sha256 is not None:
-            seen.setdefault(row.sha256, row.number)
-        checked.append(row)
+        read.append(row if row.list_faults else replace(row, facts=read_facts(row.path)))
         if progress is not None:
-            progress(len(checked), len(rows))
-    return ImportPreview(tuple(checked))
-
-
-def _with_sound(row: ImportRow) -> ImportRow:
-    try:
-        content = row.path.read_bytes()
-        duration_s = decode_file(content).duration_s
-    except (OSError, AudioError) as error:
-        return replace(row, error=_words(error))
-    return replace(row, duration_s=duration_s, sha256=hashlib.sha256(content).hexdigest())
-
-
-def _fault(row: ImportRow, seen: dict[str, int], known_sources: frozenset[str], now: datetime) -> str | None:
-    fault = group_id_fault(row.group_id)
-    if fault is not None:
-        return fault
-    if row.recorded_at is not None and row.recorded_at > now + CLOCK_DRIFT:
-        return "The time of the recording is in the future. Correct it, or the clock of this computer."
-    if row.duration_s is not None and row.duration_s < MIN_DURATION_S:
-        return f"The recording is {row.duration_s:.1f} s long; the service takes {MIN_DURATION_S:.0f} s and more."
-    if row.duration_s is not None and row.duration_s > MAX_DURATION_S:
-        return "The recording is longer than 20 minutes. Import it alone and trim it, or cut it before."
-    if row.sha256 in known_sources:
-        return "This recording is in the library already."
-    if row.sha256 in seen:
-        return f"This is the same recording as in row {seen[row.sha256]}."
-    return None
-
-
-def _csv_cells(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The number and the cells by column name of each line that is not empty."""
-    reader = csv.reader(io.StringIO(_csv_text(path), newline=""), delimiter=_delimiter(_csv_text(path)))
-    try:
-        head = [name.strip().lower() for name in next(reader, [])]
-        for needed in ("path", "group_id"):
-            if needed not in head:
-                raise ImportFailed(
-                    f"{path.name} has no column {needed}. Its first line must name its columns: {','.join(COLUMNS)}."
-                )
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                yield reader.line_num, dict(zip(head, (cell.strip() for cell in cells), strict=False))
-    except csv.Error as error:
-        raise ImportFailed(f"{path.name} is not a CSV file ({error}). Save it as CSV and try again.") from error
-
-
-def _csv_text(path: Path) -> str:
-    content = path.read_bytes()
-    if b"\0" in content:
-        raise ImportFailed(f"{path.name} is not a CSV file. Save it as CSV (UTF-8) and try again.")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("cp1252", errors="replace")
-
-
-def _delimiter(text: str) -> str:
-    head = text.split("\n", 1)[0]
-    return max(DELIMITERS, key=head.count)
-
-
-def _csv_row(
-    number: int, cells: dict[str, str], folder: Path, default: RecordingTarget, signs: Collection[str]
-) -> ImportRow:
-    path = folder / cells.get("path", "")
-    row = ImportRow(number, path, cells.get("group_id", ""), None, default)
-    if not cells.get("path"):
-        return replace(row, error="There is no path in this row.")
-    if not path.is_file():
-        return replace(row, error=f"There is no file {cells['path']}.")
-    try:
-        row = replace(row, target=_target(cells.get("model", ""), default, signs))
-        recorded_at, notes = _recorded_at(cells.get("recorded_at", ""), path)
-    except ValueError as error:
-        return replace(row, error=str(error))
-    return replace(row, recorded_at=recorded_at, notes=notes)
-
-
-def _recorded_at(text: str, path: Path) -> tuple[datetime, tuple[str, ...]]:
-    if not text:
-        return _written_at(path), ("Recorded when the file was last written.",)
-    moment = parse_timestamp(text)
-    has_zone = text[-1] in "Zz" or text[-6] in "+-"
-    return moment, () if has_zone else ("The time has no zone and is taken as UTC.",)
-
-
-def _target(text: str, default: RecordingTarget, signs: Collection[str]) -> RecordingTarget:
-    if not text:
-        return default
-    target = RecordingTarget.parse(text if ":" in text else f"model:{text}")
-    known: Iterable[str] = ModelName if target.kind == "model" else signs
-    if target.name not in set(known):
-        raise ValueError(f"There is no {target.kind} {target.name}. There are: {', '.join(sorted(known))}.")
-    return target
-
-
-def _written_at(path: Path) -> datetime:
-    """Modification time of a file, to the second: an approximation of the recording time."""
-    return from_unix_seconds(path.stat().st_mtime).replace(microsecond=0)
+            progress(len(read), len(rows))
+    return ImportPreview(tuple(check_rows(read, known or KnownRecordings(), UTC, (clock or SystemClock()).now())))
 
 
 def _words(error: Exception) -> str:

@@ -1,13 +1,14 @@
 """Whether a new recording sounds like the same person as the subject's earlier ones.
 
-It only warns: a cold, another microphone or hoarseness change a voice too. Voice embeddings live in memory only and are
-never stored.
+It only asks: a cold, another microphone or hoarseness change a voice too. Voice embeddings live in memory only and are
+never stored. The similarity of a recording is stored encrypted with it, and stays on this computer.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Annotated
 
 import numpy as np
@@ -17,8 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from vbdesk.capture.encrypted_take import EncryptedFileError, TakeAudio
 from vbdesk.capture.imported_sound import FULL_SCALE
 from vbdesk.data_files import read_toml
-from vbdesk.outbox.library.items import ItemFilter, RecordingItem
-from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.items import ItemFilter, RecordingItem, SpeakerFinding
+from vbdesk.outbox.library.library import Library, UnknownTake
 from vbdesk.resource_files import resource
 from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.decode import from_samples
@@ -115,6 +116,14 @@ def compare(voice: Voice | None, earlier: Iterable[Voice]) -> SpeakerSimilarity:
     return SpeakerSimilarity(nearest, len(similarities), warning)
 
 
+def sounds_unlike(item: RecordingItem) -> bool:
+    """Whether the voice of a stored recording is unlike those of its subject's earlier ones; False if unknown."""
+    known = item.speaker
+    if known is None or known.group_id != item.group_id or item.fault is not None:
+        return False
+    return known.similarity < comparison_rules().unlike_below
+
+
 class SpeakerComparison:
     """Compares takes with their subject's earlier ones. Reads sound: call it in a task, one at a time."""
 
@@ -122,13 +131,36 @@ class SpeakerComparison:
         self._library = library
         self._voices: OrderedDict[_Heard, Voice | None] = OrderedDict()
 
-    def compare(self, audio: TakeAudio, group_id: str, without: str | None = None) -> SpeakerSimilarity:
-        """Compare a take with the newest earlier ones of `group_id`, except `without`, its own id."""
-        items = [item for item in self._library.list(ItemFilter(group_id=group_id)) if item.take_id != without]
+    def compare(self, audio: TakeAudio, group_id: str, version_of: str | None = None) -> SpeakerSimilarity:
+        """Compare a take with the newest earlier ones of `group_id`, except `version_of` and its versions."""
+        without = self._versions(version_of)
+        listed = self._library.list(ItemFilter(group_id=group_id))
+        items = [item for item in listed if item.take_id not in without and not item.excluded]
         if not items:
             return SpeakerSimilarity(None, 0, None)
         voices = (self._voice(item) for item in items[: comparison_rules().earlier_takes])
         return compare(voice_of(audio), [voice for voice in voices if voice is not None])
+
+    def _versions(self, take_id: str | None) -> frozenset[str]:
+        if take_id is None:
+            return frozenset()
+        try:
+            return frozenset({take_id, *(item.take_id for item in self._library.versions(take_id))})
+        except UnknownTake:  # it was deleted
+            return frozenset({take_id})
+
+    def finding(self, item: RecordingItem, earlier: Sequence[RecordingItem]) -> SpeakerFinding | None:
+        """Compare a stored recording with the newest of `earlier`; None if too little can be heard in either."""
+        own = self._voice(item)
+        if own is None:
+            return None
+        heard = ((other.take_id, self._voice(other)) for other in earlier)
+        audible = ((take_id, voice) for take_id, voice in heard if voice is not None)
+        found = list(islice(audible, comparison_rules().earlier_takes))
+        nearest = compare(own, [voice for _, voice in found]).similarity
+        if nearest is None:
+            return None
+        return SpeakerFinding(nearest, item.group_id, tuple(take_id for take_id, _ in found))
 
     def _voice(self, item: RecordingItem) -> Voice | None:
         heard = (item.take_id, item.trim_s)

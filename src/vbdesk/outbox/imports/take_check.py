@@ -4,12 +4,13 @@ Limits and sentences are data in `resources/check.toml`; the service's limits co
 """
 
 import math
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,18 +19,21 @@ from pydantic import BaseModel, ConfigDict
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.enhancement import Enhancement, detect_enhancement, frame_levels
 from vbdesk.capture.meter import SILENT_PEAK, overview
-from vbdesk.capture.room_check import silence_advice
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
+from vbdesk.contract.rounding import whole
+from vbdesk.contract.timestamps import bounded
 from vbdesk.data_files import read_toml
 from vbdesk.resource_files import resource
 from vbdesk.voice.activity import SpeechActivity, detect_speech
-from vbdesk.voice.decode import from_samples
+from vbdesk.voice.decode import from_samples, is_silent
 from vbdesk.voice.quality import Quality, assess_quality
 from vbdesk.voice.quality_rules import quality_rules
 
 OVERVIEW_POINTS = 2000
 TRIM_MARGIN_S = 0.5
 MIN_SPARED_S = 1.0
+MUTED_AT_LEAST_S = 2.0  # of zeros; shorter ones are pauses that the system cut off
+MUTED_SHARE = 0.9  # of the take
 FULL_SCALE = np.float32(32768.0)
 RESAMPLED, SPEECH_FOUND = 0.1, 0.5  # shares of the work done, roughly
 
@@ -45,6 +49,14 @@ class CheckRating(StrEnum):
     FAIL = "fail"
 
 
+class Silence(StrEnum):
+    """Whether a take has sound at all; the service refuses one without."""
+
+    NONE = "none"
+    MUTED = "muted"  # the microphone gave only zeros
+    SILENT = "silent"
+
+
 @dataclass(frozen=True, slots=True)
 class CheckRow:
     """One measure of the check.
@@ -52,8 +64,9 @@ class CheckRow:
     Attributes:
         value: in `unit`; None if it could not be measured.
         low, high: the passing range, in `unit`; None for no limit.
-        limit_text: the limit in words.
+        limit_text: the limit in words; of several, the one that was missed.
         sentence: what it means, and what to do if it is not good.
+        missed: how the limit was missed, in a word or two; empty if it was not.
     """
 
     name: RowName
@@ -64,6 +77,7 @@ class CheckRow:
     high: float | None
     limit_text: str
     sentence: str
+    missed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +93,7 @@ class TakeCheck:
         waveform: lowest and highest sample, shape (n, 2), for drawing.
         quality: the figures, as JSON values, to be stored with the recording.
         hints: sentences on sound that was lost or changed before it came here, and what to do.
+        silence: whether there is any sound.
     """
 
     rows: tuple[CheckRow, ...]
@@ -90,6 +105,7 @@ class TakeCheck:
     waveform: NDArray[np.int16]
     quality: dict[str, float | list[str] | str | None]
     hints: tuple[str, ...] = ()
+    silence: Silence = Silence.NONE
 
 
 class _Data(BaseModel):
@@ -97,13 +113,22 @@ class _Data(BaseModel):
 
 
 class RowTexts(_Data):
-    """Texts of one measure, and how far above its limit "watch" reaches."""
+    """Texts of one measure, and how far above its limit "watch" reaches; `missed` is the limit missed in a word."""
 
     watch_span: float
     passed: str
     watch: str
     fail: str
     limit: str
+    missed: str
+
+
+class OtherLimitTexts(_Data):
+    """Texts of a second limit of a measure."""
+
+    fail: str
+    limit: str
+    missed: str
 
 
 class LoudnessTexts(RowTexts):
@@ -119,26 +144,40 @@ class OverallTexts(_Data):
     good: str
     watch: str
     bad: str
+    refused: str
+    silent: str
+
+
+class MutedTexts(_Data):
+    """What to do about a muted microphone; some systems also ask for permission."""
+
+    linux: str
+    macos: str
+    windows: str
 
 
 class HintTexts(_Data):
     """Texts about lost sound."""
 
     missing: str
+    overflow: str
     overflows: str
+    muted: str
 
 
 class CheckTexts(_Data):
     """The content of resources/check.toml."""
 
     length: RowTexts
-    length_too_long: str
+    too_long: OtherLimitTexts
     speech: RowTexts
+    speech_seconds: OtherLimitTexts
     clarity: RowTexts
     clarity_unmeasured: str
     clipping: RowTexts
     loudness: LoudnessTexts
     overall: OverallTexts
+    muted: MutedTexts
     hints: HintTexts
 
 
@@ -155,6 +194,36 @@ def read_check_texts(path: Path) -> CheckTexts:
 def check_texts() -> CheckTexts:
     """The shipped texts, read once per process."""
     return read_check_texts(resource("check.toml"))
+
+
+@dataclass(frozen=True, slots=True)
+class TakeFigures:
+    """The measured figures that the rows rate; `rms_dbfs` and `audio_clarity` are None if unmeasured."""
+
+    voice_percentage: float
+    speech_seconds: float
+    audio_clarity: float | None
+    clipped_percent: float
+    rms_dbfs: float | None
+
+    @classmethod
+    def of(cls, quality: Quality) -> "TakeFigures":
+        """The figures of a recording."""
+        return cls(
+            voice_percentage=quality.voice_percentage,
+            speech_seconds=quality.speech_seconds,
+            audio_clarity=quality.audio_clarity,
+            clipped_percent=quality.level.clipped_percent,
+            rms_dbfs=quality.level.rms_dbfs if math.isfinite(quality.level.rms_dbfs) else None,
+        )
+
+    @classmethod
+    def stored(cls, quality: Mapping[str, Any]) -> "TakeFigures | None":
+        """TakeFigures stored with a recording; None if they are incomplete or of another kind."""
+        found: dict[str, Any] = {name: quality.get(name) for name in cls.__slots__}
+        measured = {name: value for name, value in found.items() if value is not None}
+        lacking = found.keys() - measured.keys() - {"audio_clarity", "rms_dbfs"}
+        return None if lacking or not all(map(_is_finite, measured.values())) else cls(**found)
 
 
 def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda share: None) -> TakeCheck:
@@ -175,20 +244,20 @@ def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda shar
     activity = detect_speech(recording)
     progress(SPEECH_FOUND)
     quality = assess_quality(recording, activity)
-    rows = (
-        _length(audio.duration_s, texts),
-        _speech(quality, texts.speech),
-        _clarity(quality, texts),
-        _clipping(quality, texts.clipping),
-        _loudness(quality, texts.loudness),
-    )
+    rows = rate(audio.duration_s, TakeFigures.of(quality))
     overall, sentence = _overall_rating(rows, texts.overall)
-    if max(audio.samples.max(), -int(audio.samples.min())) <= SILENT_PEAK:
-        overall, sentence = "bad", f"{texts.overall.bad} {silence_advice()}"
+    muted_s = _muted_s(audio)
+    silence = Silence.NONE
+    if is_silent(recording.samples):
+        silence = Silence.MUTED if muted_s >= MUTED_SHARE * audio.duration_s else Silence.SILENT
+        overall, sentence = "bad", silence_sentence(silence)
     enhancement = detect_enhancement(frame_levels(audio.samples, audio.sample_rate))
-    figures = _figures(quality)
+    hints = _lost(audio, texts.hints)
+    figures = _stored(quality, silence)
     if enhancement.enhancement is not Enhancement.NONE:
         figures["enhancement"] = str(enhancement.enhancement)
+    elif muted_s and silence is Silence.NONE:  # noise suppression gives zeros too
+        hints.append(texts.hints.muted.format(muted_s=whole(muted_s)))
     check = TakeCheck(
         rows=rows,
         overall=overall,
@@ -198,10 +267,56 @@ def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda shar
         suggested_trim_s=_trim(activity, audio.duration_s),
         waveform=overview(audio.samples, OVERVIEW_POINTS),
         quality=figures,
-        hints=(*_lost(audio, texts.hints), *([enhancement.sentence] if enhancement.sentence else [])),
+        hints=(*hints, *([enhancement.sentence] if enhancement.sentence else [])),
+        silence=silence,
     )
     progress(1.0)
     return check
+
+
+def rate(duration_s: float, figures: TakeFigures) -> tuple[CheckRow, ...]:
+    """Rate the figures of a recording of this length."""
+    texts = check_texts()
+    return (
+        _length(duration_s, texts),
+        _speech(figures, texts),
+        _clarity(figures, texts),
+        _clipping(figures, texts.clipping),
+        _loudness(figures, texts.loudness),
+    )
+
+
+def silence_sentence(silence: Silence, platform: str = sys.platform) -> str:
+    """Why a take has no sound, and what to do."""
+    texts = check_texts()
+    if silence is Silence.MUTED:
+        return {"win32": texts.muted.windows, "darwin": texts.muted.macos}.get(platform, texts.muted.linux)
+    return texts.overall.silent
+
+
+def kept_fault(duration_s: float, quality: Mapping[str, Any]) -> tuple[str, bool] | None:
+    """Why a recording that was checked before is of little use, and whether the service would refuse it.
+
+    None if it is good enough, or was never checked.
+    """
+    texts = check_texts().overall
+    length = _length(duration_s, check_texts())
+    if quality.get("silence") in (Silence.MUTED, Silence.SILENT):
+        return silence_sentence(Silence(quality["silence"])), True
+    if length.verdict is CheckRating.FAIL:
+        return f"{texts.refused} {length.sentence}", True
+    figures = TakeFigures.stored(quality)
+    if quality.get("overall") != "bad" or figures is None:
+        return None
+    overall, sentence = _overall_rating(rate(duration_s, figures), texts)
+    return (sentence, False) if overall == "bad" else None
+
+
+def _muted_s(audio: TakeAudio) -> float:
+    """Seconds in which the microphone gave only zeros, in stretches of at least `MUTED_AT_LEAST_S`."""
+    sounding = np.flatnonzero((audio.samples > SILENT_PEAK) | (audio.samples < -SILENT_PEAK))
+    gaps = np.diff(np.concatenate([[-1], sounding, [len(audio.samples)]])) - 1
+    return float(gaps[gaps >= MUTED_AT_LEAST_S * audio.sample_rate].sum() / audio.sample_rate)
 
 
 def _lost(audio: TakeAudio, texts: HintTexts) -> list[str]:
@@ -209,6 +324,8 @@ def _lost(audio: TakeAudio, texts: HintTexts) -> list[str]:
     missing_s, overflows = float(audio.closing.get("missing_s", 0.0)), int(audio.closing.get("overflows", 0))
     if missing_s > 0:
         return [texts.missing.format(missing_s=missing_s)]
+    if overflows == 1:
+        return [texts.overflow]
     return [texts.overflows.format(overflows=overflows)] if overflows else []
 
 
@@ -221,54 +338,66 @@ def _trim(activity: SpeechActivity, duration_s: float) -> tuple[float, float] | 
 
 
 def _length(duration_s: float, texts: CheckTexts) -> CheckRow:
-    words = texts.length
+    words, most = texts.length, texts.too_long
+    low, high = MIN_DURATION_S, MAX_DURATION_S
     if duration_s > MAX_DURATION_S:
-        verdict = CheckRating.FAIL
-        sentence = texts.length_too_long
-    else:
-        verdict = _at_least(duration_s, MIN_DURATION_S, words.watch_span)
-        sentence = _sentence(words, verdict, value=duration_s, limit=MIN_DURATION_S)
+        limit_text = most.limit.format(limit_minutes=MAX_DURATION_S / 60)
+        return CheckRow("Length", CheckRating.FAIL, duration_s, "s", low, high, limit_text, most.fail, most.missed)
+    verdict = _at_least(duration_s, MIN_DURATION_S, words.watch_span)
+    sentence = _sentence(words, verdict, value=whole(duration_s), limit=MIN_DURATION_S)
     limit_text = words.limit.format(limit=MIN_DURATION_S)
-    return CheckRow("Length", verdict, duration_s, "s", MIN_DURATION_S, MAX_DURATION_S, limit_text, sentence)
+    return CheckRow("Length", verdict, duration_s, "s", low, high, limit_text, sentence, _missed(words, verdict))
 
 
-def _speech(quality: Quality, words: RowTexts) -> CheckRow:
-    limit = quality_rules().issues.insufficient_speech.voice_percentage_below
-    value = quality.voice_percentage
-    too_little = "insufficient_speech" in quality.issues
-    verdict = CheckRating.FAIL if too_little else _at_least(value, limit, words.watch_span)
-    sentence = _sentence(words, verdict, value=value, limit=limit, speech_s=quality.speech_seconds)
-    return CheckRow("Speech", verdict, value, "%", limit, None, words.limit.format(limit=limit), sentence)
+def _speech(figures: TakeFigures, texts: CheckTexts) -> CheckRow:
+    """Rate seconds of speech, and its share; the row shows the limit that was missed, of both the seconds."""
+    rules = quality_rules().issues.insufficient_speech
+    if figures.speech_seconds < rules.speech_seconds_below:
+        few, limit, value = texts.speech_seconds, rules.speech_seconds_below, figures.speech_seconds
+        limit_text = few.limit.format(limit=limit)
+        sentence = few.fail.format(value=whole(value), limit=limit)
+        return CheckRow("Speech", CheckRating.FAIL, value, "s", limit, None, limit_text, sentence, few.missed)
+    words, limit, value = texts.speech, rules.voice_percentage_below, figures.voice_percentage
+    verdict = _at_least(value, limit, words.watch_span)
+    sentence = _sentence(words, verdict, value=whole(value), limit=limit)
+    limit_text = words.limit.format(limit=limit)
+    return CheckRow("Speech", verdict, value, "%", limit, None, limit_text, sentence, _missed(words, verdict))
 
 
-def _clarity(quality: Quality, texts: CheckTexts) -> CheckRow:
+def _clarity(figures: TakeFigures, texts: CheckTexts) -> CheckRow:
     words, limit = texts.clarity, quality_rules().issues.high_background_noise.clarity_below
-    value = quality.audio_clarity
+    value = figures.audio_clarity
     limit_text = words.limit.format(limit=limit)
     if value is None:
         return CheckRow("Clarity", CheckRating.WATCH, None, "", limit, None, limit_text, texts.clarity_unmeasured)
     verdict = _at_least(value, limit, words.watch_span)
-    sentence = _sentence(words, verdict, value=value, limit=limit)
-    return CheckRow("Clarity", verdict, value, "", limit, None, limit_text, sentence)
+    sentence = _sentence(words, verdict, value=whole(value), limit=limit)
+    return CheckRow("Clarity", verdict, value, "", limit, None, limit_text, sentence, _missed(words, verdict))
 
 
-def _clipping(quality: Quality, words: RowTexts) -> CheckRow:
+def _clipping(figures: TakeFigures, words: RowTexts) -> CheckRow:
     limit = quality_rules().issues.clipping.clipped_percent_above
-    value = quality.level.clipped_percent
+    value = figures.clipped_percent
     verdict = _at_least(-value, -limit - words.watch_span, words.watch_span)
     sentence = _sentence(words, verdict, value=value, limit=limit)
-    return CheckRow("Clipping", verdict, value, "%", None, limit, words.limit.format(limit=limit), sentence)
+    limit_text = words.limit.format(limit=limit)
+    return CheckRow("Clipping", verdict, value, "%", None, limit, limit_text, sentence, _missed(words, verdict))
 
 
-def _loudness(quality: Quality, words: LoudnessTexts) -> CheckRow:
+def _loudness(figures: TakeFigures, words: LoudnessTexts) -> CheckRow:
     limit = quality_rules().issues.low_level.speech_dbfs_below
-    value = quality.level.rms_dbfs
+    value = -math.inf if figures.rms_dbfs is None else figures.rms_dbfs
     verdict = _at_least(value, limit, words.watch_span)
     sentence = _sentence(words, verdict, value=value, limit=limit)
+    missed = _missed(words, verdict)
     if value > words.high_dbfs:
         verdict, sentence = CheckRating.WATCH, words.watch_high
     limit_text = words.limit.format(limit=limit, high=words.high_dbfs)
-    return CheckRow("Loudness", verdict, _finite(value), "dB", limit, words.high_dbfs, limit_text, sentence)
+    return CheckRow("Loudness", verdict, figures.rms_dbfs, "dB", limit, words.high_dbfs, limit_text, sentence, missed)
+
+
+def _missed(words: RowTexts, verdict: CheckRating) -> str:
+    return words.missed if verdict is CheckRating.FAIL else ""
 
 
 def _at_least(value: float, limit: float, watch_span: float) -> CheckRating:
@@ -293,17 +422,15 @@ def _overall_rating(rows: tuple[CheckRow, ...], texts: OverallTexts) -> tuple[Ov
     return "good", texts.good
 
 
-def _figures(quality: Quality) -> dict[str, float | list[str] | str | None]:
+def _stored(quality: Quality, silence: Silence) -> dict[str, float | list[str] | str | None]:
+    figures = TakeFigures.of(quality)
     return {
         "issues": list(quality.issues),
-        "voice_percentage": quality.voice_percentage,
-        "audio_clarity": quality.audio_clarity,
-        "speech_seconds": quality.speech_seconds,
-        "rms_dbfs": _finite(quality.level.rms_dbfs),
-        "peak_dbfs": _finite(quality.level.peak_dbfs),
-        "clipped_percent": quality.level.clipped_percent,
+        **{name: getattr(figures, name) for name in TakeFigures.__slots__},
+        "peak_dbfs": quality.level.peak_dbfs if math.isfinite(quality.level.peak_dbfs) else None,
+        "silence": str(silence),
     }
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and bounded(value) == value

@@ -91,6 +91,7 @@ class ConsentStatus:
         return self.state is ConsentState.IN_FORCE
 
 
+LONGEST_ASKED_BY = 100
 NO_CONSENT = ConsentStatus(ConsentState.NONE)
 
 _PURPOSES = (ConsentKind.CLINICAL, ConsentKind.RESEARCH, ConsentKind.NOT_STATED)
@@ -147,6 +148,12 @@ def event_of_tick(group_id: str, ticked_at: datetime) -> ConsentEvent:
         at=moment,
         expires=_later(moment, _TICK_LASTS),
     )
+
+
+def plain_name(text: str) -> str:
+    """Who asked, as one short line without signs that steer what shows it."""
+    line = "".join(sign if sign.isprintable() and sign != "<" else " " for sign in text)
+    return " ".join(line.split())[:LONGEST_ASKED_BY]
 
 
 def event_json(event: ConsentEvent) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from vbdesk.outbox.library.consent import (
     ConsentKind,
     ConsentStatus,
     event_of_tick,
+    plain_name,
 )
 from vbdesk.outbox.library.consent_rows import SubjectConsent, read_consents, sealed_row
 from vbdesk.outbox.library.store import Store
@@ -50,14 +51,14 @@ class Consents:
         """Note that a subject has consented, `at` a moment or now."""
         moment = at or self._store.clock.now()
         event = ConsentEvent(
-            new_id(), group_id, ConsentChange.GIVEN, kind, moment, wording, language, asked_by.strip(), expires
+            new_id(), group_id, ConsentChange.GIVEN, kind, moment, wording, language, plain_name(asked_by), expires
         )
         return self._note(event)
 
     def withdraw(self, group_id: str, kind: ConsentKind = ConsentKind.BOTH, *, asked_by: str = "") -> ConsentEvent:
         """Note that a subject has withdrawn consent for these purposes."""
         moment = self._store.clock.now()
-        event = ConsentEvent(new_id(), group_id, ConsentChange.WITHDRAWN, kind, moment, asked_by=asked_by.strip())
+        event = ConsentEvent(new_id(), group_id, ConsentChange.WITHDRAWN, kind, moment, asked_by=plain_name(asked_by))
         return self._note(event)
 
     def take_in(self, events: Iterable[ConsentEvent]) -> int:
@@ -74,10 +75,8 @@ class Consents:
         """Add an event of this computer: newer than all that are known, even if a clock was wrong."""
         with self._store.changing():
             known = [each.at for each in self.of(event.group_id).events if each.change is not event.change]
-            newest = max(known, default=event.at)
-            if newest >= event.at:
-                later = newest + timedelta(microseconds=1)
-                event = replace(event, at=later)
+            if known and max(known) >= event.at:
+                event = replace(event, at=max(known) + timedelta(microseconds=1))
             given = event.change is ConsentChange.GIVEN
             self._add(event, AuditAction.CONSENT_GIVEN if given else AuditAction.CONSENT_WITHDRAWN)
         return event

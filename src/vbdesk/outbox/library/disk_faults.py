@@ -1,7 +1,9 @@
 """Disk faults: which errors mean full, write-protected or gone, and what to tell a person."""
 
 import errno
+import socket
 import sqlite3
+import ssl
 from enum import StrEnum
 
 
@@ -27,6 +29,7 @@ _BY_ERRNO = {
     errno.ESTALE: DiskFault.GONE,
     errno.ENOTCONN: DiskFault.GONE,
 }
+_NETWORK = {errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL}
 _BY_SQLITE = (
     ("SQLITE_FULL", DiskFault.FULL),
     ("SQLITE_READONLY", DiskFault.READ_ONLY),
@@ -73,3 +76,30 @@ def stopped_sentence(fault: DiskFault) -> str:
     """What to say when a command stopped because of the disk."""
     what, remedy = _WORDS[fault]
     return f"{what} Nothing is lost. {remedy}, then run the command again."
+
+
+def file_sentence(error: OSError) -> str:
+    """What is wrong with a file, a folder or the network, and what to do; by the kind of error."""
+    fault = disk_fault(error)
+    if fault is not None:
+        return refused_sentence(fault)
+    match error:
+        case FileNotFoundError():
+            return "A file or folder is missing. Check whether it was moved or its drive was removed, then try again."
+        case PermissionError():
+            return (
+                "This account of the computer may not read or write there. Change the permissions, or choose another "
+                "folder, then try again."
+            )
+        case FileExistsError():
+            return "A file of this name is there already. Choose another name, then try again."
+        case NotADirectoryError() | IsADirectoryError():
+            return "A folder was expected and a file is there, or the reverse. Choose another place, then try again."
+        case TimeoutError() | ConnectionError() | socket.gaierror() | ssl.SSLError():
+            return "The network did not answer. Check the connection, then try again."
+    if error.errno in _NETWORK:
+        return "This computer has no way to the network. Check the connection, then try again."
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return "Too many files are open on this computer. Close other programs, then try again."
+    cause = error.strerror or type(error).__name__
+    return f"The computer refused to use a file ({cause}). Try again; if it happens again, run vbdesk doctor."

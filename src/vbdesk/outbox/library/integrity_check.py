@@ -230,6 +230,7 @@ def search_first(store: Store) -> None:
         for row in rows:
             if store.is_intact(row["take_id"]):
                 store.write_event_of(row["take_id"], {"asked_at": store.now()})
+        store.search_restored()
 
 
 def _restore_events(store: Store) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -38,6 +38,21 @@ class RecordingTarget:
 
 
 @dataclass(frozen=True, slots=True)
+class SpeakerFinding:
+    """How alike a recording's voice and the voices of its subject's earlier recordings are.
+
+    Attributes:
+        similarity: to the nearest of them, up to 1.
+        group_id: their subject.
+        earlier: their take ids.
+    """
+
+    similarity: float
+    group_id: str
+    earlier: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TakeMetadata:
     """What a person says about a recording when it enters the library.
 
@@ -50,6 +65,7 @@ class TakeMetadata:
         trim_s: start and end in seconds of the part that counts; None for all of it. The sound itself stays whole.
         retake_of: take id of the recording that this one replaces.
         source_sha256: digest of the imported file; empty for a take.
+        file_name: its name, encrypted and never sent, because it may contain a person's name; empty for a take.
         time_is_unique: whether no other recording anywhere can have this `recorded_at`, because a microphone's clock or
             chance gave its digits. None: True for a take, False for a file.
         reference: what was known about the time when it began, apart from the clock; None if nothing was.
@@ -57,6 +73,10 @@ class TakeMetadata:
         time_decided: whether a person has decided which time is right.
         time_suggested: whether they took the suggested time; it is compared again until the recording is sent.
         original_time: `recorded_at` before a person corrected it; None if nobody did.
+        excluded: whether a person took it out of the subject's course; it stays a recording.
+        speaker: comparison of its voice with earlier recordings; None before. It stays on this computer.
+        capture: what the recorder noted: `device`, `sample_rate`, `language`, `protocol_version`, `app_version`,
+            `marks_s`; empty for a file, and for a take of an earlier version.
     """
 
     group_id: str
@@ -71,12 +91,16 @@ class TakeMetadata:
     trim_s: tuple[float, float] | None = None
     retake_of: str | None = None
     source_sha256: str = ""
+    file_name: str = ""
     time_is_unique: bool | None = None
     reference: TimeReference | None = None
     time_doubt: TimeDoubt | None = None
     time_decided: bool = False
     time_suggested: bool = False
     original_time: datetime | None = None
+    excluded: bool = False
+    speaker: SpeakerFinding | None = None
+    capture: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +131,12 @@ class RecordingItem:
         retake_of: the recording that this one replaces; see `Library.versions`.
         created_at, updated_at: when it came into the library, and when its state changed last.
         source_sha256: digest of the imported file; empty for a take.
+        file_name: its name, encrypted and never sent, because it may contain a person's name; empty for a take.
         time_is_unique: whether no other recording anywhere can have this `recorded_at`.
-        reference, time_doubt, time_decided, time_suggested, original_time: see `TakeMetadata`.
-        asked: whether the analysis was requested without an answer yet.
+        reference, time_doubt, time_decided, time_suggested, original_time, excluded, speaker, capture: see
+            `TakeMetadata`.
+        asked: whether the analysis was requested without an answer yet, or may have been by another computer.
+        searched_only: `asked` because of a bundle alone; this computer has never requested it.
         released: whether a person has released it to be sent, see `Library.send_now`.
         not_before: when it is retried.
         bundle_id: the bundle in which it was handed over, or came.
@@ -144,13 +171,18 @@ class RecordingItem:
     version: int
     retake_of: str | None = None
     source_sha256: str = ""
+    file_name: str = ""
     time_is_unique: bool = True
     reference: TimeReference | None = None
     time_doubt: TimeDoubt | None = None
     time_decided: bool = False
     time_suggested: bool = False
     original_time: datetime | None = None
+    excluded: bool = False
+    speaker: SpeakerFinding | None = None
+    capture: Mapping[str, Any] = field(default_factory=dict)
     asked: bool = False
+    searched_only: bool = False
     released: bool = True
     not_before: datetime | None = None
     bundle_id: str | None = None
@@ -158,6 +190,11 @@ class RecordingItem:
     result_at: datetime | None = None
     audio_gone_at: datetime | None = None
     fault: str | None = None
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether an answer to a request of this computer is missing."""
+        return self.asked and not self.searched_only
 
     @property
     def result_json(self) -> bytes | None:
@@ -185,12 +222,16 @@ def metadata_of(item: RecordingItem) -> TakeMetadata:
         trim_s=item.trim_s,
         retake_of=item.retake_of,
         source_sha256=item.source_sha256,
+        file_name=item.file_name,
         time_is_unique=item.time_is_unique,
         reference=item.reference,
         time_doubt=item.time_doubt,
         time_decided=item.time_decided,
         time_suggested=item.time_suggested,
         original_time=item.original_time,
+        excluded=item.excluded,
+        speaker=item.speaker,
+        capture=item.capture,
     )
 
 
@@ -223,14 +264,25 @@ def details_json(metadata: TakeMetadata) -> bytes:
         "trim_s": metadata.trim_s,
         "retake_of": metadata.retake_of,
         "source_sha256": metadata.source_sha256,
+        "file_name": metadata.file_name,
         "time_is_unique": metadata.time_is_unique,
         "reference": reference_json(metadata.reference),
         "time_doubt": doubt_json(metadata.time_doubt),
         "time_decided": metadata.time_decided,
         "time_suggested": metadata.time_suggested,
         "original_time": None if metadata.original_time is None else metadata.original_time.isoformat(),
+        "excluded": metadata.excluded,
+        "speaker": None if metadata.speaker is None else asdict(metadata.speaker),
+        "capture": dict(metadata.capture),
     }
     return json.dumps(document).encode()
+
+
+def read_speaker(document: Mapping[str, Any] | None) -> SpeakerFinding | None:
+    """The comparison of a voice that `details_json` wrote."""
+    if document is None:
+        return None
+    return SpeakerFinding(float(document["similarity"]), str(document["group_id"]), tuple(document["earlier"]))
 
 
 def write_result(result: Result) -> bytes:

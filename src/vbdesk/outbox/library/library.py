@@ -4,10 +4,8 @@ Every method reads or writes the disk: never call one on the GUI thread. The syn
 """
 
 import hashlib
-import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,10 +15,13 @@ from vbdesk.capture.encrypted_take import TakeAudio, read_take
 from vbdesk.capture.imported_sound import decode_file
 from vbdesk.client.submission_recovery import with_random_microseconds
 from vbdesk.clock import Clock, SystemClock
-from vbdesk.contract.groups import group_id_fault
+from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart, AuditReader, AuditVerification
+from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState
+from vbdesk.outbox.library.consent_gate import ConsentGate
 from vbdesk.outbox.library.consents import Consents
+from vbdesk.outbox.library.course_corrections import CorrectionReason, CourseCorrections
 from vbdesk.outbox.library.damaged_takes import DamagedTakes
 from vbdesk.outbox.library.database import DAMAGE, unreadable
 from vbdesk.outbox.library.integrity_check import (
@@ -37,28 +38,30 @@ from vbdesk.outbox.library.recording_time import TOLERANCE, TimeReference, clock
 from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.rollback_detection import KeyringReading
 from vbdesk.outbox.library.service_times import ServiceTimes
-from vbdesk.outbox.library.settings import LibrarySettings, Retention, SendRule, read_settings, write_settings
+from vbdesk.outbox.library.settings import (
+    SETTINGS_NAME,
+    ConsentRules,
+    LibrarySettings,
+    Retention,
+    SendRule,
+    SubjectDetail,
+    read_settings,
+    write_settings,
+)
 from vbdesk.outbox.library.sound_files import SoundFiles
-from vbdesk.outbox.library.states import AT_THE_SERVICE, Fix, OutboxState
+from vbdesk.outbox.library.states import Fix, NotAllowed, OutboxState
 from vbdesk.outbox.library.store import NOT_ASKED, SEND, SEND_ANYWAY, Store, UnknownTake, time_text
 from vbdesk.outbox.library.subject_notes import SubjectNotes
+from vbdesk.outbox.library.trash import Trash, refuse_unless_deletable, refuse_unless_erasable
 from vbdesk.privacy import make_private
 
 __all__ = ["Library", "NotAllowed", "UnknownTake"]
 
-_SETTINGS = "library"
 
-
-class NotAllowed(Exception):
-    """The operation is not possible in the recording's present state; nothing was changed."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrashedRecording:
-    """A recording in the trash, which can be restored."""
-
-    take_id: str
-    row: Mapping[str, object]
+_WITHDRAWN = (
+    "This subject has withdrawn consent, so the recording was not sent. The service may have it already; it is "
+    "searched there first if you try again."
+)
 
 
 class Library(RecordingList):
@@ -70,9 +73,12 @@ class Library(RecordingList):
         times: the times that the service has confirmed.
         subject_notes: notes and tags of subjects, and which results were opened.
         consents: what subjects have consented to, and withdrawn.
+        consent_gate: what the consent policy of the profile allows.
         responses: cached answers of the service.
+        corrections: which recordings were moved to another subject, or out of their subject's course.
         damaged: operations on takes whose files are damaged.
         erasures: what the service must erase of removed recordings; None unless it runs on this computer.
+        trash: deleted recordings that can be restored.
     """
 
     def __init__(
@@ -104,16 +110,17 @@ class Library(RecordingList):
         self.times = ServiceTimes(self.store)
         self.subject_notes = SubjectNotes(self.store)
         self.consents = Consents(self.store)
+        self.consent_gate = ConsentGate(self.store)
         self.responses = ResponseCache(self.store)
+        self.corrections = CourseCorrections(self.store, self.consent_gate)
         self.erasures = PendingErasures(self.store) if erases_at_service else None
         self._sounds = SoundFiles(self.store, self.recording_folder)
         self.damaged = DamagedTakes(
             self.store, self.recording_folder, lambda take_id: self._sounds.salvage(self.get(take_id))
         )
+        self.trash = Trash(self.store, self._sounds, self.erasures, self.times, self.settings, self.recall_withdrawn)
         try:
             self._warnings = check_library(self.store, *self._sounds.tidy(), keyring)
-            if self.erasures is not None:
-                self.erasures.release()
         except DAMAGE as error:
             self.store.close()
             raise unreadable(folder, error) from error
@@ -145,11 +152,7 @@ class Library(RecordingList):
         self.store.notify()
 
     def close(self) -> None:
-        """Close the database and empty the trash."""
-        self._sounds.empty_trash()
-        if self.erasures is not None:
-            with suppress(sqlite3.Error):  # disk full: the next opening does it
-                self.erasures.release()
+        """Close the database."""
         self.store.close()
 
     def add_take(self, path: Path, metadata: TakeMetadata) -> str:
@@ -167,6 +170,7 @@ class Library(RecordingList):
         take_id = new_id()
         if metadata.reference is None:
             metadata = replace(metadata, reference=_reference(audio, metadata.recorded_at))
+        metadata = replace(metadata, capture=capture_facts(audio))
         try:
             with self.store.changing():
                 self.store.insert(take_id, metadata, duration_s, imported=False)
@@ -186,10 +190,12 @@ class Library(RecordingList):
         any computer: it identifies the recording when an answer was lost.
 
         Raises:
+            NotAllowed: the profile requires a consent that the subject has not given.
             ValueError: the group id breaks the rules, or the trim leaves nothing.
             UnsupportedAudio: the file is none of the four, or damaged.
             OSError: it cannot be read, or there is no room for the copy.
         """
+        self._check_consent(metadata.group_id)
         content = path.read_bytes()
         duration_s = _counted_s(decode_file(content).duration_s, metadata)
         metadata = replace(
@@ -197,6 +203,7 @@ class Library(RecordingList):
             recorded_at=with_random_microseconds(metadata.recorded_at),
             time_is_unique=metadata.recorded_at.microsecond == 0,
             source_sha256=hashlib.sha256(content).hexdigest(),
+            file_name=path.name.encode("utf-8", "replace").decode(),
         )
         take_id = new_id()
         take_key = self._sounds.seal_copy(take_id, path)
@@ -208,7 +215,7 @@ class Library(RecordingList):
         return take_id
 
     def queue(self, take_id: str) -> None:
-        """Put a `checked` recording into the queue. Raises NotAllowed in any other state."""
+        """Put a `checked` recording into the queue. Raises NotAllowed in any other state, and without consent."""
         self._send(take_id, {OutboxState.CHECKED}, "Only a checked recording can be sent.")
 
     def retry(self, take_id: str) -> None:
@@ -228,6 +235,7 @@ class Library(RecordingList):
             item = self.store.get(take_id)
             if item.fix is not Fix.SEND_AGAIN or item.fault is not None:
                 raise NotAllowed(item.fault or "This recording does not need to be sent again.")
+            self._check_consent(item.group_id, item.recorded_at)
             if self.store.asked(take_id):
                 again = NOT_ASKED | {"kind": SEND_ANYWAY, "attempts": 0, "not_before": None}
                 self.store.write_event_of(take_id, again)
@@ -273,7 +281,8 @@ class Library(RecordingList):
             item = self.store.get(take_id)
             if item.state is not OutboxState.CHECKED:
                 raise NotAllowed("Only a recording that waits here can be trimmed.")
-            metadata = replace(metadata_of(item), trim_s=trim_s, quality=item.quality if quality is None else quality)
+            figures = item.quality if quality is None else quality
+            metadata = replace(metadata_of(item), trim_s=trim_s, quality=figures, speaker=None)
             self.store.keep_details(take_id, metadata)
             self.store.update(take_id, {"duration_s": _counted_s(whole_s, metadata)})
             self.store.note(AuditAction.TRIMMED, take_id)
@@ -354,48 +363,52 @@ class Library(RecordingList):
         moved_s = (moment - item.recorded_at).total_seconds()
         self.store.note(AuditAction.TIME_CORRECTED, item.take_id, f"by {moved_s:.0f} s, {how}")
 
-    def move_to_trash(self, take_id: str) -> TrashedRecording:
-        """Move a `checked` recording to the trash; it can be restored until the library is closed.
+    def erase_from_course(self, take_id: str, reason: CorrectionReason) -> int | None:
+        """Take a recording out of its subject's course, and move it to the trash.
 
-        The key of its sound is only in the returned object.
-
-        Raises:
-            NotAllowed: it is in any other state.
-        """
-        with _or_else(lambda: self._sounds.undo_move_to_trash(take_id)), self.store.changing():
-            if self.store.get(take_id).state is not OutboxState.CHECKED:
-                raise NotAllowed("Only a recording that waits here can be moved to the trash.")
-            trashed = TrashedRecording(take_id, self.store.row(take_id))
-            if self.erasures is not None:  # an earlier attempt may have reached the service
-                self.erasures.add(take_id, ErasureScope.EVERYTHING, ready=False)
-            self._sounds.move_to_trash(take_id)
-            self.store.forget(take_id)
-            self.store.note(AuditAction.TRASHED, take_id)
-        return trashed
-
-    def restore_from_trash(self, trashed: TrashedRecording) -> None:
-        """Undo `move_to_trash`. Raises OSError if its sound is gone, because the library was opened again."""
-        with _or_else(lambda: self._sounds.undo_restore_from_trash(trashed.take_id)), self.store.changing():
-            self.store.restore(trashed.row)
-            if self.erasures is not None:
-                self.erasures.withdraw(trashed.take_id)
-            self.store.note(AuditAction.RESTORED_FROM_TRASH, trashed.take_id)
-            self._sounds.restore_from_trash(trashed.take_id)
-
-    def discard(self, take_id: str) -> None:
-        """Delete a recording and its sound from this computer; for its data at the service, see `erasures`.
+        Returns:
+            The number of the correction; None if it was in no course.
 
         Raises:
-            NotAllowed: it is at the service, and its result has not come.
+            NotAllowed, UnknownTake: as for `discard`; nothing was changed.
         """
         with self.store.changing():
+            number, item = None, self.store.get(take_id)
+            if item.state is OutboxState.DONE and not item.excluded:
+                number = self.corrections.exclude(self.corrections.member(take_id), reason).number
+            self.discard(take_id)
+        return number
+
+    def discard(self, take_id: str, *, at_once: bool = False, withdrawn: bool = False) -> None:
+        """Delete a recording from this computer; for its data at the service, see `erasures`.
+
+        Args:
+            take_id: the recording.
+            at_once: destroy its keys and its sound now, also if it is in the trash already; else it goes to the trash
+                and can be restored for some days.
+            withdrawn: with `at_once`: the person has withdrawn consent, so destroy also what was handed over and, if
+                the service is elsewhere, what misses an answer. The caller says which copies stay.
+
+        Raises:
+            NotAllowed: it is at the service and its result has not come, or the trash does not keep it (`Trash.put`).
+            UnknownTake: there is no such recording.
+        """
+        if not at_once:
+            self.trash.put(take_id)
+        elif self.trash.holds(take_id):
+            self.trash.destroy([take_id])
+        else:
+            self._destroy(take_id, withdrawn=withdrawn)
+
+    def _destroy(self, take_id: str, *, withdrawn: bool) -> None:
+        with self.store.changing():
             item = self.store.get(take_id)
-            if item.state is OutboxState.HANDED_OVER:
-                raise NotAllowed("This recording was handed over to be sent elsewhere. Take it back, then delete it.")
-            if item.fault is None and (item.state in AT_THE_SERVICE or item.asked):  # a changed entry gets no result
-                raise NotAllowed("This recording is being analysed. Wait for the result, then delete it.")
+            if withdrawn and self.erasures is None:
+                refuse_unless_erasable(item)
+            else:  # the service on this computer erases by what its answer named
+                refuse_unless_deletable(item)
             if self.erasures is not None:
-                self.erasures.add(take_id, ErasureScope.EVERYTHING)
+                self.erasures.add_known(take_id, ErasureScope.EVERYTHING)
             self._sounds.destroy_afterwards([take_id])
             self.store.forget(take_id)
             self.store.note(AuditAction.DELETED, take_id)
@@ -415,7 +428,7 @@ class Library(RecordingList):
                 if item.state is not OutboxState.DONE or item.encrypted_result is None:
                     raise NotAllowed("Only the sound of a recording with a result can be removed.")
                 if self.erasures is not None:
-                    self.erasures.add(take_id, ErasureScope.SOUND)
+                    self.erasures.add_known(take_id, ErasureScope.SOUND)
                 self.store.update(take_id, {"take_key": None, "audio_gone_at": self.store.now()})
                 self.store.note(AuditAction.SOUND_REMOVED, take_id, part=part)
 
@@ -459,11 +472,18 @@ class Library(RecordingList):
 
     def settings(self) -> LibrarySettings:
         """The settings of this library; the defaults if there are none, or if they cannot be read."""
-        content = self.store.setting(_SETTINGS)
+        content = self.store.setting(SETTINGS_NAME)
         return LibrarySettings() if content is None else read_settings(content)
 
     def change_settings(
-        self, *, send_rule: SendRule | None = None, retention: Retention | None = None, paused: bool | None = None
+        self,
+        *,
+        send_rule: SendRule | None = None,
+        retention: Retention | None = None,
+        paused: bool | None = None,
+        consent: ConsentRules | None = None,
+        trash_days: int | None = None,
+        detail: SubjectDetail | None = None,
     ) -> LibrarySettings:
         """Change the given settings only; returns all settings. Notifies subscribers."""
         with self.store.changing():
@@ -472,10 +492,18 @@ class Library(RecordingList):
                 send_rule=known.send_rule if send_rule is None else send_rule,
                 retention=known.retention if retention is None else retention,
                 paused=known.paused if paused is None else paused,
+                consent=consent or known.consent,
+                trash_days=known.trash_days if trash_days is None else trash_days,
+                detail=detail or known.detail,
             )
-            self.store.keep_setting(_SETTINGS, write_settings(changed))
+            self.store.keep_setting(SETTINGS_NAME, write_settings(changed))
             self.store.note(AuditAction.SETTINGS_CHANGED, detail=changed.words)
         return changed
+
+    def change_consent_rules(self, change: Callable[[ConsentRules], ConsentRules]) -> LibrarySettings:
+        """Change the stored consent rules in one transaction; returns all settings. Notifies subscribers."""
+        with self.store.changing():
+            return self.change_settings(consent=change(self.settings().consent))
 
     def send_now(self, take_ids: Collection[str] | None = None) -> None:
         """Release these recordings, or all that wait, where recordings are sent manually."""
@@ -487,6 +515,44 @@ class Library(RecordingList):
                 self.store.write_event_of(take_id, {"released": 1})
                 self.store.note(AuditAction.RELEASED, take_id)
 
+    def withdraw_consent(self, group_id: str, kind: ConsentKind = ConsentKind.BOTH, *, asked_by: str = "") -> None:
+        """Note that a subject has withdrawn consent, and take its recordings out of the queue."""
+        with self.store.changing():
+            self.consents.withdraw(group_id, kind, asked_by=asked_by)
+            self.recall_withdrawn({group_id})
+
+    def held_for_consent(self) -> list[RecordingItem]:
+        """Recordings in the queue that the consent policy does not let go, with the reason."""
+        if self.consent_gate.rules().policy is not ConsentPolicy.REQUIRED:
+            return []
+        consents, found = self.consent_gate.all(), []
+        for item in self.store.items(f"state IN ('{OutboxState.WAITING}', '{OutboxState.UPLOADING}')"):
+            refusal = consents.refusal(item.group_id, item.recorded_at)
+            if refusal is not None and item.fault is None:
+                found.append(replace(item, reason=refusal))
+        return found
+
+    def recall_withdrawn(self, group_ids: Collection[str]) -> None:
+        """Take recordings whose consent was withdrawn out of the queue, so that none is sent without a new decision.
+
+        One that the service may have already stops and says so.
+        """
+        with self.store.changing():
+            consents = self.consent_gate.all()
+            for item in self.store.items(f"state IN ('{OutboxState.WAITING}', '{OutboxState.UPLOADING}')"):
+                withdrawn = item.group_id in group_ids and consents.of_recording(item).state is ConsentState.WITHDRAWN
+                if not withdrawn or item.fault is not None:
+                    continue
+                if self.store.asked(item.take_id):
+                    self.store.move(item.take_id, OutboxState.NEEDS_ATTENTION, _WITHDRAWN, Fix.TRY_AGAIN)
+                else:
+                    self.cancel(item.take_id)
+
+    def _check_consent(self, group_id: str, recorded_at: datetime | None = None) -> None:
+        refusal = self.consent_gate.refusal(group_id, recorded_at)
+        if refusal is not None:
+            raise NotAllowed(refusal)
+
     def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after every change, in the thread that made it; returns a function that stops it."""
         return self.store.subscribe(callback)
@@ -496,6 +562,7 @@ class Library(RecordingList):
             item = self.store.get(take_id)
             if item.state not in allowed or item.fault is not None:
                 raise NotAllowed(item.fault or refusal)
+            self._check_consent(item.group_id, item.recorded_at)
             if self.store.asked(take_id):  # search for the lost answer first
                 self.store.restart_event(take_id)
             else:
@@ -505,15 +572,11 @@ class Library(RecordingList):
             self.store.note(AuditAction.QUEUED, take_id)
 
 
-@contextmanager
-def _or_else(undo: Callable[[], None]) -> Iterator[None]:
-    """Undo file operations of a failed change; the next start repairs what cannot be undone."""
-    try:
-        yield
-    except BaseException:
-        with suppress(OSError, sqlite3.Error):
-            undo()
-        raise
+def capture_facts(audio: TakeAudio) -> dict[str, Any]:
+    """What the recorder noted in a take, see `TakeMetadata.capture`."""
+    names = ("device", "language", "protocol_version", "app_version")
+    noted = {name: audio.about[name] for name in names if isinstance(audio.about.get(name), str | int)}
+    return {**noted, "sample_rate": audio.sample_rate, "marks_s": list(audio.marks_s)}
 
 
 def _reference(audio: TakeAudio, recorded_at: datetime) -> TimeReference | None:
@@ -526,7 +589,7 @@ def _reference(audio: TakeAudio, recorded_at: datetime) -> TimeReference | None:
 
 def _counted_s(duration_s: float, metadata: TakeMetadata) -> float:
     """Length of the part that counts; checks the metadata."""
-    fault = group_id_fault(metadata.group_id)
+    fault = subject_fault(metadata.group_id)
     if fault is not None:
         raise ValueError(fault)
     if metadata.trim_s is None:

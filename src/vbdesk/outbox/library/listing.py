@@ -21,6 +21,10 @@ class RecordingList:
         """One recording. Raises UnknownTake."""
         return self.store.get(take_id)
 
+    def of_job(self, job_id: str) -> RecordingItem | None:
+        """The recording of this computer with this job; None if there is none."""
+        return next(iter(self.store.items("job_id = ?", (job_id,))), None)
+
     def list(self, only: ItemFilter | None = None) -> list[RecordingItem]:
         """Recordings, newest first."""
         only = only or ItemFilter()
@@ -51,10 +55,6 @@ class RecordingList:
             grew = not more <= together
             together |= more
         return tuple(sorted((item for item in siblings if item.take_id in together), key=lambda item: item.recorded_at))
-
-    def known_sources(self) -> frozenset[str]:
-        """Digests of every imported file that is still here."""
-        return frozenset(item.source_sha256 for item in self.list() if item.source_sha256)
 
     def groups(self) -> tuple[str, ...]:
         """Every group id with a recording here, for completion."""

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Collection
 from contextlib import suppress
 
-_CHECKED = ("library", "recordings", "pending", "removed", "jobs", "settings")
+_CHECKED = ("library", "recordings", "pending", "removed", "jobs", "settings", "trash")
 
 _PIECE_BYTES = 8
 

@@ -229,6 +229,13 @@ def _ticked_at(row: Mapping[str, Any], cipher: ColumnCipher) -> datetime | None:
     return None
 
 
+def _add_tables(connection: sqlite3.Connection, cipher: ColumnCipher) -> None:
+    """Make the tables that the earlier version did not have, and cover them by the sums."""
+    rebuild(connection, new_tables=True)
+    if _is_whole(connection, cipher):
+        _seal_tables(connection, cipher)
+
+
 def _is_whole(connection: sqlite3.Connection, cipher: ColumnCipher) -> bool:
     """Whether every table has the rows of the last change; a table that the earlier version did not have is empty."""
     library = connection.execute("SELECT version, sums FROM library").fetchone()
@@ -298,4 +305,6 @@ _STEPS = {
     ),
     2: MigrationStep("", _prove_tables),
     3: MigrationStep("", _move_ticks_to_consents),
+    4: MigrationStep("", _add_tables),
+    5: MigrationStep("", _add_tables),
 }

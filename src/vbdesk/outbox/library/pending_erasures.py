@@ -6,7 +6,7 @@ that is down, only delays the erasure. Entries are encrypted settings of the lib
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from vbdesk.outbox.library.audit import AuditAction, AuditPart
@@ -29,7 +29,6 @@ class PendingErasure:
     Attributes:
         job_ids: every job that the service ever made for it.
         upload_refs: an upload that never became a job.
-        ready: False while the removal can still be undone here.
     """
 
     take_id: str
@@ -37,7 +36,6 @@ class PendingErasure:
     what: ErasureScope
     job_ids: tuple[str, ...]
     upload_refs: tuple[str, ...]
-    ready: bool = True
 
 
 class PendingErasures:
@@ -46,37 +44,40 @@ class PendingErasures:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def add(self, take_id: str, what: ErasureScope, *, ready: bool = True) -> None:
-        """Plan an erasure if the service has anything of it. Within the transaction that removes the recording."""
-        jobs = self._store.rows(
-            "SELECT job_id FROM jobs WHERE take_id = ? "
-            "UNION SELECT job_id FROM recordings WHERE take_id = ? AND job_id IS NOT NULL ORDER BY 1",
-            (take_id, take_id),
-        )
+    def add_known(self, take_id: str, what: ErasureScope) -> None:
+        """Plan an erasure of a recording of the list. Within the transaction that removes it."""
+        row = self._store.row(take_id)
         uploads = self._store.rows(
             "SELECT upload_ref FROM pending WHERE take_id = ? AND upload_ref IS NOT NULL", (take_id,)
         )
-        job_ids, upload_refs = [row["job_id"] for row in jobs], [row["upload_ref"] for row in uploads]
-        if not job_ids and not upload_refs:
-            return
-        group_id = self._store.row(take_id)["group_id"]
-        self._keep(PendingErasure(take_id, str(group_id), what, tuple(job_ids), tuple(upload_refs), ready))
+        upload_ref = uploads[0]["upload_ref"] if uploads else None
+        self.add(take_id, what, str(row["group_id"]), job_id=row["job_id"], upload_ref=upload_ref)
 
-    def withdraw(self, take_id: str) -> None:
-        """Cancel an erasure: the recording was restored. Within a transaction."""
-        self._store.drop("settings", _NAME + take_id)
+    def add(
+        self, take_id: str, what: ErasureScope, group_id: str, *, job_id: object = None, upload_ref: object = None
+    ) -> None:
+        """Plan an erasure if the service has anything of it. Within the transaction that removes the recording.
 
-    def release(self) -> None:
-        """Make the erasures of trashed recordings due: they cannot be restored any more."""
-        waiting = [owed for owed in self._all() if not owed.ready]
-        if waiting:
-            with self._store.changing():
-                for owed in waiting:
-                    self._keep(replace(owed, ready=True))
+        Args:
+            take_id: the recording.
+            what: how much of it.
+            group_id: its subject; empty if unknown.
+            job_id: its present job, if any; the jobs that the library has noted are added.
+            upload_ref: its upload, if any.
+        """
+        noted = self._store.rows("SELECT job_id FROM jobs WHERE take_id = ?", (take_id,))
+        job_ids = {str(row["job_id"]) for row in noted} | ({str(job_id)} if job_id is not None else set())
+        upload_refs = () if upload_ref is None else (str(upload_ref),)
+        if job_ids or upload_refs:
+            self._keep(PendingErasure(take_id, group_id, what, tuple(sorted(job_ids)), upload_refs))
 
     def due(self) -> list[PendingErasure]:
         """Erasures that the service should do now."""
-        return [owed for owed in self._all() if owed.ready]
+        names: Sequence[str] = [
+            row["name"] for row in self._store.rows("SELECT name FROM settings WHERE name LIKE 'erasure/%' ORDER BY 1")
+        ]
+        found = [self._read(name.removeprefix(_NAME)) for name in names]
+        return [owed for owed in found if owed is not None]
 
     def settle(self, owed: PendingErasure) -> None:
         """Delete an entry that the service has confirmed, unless it asks for more by now.
@@ -90,13 +91,6 @@ class PendingErasures:
                 self._store.forget_trajectory(owed.group_id)
             self._store.note(AuditAction.ERASED_AT_SERVICE, owed.take_id, owed.what, part=AuditPart.SYNC_WORKER)
 
-    def _all(self) -> list[PendingErasure]:
-        names: Sequence[str] = [
-            row["name"] for row in self._store.rows("SELECT name FROM settings WHERE name LIKE 'erasure/%' ORDER BY 1")
-        ]
-        found = [self._read(name.removeprefix(_NAME)) for name in names]
-        return [owed for owed in found if owed is not None]
-
     def _read(self, take_id: str) -> PendingErasure | None:
         """One entry; None if there is none, or somebody else wrote it."""
         content = self._store.setting(_NAME + take_id)
@@ -109,7 +103,6 @@ class PendingErasures:
             ErasureScope(entry["what"]),
             tuple(entry["jobs"]),
             tuple(entry["uploads"]),
-            bool(entry["ready"]),
         )
 
     def _keep(self, owed: PendingErasure) -> None:
@@ -118,6 +111,5 @@ class PendingErasures:
             "what": owed.what,
             "jobs": owed.job_ids,
             "uploads": owed.upload_refs,
-            "ready": owed.ready,
         }
         self._store.keep_setting(_NAME + owed.take_id, json.dumps(entry).encode())

@@ -45,6 +45,11 @@ class ResponseCache:
         with self._store.changing_silently():
             self._store.keep_trajectory(group_id, body)
 
+    def forget_trajectory(self, group_id: str) -> None:
+        """Delete a subject's trajectory. Subscribers are not notified."""
+        with self._store.changing_silently() as database:
+            database.execute("DELETE FROM trajectories WHERE group_id = ?", (group_id,))
+
 
 def _place(name: str, read_at: str) -> str:
     return f"reads/{name}/{read_at}"

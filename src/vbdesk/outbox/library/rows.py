@@ -14,7 +14,7 @@ from typing import Any
 
 from vbdesk.contract.timestamps import add_clamped
 from vbdesk.outbox.library.column_encryption import NONCE_BYTES, ColumnCipher, InvalidTag
-from vbdesk.outbox.library.items import EncryptedResult, RecordingItem, RecordingTarget
+from vbdesk.outbox.library.items import EncryptedResult, RecordingItem, RecordingTarget, read_speaker
 from vbdesk.outbox.library.recording_time import TimeDoubt, read_doubt, read_reference
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.table_checksums import table_row_mac
@@ -115,7 +115,7 @@ def result_nonce_of(sealed: bytes | None) -> bytes | None:
     return None if sealed is None else sealed[:NONCE_BYTES]
 
 
-def item_of(found: sqlite3.Row, cipher: ColumnCipher) -> RecordingItem:
+def item_of(found: sqlite3.Row | Mapping[str, Any], cipher: ColumnCipher) -> RecordingItem:
     """A row of `ITEMS` as an item, with its fault if it is not authentic or does not decrypt."""
     row = dict(found)
     take_id: str = row["take_id"]
@@ -185,13 +185,18 @@ def _item(
         version=row["version"],
         retake_of=details.get("retake_of"),
         source_sha256=details.get("source_sha256", ""),
+        file_name=details.get("file_name", ""),
         time_is_unique=_is_unique(details.get("time_is_unique"), imported=bool(row["imported"])),
         reference=read_reference(details.get("reference")),
         time_doubt=_time_doubt(row, details),
         time_decided=bool(details.get("time_decided")),
         time_suggested=bool(details.get("time_suggested")),
         original_time=_moment(details.get("original_time")),
+        excluded=bool(details.get("excluded")),
+        speaker=read_speaker(details.get("speaker")),
+        capture=details.get("capture") or {},
         asked=row["asked_at"] is not None,
+        searched_only=_is_searched_only(row),
         released=row["released"] is None or bool(row["released"]),
         not_before=_moment(row["not_before"]),
         bundle_id=row["bundle_id"],
@@ -200,6 +205,12 @@ def _item(
         audio_gone_at=_moment(row["audio_gone_at"]),
         fault=fault,
     )
+
+
+def _is_searched_only(row: Mapping[str, Any]) -> bool:
+    """Whether a bundle is the only reason to search the service: a request from here follows an upload."""
+    from_bundle = row["bundle_id"] is not None and row["asked_at"] is not None
+    return from_bundle and row["asked_service_at"] is None and row["upload_ref"] is None
 
 
 def _is_unique(noted: bool | None, *, imported: bool) -> bool:

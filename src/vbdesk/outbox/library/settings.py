@@ -1,9 +1,14 @@
 """A person's settings for the recordings of one profile: when to send, how long to keep the sound."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
+
+SETTINGS_NAME = "library"
+"""Name of the settings in the store."""
 
 
 class SendRule(StrEnum):
@@ -34,6 +39,43 @@ class Retention:
             raise ValueError("The number of days that the sound is kept cannot be below 0.")
 
 
+TRASH_DAYS = 7
+LONGEST_TRASH_DAYS = 90
+
+
+class SubjectDetail(StrEnum):
+    """What the second line of a subject holds."""
+
+    NONE = "none"
+    BIRTH_YEAR = "birth_year"
+    INITIALS = "initials"
+    RECORD_NUMBER = "record_number"
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentRules:
+    """What a profile asks of subjects.
+
+    Attributes:
+        policy: whether recordings need a consent.
+        kind: what is usually asked for.
+        valid_days: how long a new consent is valid; None for no end.
+        language: of the wording, as in `en`.
+        asked_by: who asks, as noted with each consent; may be empty.
+    """
+
+    policy: ConsentPolicy = ConsentPolicy.REMINDED
+    kind: ConsentKind = ConsentKind.CLINICAL
+    valid_days: int | None = None
+    language: str = "en"
+    asked_by: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a validity below one day."""
+        if self.valid_days is not None and self.valid_days < 1:
+            raise ValueError("A consent is valid for one day or more.")
+
+
 @dataclass(frozen=True, slots=True)
 class LibrarySettings:
     """The settings of one library.
@@ -42,23 +84,43 @@ class LibrarySettings:
         send_rule: when a recording in the queue is sent.
         retention: how long its sound stays after its result.
         paused: nothing is sent until a person resumes.
+        consent: what subjects are asked, and whether recordings need their consent.
+        trash_days: how long a deleted recording can be restored.
+        detail: what the second line of a subject holds.
     """
 
     send_rule: SendRule = SendRule.AT_ONCE
     retention: Retention = field(default_factory=Retention)
     paused: bool = False
+    consent: ConsentRules = field(default_factory=ConsentRules)
+    trash_days: int = TRASH_DAYS
+    detail: SubjectDetail = SubjectDetail.NONE
+
+    def __post_init__(self) -> None:
+        """Refuse a number of days below 1, or one that keeps what a person has deleted for too long."""
+        if not 1 <= self.trash_days <= LONGEST_TRASH_DAYS:
+            raise ValueError(f"The trash keeps deleted recordings for 1 to {LONGEST_TRASH_DAYS} days.")
 
     @property
     def words(self) -> str:
         """All settings in one short line, for the audit log."""
         kept = "for_ever" if self.retention.rule is RetentionRule.FOR_EVER else f"{self.retention.days} days"
-        return f"send={self.send_rule}, sound={kept}, paused={'yes' if self.paused else 'no'}"
+        paused = "yes" if self.paused else "no"
+        rules = f"consent={self.consent.policy}, trash={self.trash_days}"
+        return f"send={self.send_rule}, sound={kept}, paused={paused}, {rules}"
 
 
 def write_settings(settings: LibrarySettings) -> bytes:
     """Settings as bytes, before encryption."""
     retention = {"rule": settings.retention.rule, "days": settings.retention.days}
-    document = {"send_rule": settings.send_rule, "retention": retention, "paused": settings.paused}
+    document = {
+        "send_rule": settings.send_rule,
+        "retention": retention,
+        "paused": settings.paused,
+        "consent": asdict(settings.consent),
+        "trash_days": settings.trash_days,
+        "detail": settings.detail,
+    }
     return json.dumps(document).encode()
 
 
@@ -70,4 +132,19 @@ def read_settings(content: bytes) -> LibrarySettings:
         send_rule=SendRule(document["send_rule"]),
         retention=Retention(RetentionRule(retention["rule"]), retention["days"]),
         paused=document["paused"],
+        consent=_consent_rules(document.get("consent")),  # earlier versions wrote none
+        trash_days=document.get("trash_days", TRASH_DAYS),
+        detail=SubjectDetail(document.get("detail", SubjectDetail.NONE)),
+    )
+
+
+def _consent_rules(document: dict[str, Any] | None) -> ConsentRules:
+    if document is None:
+        return ConsentRules()
+    return ConsentRules(
+        policy=ConsentPolicy(document["policy"]),
+        kind=ConsentKind(document["kind"]),
+        valid_days=document["valid_days"],
+        language=document["language"],
+        asked_by=document["asked_by"],
     )

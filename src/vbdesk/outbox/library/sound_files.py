@@ -14,7 +14,8 @@ import errno
 import logging
 import os
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,7 +49,7 @@ class SoundFolderState:
 
     Attributes:
         doomed: files whose recording is deleted, or was never complete.
-        unfinished: files of recordings in the list without their final name.
+        unfinished: files of recordings in the list or in the trash without their final name.
         not_taken_in: takes of the recorder that are not in the list yet.
         unclaimed: files that belong to no recording.
         without_file: take ids of recordings that have no file, or only one that is `unfinished`.
@@ -67,7 +68,6 @@ class SoundFiles:
     def __init__(self, store: Store, recording_folder: Path) -> None:
         self._store = store
         self._recording_folder = recording_folder
-        self._keys_away: list[bytes] = []  # encrypted keys of sounds in the trash
 
     def take_in(self, take_id: str, path: Path, sha256: str) -> None:
         """Move a recorded take into the library, with its key. Within the transaction that inserts its row."""
@@ -122,45 +122,39 @@ class SoundFiles:
         return decrypt_file(self._present(item.take_id), self._store.key, self._store.take_key(item.take_id))
 
     def move_to_trash(self, take_id: str) -> None:
-        """Move a sound to the trash; `restore_from_trash` undoes it until the library is closed.
-
-        Call it within the transaction that deletes its key, before that.
-        """
-        self._drop_copies()
-        self._keys_away += self._encrypted_keys([take_id])
-        self._store.path(take_id).replace(self._away(take_id))
+        """Give a sound the name of one in the trash. Within the transaction that moves its entry there."""
+        if self._coming(take_id).exists():
+            self._settle(take_id)
+        with suppress(FileDamaged):  # it is missing, and stays so
+            self._present(take_id).replace(self._away(take_id))
 
     def restore_from_trash(self, take_id: str) -> None:
-        """Undo `move_to_trash`. Raises OSError if the sound is gone."""
-        self._away(take_id).replace(self._store.path(take_id))
+        """Undo `move_to_trash`. A sound that is missing is reported when it is used, as for any recording."""
+        if self._away(take_id).exists():
+            self._away(take_id).replace(self._store.path(take_id))
 
     def undo_move_to_trash(self, take_id: str) -> None:
         """Undo `move_to_trash` after its transaction was rolled back."""
-        if self._is_known(take_id):
-            kept = self._encrypted_keys([take_id])
-            self._keys_away = [key for key in self._keys_away if key not in kept]
-            if self._away(take_id).exists():
-                self._away(take_id).replace(self._store.path(take_id))
+        if self._is_known(take_id) and self._away(take_id).exists():
+            self._away(take_id).replace(self._store.path(take_id))
 
     def undo_restore_from_trash(self, take_id: str) -> None:
         """Undo `restore_from_trash` after its transaction was rolled back."""
         if not self._is_known(take_id) and self._store.path(take_id).exists():
             self._store.path(take_id).replace(self._away(take_id))
 
-    def destroy_afterwards(self, take_ids: Collection[str]) -> None:
+    def destroy_afterwards(self, take_ids: Collection[str], more: Collection[bytes] = ()) -> None:
         """Delete sounds after the commit of the present transaction, which deletes their keys after this call.
 
         It cannot reach old blocks that a disk keeps, or a backup of the disk: see `vbdesk.capture.take_keys`.
+
+        Args:
+            take_ids: of recordings in the list or in the trash.
+            more: other values that the transaction deletes and that must be gone from the database's files too.
         """
         self._drop_copies()
-        gone = self._encrypted_keys(take_ids)
+        gone = [*self._encrypted_keys(take_ids), *more]
         self._store.after_commit(lambda: self._destroy(take_ids, gone))
-
-    def empty_trash(self) -> None:
-        """Delete the sounds in the trash."""
-        away = [path.stem for path in self._store.takes_folder.glob("*.away") if not self._is_known(path.stem)]
-        if away:
-            self._destroy(away, self._keys_away)
 
     def tidy(self) -> tuple[list[str], list[str]]:
         """Repair what a crash left unfinished; deletes nothing that is still wanted.
@@ -183,12 +177,16 @@ class SoundFiles:
     def look(self) -> SoundFolderState:
         """Compare the files of the folder takes with the list, as `tidy` does; changes nothing."""
         known = {row["take_id"]: row["audio_gone_at"] is None for row in self._rows()}
+        trashed = {row["take_id"] for row in self._store.rows("SELECT take_id FROM trash")} - known.keys()
         settled = {f"{take_id}.take" for take_id, wanted in known.items() if wanted}
+        in_trash = {f"{take_id}.away" for take_id in trashed}
         with os.scandir(self._store.takes_folder) as entries:
             names = {entry.name for entry in entries}
         found = SoundFolderState(without_file=[Path(name).stem for name in settled - names])
-        for path in (self._store.takes_folder / name for name in names - settled):
-            if self._is_doomed(path, known.get(path.stem)):
+        for path in (self._store.takes_folder / name for name in names - settled - in_trash):
+            if path.stem in trashed:
+                found.unfinished.append(path)
+            elif self._is_doomed(path, known.get(path.stem)):
                 found.doomed.append(path)
             elif path.stem in known:
                 found.unfinished.append(path)
@@ -202,7 +200,7 @@ class SoundFiles:
         """Whether to delete a file; `wanted`: its recording needs it, was deleted, or (None) has no row."""
         if wanted is None:
             half_a_copy = path.suffix == ".new" and not has_key(path)
-            return path.suffix in (".away", ".arriving") or half_a_copy or self._was_removed(path.stem)
+            return path.suffix == ".arriving" or half_a_copy or self._was_removed(path.stem)
         return not wanted and self._store.get(path.stem).fault is None
 
     def _drop_copies(self, older_than_s: float | None = None) -> None:
@@ -213,8 +211,11 @@ class SoundFiles:
                 copy.unlink()
 
     def _encrypted_keys(self, take_ids: Collection[str]) -> list[bytes]:
-        keys = [self._store.row(take_id)["take_key"] for take_id in take_ids]
-        return [key for key in keys if isinstance(key, bytes)]
+        query = (
+            "SELECT take_key FROM recordings WHERE take_id = ? UNION ALL SELECT take_key FROM trash WHERE take_id = ?"
+        )
+        rows = [row for take_id in take_ids for row in self._store.rows(query, (take_id, take_id))]
+        return [row["take_key"] for row in rows if isinstance(row["take_key"], bytes)]
 
     def _destroy(self, take_ids: Collection[str], gone: Collection[bytes]) -> None:
         self._scrub(gone)
@@ -230,7 +231,11 @@ class SoundFiles:
 
     def _finish(self, path: Path) -> None:
         """Give the sound of a recording in the database its final name."""
-        if path.suffix == ".new":
+        if not self._is_known(path.stem):
+            if path.suffix == ".new":
+                blank(path)
+            path.replace(self._away(path.stem))
+        elif path.suffix == ".new":
             self._settle(path.stem)
         elif path.suffix in (".away", ".arriving"):
             path.replace(self._store.path(path.stem))
@@ -262,7 +267,8 @@ class SoundFiles:
         path = self._store.path(take_id)
         if path.exists():
             return path
-        for unnamed in (self._coming(take_id), path.with_suffix(".arriving")):  # still without its final name
+        unsettled = (self._coming(take_id), path.with_suffix(".arriving"), self._away(take_id))
+        for unnamed in unsettled:  # still without its final name, or with that of the trash after a failed change
             if unnamed.exists():
                 return unnamed
         raise FileDamaged("The sound of this recording is missing on the disk.")
@@ -281,6 +287,17 @@ class SoundFiles:
 
     def _away(self, take_id: str) -> Path:
         return self._store.path(take_id).with_suffix(".away")
+
+
+@contextmanager
+def undo_on_error(undo: Callable[[], None]) -> Iterator[None]:
+    """Undo file operations of a failed change; the next start repairs what cannot be undone."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError, sqlite3.Error):
+            undo()
+        raise
 
 
 def read_sound(path: Path, key: bytes, take_key: bytes | None, sha256: str | None) -> TakeAudio:

@@ -63,6 +63,10 @@ AT_THE_SERVICE = frozenset({_S.UPLOADING, _S.SUBMITTED, _S.RUNNING})
 """States in which a recording must not be discarded."""
 
 
+class NotAllowed(Exception):
+    """The operation is not possible in the recording's present state; nothing was changed."""
+
+
 class IllegalStateChange(Exception):
     """The table of states has no such edge; the recording is unchanged."""
 

@@ -5,9 +5,10 @@ import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from cryptography.exceptions import InvalidTag
 
@@ -60,8 +61,46 @@ _EVENT_COLUMNS = f"{', '.join(f'pending.{name}' for name in EVENT)} FROM pending
 ROOM_BYTES = 256 * 1024  # with less, the next few changes would fail again
 
 
+_SEARCH_FIRST = "search-first"  # the version of the library up to which restored recordings are searched for
+
+
 class UnknownTake(Exception):
     """There is no recording with this id here."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingParts:
+    """Everything that the database holds of one recording, as stored.
+
+    Attributes:
+        recording: its row.
+        event: its row of `pending`; None if it has none.
+        result: its encrypted result; None before.
+        opened: whether its result was opened here.
+        version: of the library when this was read.
+    """
+
+    recording: dict[str, Any] = field(repr=False)
+    event: dict[str, Any] | None
+    result: bytes | None = field(repr=False)
+    opened: bool
+    version: int
+
+    def document(self) -> dict[str, Any]:
+        """All of it but the key of the sound."""
+        recording = {name: value for name, value in self.recording.items() if name != "take_key"}
+        return {**asdict(self), "recording": recording}
+
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any], take_key: bytes | None) -> "RecordingParts":
+        """What `document` returned, with the key of the sound. Raises KeyError, TypeError."""
+        parts = cls(**document)
+        return replace(parts, recording={**parts.recording, "take_key": take_key})
+
+    def as_found(self) -> dict[str, Any]:
+        """The recording as a row of `ITEMS`."""
+        event = dict.fromkeys(EVENT[1:]) if self.event is None else {name: self.event[name] for name in EVENT[1:]}
+        return {**self.recording, **event, "result": self.result}
 
 
 class Store:
@@ -460,14 +499,40 @@ class Store:
             maintenance.scrub(self._database, gone, whole=whole)
 
     def row(self, take_id: str) -> dict[str, object]:
-        """A recording's row as stored, for `restore`. Raises UnknownTake."""
+        """A recording's row as stored. Raises UnknownTake."""
         return dict(self._row(take_id))
 
-    def restore(self, row: Mapping[str, object]) -> None:
-        """Insert a row again that `forget` deleted. Within a transaction."""
-        gone = dict.fromkeys(("mac", "event_mac", "result_nonce"))  # a trashed recording has no event and no result
-        self._insert({**row, **gone, "version": self.version()})
-        self.drop("removed", row["take_id"])
+    def parts(self, take_id: str) -> RecordingParts:
+        """Everything stored of a recording, for `restore`. Raises UnknownTake."""
+        events = self.rows("SELECT * FROM pending WHERE take_id = ?", (take_id,))
+        results = self.rows("SELECT sealed FROM results WHERE take_id = ?", (take_id,))
+        return RecordingParts(
+            recording=dict(self._row(take_id)),
+            event=dict(events[0]) if events else None,
+            result=results[0]["sealed"] if results else None,
+            opened=bool(self.rows("SELECT 1 FROM opened WHERE take_id = ?", (take_id,))),
+            version=self.version(),
+        )
+
+    def restore(self, parts: RecordingParts) -> None:
+        """Insert a recording again that `forget` deleted, with its event and its result. Within a transaction."""
+        take_id = parts.recording["take_id"]
+        self._insert({**parts.recording, "mac": None, "version": self.version()})
+        if parts.result is not None:
+            self._database.execute("INSERT INTO results VALUES (?, ?)", (take_id, parts.result))
+        if parts.event is not None:
+            self.add_event(take_id, parts.event["kind"], parts.event)
+        if parts.opened:
+            self.put("opened", take_id)
+        self.drop("removed", take_id)
+
+    def search_restored(self) -> None:
+        """Search the service first for what is restored from now on and was deleted before. Within a transaction."""
+        self.keep_setting(_SEARCH_FIRST, str(self.version()).encode())
+
+    def must_search(self, version: int) -> bool:
+        """Whether what was deleted at `version` may have been sent since, by the list that was replaced."""
+        return version <= int(self.setting(_SEARCH_FIRST) or b"-1")
 
     def check_structure(self) -> None:
         """Check that the database is readable; see `maintenance`. Raises sqlite3.DatabaseError."""

@@ -1,47 +1,144 @@
-"""Notes on subjects, their tags, and which results were opened; all local to this computer."""
+"""What this computer knows about subjects: notes, tags, aliases, second lines, and which results were opened."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from vbdesk.outbox.library.column_encryption import InvalidTag
 from vbdesk.outbox.library.store import Store
+from vbdesk.outbox.library.subject_names import (
+    ShownSubject,
+    alias_fault,
+    as_group_id,
+    isolated,
+    new_group_id,
+    search_key,
+    tidy,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectNote:
-    """A note on a subject and its tags. Neither is ever sent."""
+    """What is noted about a subject. Nothing of it is ever sent.
+
+    Attributes:
+        alias: the name as typed, where the service's id cannot carry it; else empty.
+        detail: the second line, such as a birth year; may be empty.
+    """
 
     text: str = ""
     tags: tuple[str, ...] = ()
+    alias: str = ""
+    detail: str = ""
+
+    def shown(self, group_id: str) -> ShownSubject:
+        """How the subject `group_id` with this note is shown."""
+        return ShownSubject(isolated(self.alias) if self.alias else group_id, isolated(self.detail))
+
+    @property
+    def line(self) -> str:
+        """Alias and second line in one line, for print; empty if there is neither."""
+        return " · ".join(part for part in (self.alias, self.detail) if part)
+
+    def holds(self, wanted: str) -> bool:
+        """Whether any part of it contains `wanted`, a `search_key`."""
+        return any(wanted in search_key(part) for part in (self.text, self.alias, self.detail, *self.tags))
+
+
+class AliasTaken(Exception):
+    """The alias belongs to another subject; `str(error)` is one sentence for a person."""
+
+
+class NoSubjectName(Exception):
+    """The text cannot be a subject's name; `str(error)` is one sentence for a person."""
 
 
 class SubjectNotes:
-    """Notes, tags and opened results of one library. Every method reads or writes the disk."""
+    """Notes and opened results of one library. Methods read or write the disk, except those that show and find names.
+
+    Names are in memory, since every page shows them; nobody else writes this library while it is open.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._known: Mapping[str, SubjectNote] = MappingProxyType({})
+        self._aliases: Mapping[str, str] = MappingProxyType({})
+        self._remember(self._read())
 
-    def all(self) -> dict[str, SubjectNote]:
-        """Every subject with a note or a tag; those that somebody else changed are left out."""
-        found = {}
-        for row in self._store.rows("SELECT group_id, sealed FROM subjects"):
-            try:
-                content = json.loads(self._store.cipher.decrypt(row["sealed"], _place(row["group_id"])))
-            except InvalidTag:
-                continue
-            found[row["group_id"]] = SubjectNote(content["text"], tuple(content["tags"]))
-        return found
+    def all(self) -> Mapping[str, SubjectNote]:
+        """Every subject with a note; those that somebody else changed are left out."""
+        self._remember(self._read())
+        return self._known
+
+    def keep_many(self, notes: Mapping[str, SubjectNote]) -> None:
+        """Store the notes of several subjects, all or none of them."""
+        with self._store.changing():
+            for group_id, note in notes.items():
+                self.keep(group_id, note)
 
     def keep(self, group_id: str, note: SubjectNote) -> None:
-        """Store a subject's note and tags; an empty note is deleted. Notifies subscribers."""
-        text, tags = note.text.strip(), tuple(dict.fromkeys(tag.strip() for tag in note.tags if tag.strip()))
+        """Store what is noted about a subject; an empty note is deleted. Notifies subscribers.
+
+        Raises:
+            AliasTaken: another subject has this alias; nothing is stored.
+        """
+        tags = tuple(dict.fromkeys(tag.strip() for tag in note.tags if tag.strip()))
+        kept = SubjectNote(note.text.strip(), tags, tidy(note.alias), tidy(note.detail))
         with self._store.changing():
-            if not text and not tags:
+            if kept.alias and self.group_id_of(kept.alias) not in (None, group_id):
+                raise AliasTaken("Another subject has this name already. Choose another one.")
+            if kept == SubjectNote():
                 self._store.drop("subjects", group_id)
-                return
-            content = json.dumps({"text": text, "tags": tags}).encode()
-            sealed = self._store.cipher.encrypt(content, _place(group_id))
-            self._store.put("subjects", group_id, sealed)
+            else:
+                self._store.put("subjects", group_id, self._sealed(group_id, kept))
+        self._remember({key: known for key, known in {**self._known, group_id: kept}.items() if known != SubjectNote()})
+
+    def keep_alias(self, group_id: str, alias: str) -> None:
+        """Store the alias of a subject, unless it has it. Raises AliasTaken."""
+        known = self._known.get(group_id, SubjectNote())
+        if known.alias != tidy(alias):
+            self.keep(group_id, replace(known, alias=alias))
+
+    def group_id_named(self, text: str) -> str:
+        """The subject that a person means; a new name in another script is stored with a new id.
+
+        Raises:
+            NoSubjectName: the text is no name.
+        """
+        group_id = as_group_id(text) or self.group_id_of(text)
+        if group_id is not None:
+            return group_id
+        alias = tidy(text)
+        fault = alias_fault(alias)
+        if fault is not None:
+            raise NoSubjectName(fault)
+        group_id = new_group_id(self._known)
+        self.keep_alias(group_id, alias)
+        return group_id
+
+    def note_of(self, group_id: str) -> SubjectNote:
+        """What is noted about a subject. From memory, so quick."""
+        return self._known.get(group_id, SubjectNote())
+
+    def names(self) -> Collection[str]:
+        """Subjects with a note. From memory."""
+        return self._known.keys()
+
+    def shown(self, group_id: str) -> ShownSubject:
+        """How a subject is shown. From memory, so quick."""
+        return self.note_of(group_id).shown(group_id)
+
+    def group_id_of(self, alias: str) -> str | None:
+        """The subject with this alias, however its letters are composed; None if there is none. From memory."""
+        return self._aliases.get(search_key(alias))
+
+    def matches(self, group_id: str, wanted: str) -> bool:
+        """Whether id, alias or second line contain what a person searches. From memory."""
+        key, note = search_key(wanted), self._known.get(group_id)
+        if key in search_key(group_id):
+            return True
+        return note is not None and (key in search_key(note.alias) or key in search_key(note.detail))
 
     def unread(self) -> dict[str, int]:
         """Number of unopened results of each subject; subjects without any are left out."""
@@ -70,6 +167,30 @@ class SubjectNotes:
         with self._store.changing():
             for row in unread:
                 self._store.put("opened", row["take_id"])
+
+    def _read(self) -> dict[str, SubjectNote]:
+        found = {}
+        for row in self._store.rows("SELECT group_id, sealed FROM subjects"):
+            try:
+                content = json.loads(self._store.cipher.decrypt(row["sealed"], _place(row["group_id"])))
+            except InvalidTag:
+                continue
+            found[row["group_id"]] = SubjectNote(
+                content["text"], tuple(content["tags"]), content.get("alias", ""), content.get("detail", "")
+            )
+        return found
+
+    def _sealed(self, group_id: str, note: SubjectNote) -> bytes:
+        content = {"text": note.text, "tags": note.tags}
+        if note.alias:
+            content["alias"] = note.alias
+        if note.detail:
+            content["detail"] = note.detail
+        return self._store.cipher.encrypt(json.dumps(content).encode(), _place(group_id))
+
+    def _remember(self, known: dict[str, SubjectNote]) -> None:
+        self._aliases = MappingProxyType({search_key(note.alias): key for key, note in known.items() if note.alias})
+        self._known = MappingProxyType(known)
 
 
 def _place(group_id: str) -> str:

@@ -21,8 +21,10 @@ PROVED_TABLES = {
     "settings": ("name", "sealed"),
     "subjects": ("group_id", "sealed"),
     "opened": ("take_id",),
+    "trash": ("take_id", "deleted_at", "take_key", "sealed"),
     "bundles": ("bundle_id", "made_at", "settled", "sealed"),
     "consents": ("event_id", "group_id", "sealed"),
+    "corrections": ("number", "sealed"),
 }
 """Columns of the tables that are covered as a whole; the first is the key."""
 RECORDINGS = "recordings"

@@ -47,6 +47,13 @@ CREATE TABLE removed (
   take_id TEXT PRIMARY KEY,
   version INTEGER NOT NULL
 );
+-- Deleted recordings that can be restored; see `trash`.
+CREATE TABLE trash (
+  take_id TEXT PRIMARY KEY,
+  deleted_at TEXT NOT NULL,
+  take_key BLOB, -- as in recordings
+  sealed BLOB NOT NULL
+);
 -- What is still to be done. A row leaves only together with the change of state that it stood for.
 CREATE TABLE pending (
   event_id TEXT PRIMARY KEY,
@@ -114,6 +121,11 @@ CREATE TRIGGER consents_are_never_changed BEFORE UPDATE ON consents
 BEGIN SELECT RAISE (ABORT, 'consent events are append-only'); END;
 CREATE TRIGGER consents_are_never_removed BEFORE DELETE ON consents
 BEGIN SELECT RAISE (ABORT, 'consent events are append-only'); END;
+-- Corrections of which recordings belong to which subject, in their order: see course_corrections.
+CREATE TABLE corrections (
+  number INTEGER PRIMARY KEY,
+  sealed BLOB NOT NULL
+);
 CREATE TABLE audit (
   seq INTEGER PRIMARY KEY,
   at TEXT NOT NULL,

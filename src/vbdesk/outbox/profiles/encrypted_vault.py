@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from filelock import FileLock
 
 from vbdesk.capture.encrypted_take import sync_folder
-from vbdesk.outbox.profiles.vault import VaultFailed, VaultLocked
+from vbdesk.outbox.profiles.vault import PassphraseLocked, VaultFailed
 from vbdesk.privacy import FILE_MODE, make_private, owner_only_opener
 
 SECRETS_FILE = "desk-secrets.json"
@@ -92,10 +92,15 @@ class EncryptedVault:
 
 
 class UnlockableVault:
-    """An `EncryptedVault` that opens with a passphrase, or with the keyring, while the desk runs."""
+    """An `EncryptedVault` that opens with a passphrase, or with the keyring, while the desk runs.
+
+    Attributes:
+        replaces_keyring: whether the app lock is on, so that secrets are here and not in the keyring.
+    """
 
     def __init__(self) -> None:
         self._sealed: EncryptedVault | None = None
+        self.replaces_keyring = False
 
     @property
     def service_key(self) -> bytes | None:
@@ -131,7 +136,7 @@ class UnlockableVault:
 
     def _opened(self) -> EncryptedVault:
         if self._sealed is None:
-            raise VaultLocked("The keys of this computer are locked. Open the desk and enter your passphrase.")
+            raise PassphraseLocked("The keys of this computer are locked. Open the desk and enter your passphrase.")
         return self._sealed
 
 

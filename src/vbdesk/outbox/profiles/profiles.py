@@ -4,9 +4,13 @@ import base64
 import json
 import os
 import secrets as random
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
+from ipaddress import ip_address
+from itertools import count
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from filelock import FileLock
 
@@ -17,6 +21,8 @@ from vbdesk.privacy import FILE_MODE, make_private, owner_only_opener
 
 KEY_BYTES = 32
 COMPUTER_NAME = "computer"
+LOCAL_NAME = "This computer"
+LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,15 @@ class Profile:
     plan: Plan = Plan.STANDARD
 
     @property
+    def on_this_computer(self) -> bool:
+        """Whether its service runs on this computer."""
+        return self.kind == "local" or (self.base_url is not None and is_loopback(self.base_url))
+
+    def suggested_name(self, others: Iterable[str]) -> str | None:
+        """A better name, unlike the `others`, where the present one is an address of this computer; None if not."""
+        return free_name(LOCAL_NAME, others) if is_loopback(self.name) and self.on_this_computer else None
+
+    @property
     def api_key_name(self) -> str:
         """Name of the API key in the vault."""
         return f"profile/{self.profile_id}/api-key"
@@ -52,6 +67,35 @@ class Profile:
     def high_water_name(self) -> str:
         """Name of the mark in the vault, which detects an older copy of the list of recordings."""
         return f"profile/{self.profile_id}/high-water"
+
+    @property
+    def bundle_key_name(self) -> str:
+        """Name of the key in the vault that opens bundles for this computer."""
+        return f"profile/{self.profile_id}/bundle-key"
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address, with or without scheme and port, means this computer."""
+    host = urlsplit(address if "//" in address else f"//{address}").hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def name_of_service(base_url: str, others: Iterable[str] = ()) -> str:
+    """A name for a new profile: the service's host or, on this computer, `This computer`; different from `others`."""
+    return free_name(LOCAL_NAME if is_loopback(base_url) else urlsplit(base_url).hostname or base_url, others)
+
+
+def free_name(name: str, others: Iterable[str]) -> str:
+    """`name`, with a number if it is among `others`."""
+    taken = set(others)
+    if name not in taken:
+        return name
+    return next(numbered for number in count(2) if (numbered := f"{name} {number}") not in taken)
 
 
 class ProfilesUnreadable(Exception):
@@ -102,6 +146,24 @@ class ProfileStore:
                 profiles = [*profiles, profile]
             self._save(profiles, current_id or profile.profile_id)
 
+    def rename(self, profile_id: str, name: str) -> None:
+        """Give a profile another name; its recordings, account and keys stay as they are.
+
+        Raises:
+            ValueError: the name is empty, too long, or another profile has it.
+        """
+        name = " ".join(name.split())
+        if not name:
+            raise ValueError("Enter a name for the profile.")
+        if len(name) > LONGEST_NAME:
+            raise ValueError(f"A profile's name has at most {LONGEST_NAME} characters; this one has {len(name)}.")
+        with self._changing():
+            profiles, current_id = self._load()
+            if any(other.name == name and other.profile_id != profile_id for other in profiles):
+                raise ValueError("Another profile has this name already. Choose another one.")
+            renamed = [replace(other, name=name) if other.profile_id == profile_id else other for other in profiles]
+            self._save(renamed, current_id)
+
     def remove(self, profile_id: str, vault: Vault) -> None:
         """Delete a profile and its API key. Its recordings and their key stay."""
         known = self.get(profile_id)
@@ -150,7 +212,17 @@ def new_profile_id() -> str:
 
 def library_folder(data_dir: Path, profile_id: str) -> Path:
     """The folder of a profile's recordings."""
-    return data_dir / "profiles" / profile_id
+    return profiles_folder(data_dir) / profile_id
+
+
+def profiles_folder(data_dir: Path) -> Path:
+    """The folder with one folder for each profile."""
+    return data_dir / "profiles"
+
+
+def secret_names(profile_id: str) -> tuple[str, ...]:
+    """Names of a profile's secrets in the vault; the mark is none."""
+    return tuple(f"profile/{profile_id}/{name}" for name in ("api-key", "library-key", "bundle-key"))
 
 
 def library_key(vault: Vault, profile: Profile, folder: Path) -> bytes:

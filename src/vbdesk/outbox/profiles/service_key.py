@@ -1,12 +1,9 @@
 """The key that the service on this computer encrypts its data with: made once per data folder, then stored.
 
-It is stored in the keyring or, without a keyring, encrypted with a person's passphrase. A file in the data folder says
-which. It does not hold the plain key, but an id for the keyring, a check value that detects a wrong key, and the key
-encrypted with the passphrase. The key is never replaced once data may be encrypted with it.
-
-Argon2id derives a key from the passphrase, with the second recommended parameters of RFC 9106, section 4 (3 passes, 4
-lanes, 64 MiB, a salt of 128 bits). The OWASP Password Storage Cheat Sheet asks for less (19 MiB, 2 passes). The
-parameters are in the file, so that a later release can raise them.
+It is stored in the keyring or, without a keyring or while the app lock is on, encrypted with a person's passphrase (see
+`passphrase_wrap`). A file in the data folder says which. It does not hold the plain key, but an id for the keyring, a
+check value that detects a wrong key, and the key encrypted with the passphrase. The key is never replaced once data may
+be encrypted with it. `app_lock` moves it between the keyring and the passphrase.
 """
 
 import base64
@@ -14,21 +11,19 @@ import hashlib
 import hmac
 import json
 import secrets as random
-import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from filelock import FileLock, Timeout
 
 from vbdesk.client.local_service import is_encrypted, key_fits
 from vbdesk.contract.ids import new_id
 from vbdesk.outbox.profiles.encrypted_vault import SECRETS_FILE, EncryptedVault, write_json_atomically
+from vbdesk.outbox.profiles.passphrase_wrap import WrappedKey, WrongPassphrase, read_wrapped, unwrap, wrap
 from vbdesk.outbox.profiles.recovery_key import key_of_recovery, recovery_key_of
 from vbdesk.outbox.profiles.vault import Vault, VaultFailed, VaultWaiting
 from vbdesk.privacy import FILE_MODE, make_private
@@ -37,10 +32,15 @@ KEY_BYTES = 32
 KEY_FILE = "desk-key.json"
 PASSPHRASE_LEAST = 12
 """Minimum length of a new passphrase, as for a bundle."""
-PASSES, LANES, MEMORY_KIB, SALT_BYTES = 3, 4, 64 * 1024, 16
-_MOST_PASSES, _MOST_LANES, _MOST_MEMORY_KIB = 64, 64, 2 * 1024 * 1024  # bounds for a damaged file
-_NONCE_BYTES = 12
 _OTHER_PROGRAM_S = 130.0  # a little longer than the timeout of the keyring's dialog
+
+
+class LockState(StrEnum):
+    """Where turning the app lock on or off has come to; off is None."""
+
+    TURNING_ON = "turning on"
+    ON = "on"
+    TURNING_OFF = "turning off"
 
 
 class ServiceKeyMissing(Exception):
@@ -49,6 +49,10 @@ class ServiceKeyMissing(Exception):
 
 class PassphraseNeeded(Exception):
     """A passphrase is needed to get the key; `str(error)` is for a person."""
+
+
+class AppLocked(PassphraseNeeded):
+    """The app lock is on, so the passphrase opens every profile of this computer."""
 
 
 class PassphraseWrong(Exception):
@@ -84,31 +88,14 @@ class ServiceKey:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wrapped:
-    """The key, encrypted with a passphrase."""
-
-    salt: bytes
-    passes: int
-    lanes: int
-    memory_kib: int
-    sealed: bytes = field(repr=False)
-
-    def derived(self, passphrase: str) -> bytes:
-        text = unicodedata.normalize("NFC", passphrase)  # keyboards compose accented letters differently
-        argon2 = Argon2id(
-            salt=self.salt, length=32, iterations=self.passes, lanes=self.lanes, memory_cost=self.memory_kib
-        )
-        return argon2.derive(text.encode())
-
-
-@dataclass(frozen=True, slots=True)
 class _Record:
     """Content of the key file."""
 
     key_id: str
     check: str
-    wrapped: _Wrapped | None
+    wrapped: WrappedKey | None
     recovery_offered: bool
+    lock: LockState | None = None
 
     @property
     def vault_name(self) -> str:
@@ -143,7 +130,8 @@ class ServiceKeyStore:
                 self._refuse_new_key_for_old_data()
                 return self._create_in(vault)
             if record.wrapped is not None:
-                raise PassphraseNeeded("Enter the passphrase of this computer.")
+                needed = PassphraseNeeded if record.lock is None else AppLocked
+                raise needed("Enter the passphrase of this computer.")
             return _opened(record, self._from_keyring(record, vault))
 
     def create(self, passphrase: str) -> ServiceKey:
@@ -163,7 +151,7 @@ class ServiceKeyStore:
             self._refuse_new_key_for_old_data()
             key = random.token_bytes(KEY_BYTES)
             key_id = new_id()
-            record = _Record(key_id, _check_of(key), _wrap(key, key_id, passphrase), recovery_offered=False)
+            record = _Record(key_id, _check_of(key), wrap(key, key_id, passphrase), recovery_offered=False)
             self._write(record)
             return _opened(record, key)
 
@@ -174,10 +162,8 @@ class ServiceKeyStore:
             PassphraseWrong: the passphrase is wrong; nothing is changed.
             ServiceKeyMissing: the file with the encrypted key is gone or damaged.
         """
-        record = self._read()
-        if record is None or record.wrapped is None:
-            raise _missing()
-        return _opened(record, _unwrapped(record, record.wrapped, passphrase))
+        record = self._read_wrapped()
+        return _opened(record, _unwrapped(record, passphrase))
 
     def change_passphrase(self, old: str, new: str) -> None:
         """Encrypt the same key with another passphrase. The recovery key stays the same.
@@ -187,11 +173,9 @@ class ServiceKeyStore:
         """
         _refuse_short(new)
         with self._locked():
-            record = self._read()
-            if record is None or record.wrapped is None:
-                raise _missing()
-            key = _unwrapped(record, record.wrapped, old)
-            self._write(replace(record, wrapped=_wrap(key, record.key_id, new)))
+            record = self._read_wrapped()
+            key = _unwrapped(record, old)
+            self._write(replace(record, wrapped=wrap(key, record.key_id, new)))
 
     def recover(self, typed: str, vault: Vault, passphrase: str | None = None) -> ServiceKey:
         """Restore the key from a recovery key, and store it: in the keyring, or encrypted with a new passphrase.
@@ -214,15 +198,70 @@ class ServiceKeyStore:
                 )
             if known is None:
                 self._refuse_key_that_opens_nothing(key)
+            elif known.lock is not None and passphrase is None:
+                raise PassphraseNeeded("The app lock is on. Choose a new passphrase too.")
             record = known or _Record(new_id(), _check_of(key), None, recovery_offered=True)
             if passphrase is not None:
-                record = replace(record, wrapped=_wrap(key, record.key_id, passphrase))
+                record = replace(record, wrapped=wrap(key, record.key_id, passphrase))
             else:
                 record = replace(record, wrapped=None)
                 _keep(vault, record.vault_name, key)
                 self._put_back(vault, key)
             self._write(replace(record, recovery_offered=True))
             return _opened(replace(record, recovery_offered=True), key)
+
+    def passphrase_opens(self) -> bool:
+        """Whether a passphrase opens the key. Raises ServiceKeyMissing."""
+        record = self._read()
+        return record is not None and record.wrapped is not None
+
+    def lock_state(self) -> LockState | None:
+        """State of the app lock; None if it is off. Raises ServiceKeyMissing."""
+        record = self._read()
+        return None if record is None else record.lock
+
+    def begin_lock(self, passphrase: str, vault: Vault) -> ServiceKey:
+        """Encrypt the key with `passphrase` too, the first step of turning the app lock on; makes a missing key.
+
+        Raises:
+            PassphraseTooShort, ServiceKeyMissing: nothing is changed.
+            PassphraseNeeded: a passphrase opens the key already.
+            VaultError: the keyring did not answer.
+        """
+        _refuse_short(passphrase)
+        with self._locked():
+            record = self._read()
+            if record is None:
+                self._refuse_new_key_for_old_data()
+                key = random.token_bytes(KEY_BYTES)
+                record = _Record(new_id(), _check_of(key), None, recovery_offered=False)
+            elif record.wrapped is not None:
+                raise PassphraseNeeded("This computer has a passphrase already. Enter that one.")
+            else:
+                key = self._from_keyring(record, vault)
+            record = replace(record, wrapped=wrap(key, record.key_id, passphrase), lock=LockState.TURNING_ON)
+            self._write(record)
+            return _opened(record, key)
+
+    def note_lock(self, state: LockState) -> None:
+        """Write how far turning the app lock on or off has come."""
+        with self._locked():
+            self._write(replace(self._read_wrapped(), lock=state))
+
+    def delete_from_keyring(self, vault: Vault) -> None:
+        """Delete the key from the keyring, since a passphrase opens it. Raises VaultError."""
+        vault.delete(self._read_wrapped().vault_name)
+
+    def end_lock(self, key: bytes, vault: Vault) -> None:
+        """Store the key in the keyring and forget the passphrase, the last step of turning the app lock off.
+
+        Raises:
+            VaultError: the keyring does not store it; the passphrase still opens it.
+        """
+        with self._locked():
+            record = self._read_wrapped()
+            _keep(vault, record.vault_name, key)
+            self._write(replace(record, wrapped=None, lock=None))
 
     def recovery_was_offered(self) -> None:
         """Stop offering the recovery key."""
@@ -319,6 +358,13 @@ class ServiceKeyStore:
         except (ValueError, KeyError, TypeError, AttributeError):
             raise _missing() from None
 
+    def _read_wrapped(self) -> _Record:
+        """As `_read`, where a passphrase has to open the key. Raises ServiceKeyMissing if none does."""
+        record = self._read()
+        if record is None or record.wrapped is None:
+            raise _missing()
+        return record
+
     def _read_or_set_aside(self) -> _Record | None:
         """As `_read`; renames a damaged file."""
         try:
@@ -328,22 +374,13 @@ class ServiceKeyStore:
             return None
 
     def _write(self, record: _Record) -> None:
-        wrapped = record.wrapped
         document: dict[str, object] = {
             "format": 1,
             "key_id": record.key_id,
             "check": record.check,
             "recovery_offered": record.recovery_offered,
-            "passphrase": None
-            if wrapped is None
-            else {
-                "function": "argon2id",
-                "salt": wrapped.salt.hex(),
-                "passes": wrapped.passes,
-                "lanes": wrapped.lanes,
-                "memory_kib": wrapped.memory_kib,
-                "sealed": wrapped.sealed.hex(),
-            },
+            "lock": record.lock,
+            "passphrase": None if record.wrapped is None else record.wrapped.document(),
         }
         write_json_atomically(self._path, document)
 
@@ -355,37 +392,26 @@ def _opened(record: _Record, key: bytes) -> ServiceKey:
 
 def _read_record(document: dict[str, Any]) -> _Record:
     """Parse the key file. Raises ValueError, KeyError, TypeError."""
-    said = document["passphrase"]
-    wrapped = None
-    if said is not None:
-        wrapped = _Wrapped(
-            bytes.fromhex(said["salt"]),
-            int(said["passes"]),
-            int(said["lanes"]),
-            int(said["memory_kib"]),
-            bytes.fromhex(said["sealed"]),
-        )
-        if wrapped.passes > _MOST_PASSES or wrapped.lanes > _MOST_LANES or wrapped.memory_kib > _MOST_MEMORY_KIB:
-            raise ValueError
-    return _Record(str(document["key_id"]), str(document["check"]), wrapped, bool(document["recovery_offered"]))
+    said, lock = document["passphrase"], document.get("lock")
+    return _Record(
+        str(document["key_id"]),
+        str(document["check"]),
+        None if said is None else read_wrapped(said),
+        bool(document["recovery_offered"]),
+        None if lock is None else LockState(lock),
+    )
 
 
 def _check_of(key: bytes) -> str:
     return hmac.new(key, b"vbdesk key of the service on this computer", hashlib.sha256).hexdigest()[:32]
 
 
-def _wrap(key: bytes, key_id: str, passphrase: str) -> _Wrapped:
-    empty = _Wrapped(random.token_bytes(SALT_BYTES), PASSES, LANES, MEMORY_KIB, b"")
-    nonce = random.token_bytes(_NONCE_BYTES)
-    sealed = nonce + AESGCM(empty.derived(passphrase)).encrypt(nonce, key, key_id.encode())
-    return replace(empty, sealed=sealed)
-
-
-def _unwrapped(record: _Record, wrapped: _Wrapped, passphrase: str) -> bytes:
-    nonce, sealed = wrapped.sealed[:_NONCE_BYTES], wrapped.sealed[_NONCE_BYTES:]
+def _unwrapped(record: _Record, passphrase: str) -> bytes:
+    if record.wrapped is None:
+        raise _missing()
     try:
-        return AESGCM(wrapped.derived(passphrase)).decrypt(nonce, sealed, record.key_id.encode())
-    except InvalidTag:
+        return unwrap(record.wrapped, record.key_id, passphrase)
+    except WrongPassphrase:
         raise PassphraseWrong(
             "The passphrase is not right. Nothing is lost. Try again, or use the recovery key."
         ) from None

@@ -34,6 +34,10 @@ class VaultLocked(VaultError):
     """The keyring is locked, and nobody unlocked it in the system's dialog."""
 
 
+class PassphraseLocked(VaultLocked):
+    """The secrets open with a passphrase that nobody has entered yet."""
+
+
 class VaultWaiting(VaultError):
     """The keyring has not answered yet, because its dialog is open or because it is slow; ask again."""
 

@@ -17,8 +17,12 @@ from pydantic import BaseModel
 from vbdesk.client import Client
 from vbdesk.contract.groups import GroupJobItem, GroupList
 from vbdesk.contract.jobs import Job
-from vbdesk.contract.longitudinal import AggregateRead, TrajectoryRead, TrajectoryRunning
+from vbdesk.contract.longitudinal import AggregateRead, DataPoint, TrajectoryRead, TrajectoryRunning
+from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.results.recording_counts import RecordingCounts
+from vbdesk.outbox.results.subject_history import corrected, left_and_joined, point_of, with_results
 
 _JOBS_IN_MEMORY = 200
 
@@ -36,13 +40,17 @@ class Stored(Generic[T]):
 class ResultRepository:
     """Jobs and trajectories of one account. Safe to use from several threads; blocks on the disk or the network.
 
+    Attributes:
+        counts: how many recordings count in each subject's course.
+
     Methods named `stored_` answer from this computer. Methods named `fetch_` ask the service, and raise ClientError
     and VaultError.
     """
 
     def __init__(self, library: Library, connect: Callable[[], Client]) -> None:
         """Read nothing yet; `connect` makes a client of the account."""
-        self._responses = library.responses
+        self._library, self._responses = library, library.responses
+        self.counts = RecordingCounts(library)
         self._connect = connect
         self._lock = threading.Lock()
         self._jobs: OrderedDict[str, Job] = OrderedDict()
@@ -58,8 +66,53 @@ class ResultRepository:
         return lambda: self._subscribers.remove(callback)
 
     def stored_trajectory(self, group_id: str) -> Stored[TrajectoryRead] | None:
-        """The trajectory as it was last read; None if there is none, or another version of vbdesk stored it."""
-        return _parsed(TrajectoryRead, self._responses.trajectory(group_id))
+        """The trajectory as it was last read, with later corrections of the course.
+
+        None if there is none, or another version of vbdesk stored it.
+        """
+        stored = _parsed(TrajectoryRead, self._responses.trajectory(group_id))
+        return None if stored is None else Stored(self.corrected(stored.value, stored.read_at), stored.read_at)
+
+    def history(self, group_id: str) -> Stored[TrajectoryRead] | None:
+        """The trajectory with the newer results of this computer; see `subject_history`. None without any result."""
+        stored = _parsed(TrajectoryRead, self._responses.trajectory(group_id))
+        read, read_at = (None, None) if stored is None else (stored.value, stored.read_at)
+        now = self._library.store.clock.now()
+        whole = with_results(group_id, read, read_at, self._done(group_id), self._library.corrections.all(), now)
+        return None if whole is None else Stored(whole, read_at or whole.computed_at)
+
+    def corrected(self, read: TrajectoryRead, read_at: datetime | None = None) -> TrajectoryRead:
+        """A trajectory with the corrections of the course that it may not know; `read_at` is now if None."""
+        entries = self._library.corrections.all()
+        if not entries:
+            return read
+        return corrected(read, read_at or self._library.store.clock.now(), self._done(read.group_id), entries)
+
+    def excluded(self, group_id: str) -> list[DataPoint]:
+        """Readings of the recordings that a person has excluded from a subject's course and that can be put back."""
+        here = {item.take_id: item for item in self._done(group_id)}
+        found = []
+        for entry in self._library.corrections.in_force():
+            if entry.source != group_id or entry.target is not None:
+                continue
+            item = here.get(entry.member.take_id or "")
+            if item is not None and item.encrypted_result is not None:
+                found.append(point_of(item))
+            elif entry.member.reading is not None:
+                found.append(DataPoint.model_validate(entry.member.reading))
+        return found
+
+    def left(self, group_id: str) -> frozenset[str]:
+        """Jobs that a correction takes out of a group, although the service may still list them."""
+        now = self._library.store.clock.now()
+        return left_and_joined(group_id, self._library.corrections.all(), now)[0]
+
+    def is_joined(self, group_id: str) -> bool:
+        """Whether a recording was moved to a group that the service may not have yet."""
+        return any(entry.target == group_id and not entry.settled for entry in self._library.corrections.all())
+
+    def _done(self, group_id: str) -> list[RecordingItem]:
+        return self._library.list(ItemFilter(states=frozenset({OutboxState.DONE}), group_id=group_id))
 
     def trajectory_times(self) -> dict[str, datetime]:
         """When each stored trajectory was read, by group id."""
@@ -108,8 +161,14 @@ class ResultRepository:
     def store_trajectory(self, read: TrajectoryRead) -> None:
         """Store a trajectory, and call the subscribers."""
         self._responses.keep_trajectory(read.group_id, _body(read))
+        self.counts.keep(read)
         for callback in tuple(self._subscribers):
             callback(read.group_id)
+
+    def take_list(self, listed: GroupList) -> None:
+        """Take over the numbers of a page of the service's list."""
+        done = {group.group_id: group.done_job_count for group in listed.groups}
+        self.counts.listed(done, self._library.store.clock.now())
 
     def store_aggregate(self, read: AggregateRead) -> None:
         """Store an aggregate."""
@@ -129,24 +188,28 @@ class ResultReader:
 
     def groups(self, page: int) -> GroupList:
         """One page of the account's groups; pages count from 0."""
-        return self._client.groups.list(page)
+        listed = self._client.groups.list(page)
+        self._repository.take_list(listed)
+        return listed
 
     def all_jobs(self, group_id: str) -> Iterator[GroupJobItem]:
-        """Every job of a group."""
-        return self._client.groups.all_jobs(group_id)
+        """Every job of a group, but for those that a correction takes out of it."""
+        left = self._repository.left(group_id)
+        return (job for job in self._client.groups.all_jobs(group_id) if job.job_id not in left)
 
     def trajectory(self, group_id: str) -> TrajectoryRead | TrajectoryRunning:
         """The trajectory, or how long to wait while the service computes it."""
         read = self._client.groups.trajectory(group_id)
-        if isinstance(read, TrajectoryRead):
-            self._repository.store_trajectory(read)
-        return read
+        if not isinstance(read, TrajectoryRead):
+            return read
+        self._repository.store_trajectory(read)
+        return self._repository.corrected(read)
 
     def wait_trajectory(self, group_id: str, *, timeout_s: float | None = None) -> TrajectoryRead:
         """The trajectory, once the service has computed it. Raises TimeoutError."""
         read = self._client.groups.wait_trajectory(group_id, timeout_s=timeout_s)
         self._repository.store_trajectory(read)
-        return read
+        return self._repository.corrected(read)
 
     def aggregate(self, group_id: str) -> AggregateRead:
         """The group as a cohort."""

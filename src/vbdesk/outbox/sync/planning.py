@@ -1,6 +1,6 @@
 """What the sync worker does next, and when: by the budget, the pauses and a person's settings."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,6 +8,7 @@ from vbdesk.client import RequestBudget
 from vbdesk.client.submission_recovery import SEARCH_AFTER_S
 from vbdesk.clock import Clock
 from vbdesk.contract.limits import POLL_INTERVAL_S, Bucket
+from vbdesk.outbox.library.course_corrections import CourseCorrection
 from vbdesk.outbox.sync.error_policy import POSTPONED_S
 from vbdesk.outbox.sync.upload_order import sendable, urgency
 from vbdesk.outbox.sync.upload_queue import PendingEvent
@@ -52,6 +53,13 @@ class FindHandedOver:
 
 
 @dataclass(frozen=True, slots=True)
+class CorrectCourse:
+    """Do the next step of a correction."""
+
+    entry: CourseCorrection
+
+
+@dataclass(frozen=True, slots=True)
 class ReadSubject:
     """Read a subject's trajectory after a result."""
 
@@ -63,7 +71,7 @@ class ReadCredits:
     """Read the balance; with an empty queue this also tests the connection."""
 
 
-SyncTask = SendRecording | FindLostJob | PollJob | FindHandedOver | ReadSubject | ReadCredits
+SyncTask = SendRecording | FindLostJob | PollJob | FindHandedOver | CorrectCourse | ReadSubject | ReadCredits
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +116,11 @@ class Planner:
         self._credits_due = 0.0
 
     def next(
-        self, events: list[PendingEvent], handed_over: list[PendingEvent], gate: SendingLimits
+        self,
+        events: list[PendingEvent],
+        handed_over: list[PendingEvent],
+        gate: SendingLimits,
+        corrections: Sequence[CourseCorrection] = (),
     ) -> tuple[SyncTask | None, float]:
         """The most urgent task that is due, or None and the seconds until the next one."""
         now = self._clock.monotonic()
@@ -119,6 +131,7 @@ class Planner:
                 *self._polls_of(events, now),
                 *self._searches_of(events, gate, now),
                 *self._sends_of(events, gate, now),
+                *self._corrections_of(corrections, now),
                 *self._reads(events, handed_over, now),
             ]
         due = [each for each in planned if each.wait_s <= 0]
@@ -150,6 +163,14 @@ class Planner:
             self._polls[event.take_id] = (longest, now + CREDITS_EVERY_S)
         else:
             self._polled_at = now
+
+    def ask_now(self) -> None:
+        """A person asked: everything that waits for the service is due now, as far as the budget allows."""
+        now = self._clock.monotonic()
+        self._polls = {take_id: (POLL_INTERVAL_S[0], min(due, now)) for take_id, (_, due) in self._polls.items()}
+        self._handed_over_due = {take_id: min(due, now) for take_id, due in self._handed_over_due.items()}
+        self._subjects = {group_id: min(due, now) for group_id, due in self._subjects.items()}
+        self._credits_due = min(self._credits_due, now)
 
     def ended(self, event: PendingEvent) -> None:
         """A job has ended: plan to read its subject and the balance."""
@@ -233,6 +254,11 @@ class Planner:
                 max(room_s, search_s, self._until(event.not_before)),
                 SendRecording(event),
             )
+
+    def _corrections_of(self, corrections: Sequence[CourseCorrection], now: float) -> Iterator[_Planned]:
+        room_s = self._room_s(Bucket.GENERAL, now)
+        for entry in corrections:
+            yield _Planned((5, entry.number), max(room_s, self._until(entry.not_before)), CorrectCourse(entry))
 
     def _reads(self, events: list[PendingEvent], handed_over: list[PendingEvent], now: float) -> Iterator[_Planned]:
         room_s = self._room_s(Bucket.GENERAL, now)

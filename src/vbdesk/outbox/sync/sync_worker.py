@@ -31,6 +31,7 @@ from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.outbox.sync.clock_check import ClockCheck
 from vbdesk.outbox.sync.connection import RequestBudgetUsedUp, ServiceConnection
 from vbdesk.outbox.sync.connectivity import CONNECTED, NO_NETWORK, PORTAL, SyncStatus, connectivity_after
+from vbdesk.outbox.sync.course_steps import CourseSteps
 from vbdesk.outbox.sync.error_policy import (
     HoldQueue,
     NeedsAttention,
@@ -45,6 +46,7 @@ from vbdesk.outbox.sync.forecast import Forecast, MeasuredDurations, QueuedRecor
 from vbdesk.outbox.sync.network import Network, NetworkState, UnknownNetwork
 from vbdesk.outbox.sync.planning import (
     CREDITS_EVERY_S,
+    CorrectCourse,
     FindHandedOver,
     FindLostJob,
     Planner,
@@ -119,12 +121,15 @@ class SyncWorker:
         self._handlers = TaskHandlers(
             library, results, self._queue, self._connection, self._planner, self._clock, self._measured
         )
+        self._course_steps = CourseSteps(library.corrections, self._connection, self._planner, self._clock)
         self._sleep_watch = SleepWatch(self._clock)
         self._clock_check = ClockCheck(self._clock, library.times)
         self._queue_status = QueueStatus(self._clock, on_status)
         self._reconnect = threading.Event()
+        self._asked = threading.Event()
         self._retention = SoundRetention(library)
         self._maintenance_due = 0.0
+        self._trash_due = 0.0
         self._quiet_until = 0.0
         self._disk_fault_logged_at = -math.inf
         self._seen = NetworkState()
@@ -137,6 +142,11 @@ class SyncWorker:
     def resume(self) -> None:
         """Retry now: the key, the credits, the clock or the service's address has changed."""
         self._reconnect.set()
+        self._wake.set()
+
+    def check_now(self) -> None:
+        """Ask the service for everything that waits for it, within the plan's limits. From any thread."""
+        self._asked.set()
         self._wake.set()
 
     def forecast(self) -> Forecast:
@@ -252,7 +262,11 @@ class SyncWorker:
         if self._reconnect.is_set():
             self._reconnect.clear()
             self._restart()
+        if self._asked.is_set():
+            self._asked.clear()
+            self._planner.ask_now()
         now = self._clock.monotonic()
+        self._destroy_trashed(now)
         if self._sleep_watch.has_slept():
             self.disconnect()
             self._quiet_until = max(self._quiet_until, now + SETTLING_S)
@@ -260,11 +274,19 @@ class SyncWorker:
             return LONGEST_SLEEP_S
         if now < self._quiet_until:
             return self._quiet_until - now
-        task, wait_s = self._planner.next(self._queue.events(), self._queue.handed_over(), self._sending_limits())
+        corrections = [] if self._library.store.sending_blocked else self._library.corrections.due()
+        task, wait_s = self._planner.next(
+            self._queue.events(), self._queue.handed_over(), self._sending_limits(), corrections
+        )
         if task is not None:
             self._run_task(task)
             return 0.0
         return self._run_maintenance(now, wait_s)
+
+    def _destroy_trashed(self, now: float) -> None:
+        """Destroy some of what was in the trash for long enough, also without a network."""
+        if now >= self._trash_due and not self._library.trash.destroy_due():
+            self._trash_due = now + MAINTENANCE_EVERY_S
 
     def _run_maintenance(self, now: float, wait_s: float) -> float:
         """Delete sounds by the retention rule while nothing else is due; returns the seconds until the next step."""
@@ -339,6 +361,8 @@ class SyncWorker:
         except Exception:  # a bug in one recording must not stop the others
             reason = "Something unexpected went wrong with this recording. It is kept and can be sent again."
             self._mark_failed(event, reason, Fix.TRY_AGAIN)
+            if isinstance(task, CorrectCourse):
+                self._course_steps.postpone(task.entry)
 
     def _after(self, interruption: Exception) -> datetime | None:
         """When to retry an interrupted recording; without budget, an immediate retry would be useless."""
@@ -357,6 +381,8 @@ class SyncWorker:
                 self._handlers.poll_job(event)
             case FindHandedOver(event):
                 self._handlers.find_handed_over(event)
+            case CorrectCourse(entry):
+                self._course_steps.run(entry)
             case ReadSubject(group_id):
                 self._handlers.read_subject(group_id)
             case ReadCredits():

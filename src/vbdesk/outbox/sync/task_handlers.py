@@ -25,6 +25,7 @@ from vbdesk.clock import Clock
 from vbdesk.contract.jobs import GroupJob, Job, JobStatus
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S, Bucket
 from vbdesk.contract.longitudinal import TrajectoryRunning
+from vbdesk.contract.rounding import whole
 from vbdesk.contract.uploads import UploadGrant
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
@@ -102,6 +103,7 @@ class TaskHandlers:
             return False
         if self._is_doubtful(event) or not self._queue.begin_upload(event):
             return False
+        item = self._queue.item(event)  # a person may have corrected its subject or time until the upload began
         upload_ref = event.upload_ref or self._upload(event, item)
         self._confirm_time()
         if self._is_doubtful(event):  # the service's time is confirmed only now
@@ -385,5 +387,5 @@ class _NotWanted:
 
 def _length_fault(item: RecordingItem) -> str:
     if item.duration_s < MIN_DURATION_S:
-        return f"{int(item.duration_s)} s of sound, under the {MIN_DURATION_S:.0f} s minimum, so it was not sent."
+        return f"{whole(item.duration_s)} s of sound, under the {MIN_DURATION_S:.0f} s minimum, so it was not sent."
     return "The recording is longer than 20 minutes, so it was not sent. Trim it and try again."

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.limits import MAX_RETRIES
 from vbdesk.outbox.library.audit import AuditAction, AuditPart
+from vbdesk.outbox.library.consent import ConsentPolicy
+from vbdesk.outbox.library.consent_gate import ConsentGate
 from vbdesk.outbox.library.items import RecordingItem, write_result
 from vbdesk.outbox.library.rows import event_is_authentic
 from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, IllegalStateChange, OutboxState
@@ -22,6 +24,7 @@ _REPORTED = {
 UPLOAD_KEPT = timedelta(hours=24)  # how long a service keeps an unused upload
 JUST_DONE = timedelta(days=1)  # an earlier run has read subjects with older results
 _FOLLOWING = frozenset({OutboxState.SUBMITTED, OutboxState.RUNNING})
+_TO_SEND = frozenset({OutboxState.WAITING, OutboxState.UPLOADING})
 _ENDED_BADLY = {
     OutboxState.FAILED: "The service could not analyse this recording. It is kept and can be sent again.",
     OutboxState.TIMED_OUT: "The service gave no result in time. The recording is kept and can be sent again.",
@@ -68,6 +71,7 @@ class UploadQueue:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._consent = ConsentGate(store)
 
     def recover(self) -> None:
         """Put interrupted uploads back into the queue, after a start."""
@@ -76,7 +80,10 @@ class UploadQueue:
                 self._store.move(take_id, OutboxState.WAITING)
 
     def events(self) -> list[PendingEvent]:
-        """Events by recording time; while sending is blocked, only those of jobs at the service."""
+        """Events by recording time; while sending is blocked, only those of jobs at the service.
+
+        Where the profile requires consent, recordings without it wait.
+        """
         return self._events(_FOLLOWING if self._store.sending_blocked else ON_THEIR_WAY)
 
     def following(self) -> list[PendingEvent]:
@@ -94,7 +101,8 @@ class UploadQueue:
     def begin_upload(self, event: PendingEvent) -> bool:
         """Move from waiting to uploading; False if it was cancelled or sending is blocked."""
         with self._store.changing():
-            return not self._store.sending_blocked and self._try_move(event, OutboxState.UPLOADING)
+            allowed = not self._store.sending_blocked and self._consents(event)
+            return allowed and self._try_move(event, OutboxState.UPLOADING)
 
     def is_wanted(self, event: PendingEvent) -> bool:
         """Whether a running upload is still wanted."""
@@ -226,7 +234,7 @@ class UploadQueue:
     def _events(self, states: Collection[OutboxState]) -> list[PendingEvent]:
         marks = ", ".join("?" * len(states))
         rows = self._store.rows(
-            "SELECT pending.*, state, group_id, duration_s, bundle_id, event_mac "  # noqa: S608
+            "SELECT pending.*, state, group_id, recorded_at, duration_s, bundle_id, event_mac "  # noqa: S608
             f"FROM pending JOIN recordings USING (take_id) WHERE state IN ({marks}) ORDER BY recorded_at, take_id",
             tuple(states),
         )
@@ -234,7 +242,27 @@ class UploadQueue:
             if not event_is_authentic(row, self._store.cipher):
                 self._store.reread(row["take_id"])
         now, faulty = self._store.clock.now(), self._store.faulty
-        return [_event(row, now) for row in rows if row["take_id"] not in faulty]
+        return [_event(row, now) for row in self._allowed(rows) if row["take_id"] not in faulty]
+
+    def _consents(self, event: PendingEvent) -> bool:
+        """Whether the consent policy lets a recording go."""
+        try:
+            item = self._store.get(event.take_id)
+        except UnknownTake:
+            return False
+        return self._consent.refusal(item.group_id, item.recorded_at) is None
+
+    def _allowed(self, rows: list[sqlite3.Row]) -> list[sqlite3.Row]:
+        """Rows that the consent policy lets go; what was sent or handed over is always followed."""
+        if self._consent.rules().policy is not ConsentPolicy.REQUIRED:
+            return rows
+        consents = self._consent.all()
+        return [
+            row
+            for row in rows
+            if row["state"] not in _TO_SEND
+            or consents.refusal(row["group_id"], _moment(row["recorded_at"]) or self._store.clock.now()) is None
+        ]
 
     def _try_move(
         self, event: PendingEvent, state: OutboxState, reason: str | None = None, fix: Fix | None = None

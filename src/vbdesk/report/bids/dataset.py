@@ -7,10 +7,11 @@ from typing import Any
 
 from vbdesk import __version__
 from vbdesk.contract.timestamps import format_timestamp
-from vbdesk.report.bids.tables import DescribedColumn, as_json, column_descriptions, tsv
+from vbdesk.report.bids.tables import MISSING, DescribedColumn, as_json, column_descriptions, tsv
 from vbdesk.report.bids.texts import bids_texts
 from vbdesk.report.data_dictionary import table_definitions
 from vbdesk.report.file_names import bids_labels, file_stems
+from vbdesk.report.recording_details import RecordingDetails
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
 from vbdesk.report.tables import Row, table_rows
 
@@ -24,8 +25,9 @@ _OMITTED_COLUMNS = {
     "service",
     "account_id",
     "narrative",
+    "note",
 }
-"""Columns of the tidy tables that BIDS has in file names, sidecars or `sourcedata`."""
+"""Columns of the tidy tables that BIDS has in file names, sidecars or `sourcedata`; notes may name people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,7 @@ def _session_files(sessions: Sequence[_Session], audio: Mapping[str, AudioFile])
 
 def _sidecar(session: _Session) -> dict[str, Any]:
     job, recording = session.recording.job, session.recording
+    details = recording.details
     kind, target = recording.target
     speakers = job.result.speakers if job.result else None
     return {
@@ -160,6 +163,23 @@ def _sidecar(session: _Session) -> dict[str, Any]:
             {"Speaker": speaker.speaker, "SpeechSeconds": speaker.speech_seconds, "Segments": speaker.segments}
             for speaker in speakers or []
         ],
+        **({} if details is None else _recorded(details)),
+    }
+
+
+def _recorded(details: RecordingDetails) -> dict[str, Any]:
+    """What the computer that recorded knows; without the note, which may name people."""
+    return {
+        "Protocol": details.protocol or MISSING,
+        "ProtocolVersion": details.protocol_version,
+        "ProtocolLanguage": details.protocol_language or MISSING,
+        "Microphone": details.microphone or MISSING,
+        "MicrophoneSamplingFrequency": details.microphone_sample_rate,
+        "Imported": details.imported,
+        "Consent": details.consent or MISSING,
+        "Tags": list(details.tags),
+        "MarkersSeconds": list(details.markers_s),
+        "SoftwareVersions": details.recorder_version or MISSING,
     }
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from vbdesk.contract.feature_texts import is_finding, plain_words
 from vbdesk.contract.longitudinal import DataPoint, SignTrajectory, TrajectoryRead
-from vbdesk.contract.results import LongitudinalSignal, ModelResult, Signal
+from vbdesk.contract.results import LongitudinalSignal, ModelResult, Signal, ValueInterpretation, VocalFeature
 from vbdesk.report.drawing.shapes import Drawing
 from vbdesk.report.drawing.style import style
 from vbdesk.report.drawing.text_layout import text_width
@@ -30,7 +31,8 @@ def details(flow: PageFlow, subject: ReportInput, attachments: Sequence[Attachme
     over_time(flow, subject)
     _narrative(flow, subject)
     _features(flow, subject)
-    _metrics(flow, subject)
+    if subject.options.scores:
+        _metrics(flow, subject)
     _quality(flow, subject)
     _speakers(flow, subject)
     _recent(flow, subject)
@@ -157,10 +159,10 @@ def _features(flow: PageFlow, subject: ReportInput) -> None:
     flow.heading(texts.features, texts.features_about)
     rows: list[list[Cell]] = [
         [
-            TextCell(feature.label, BODY),
+            TextCell(_named(feature), BODY),
             TextCell(f"{_rounded(feature.value)} {feature.unit}".replace("^2", "²").strip(), SMALL, align="right"),
             FiveBandsCell(feature.value_interpretation),
-            TextCell(feature.value_interpretation.value.capitalize(), SMALL),
+            TextCell(_band_text(feature), SMALL),
         ]
         for feature in features
     ]
@@ -171,6 +173,21 @@ def _features(flow: PageFlow, subject: ReportInput) -> None:
         TableColumn(texts.band, 18),
     ]
     flow.table(columns, rows)
+
+
+def _named(feature: VocalFeature) -> str:
+    """`Shimmer (local, dB): Uneven strength of the vocal folds`."""
+    plain = plain_words(feature.feature)
+    return report_texts().details.feature_plain.format(label=feature.label, plain=plain) if plain else feature.label
+
+
+def _band_text(feature: VocalFeature) -> str:
+    """The band in a word, and whether it is no finding."""
+    band = feature.value_interpretation
+    word = band.value.capitalize()
+    if band is ValueInterpretation.WITHIN_RANGE or is_finding(feature.feature, band):
+        return word
+    return report_texts().details.no_finding.format(band=word)
 
 
 def _metrics(flow: PageFlow, subject: ReportInput) -> None:

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
+from vbdesk.contract.catalog import label_of
 from vbdesk.contract.jobs import JobType
-from vbdesk.report.drawing.glyphs import level_glyph, level_word
+from vbdesk.contract.levels import Level
+from vbdesk.report.drawing.glyphs import level_glyph
 from vbdesk.report.drawing.shapes import Box, Circle, Paint, Path, TextLine
 from vbdesk.report.drawing.style import style
 from vbdesk.report.drawing.text_layout import text_width, wrapped
@@ -11,7 +13,7 @@ from vbdesk.report.pdf.cells import ChangeStripCell, LevelBadgeCell, change_text
 from vbdesk.report.pdf.page_flow import BODY, CAPTION, LINE, MARGIN, SMALL, Cell, PageFlow, TableColumn, TextCell
 from vbdesk.report.pdf.report_input import ReportInput
 from vbdesk.report.report_texts import report_texts
-from vbdesk.report.result_texts import quality_text, result_texts
+from vbdesk.report.result_texts import overall_word, quality_text, result_texts
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
 from vbdesk.report.time_format import format_duration, format_moment
 
@@ -57,7 +59,10 @@ def _facts(flow: PageFlow, subject: ReportInput) -> None:
         pages.put(TextLine((MARGIN, flow.y + CAPTION), report_texts().fact.subject, CAPTION, colours.text3))
     flow.space(CAPTION * LINE + 1)
     size = 12.0 if len(subject.record.group_id) <= 64 else SMALL
-    flow.paragraph(subject.record.group_id, size=size, colour=colours.text, strong=True, after=8)
+    line = subject.options.subject_line
+    flow.paragraph(subject.record.group_id, size=size, colour=colours.text, strong=True, after=2 if line else 8)
+    if line:
+        flow.paragraph(line, size=BODY, colour=colours.text, after=8)
     facts = list(_values(subject))
     widths = [(flow.width - 2 * 16) * share for share in _FACT_SHARES]
     for row in (facts[start : start + len(widths)] for start in range(0, len(facts), len(widths))):
@@ -81,7 +86,7 @@ def _values(subject: ReportInput) -> Iterator[tuple[str, str]]:
     yield fact.length, format_duration(job.audio_duration_seconds)
     kind, name = subject.recording.target
     versions = sorted({signal.sign_version for signal in subject.signals if signal.sign_version})
-    target = (fact.sign if kind in (JobType.SIGN, JobType.CONDITION) else fact.model).format(name=name)
+    target = (fact.sign if kind in (JobType.SIGN, JobType.CONDITION) else fact.model).format(name=label_of(name))
     yield fact.analysis, ", ".join([target, *(fact.version.format(version=version) for version in versions)])
     count = len([other for other in subject.record.finished if other.recorded_at <= subject.recording.recorded_at])
     yield fact.history, texts.counted(count) if subject.recording.longitudinal else fact.no_history
@@ -107,11 +112,12 @@ def _overall(flow: PageFlow, subject: ReportInput) -> None:
             pages.put(Circle((MARGIN + 40, top + height / 2), 22, Paint(fill=look_of.tint)))
             for shape in level_glyph(subject.level, MARGIN + 28, top + height / 2 - 12, 24, look_of.tint):
                 pages.put(shape)
-        word = level_word(subject.level)
+        word = overall_word(subject.level)
         with pages.tagged("H2"):
             pages.put(TextLine((left, top + 33), word, 20, look_of.ink, strong=True))
             after = left + text_width(word, 20, strong=True) + 8
-            pages.put(TextLine((after, top + 33), report_texts().overall.caption, BODY, colours.text2))
+            if subject.level is not Level.NONE:
+                pages.put(TextLine((after, top + 33), report_texts().overall.caption, BODY, colours.text2))
         with pages.tagged("P"):
             for place, line in enumerate(lines):
                 y = top + 52 + place * 10 * LINE
@@ -150,7 +156,7 @@ def _caution(flow: PageFlow, subject: ReportInput) -> None:
     share = healthy_flagged_share().get(subject.model or "")
     flagged = texts.flagged_unknown
     if share is not None and subject.model:
-        flagged = texts.flagged.format(model=subject.model, percent=round(share * 100))
+        flagged = texts.flagged.format(model=label_of(subject.model), percent=round(share * 100))
     flow.paragraph(f"{texts.what} {flagged}", size=SMALL, after=8)
 
 

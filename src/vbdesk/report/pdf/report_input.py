@@ -34,6 +34,7 @@ class ReportOptions:
         job_id: the recording; the newest with a result by default.
         scores: include raw scores, for research.
         attach: attach the tables and the FHIR Bundle.
+        subject_line: printed below the subject's id on the first page: its name and second line here; usually empty.
     """
 
     exported_at: datetime
@@ -43,6 +44,7 @@ class ReportOptions:
     scores: bool = False
     sign_off: SignOff | None = None
     attach: bool = True
+    subject_line: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,78 @@
+"""What an export reads from the recordings of this computer, and notes in their audit log."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vbdesk.cli.connection import LATER
+from vbdesk.cli.output import fail, say
+
+if TYPE_CHECKING:
+    from vbdesk.outbox.library.opening import LockedLibrary
+    from vbdesk.outbox.profiles.vault import Vault
+    from vbdesk.report.subject_record import SubjectRecord
+
+_NOT_NOTED = "The export is written, and not in the audit log:"
+_NO_DETAILS = "The columns that only the recordings of this computer fill stay empty:"
+
+
+def with_library_details(
+    records: "list[SubjectRecord]", profile: str | None, data_dir: Path | None, vault: "Vault | None" = None
+) -> "list[SubjectRecord]":
+    """The records with the details of the profile's recordings, if there are any; reports if they cannot be read."""
+    from vbdesk.outbox.results.recording_details import recording_details
+
+    with _library(profile, data_dir, vault, _NO_DETAILS) as library:
+        if library is None:
+            return records
+        details = recording_details(library, [record.group_id for record in records])
+    return [record.with_details(details) for record in records]
+
+
+def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: "Vault | None" = None) -> None:
+    """Record the export in the audit log of the profile's recordings, if any; report if that fails."""
+    from vbdesk.outbox.library.audit import AuditAction
+    from vbdesk.outbox.library.disk_faults import DiskFault, disk_fault, stopped_sentence
+
+    with _library(profile, data_dir, vault, _NOT_NOTED) as library:
+        if library is None:
+            return
+        try:
+            library.note(AuditAction.EXPORTED, detail=detail)
+        except (OSError, sqlite3.Error) as error:
+            what = stopped_sentence(disk_fault(error) or DiskFault.UNKNOWN)
+            fail(f"{_NOT_NOTED} {what}", LATER)
+
+
+@contextmanager
+def _library(
+    profile: str | None, data_dir: Path | None, vault: "Vault | None", otherwise: str
+) -> "Iterator[LockedLibrary | None]":
+    """The recordings of a profile; None if there are none, or, after the sentence `otherwise`, if they do not open."""
+    from vbdesk.cli.connection import named_profile, vault_of
+    from vbdesk.cli.paths import desk_paths
+    from vbdesk.outbox.library.audit import AuditPart
+    from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
+    from vbdesk.outbox.library.opening import LibraryInUse, LockedLibrary
+    from vbdesk.outbox.profiles.profiles import LibraryKeyMissing, library_folder
+    from vbdesk.outbox.profiles.vault import VaultError
+
+    place = desk_paths(data_dir)
+    known = named_profile(profile, place)
+    folder = library_folder(place.data, known.profile_id)
+    if known.secrets == "session" or not (folder / "library.sqlite").exists():
+        yield None
+        return
+    try:
+        library = LockedLibrary(known, folder, vault or vault_of(known, place), part=AuditPart.COMMAND_LINE)
+    except (LibraryInUse, LibraryKeyMissing, LibraryKeyWrong, LibraryUnreadable, VaultError, OSError) as error:
+        say(f"{otherwise} {error}", err=True)
+        yield None
+        return
+    try:
+        yield library
+    finally:
+        with suppress(OSError, sqlite3.Error):
+            library.close()

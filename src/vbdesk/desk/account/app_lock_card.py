@@ -1,0 +1,177 @@
+"""The card of Account for the app lock: turn it on and off, and choose when it locks."""
+
+from PySide6.QtCore import QSignalBlocker, Slot
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.desk.models.app_lock import LOCK_AFTER, USUAL_LOCK_AFTER, AppLock, LockChoice
+from vbdesk.desk.models.unlocking import passphrase_fault
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.buttons import quiet_button, secondary_button
+from vbdesk.desk.ui.card import card_with_header
+from vbdesk.desk.ui.fields import ChoiceField, Field, SecretField
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role
+from vbdesk.outbox.profiles.service_key import LockState
+
+
+class AppLockCard(QWidget):
+    """Binds `AppLock`; without the way to turn it on where `offered` is False."""
+
+    def __init__(self, model: AppLock, *, offered: bool) -> None:
+        super().__init__()
+        self._model, self._offered = model, offered
+        self.turn_on = secondary_button(self.tr("Turn on"), icon="lock")
+        self.lock_now = secondary_button(self.tr("Lock now"), icon="lock", key="Ctrl+L")
+        self.turn_off = quiet_button(self.tr("Turn off"))
+        self.banner = Banner()
+        self.words = Text("", Role.BODY, "text2", wrap=True)
+        self.after = ChoiceField("clock")
+        for minutes in LOCK_AFTER:
+            words = self.tr("After {minutes} minutes without input").format(minutes=minutes)
+            self.after.addItem(self.tr("After 1 minute without input") if minutes == 1 else words, minutes)
+        self.after.addItem(self.tr("Only with Ctrl+L"), None)
+        self.after_field = Field(self.tr("Lock the window"), self.after)
+        self.passphrase, self.repeated = SecretField(), SecretField()
+        self.passphrase_field = Field(self.tr("Passphrase"), self.passphrase)
+        self.repeated_field = Field(self.tr("Passphrase again"), self.repeated)
+        self.save, self.cancel = secondary_button(self.tr("Save")), quiet_button(self.tr("Cancel"))
+        self._form = QWidget()
+        self._turning_off = False
+        self._lay_out()
+        self._bind()
+        self._end()
+        self._show_choice(model.choice)
+
+    def _lay_out(self) -> None:
+        card = card_with_header(self.tr("App lock"), self.turn_on)
+        fields = QVBoxLayout(self._form)
+        fields.setContentsMargins(0, 0, 0, 0)
+        fields.setSpacing(14)
+        fields.addWidget(self.passphrase_field)
+        fields.addWidget(self.repeated_field)
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        buttons.addWidget(self.cancel)
+        buttons.addWidget(self.save)
+        fields.addLayout(buttons)
+        acts = QHBoxLayout()
+        acts.setSpacing(12)
+        acts.addWidget(self.lock_now)
+        acts.addWidget(self.turn_off)
+        acts.addStretch(1)
+        for part in (self.words, self.banner, self.after_field):
+            card.body.addWidget(part)
+        card.body.addLayout(acts)
+        card.body.addWidget(self._form)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(card)
+
+    def _bind(self) -> None:
+        model = self._model
+        self.turn_on.clicked.connect(self._begin_turning_on)
+        self.turn_off.clicked.connect(self._begin_turning_off)
+        self.cancel.clicked.connect(self._end)
+        self.save.clicked.connect(self._save)
+        self.passphrase.returnPressed.connect(self._on_return)
+        self.repeated.returnPressed.connect(self._save)
+        self.lock_now.clicked.connect(model.lock)
+        self.after.activated.connect(self._choose)
+        model.changed.connect(self._show_choice)
+        model.busy_changed.connect(self._form.setDisabled)
+        model.failed.connect(self._show_failure)
+
+    @Slot(object)
+    def _show_choice(self, choice: LockChoice) -> None:
+        opens, on = choice.passphrase_opens, choice.state is not None
+        if opens:
+            words = self.tr(
+                "Only the passphrase opens vbdesk and the recordings and results on this computer, also after a "
+                "restart. Recording and sending go on while the window is locked."
+            )
+        elif self._offered:
+            words = self.tr(
+                "The app lock is off: this computer's keyring opens vbdesk. With the lock, the window asks for a "
+                "passphrase of its own after a pause and at every start, and the keys leave the keyring."
+            )
+        else:
+            words = self.tr(
+                "The keys of this profile are kept until the window is closed, so they need no lock. "
+                "Choose the keyring in a new profile to use the app lock."
+            )
+        self.words.setText(words)
+        self.turn_on.setVisible(self._offered and not opens and self._form.isHidden())
+        self.turn_off.setVisible(on)
+        self.lock_now.setVisible(opens)
+        self.after_field.setVisible(opens)
+        with QSignalBlocker(self.after):
+            self.after.setCurrentIndex(max(0, self.after.findData(choice.lock_after)))
+        if on is self._turning_off:
+            return
+        self._end()
+        if choice.state is LockState.TURNING_ON:
+            self.banner.say(
+                Tone.WARN, self.tr("The keyring still has the keys. Start vbdesk again to finish turning the lock on.")
+            )
+
+    @Slot()
+    def _begin_turning_on(self) -> None:
+        self._turning_off = False
+        self.passphrase_field.set_help(self.tr("At least 12 characters. You need it at every start."))
+        self.save.setText(self.tr("Turn the lock on"))
+        self._begin()
+
+    @Slot()
+    def _begin_turning_off(self) -> None:
+        self._turning_off = True
+        self.passphrase_field.set_help(self.tr("Afterwards this computer's keyring opens vbdesk again."))
+        self.save.setText(self.tr("Turn the lock off"))
+        self._begin()
+
+    def _begin(self) -> None:
+        self.banner.clear()
+        self.turn_on.hide()
+        self.repeated_field.setVisible(not self._turning_off)
+        self.after_field.setVisible(True)
+        if not self._turning_off:
+            with QSignalBlocker(self.after):
+                self.after.setCurrentIndex(self.after.findData(USUAL_LOCK_AFTER))
+        self._form.show()
+        self.passphrase.setFocus()
+
+    @Slot()
+    def _end(self) -> None:
+        for edit in (self.passphrase, self.repeated):
+            edit.clear()
+        self.passphrase_field.set_fault(None)
+        self._form.hide()
+        self._turning_off = False
+        self.turn_on.setVisible(self._offered and not self._model.choice.passphrase_opens)
+        self.after_field.setVisible(self._model.choice.passphrase_opens)
+
+    @Slot()
+    def _on_return(self) -> None:
+        if self._turning_off:
+            self._save()
+        else:
+            self.repeated.setFocus()
+
+    @Slot()
+    def _save(self) -> None:
+        self.banner.clear()
+        if self._turning_off:
+            self._model.turn_off(self.passphrase.text())
+            return
+        fault = passphrase_fault(self.passphrase.text(), self.repeated.text())
+        self.passphrase_field.set_fault(fault)
+        if fault is None:
+            self._model.turn_on(self.passphrase.text(), self.after.currentData())
+
+    @Slot(int)
+    def _choose(self, index: int) -> None:
+        if self._model.choice.passphrase_opens:
+            self._model.choose_lock_after(self.after.itemData(index))
+
+    @Slot(str)
+    def _show_failure(self, sentence: str) -> None:
+        self.banner.say(Tone.FAIL, sentence)

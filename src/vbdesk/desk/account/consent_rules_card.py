@@ -1,0 +1,114 @@
+"""The card of Account for consent: policy, usual kind, validity, and who asks."""
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from vbdesk.desk.account.recording_rules import RulesViewModel
+from vbdesk.desk.models.consent_text import kind_words
+from vbdesk.desk.ui.card import Card, card_with_header
+from vbdesk.desk.ui.fields import ChoiceField, Field, LineField
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role
+from vbdesk.outbox.library.consent import LONGEST_ASKED_BY, ConsentKind, ConsentPolicy, plain_name
+from vbdesk.outbox.library.settings import ConsentRules, LibrarySettings
+
+_KINDS = (ConsentKind.CLINICAL, ConsentKind.RESEARCH, ConsentKind.BOTH)
+_VALID_DAYS = (None, 182, 365, 730, 1826)
+
+
+class ConsentRulesCard(QWidget):
+    """Binds the consent rules of `RulesViewModel`."""
+
+    def __init__(self, model: RulesViewModel) -> None:
+        super().__init__()
+        self._model = model
+        self._rules = ConsentRules()
+        self.policy = SegmentedChoice(
+            self.tr("Whether recordings need consent"),
+            [
+                (ConsentPolicy.REQUIRED.value, self.tr("Required"), ""),
+                (ConsentPolicy.REMINDED.value, self.tr("Reminded"), ""),
+                (ConsentPolicy.OFF.value, self.tr("Off"), ""),
+            ],
+        )
+        self.words = Text("", Role.BODY, "text2", wrap=True)
+        self.kind, self.valid = ChoiceField("file"), ChoiceField("clock")
+        for kind in _KINDS:
+            self.kind.addItem(kind_words(kind), kind.value)
+        self.asked_by = LineField(icon="person")
+        self.asked_by.setMaxLength(LONGEST_ASKED_BY)
+        self._fill_validity()
+        card = card_with_header(self.tr("Consent"), self.policy)
+        card.body.addWidget(self.words)
+        fields = QHBoxLayout()
+        fields.setSpacing(16)
+        fields.addWidget(Field(self.tr("Usually covers"), self.kind), 1)
+        fields.addWidget(Field(self.tr("Valid for"), self.valid), 1)
+        fields.addWidget(Field(self.tr("Asked by"), self.asked_by, optional=True), 1)
+        self._fields = QWidget()
+        self._fields.setLayout(fields)
+        fields.setContentsMargins(0, 0, 0, 0)
+        card.body.addWidget(self._fields)
+        self._show_in(card)
+        self.policy.chosen.connect(self._on_policy)
+        self.kind.activated.connect(self._on_kind)
+        self.valid.activated.connect(self._on_valid)
+        self.asked_by.editingFinished.connect(self._on_asked_by)
+        model.changed.connect(self.show_settings)
+        self.show_settings(LibrarySettings())
+
+    @Slot(object)
+    def show_settings(self, settings: LibrarySettings) -> None:
+        """Show the rules."""
+        self._rules = settings.consent
+        self.policy.choose(self._rules.policy.value)
+        self.words.setText(self._policy_words())
+        self.kind.setCurrentIndex(self.kind.findData(self._rules.kind.value))
+        index = _VALID_DAYS.index(self._rules.valid_days) if self._rules.valid_days in _VALID_DAYS else -1
+        self.valid.setCurrentIndex(index)
+        if not self.asked_by.hasFocus():
+            self.asked_by.setText(self._rules.asked_by)
+        self._fields.setVisible(self._rules.policy is not ConsentPolicy.OFF)
+
+    def _policy_words(self) -> str:
+        match self._rules.policy:
+            case ConsentPolicy.REQUIRED:
+                return self.tr("Nothing is recorded, imported or sent without the consent of the subject.")
+            case ConsentPolicy.REMINDED:
+                return self.tr("Consent is asked for. A recording without it goes on, and every list says so.")
+        return self.tr("Consent is neither asked for nor shown.")
+
+    def _fill_validity(self) -> None:
+        names = (
+            self.tr("No end"),
+            self.tr("6 months"),
+            self.tr("1 year"),
+            self.tr("2 years"),
+            self.tr("5 years"),
+        )
+        for name in names:
+            self.valid.addItem(name)
+
+    def _show_in(self, card: Card) -> None:
+        whole = QHBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(card)
+
+    @Slot(str)
+    def _on_policy(self, key: str) -> None:
+        self._model.set_consent_policy(ConsentPolicy(key))
+
+    @Slot(int)
+    def _on_kind(self, index: int) -> None:
+        self._model.set_consent_kind(ConsentKind(self.kind.itemData(index)))
+
+    @Slot(int)
+    def _on_valid(self, index: int) -> None:
+        self._model.set_consent_validity(_VALID_DAYS[index])
+
+    @Slot()
+    def _on_asked_by(self) -> None:
+        name = plain_name(self.asked_by.text())
+        if name != self._rules.asked_by:
+            self._model.set_consent_asked_by(name)

@@ -1,0 +1,1 @@
+"""Help: the guide, the list of shortcuts, and what this program is made of."""

@@ -1,0 +1,279 @@
+"""Corrections of a course, as Result, Subject and Outbox offer them: one question, then the change, then its undo."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from vbdesk.desk.models.result_text import title_of
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.outbox.library.course_corrections import CorrectionReason, CourseCorrection, CourseMember
+from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.library import Library, NotAllowed, UnknownTake
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.results.repository import ResultRepository
+
+_IN_COURSE = frozenset({OutboxState.SUBMITTED, OutboxState.RUNNING, OutboxState.DONE})
+_REFUSALS = (NotAllowed, UnknownTake, ValueError)
+
+
+class CourseChange(StrEnum):
+    """What a person can do about a recording that does not belong into a course."""
+
+    PUT_BACK = "put_back"
+    EXCLUDE = "exclude"
+    MOVE = "move"
+    ERASE = "erase"
+
+
+@dataclass(frozen=True, slots=True)
+class CourseQuestion:
+    """What can be corrected about a recording, in words.
+
+    Attributes:
+        title: which recording.
+        offered: what can be done, with the label of its choice.
+        sentences: what each does.
+        reasons: key and text of each reason.
+        subjects: known subjects, to complete from.
+    """
+
+    title: str
+    offered: dict[CourseChange, str]
+    sentences: dict[CourseChange, str]
+    reasons: tuple[tuple[str, str], ...]
+    subjects: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CourseChanged:
+    """What was done, as a sentence; `can_undo`: it can be undone."""
+
+    sentence: str
+    can_undo: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The recording in question."""
+
+    member: CourseMember
+    item: RecordingItem | None
+    last: CourseCorrection | None
+    question: CourseQuestion
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A change that was made, and how to undo it."""
+
+    sentence: str
+    undo: Callable[[], object] | None
+
+
+class CourseActions(QObject):
+    """Asks about one recording, and corrects its course.
+
+    Signals:
+        asked: (CourseQuestion) what can be done.
+        changed: (CourseChanged) it was done.
+        refused: (str) why it was not, and what to do.
+    """
+
+    asked = Signal(object)
+    changed = Signal(object)
+    refused = Signal(str)
+
+    def __init__(self, library: Library, results: ResultRepository, tasks: TaskOwner) -> None:
+        super().__init__()
+        self._library, self._results, self._tasks = library, results, tasks
+        self._asked: _Asked | None = None
+        self._undo: Callable[[], object] | None = None
+
+    def ask(self, recording: RecordingRoute) -> None:
+        """Find out what can be done about a recording, and ask."""
+
+        def work(context: TaskContext) -> _Asked:
+            return self._question(recording)
+
+        self._tasks.start(work, self._on_asked, self._on_failed, name="course-question")
+
+    def do(self, change: CourseChange, reason: str, group_id: str = "") -> None:
+        """Do one of the changes that were asked about.
+
+        Args:
+            change: which.
+            reason: key of the reason; empty for putting back, which follows from the change that it undoes.
+            group_id: the other subject of a move, by id or alias.
+        """
+        asked = self._asked
+        if asked is not None:
+            self._start(lambda: self._change(asked, change, reason, group_id.strip()))
+
+    @Slot()
+    def undo(self) -> None:
+        """Undo what was done last."""
+        undo, self._undo = self._undo, None
+        if undo is not None:
+            self._start(lambda: self._undone(undo))
+
+    def forget(self) -> None:
+        """The page is left: its undo is offered no more; the recording can still be put back."""
+        self._asked = self._undo = None
+
+    def _start(self, work: Callable[[], _Done]) -> None:
+        def task(context: TaskContext) -> _Done:
+            return work()
+
+        self._tasks.start(task, self._on_done, self._on_failed, name="course-change")
+
+    # On a worker
+
+    def _question(self, recording: RecordingRoute) -> _Asked:
+        member, item = self._member(recording)
+        job_id = member.job_ids[0] if member.job_ids else None
+        entries = self._library.corrections.in_force()
+        last = next((entry for entry in reversed(entries) if entry.concerns(member.take_id, job_id)), None)
+        offered, subject = {}, self._shown(member.group_id)
+        if last is not None:
+            offered[CourseChange.PUT_BACK] = self.tr("Put back")
+        if item is None or (item.state in _IN_COURSE and not item.excluded):
+            offered[CourseChange.EXCLUDE] = self.tr("Exclude from this person's course")
+        offered[CourseChange.MOVE] = self.tr("Move to another subject")
+        if item is not None:
+            offered[CourseChange.ERASE] = self.tr("Erase")
+        title = self.tr("{recording} of {subject}").format(recording=title_of(member.recorded_at), subject=subject)
+        notes = self._library.subject_notes
+        others = {*self._library.groups(), *self._library.responses.trajectories()} - {member.group_id}
+        groups = sorted(notes.note_of(group_id).alias or group_id for group_id in others)
+        question = CourseQuestion(title, offered, self._sentences(member, last), self._reasons(), tuple(groups))
+        return _Asked(member, item, last, question)
+
+    def _member(self, recording: RecordingRoute) -> tuple[CourseMember, RecordingItem | None]:
+        """A recording of this computer, or one that only the service has."""
+        if recording.take_id is not None:
+            item: RecordingItem | None = self._library.get(recording.take_id)
+        else:
+            item = None if recording.job_id is None else self._library.of_job(recording.job_id)
+        if item is not None:
+            return self._library.corrections.member(item.take_id), item
+        entries = self._library.corrections.in_force()
+        kept = next((entry.member for entry in entries if entry.concerns(None, recording.job_id)), None)
+        history = self._results.history(recording.group_id or "")
+        points = [] if history is None else history.value.data_points
+        point = next((point for point in points if point.job_id == recording.job_id), None)
+        if point is None and kept is not None:
+            return kept, None
+        if recording.job_id is None or recording.group_id is None or point is None:
+            raise NotAllowed(
+                self.tr("This recording is not in the course of its subject as it was last read. Open it again.")
+            )
+        reading = point.model_dump(mode="json")
+        at = point.recorded_at
+        return CourseMember(None, recording.group_id, at, (recording.job_id,), recording.job_id, reading), None
+
+    def _sentences(self, member: CourseMember, last: CourseCorrection | None) -> dict[CourseChange, str]:
+        subject, days = self._shown(member.group_id), self._library.settings().trash_days
+        kept = self.tr(
+            "The recording and its result are deleted here: they go to the trash for {days} days, then their keys are "
+            "destroyed. It leaves the course of {subject}."
+        ).format(days=days, subject=subject)
+        if self._library.erasures is not None:
+            service = self.tr("The service on this computer then erases its analysis too.")
+        elif member.job_ids:
+            service = self.tr("The service keeps its analysis: it offers no way to delete one.")
+        else:
+            service = self.tr("The service does not have it.")
+        if last is not None and last.target is None:
+            back = self.tr("It counts in the course of {subject} again.").format(
+                subject=self._shown(last.source or member.group_id)
+            )
+        else:
+            back = self.tr("It returns to {subject}.").format(
+                subject=subject if last is None else self._shown(last.member.group_id)
+            )
+        return {
+            CourseChange.PUT_BACK: back,
+            CourseChange.EXCLUDE: self.tr(
+                "It stays a recording of {subject}, with its result and its sound, but it is left out of charts, "
+                "baseline and counts. It can be put back."
+            ).format(subject=subject),
+            CourseChange.MOVE: self.tr(
+                "It leaves the course of {subject} and counts in the course of the other subject. Both courses are "
+                "computed again. It can be put back."
+            ).format(subject=subject),
+            CourseChange.ERASE: f"{kept} {service}",
+        }
+
+    def _reasons(self) -> tuple[tuple[str, str], ...]:
+        words = {
+            CorrectionReason.WRONG_PERSON: self.tr("Another person speaks"),
+            CorrectionReason.UNUSUAL_DAY: self.tr("Unusual circumstances, such as a cold"),
+            CorrectionReason.POOR_SOUND: self.tr("The sound is poor"),
+            CorrectionReason.TEST: self.tr("It was a test"),
+            CorrectionReason.ON_REQUEST: self.tr("The person asked for it"),
+            CorrectionReason.MISTAKE: self.tr("A correction was a mistake"),
+            CorrectionReason.OTHER: self.tr("Another reason"),
+        }
+        return tuple((reason.value, text) for reason, text in words.items())
+
+    def _change(self, asked: _Asked, change: CourseChange, key: str, group_id: str) -> _Done:
+        corrections, member = self._library.corrections, asked.member
+        if change is CourseChange.PUT_BACK and asked.last is not None:
+            corrections.put_back(asked.last.number)
+            return _Done(self.tr("Put back. {follows}").format(follows=self._follows(member)), None)
+        reason = CorrectionReason(key)
+        if change is CourseChange.MOVE:
+            group_id = self._library.subject_notes.group_id_named(group_id)
+            entry = corrections.move(member, group_id, reason)
+            words = self.tr("Moved to {subject}. {follows}")
+        elif change is CourseChange.EXCLUDE:
+            entry = corrections.exclude(member, reason)
+            words = self.tr("Excluded from the course of {subject}. {follows}")
+        else:
+            return self._erase(asked, reason)
+        sentence = words.format(subject=self._shown(group_id or member.group_id), follows=self._follows(member)).strip()
+        return _Done(sentence, lambda: corrections.put_back(entry.number))
+
+    def _erase(self, asked: _Asked, reason: CorrectionReason) -> _Done:
+        """Take it out of the course, then move it to the trash."""
+        library, take_id = self._library, asked.member.take_id
+        if take_id is None or asked.item is None:
+            raise NotAllowed(self.tr("This recording is not on this computer, so it cannot be erased here."))
+        number = library.erase_from_course(take_id, reason)
+
+        def undo() -> None:
+            library.trash.restore(take_id)
+            if number is not None:
+                library.corrections.put_back(number)
+
+        sentence = self.tr("Moved to the trash, and out of the course of {subject}.")
+        return _Done(sentence.format(subject=self._shown(asked.member.group_id)), undo)
+
+    def _shown(self, group_id: str) -> str:
+        return self._library.subject_notes.shown(group_id).words
+
+    def _follows(self, member: CourseMember) -> str:
+        return self.tr("The service is told as soon as it answers.") if member.job_ids else ""
+
+    def _undone(self, undo: Callable[[], object]) -> _Done:
+        undo()
+        return _Done(self.tr("Undone: the recording is where it was."), None)
+
+    # Back on the GUI thread
+
+    @Slot(object)
+    def _on_asked(self, asked: _Asked) -> None:
+        self._asked = asked
+        self.asked.emit(asked.question)
+
+    @Slot(object)
+    def _on_done(self, done: _Done) -> None:
+        self._undo = done.undo
+        self.changed.emit(CourseChanged(done.sentence, done.undo is not None))
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.refused.emit(str(failure.error) if isinstance(failure.error, _REFUSALS) else failure.sentence)

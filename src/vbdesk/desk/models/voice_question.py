@@ -1,0 +1,15 @@
+"""The question about a recording whose voice differs from its subject's earlier ones: never an accusation."""
+
+from PySide6.QtCore import QCoreApplication
+
+from vbdesk.outbox.imports.speaker_comparison import sounds_unlike
+from vbdesk.outbox.library.items import RecordingItem
+
+
+def voice_question(item: RecordingItem | None) -> str:
+    """What to ask about a recording; empty if its voice raises no question."""
+    if item is None or not sounds_unlike(item):
+        return ""
+    return QCoreApplication.translate(
+        "VoiceQuestion", "This voice differs from this person's earlier recordings. Is it the right person?"
+    )

@@ -1,0 +1,116 @@
+"""Consent on the Record page: what is in force, or a tick with its kind and wording."""
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
+
+from vbdesk.desk.models.consent_text import kind_words
+from vbdesk.desk.record.consent_model import ConsentViewModel
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, secondary_button
+from vbdesk.desk.ui.card import scroll_area
+from vbdesk.desk.ui.fields import ChoiceField, TickBox
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.outbox.library.consent import ConsentKind
+
+_KINDS = (ConsentKind.CLINICAL, ConsentKind.RESEARCH, ConsentKind.BOTH)
+_WORDING_WIDTH, _WORDING_HEIGHT = 520, 380
+
+
+class ConsentTick(TickBox):
+    """The tick; Space sets it and never clears it. Delete, a click or a screen reader clears it."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
+        if event.key() == Qt.Key.Key_Space and self.isChecked():
+            event.accept()
+        elif event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and self.isChecked():
+            self.setChecked(False)
+        else:
+            super().keyPressEvent(event)
+
+
+class ConsentBox(QWidget):
+    """Binds `ConsentViewModel`."""
+
+    def __init__(self, model: ConsentViewModel) -> None:
+        super().__init__()
+        self._model = model
+        self.tick = ConsentTick(model.words(), model.caption())
+        self.kind = ChoiceField("file")
+        self.kind.setAccessibleName(self.tr("What the consent covers"))
+        for kind in _KINDS:
+            self.kind.addItem(kind_words(kind), kind.value)
+        self.read_button = Button(self.tr("Wording"), ButtonKind.LINK, size=ButtonSize.ROW)
+        self.read_button.setAccessibleName(self.tr("Show the wording of the consent"))
+        self._more = QWidget()
+        more = QHBoxLayout(self._more)
+        more.setContentsMargins(0, 0, 0, 0)
+        more.setSpacing(8)
+        more.addWidget(self.kind, 1)
+        more.addWidget(self.read_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self.tick)
+        column.addWidget(self._more)
+        self.tick.toggled.connect(model.tick)
+        self.kind.activated.connect(self._on_kind)
+        self.read_button.clicked.connect(self._show_wording)
+        model.changed.connect(self._show)
+        self._show()
+
+    @Slot()
+    def _show(self) -> None:
+        model = self._model
+        told = self.tick.blockSignals(True)
+        self.tick.setChecked(model.ticked_at is not None or model.in_force)
+        self.tick.blockSignals(told)
+        self.tick.setText(model.words())
+        self.tick.set_caption(model.caption())
+        self.tick.setEnabled(bool(model.group_id) and not model.in_force)
+        self.kind.setCurrentIndex(self.kind.findData(model.kind.value))
+        self._more.setVisible(bool(model.group_id) and model.asks)
+        self.setVisible(model.asks or model.in_force)
+
+    @Slot(int)
+    def _on_kind(self, index: int) -> None:
+        self._model.choose_kind(ConsentKind(self.kind.itemData(index)))
+
+    @Slot()
+    def _show_wording(self) -> None:
+        wording = self._model.wording
+        version = self.tr("Version {version}, language {language}").format(
+            version=wording.version, language=wording.language
+        )
+        dialog = WordingDialog(self, wording.title, wording.text(self._model.kind), version)
+        dialog.open()
+
+
+class WordingDialog(QDialog):
+    """The wording, to read aloud or to show."""
+
+    def __init__(self, parent: QWidget, title: str, text: str, version: str) -> None:
+        super().__init__(parent)
+        theme = app_theme()
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(title)
+        self.setObjectName("page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.words = Text(text, Role.BODY, wrap=True)
+        content = QWidget()
+        inner = QVBoxLayout(content)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.addWidget(self.words)
+        inner.addStretch(1)
+        close = secondary_button(self.tr("Close"))
+        close.clicked.connect(self.accept)
+        foot = QHBoxLayout()
+        foot.addWidget(Text(version, Role.CAPTION, "text2"), 1)
+        foot.addWidget(close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(24, 20, 24, 20)
+        column.setSpacing(12)
+        column.addWidget(Text(title, Role.CARD_TITLE))
+        column.addWidget(scroll_area(content), 1)
+        column.addLayout(foot)
+        self.resize(theme.px(_WORDING_WIDTH), theme.px(_WORDING_HEIGHT))

@@ -1,0 +1,214 @@
+"""Consent on the Record page: what is in force for the subject, and the tick for a new one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from vbdesk.clock import Clock
+from vbdesk.contract.timestamps import add_clamped, in_zone
+from vbdesk.desk.models.consent_text import consent_words, kind_words, noted_words
+from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState, ConsentStatus
+from vbdesk.outbox.library.consent_wordings import ConsentWording, consent_wording
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.settings import ConsentRules
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadConsent:
+    group_id: str
+    status: ConsentStatus
+
+
+@dataclass(frozen=True, slots=True)
+class TickedConsent:
+    """A consent that was ticked and is not stored yet."""
+
+    group_id: str
+    kind: ConsentKind
+    at: datetime
+    rules: ConsentRules
+
+
+class ConsentViewModel(QObject):
+    """Asks for consent before a subject's first recording, and when it has expired.
+
+    Attributes:
+        group_id: the subject; empty if none is entered.
+        status: what is in force; None while it is being read.
+        ticked_at: when the tick was set; None if it is not.
+        kind: what the new consent covers.
+
+    Signals:
+        changed: any of them changed.
+        ticked: a person has set the tick.
+        failed: (str) why it cannot be read or stored.
+    """
+
+    changed = Signal()
+    ticked = Signal()
+    failed = Signal(str)
+
+    def __init__(self, library: Library, sync: SyncState, tasks: TaskOwner, clock: Clock) -> None:
+        super().__init__()
+        self._library, self._sync, self._tasks, self._clock = library, sync, tasks, clock
+        self.group_id = ""
+        self.status: ConsentStatus | None = None
+        self.ticked_at: datetime | None = None
+        self.kind = self.rules.kind
+        self._kind_was_chosen = False
+        self._shown_rules = self.rules
+        sync.library_changed.connect(self.read)
+        sync.counts_changed.connect(self._on_rules)
+
+    @property
+    def rules(self) -> ConsentRules:
+        """The rules of the profile."""
+        return self._sync.settings.consent
+
+    @property
+    def wording(self) -> ConsentWording:
+        """What is read to the person."""
+        return consent_wording(self.rules.language)
+
+    @property
+    def in_force(self) -> bool:
+        """Whether the subject has consented already."""
+        return self.status is not None and self.status.in_force
+
+    @property
+    def asks(self) -> bool:
+        """Whether a consent is to be asked for."""
+        return self.rules.policy is not ConsentPolicy.OFF and not self.in_force
+
+    @property
+    def missing(self) -> str:
+        """Why no recording can begin; empty if it can."""
+        if self.rules.policy is not ConsentPolicy.REQUIRED or not self.group_id or self.ticked_at is not None:
+            return ""
+        if self.status is None:
+            return self.tr("Reading the consent of this subject.")
+        return "" if self.status.in_force else self.tr("Ask for consent and tick it to begin.")
+
+    def words(self) -> str:
+        """The consent as a text next to the box."""
+        if self.status is not None and self.status.kind is not None:
+            return self.tr("Consent: {kind}").format(kind=kind_words(self.status.kind))
+        return self.tr("Consent given")
+
+    def caption(self) -> str:
+        """What to do, or until when it is valid."""
+        if self.ticked_at is not None:
+            return self.tr("Ticked at {time}; noted with the recording").format(time=f"{in_zone(self.ticked_at):%H:%M}")
+        if not self.group_id:
+            return self.tr("Enter the subject first")
+        if self.status is None:
+            return self.tr("Tick when the person agrees")
+        match self.status.state:
+            case ConsentState.IN_FORCE:
+                return noted_words(self.status)
+            case ConsentState.EXPIRED | ConsentState.WITHDRAWN:
+                return consent_words(self.status)
+            case ConsentState.UNREADABLE:
+                return self.tr("The stored consent was changed. Ask again")
+        return self.tr("Tick when the person agrees")
+
+    def set_subject(self, group_id: str) -> None:
+        """Set the subject; another one clears the tick. Empty for none."""
+        if group_id == self.group_id:
+            return
+        self.group_id, self.status, self.ticked_at = group_id, None, None
+        self.changed.emit()
+
+    @Slot()
+    def read(self) -> None:
+        """Read what is in force for the subject."""
+        group_id = self.group_id
+        if group_id:
+            self._tasks.start(
+                lambda context: self._read(group_id), self._on_read, self._on_failed, name="subject-consent"
+            )
+
+    def tick(self, given: bool) -> None:
+        """Set or clear the tick; setting it again does not change its time."""
+        if given and (not self.group_id or self.in_force):
+            return
+        if given == (self.ticked_at is not None):
+            return
+        self.ticked_at = self._clock.now() if given else None
+        self.changed.emit()
+        if given:
+            self.ticked.emit()
+
+    def choose_kind(self, kind: ConsentKind) -> None:
+        """Choose what the new consent covers."""
+        self.kind, self._kind_was_chosen = kind, True
+        self.changed.emit()
+
+    def storing(self) -> Callable[[], None] | None:
+        """A function that stores the tick, for a worker; None if there is nothing to store."""
+        if self.ticked_at is None or not self.group_id or self.in_force:
+            return None
+        ticked = TickedConsent(self.group_id, self.kind, self.ticked_at, self.rules)
+        wording = self.wording
+
+        def store() -> None:
+            days = ticked.rules.valid_days
+            self._library.consents.give(
+                ticked.group_id,
+                ticked.kind,
+                wording=wording.version,
+                language=wording.language,
+                asked_by=ticked.rules.asked_by,
+                expires=None if days is None else add_clamped(ticked.at, timedelta(days=days)),
+                at=ticked.at,
+            )
+
+        return store
+
+    def store(self, first: Callable[[], None], then: Callable[[], None]) -> None:
+        """Store the tick, if there is one, after `first` on the same worker, and call `then`."""
+        store = self.storing()
+        if store is None:
+            then()
+            return
+
+        def work(context: TaskContext) -> Callable[[], None]:
+            first()
+            store()
+            return then
+
+        self._tasks.start(work, self._on_stored, self._on_failed, name="store-consent")
+
+    def _read(self, group_id: str) -> _ReadConsent:
+        return _ReadConsent(group_id, self._library.consents.status(group_id))
+
+    @Slot(object)
+    def _on_read(self, found: _ReadConsent) -> None:
+        if found.group_id != self.group_id or found.status == self.status:
+            return
+        self.status = found.status
+        if self.in_force:
+            self.ticked_at = None
+        self.changed.emit()
+
+    @Slot(object)
+    def _on_stored(self, then: Callable[[], None]) -> None:
+        self.read()
+        then()
+
+    @Slot(object)
+    def _on_rules(self, _: object) -> None:
+        if self.rules == self._shown_rules:
+            return
+        self._shown_rules = self.rules
+        if not self._kind_was_chosen:
+            self.kind = self.rules.kind
+        self.changed.emit()
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.failed.emit(failure.sentence)

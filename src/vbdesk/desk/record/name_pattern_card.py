@@ -1,0 +1,143 @@
+"""Fill subject and time of an import from the names of its files; the time zone; rows to leave out; undo."""
+
+from PySide6.QtCore import QStringListModel, Qt, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QCompleter, QHBoxLayout, QListView, QVBoxLayout, QWidget
+
+from vbdesk.desk.record.import_model import IntakeViewModel
+from vbdesk.desk.ui.buttons import quiet_button, secondary_button
+from vbdesk.desk.ui.fields import ChoiceField, LineField
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.outbox.imports.import_draft import PatternPreview
+
+_EXAMPLES = ("{subject}_{date}_{time}", "{subject}_{date}", "{subject}_*", "*_{subject}", "{subject}/*")
+_FIELDS_WIDTH = 420  # of both fields and the gaps, at 100 % text
+
+
+class NamePatternCard(QWidget):
+    """Binds the part of `IntakeViewModel` that concerns all rows."""
+
+    def __init__(self, model: IntakeViewModel) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self._model, self._narrow = model, False
+        self.pattern = LineField(icon="search", placeholder=self.tr("Date and time, found automatically"))
+        self.pattern.setAccessibleName(self.tr("Pattern of the file names"))
+        self.pattern.setAccessibleDescription(
+            self.tr("{subject}, {date}, {time}, {year}, {month} and {day} stand for these, * for anything.")
+        )
+        self.pattern.setToolTip(self.pattern.accessibleDescription())
+        self.fill = secondary_button(self.tr("Fill from names"))
+        self.zone = ChoiceField("globe")
+        self.zone.setAccessibleName(self.tr("Time zone of the times without one"))
+        self.zone.setMaxVisibleItems(16)
+        self.leave_out = quiet_button(self.tr("Leave out"))
+        self.undo = quiet_button(self.tr("Undo edit"))
+        self.found = Text("", Role.CAPTION, "text2", wrap=True)
+        self._lay_out()
+        self._offer_examples()
+        self.pattern.textChanged.connect(model.preview_pattern)
+        self.pattern.returnPressed.connect(self._on_fill)
+        self.fill.clicked.connect(self._on_fill)
+        self.zone.activated.connect(self._on_zone)
+        self.undo.clicked.connect(model.undo)
+        model.listed.connect(self._on_listed)
+        model.changed.connect(self._on_changed)
+        model.pattern_found.connect(self._show_found)
+
+    def _lay_out(self) -> None:
+        self._labels = [Text(self.tr("File names"), Role.LABEL_MEDIUM), Text(self.tr("Time zone"), Role.LABEL_MEDIUM)]
+        self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._parts.setSpacing(12)
+        for label, controls in zip(
+            self._labels, ((self.pattern, self.fill), (self.zone, self.leave_out, self.undo)), strict=True
+        ):
+            label.setBuddy(controls[0])
+            row = QHBoxLayout()
+            row.setSpacing(12)
+            for control in controls:
+                row.addWidget(control, 1 if control is controls[0] else 0)
+            part = QVBoxLayout()
+            part.setSpacing(4)
+            part.addWidget(label)
+            part.addLayout(row)
+            self._parts.addLayout(part, 3 if label is self._labels[0] else 2)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addLayout(self._parts)
+        column.addWidget(self.found)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        buttons = sum(button.sizeHint().width() for button in (self.fill, self.leave_out, self.undo))
+        self._narrow = narrow = self.width() < buttons + self._theme.px(_FIELDS_WIDTH)
+        self._parts.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
+        for label in self._labels:  # low windows are narrow, too: the icons and placeholders say enough
+            label.setVisible(not narrow)
+
+    def _offer_examples(self) -> None:
+        popup = QListView()
+        popup.setObjectName("completions")
+        completer = QCompleter(QStringListModel(list(_EXAMPLES), self), self)
+        completer.setPopup(popup)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        self.pattern.setCompleter(completer)
+
+    @Slot()
+    def _on_listed(self) -> None:
+        self.zone.clear()
+        for name in self._model.zones:
+            self.zone.addItem(name or self.tr("Time zone of this computer"), name)
+        self._model.preview_pattern(self.pattern.text())
+
+    @Slot()
+    def _on_changed(self) -> None:
+        self.undo.setEnabled(self._model.can_undo)
+
+    @Slot(int)
+    def _on_zone(self, place: int) -> None:
+        self._model.set_zone(self.zone.itemData(place))
+
+    @Slot()
+    def _on_fill(self) -> None:
+        self._model.apply_pattern(self.pattern.text())
+
+    @Slot(object, str)
+    def _show_found(self, preview: PatternPreview | None, fault: str) -> None:
+        told = [fault] if preview is None else self._sentences(preview)
+        self.found.setText(told[0] if self._narrow else " ".join(told))
+        self.found.setToolTip(" ".join(told))
+        self.found.set_ink("fail" if preview is None else "text2")
+
+    def _sentences(self, preview: PatternPreview) -> list[str]:
+        """What is found, an example, and a name in which nothing is found."""
+        told = [
+            self.tr("Names: {rows}. With a subject: {subjects}. With a date and a time of day: {times}.").format(
+                rows=preview.rows, subjects=preview.subjects, times=preview.times
+            )
+        ]
+        if preview.found_subject and preview.found_time:
+            told.append(
+                self.tr("For example {name}: subject {subject}, time {time}.").format(
+                    name=preview.example, subject=preview.found_subject, time=preview.found_time
+                )
+            )
+        elif preview.found_subject:
+            told.append(
+                self.tr("For example {name}: subject {subject}.").format(
+                    name=preview.example, subject=preview.found_subject
+                )
+            )
+        elif preview.found_time:
+            told.append(
+                self.tr("For example {name}: time {time}.").format(name=preview.example, time=preview.found_time)
+            )
+        if preview.missed and preview.reason:
+            told.append(
+                self.tr("Nothing is found in {name}: {reason}").format(name=preview.missed, reason=preview.reason)
+            )
+        elif preview.missed:
+            told.append(self.tr("Nothing is found in {name}.").format(name=preview.missed))
+        return told

@@ -1,0 +1,102 @@
+"""The notice that a result is there: in the window, and in the system's notifications if another window is in front."""
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtWidgets import QWidget
+
+from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.outbox.library.items import RecordingItem
+
+
+@runtime_checkable
+class RecordingWindow(Protocol):
+    """A window that knows whether a recording runs."""
+
+    def is_recording(self) -> bool:
+        """Whether a recording is under way."""
+
+
+class ResultNotice(QObject):
+    """A message with a button that opens the result; while a recording runs it waits.
+
+    Attributes:
+        banner: the message, at the foot of the window.
+    """
+
+    def __init__(self, area: QWidget) -> None:
+        super().__init__(area)
+        self.banner = Banner()
+        self.banner.float_over(area)
+        self.banner.acted.connect(self._open)
+        self.banner.closed.connect(self._forget)
+        self._area = area
+        self._notify: Callable[[str], None] | None = None
+        self._navigator: Navigator | None = None
+        self._name: Callable[[str], str] = str
+        self._came: list[RecordingItem] = []
+
+    def follow(self, navigator: Navigator, notify: Callable[[str], None], name: Callable[[str], str] = str) -> None:
+        """Begin with another profile; `name` gives the words for a subject."""
+        self._forget()
+        self.banner.clear()
+        self._navigator, self._notify, self._name = navigator, notify, name
+        navigator.asked.connect(self._on_asked)
+
+    @Slot(object)
+    def show_arrived(self, came: tuple[RecordingItem, ...]) -> None:
+        """Say that results have come."""
+        self._came += came
+        if self._notify is not None and not self._area.window().isActiveWindow():
+            count = len(self._came)
+            one, more = self.tr("A result is ready"), self.tr("{count} results are ready")
+            self._notify(one if count == 1 else more.format(count=count))
+        self.show_waiting()
+
+    @Slot()
+    def show_waiting(self) -> None:
+        """Show the message, unless a recording runs: it would cover controls, and the person in the room may see it."""
+        if not self._came or self._is_recording():
+            self.banner.clear()
+            return
+        if len(self._came) == 1:
+            sentence = self.tr("The result of {subject} is ready.").format(subject=self._name(self._came[0].group_id))
+            action = self.tr("Open result")
+        else:
+            sentence = self.tr("{count} results are ready.").format(count=len(self._came))
+            action = self.tr("Open Outbox")
+        self.banner.say(Tone.OK, sentence, action=action)
+
+    def _is_recording(self) -> bool:
+        window = self._area.window()
+        return isinstance(window, RecordingWindow) and window.is_recording()
+
+    @Slot()
+    def _open(self) -> None:
+        came, navigator = self._came, self._navigator
+        self._forget()
+        self.banner.clear()
+        if navigator is None or not came:
+            return
+        if len(came) > 1:
+            navigator.open("outbox")
+        else:
+            item = came[0]
+            navigator.open("result", RecordingRoute(item.take_id, item.job_id, item.group_id, item.recorded_at))
+
+    @Slot(str, object)
+    def _on_asked(self, key: str, argument: object) -> None:
+        """A result that was opened needs no notice."""
+        if key == "outbox":
+            self._came = []
+        elif isinstance(argument, RecordingRoute):
+            self._came = [item for item in self._came if item.take_id != argument.take_id]
+        if not self._came:
+            self.banner.clear()
+
+    @Slot()
+    def _forget(self) -> None:
+        self._came = []

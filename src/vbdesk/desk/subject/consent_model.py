@@ -1,0 +1,215 @@
+"""Consent on the Subject page: what is in force, its history, a new one, and a withdrawal."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from vbdesk.clock import Clock
+from vbdesk.contract.timestamps import add_clamped
+from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.outbox.library.consent import NO_CONSENT, ConsentKind, ConsentPolicy, ConsentState, ConsentStatus
+from vbdesk.outbox.library.consent_rows import SubjectConsent
+from vbdesk.outbox.library.consent_wordings import consent_wording
+from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.subject_erasure import SubjectErasure, erase_subject, recordings_to_erase
+from vbdesk.outbox.profiles.profiles import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentReading:
+    """The consent of one subject.
+
+    Attributes:
+        recordings: how many recordings a withdrawal can erase here.
+        in_bundles: of how many of them a bundle has a copy.
+    """
+
+    group_id: str = ""
+    status: ConsentStatus = NO_CONSENT
+    consent: SubjectConsent = field(default_factory=SubjectConsent)
+    recordings: int = 0
+    in_bundles: int = 0
+
+    @property
+    def withdrawable(self) -> bool:
+        """Whether there is anything to withdraw: also what is expired, for earlier recordings."""
+        return bool(self.consent.events) and self.status.state is not ConsentState.WITHDRAWN
+
+    def ends_with(self, kind: ConsentKind) -> bool:
+        """Whether nothing stays in force after a withdrawal for `kind`."""
+        present = self.status.kind
+        return kind is ConsentKind.BOTH or present in (None, kind, ConsentKind.NOT_STATED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Withdrawn:
+    erasure: SubjectErasure | None
+
+
+class SubjectConsentViewModel(QObject):
+    """The consent of the subject that is shown.
+
+    Signals:
+        changed: `reading` changed.
+        done: (str) what was done, as sentences.
+        failed: (str) why it was not.
+    """
+
+    changed = Signal()
+    done = Signal(str)
+    failed = Signal(str)
+
+    def __init__(self, profile: Profile, library: Library, sync: SyncState, tasks: TaskOwner, clock: Clock) -> None:
+        super().__init__()
+        self._profile, self._library, self._sync = profile, library, sync
+        self._tasks, self._clock = tasks, clock
+        self.reading = ConsentReading()
+        self._group_id = ""
+        sync.library_changed.connect(self.read)
+
+    def subject(self, group_id: str) -> str:
+        """How a subject is shown, in one line."""
+        return self._library.subject_notes.shown(group_id).words
+
+    @property
+    def policy(self) -> ConsentPolicy:
+        """The policy of the profile."""
+        return self._sync.settings.consent.policy
+
+    @property
+    def usual_kind(self) -> ConsentKind:
+        """What is usually asked for."""
+        return self._sync.settings.consent.kind
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the service runs on this computer, so that an erasure reaches it too."""
+        return self._profile.kind == "local"
+
+    def open(self, group_id: str) -> None:
+        """Show another subject; empty for none."""
+        self._group_id = group_id
+        self.reading = ConsentReading(group_id)
+        self.changed.emit()
+        self.read()
+
+    @Slot()
+    def read(self) -> None:
+        """Read it again."""
+        group_id = self._group_id
+        if group_id:
+            self._tasks.start(lambda context: self._read(group_id), self._on_read, name="consent")
+
+    def give(self, kind: ConsentKind) -> None:
+        """Note a new consent, with the wording and validity of the profile's rules."""
+        group_id, rules, now = self._group_id, self._sync.settings.consent, self._clock.now()
+        wording = consent_wording(rules.language)
+
+        def work(context: TaskContext) -> None:
+            days = rules.valid_days
+            self._library.consents.give(
+                group_id,
+                kind,
+                wording=wording.version,
+                language=wording.language,
+                asked_by=rules.asked_by,
+                expires=None if days is None else add_clamped(now, timedelta(days=days)),
+                at=now,
+            )
+
+        self._tasks.start(work, self._on_given, self._on_failed, name="give-consent")
+
+    def withdraw(self, kind: ConsentKind, *, erase: bool) -> None:
+        """Note a withdrawal, and erase the subject's recordings if wanted."""
+        group_id, asked_by = self._group_id, self._sync.settings.consent.asked_by
+
+        def work(context: TaskContext) -> _Withdrawn:
+            self._library.withdraw_consent(group_id, kind, asked_by=asked_by)
+            return _Withdrawn(erase_subject(self._library, group_id) if erase else None)
+
+        self._tasks.start(work, self._on_withdrawn, self._on_failed, name="withdraw-consent")
+
+    def erasure_words(self) -> str:
+        """What erasing does, and what it cannot do."""
+        count = self.reading.recordings
+        if not count:
+            return self.tr("There is no recording of this subject on this computer.")
+        here = (
+            self.tr("Erasing destroys the recording on this computer with its key, at once and without the trash.")
+            if count == 1
+            else self.tr(
+                "Erasing destroys the {count} recordings on this computer with their keys, at once and without the "
+                "trash."
+            ).format(count=count)
+        )
+        there = (
+            self.tr("The service on this computer erases them too.")
+            if self.is_local
+            else self.tr("What the service has received stays there: ask its operator to erase it.")
+        )
+        return " ".join(part for part in (here, self._bundle_words(self.reading.in_bundles), there) if part)
+
+    def _read(self, group_id: str) -> ConsentReading:
+        consent = self._library.consents.of(group_id)
+        here = recordings_to_erase(self._library, group_id)
+        return ConsentReading(group_id, consent.status(self._clock.now()), consent, len(here), sum(here.values()))
+
+    @Slot(object)
+    def _on_read(self, reading: ConsentReading) -> None:
+        if reading.group_id == self._group_id and reading != self.reading:
+            self.reading = reading
+            self.changed.emit()
+
+    @Slot(object)
+    def _on_given(self, _: object) -> None:
+        self.read()
+        self.done.emit(self.tr("The consent is noted."))
+
+    @Slot(object)
+    def _on_withdrawn(self, withdrawn: _Withdrawn) -> None:
+        self.read()
+        self.done.emit(self._withdrawn_words(withdrawn.erasure))
+
+    def _withdrawn_words(self, erasure: SubjectErasure | None) -> str:
+        if erasure is None:
+            if self.policy is ConsentPolicy.REQUIRED:
+                return self.tr("The withdrawal is noted. Nothing more of this subject is sent until a new consent.")
+            return self.tr(
+                "The withdrawal is noted. Recordings that waited were taken out of the queue; they are only sent if "
+                "you send them."
+            )
+        sentences = [
+            self.tr("The withdrawal is noted, and 1 recording is erased.")
+            if erasure.erased == 1
+            else self.tr("The withdrawal is noted, and {count} recordings are erased.").format(count=erasure.erased)
+        ]
+        if erasure.left:
+            one = self.tr("1 recording could not be erased: {reason}")
+            several = self.tr("{count} recordings could not be erased: {reason}")
+            count = len(erasure.left)
+            sentences.append((one if count == 1 else several).format(count=count, reason=erasure.left[0]))
+        if erasure.in_bundles:
+            sentences.append(self._bundle_words(erasure.in_bundles))
+        if not self.is_local:
+            sentences.append(self.tr("What the service has received stays there: ask its operator to erase it."))
+        return " ".join(sentences)
+
+    def _bundle_words(self, count: int) -> str:
+        """Where the copies of what was handed over are; empty if nothing was."""
+        if not count:
+            return ""
+        if count == 1:
+            return self.tr(
+                "1 of them was handed over: its bundle is another copy, which you have to delete, and the service may "
+                "have the recording already."
+            )
+        return self.tr(
+            "{count} of them were handed over: their bundle is another copy, which you have to delete, and the service "
+            "may have the recordings already."
+        ).format(count=count)
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.failed.emit(failure.sentence)

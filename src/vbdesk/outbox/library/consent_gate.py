@@ -1,0 +1,89 @@
+"""What a profile's consent policy allows: recording, importing and sending for a subject."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from vbdesk.outbox.library.consent import ConsentPolicy, ConsentState, ConsentStatus
+from vbdesk.outbox.library.consent_rows import SubjectConsent, consent_of, read_consents
+from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.settings import SETTINGS_NAME, ConsentRules, LibrarySettings, read_settings
+from vbdesk.outbox.library.store import Store
+
+_WHY = {
+    ConsentState.NONE: "No consent of this subject is noted, and this profile requires it.",
+    ConsentState.EXPIRED: "The consent of this subject has expired, and this profile requires one.",
+    ConsentState.WITHDRAWN: "This subject has withdrawn consent, and this profile requires it.",
+    ConsentState.UNREADABLE: "The consent of this subject was changed by something other than vbdesk, and this profile "
+    "requires one.",
+}
+_WHAT_TO_DO = "Note the consent on the page Record or Subject, then try again."
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentList:
+    """The consent of all subjects, as read at one moment, and the rules of the profile."""
+
+    rules: ConsentRules = field(default_factory=ConsentRules)
+    subjects: Mapping[str, SubjectConsent] = field(default_factory=dict)
+
+    def status(self, group_id: str, at: datetime) -> ConsentStatus:
+        """Where the consent of a subject stands for a recording made `at`."""
+        return consent_of(self.subjects, group_id, at)
+
+    def of_recording(self, item: RecordingItem) -> ConsentStatus:
+        """Where the consent for a recording stands."""
+        return self.status(item.group_id, item.recorded_at)
+
+    def is_missing(self, item: RecordingItem) -> bool:
+        """Whether a list has to say that there is no consent for this recording."""
+        return self.rules.policy is not ConsentPolicy.OFF and not self.of_recording(item).in_force
+
+    def refusal(self, group_id: str, at: datetime) -> str | None:
+        """Why nothing may be done for a recording made `at`, as sentences; None if the policy allows it."""
+        return refusal_of(self.rules.policy, self.status(group_id, at))
+
+
+NOT_ASKED_FOR = ConsentList(ConsentRules(policy=ConsentPolicy.OFF))
+"""For lists that say nothing of consent."""
+
+
+class ConsentGate:
+    """Answers from one library. Every method reads the disk."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._read: tuple[object, ConsentList] | None = None
+
+    def rules(self) -> ConsentRules:
+        """The rules of the profile."""
+        return _rules(self._store.setting(SETTINGS_NAME))
+
+    def all(self) -> ConsentList:
+        """The consent of all subjects; read again after a change of events, which are only added, or of the rules."""
+        settings = self._store.setting(SETTINGS_NAME)
+        state = self._store.rows("SELECT COUNT(*) AS n FROM consents")[0]["n"], settings
+        if self._read is None or self._read[0] != state:
+            rows = self._store.rows("SELECT event_id, group_id, sealed FROM consents")
+            self._read = state, ConsentList(_rules(settings), read_consents(rows, self._store.cipher))
+        return self._read[1]
+
+    def refusal(self, group_id: str, at: datetime | None = None) -> str | None:
+        """Why nothing may be done for a recording made `at`, now if None; None if the policy allows it."""
+        rules = self.rules()
+        if rules.policy is not ConsentPolicy.REQUIRED:
+            return None
+        query = "SELECT event_id, group_id, sealed FROM consents WHERE group_id = ?"
+        subjects = read_consents(self._store.rows(query, (group_id,)), self._store.cipher)
+        return ConsentList(rules, subjects).refusal(group_id, at or self._store.clock.now())
+
+
+def refusal_of(policy: ConsentPolicy, status: ConsentStatus) -> str | None:
+    """Why a policy refuses what needs a consent, as sentences; None if it allows it."""
+    if policy is not ConsentPolicy.REQUIRED or status.in_force:
+        return None
+    return f"{_WHY[status.state]} {_WHAT_TO_DO}"
+
+
+def _rules(settings: bytes | None) -> ConsentRules:
+    return (LibrarySettings() if settings is None else read_settings(settings)).consent

@@ -1,0 +1,47 @@
+"""Read consent and its rules from a library without opening it: for commands that work next to the desk."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from vbdesk.outbox.library.column_encryption import ColumnCipher, InvalidTag
+from vbdesk.outbox.library.consent_gate import ConsentList
+from vbdesk.outbox.library.consent_rows import read_consents
+from vbdesk.outbox.library.rows import lenient
+from vbdesk.outbox.library.settings import SETTINGS_NAME, ConsentRules, read_settings
+
+
+class ConsentUnreadable(Exception):
+    """It cannot be read; `str(error)` is one sentence for a person."""
+
+
+def has_library(folder: Path) -> bool:
+    """Whether there is a library in this folder."""
+    return (folder / "library.sqlite").exists()
+
+
+def read_consent_list(folder: Path, key: bytes) -> ConsentList:
+    """The consent of all subjects and the rules, as the library in `folder` has them now.
+
+    Raises:
+        ConsentUnreadable: it is of another version, damaged, changed by something else, or belongs to another key.
+    """
+    cipher = ColumnCipher(key)
+    uri = f"{(folder / 'library.sqlite').absolute().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as database:
+            database.row_factory = sqlite3.Row
+            database.text_factory = lenient
+            database.execute("BEGIN")  # rules and events of one moment
+            kept = database.execute("SELECT sealed FROM settings WHERE name = ?", (SETTINGS_NAME,)).fetchone()
+            rows = database.execute("SELECT event_id, group_id, sealed FROM consents").fetchall()
+            cipher.decrypt(database.execute("SELECT key_check FROM library").fetchone()["key_check"], "library")
+        rules = ConsentRules()
+        if kept is not None:
+            rules = read_settings(cipher.decrypt(kept["sealed"], f"settings/{SETTINGS_NAME}")).consent
+        return ConsentList(rules, read_consents(rows, cipher))
+    except (sqlite3.Error, InvalidTag, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ConsentUnreadable(
+            "The consent that the desk has noted cannot be read: open the desk once with this version of vbdesk, then "
+            "try again."
+        ) from error

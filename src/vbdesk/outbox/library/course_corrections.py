@@ -1,0 +1,368 @@
+"""Corrections of which recordings belong to which subject: the journal, and what it changes on this computer.
+
+A correction takes a recording out of one group (`source`), puts it into another (`target`), or both. The transaction
+that a person starts changes this computer at once and adds the entry. The sync worker then changes the groups at the
+service, one step at a time: the recording is in the new group, and that was verified, before it leaves the old one.
+Every step may be repeated, so a lost answer or a crash only delays it. Entries of one recording are done in their
+order, so undoing a correction is one more correction.
+
+Entries stay: they tell which trajectories are older than a correction, and what can be put back.
+"""
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from vbdesk.contract.groups import group_id_fault
+from vbdesk.outbox.library.audit import AuditAction, AuditPart
+from vbdesk.outbox.library.column_encryption import InvalidTag
+from vbdesk.outbox.library.consent_gate import ConsentGate
+from vbdesk.outbox.library.items import RecordingItem, metadata_of
+from vbdesk.outbox.library.states import NotAllowed, OutboxState
+from vbdesk.outbox.library.store import Store, time_text
+
+_TIME_TAKEN = (
+    "{subject} has a recording of exactly this time already, so these may be the same recording. Exclude or erase one "
+    "of the two, then move the other."
+)
+_AT_REST = frozenset(OutboxState) - {OutboxState.UPLOADING, OutboxState.HANDED_OVER}
+_IN_GROUP = frozenset({OutboxState.SUBMITTED, OutboxState.RUNNING, OutboxState.DONE})
+
+
+class CorrectionReason(StrEnum):
+    """Why a person corrects a course. Fixed words, because the audit log holds nothing that a person wrote."""
+
+    WRONG_PERSON = "wrong person"
+    UNUSUAL_DAY = "unusual circumstances"
+    POOR_SOUND = "poor sound"
+    TEST = "test recording"
+    ON_REQUEST = "on request of the person"
+    MISTAKE = "correction was a mistake"
+    OTHER = "other reason"
+
+
+class CorrectionStep(StrEnum):
+    """What the service is asked for next."""
+
+    CREATE = "create"
+    ADD = "add"
+    VERIFY = "verify"
+    REMOVE = "remove"
+    SETTLED = "settled"
+
+
+@dataclass(frozen=True, slots=True)
+class CourseMember:
+    """A recording of a subject, as a correction needs it.
+
+    Attributes:
+        take_id: None if it is not on this computer.
+        group_id: the subject.
+        job_ids: every job of it at the service.
+        finished: the job with its result; None before.
+        reading: its data point in the subject's trajectory as JSON values, if it is not on this computer.
+    """
+
+    take_id: str | None
+    group_id: str
+    recorded_at: datetime
+    job_ids: tuple[str, ...]
+    finished: str | None
+    reading: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CourseCorrection:
+    """One entry of the journal.
+
+    Attributes:
+        number: counts from 1; entries are done in this order.
+        source: the group that it leaves; None if it was in none.
+        target: the group that it joins; None if it joins none.
+        undoes: the entry that this one undoes; None if it undoes none.
+        step: what the service is asked for next.
+        attempts: how often that failed in a row.
+        not_before: when it is retried; None: at once.
+        trouble: why it is retried, as a sentence; empty if nothing failed.
+        settled_at: when the service had done all of it; None before.
+    """
+
+    number: int
+    member: CourseMember
+    source: str | None
+    target: str | None
+    reason: CorrectionReason
+    made_at: datetime
+    undoes: int | None = None
+    step: CorrectionStep = CorrectionStep.SETTLED
+    attempts: int = 0
+    not_before: datetime | None = None
+    trouble: str = ""
+    settled_at: datetime | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.step is CorrectionStep.SETTLED
+
+    def concerns(self, take_id: str | None, job_id: str | None) -> bool:
+        """Whether it is about this recording."""
+        own = self.member
+        return (take_id is not None and own.take_id == take_id) or (job_id is not None and job_id in own.job_ids)
+
+
+class CourseCorrections:
+    """The journal of one library. Every method reads or writes the disk."""
+
+    def __init__(self, store: Store, consent: ConsentGate) -> None:
+        self._store, self._consent = store, consent
+        self._opened: dict[int, tuple[bytes, CourseCorrection]] = {}  # the sync worker asks before each task
+
+    # Reading
+
+    def all(self) -> list[CourseCorrection]:
+        """Every entry, oldest first; those that somebody else wrote are left out."""
+        found = (self._open(row) for row in self._store.rows("SELECT number, sealed FROM corrections ORDER BY number"))
+        return [entry for entry in found if entry is not None]
+
+    def due(self) -> list[CourseCorrection]:
+        """Entries that the service can be asked about now: of each recording the oldest that is not settled."""
+        waiting: list[CourseCorrection] = []
+        for entry in self.all():
+            before = (set(other.member.job_ids) for other in waiting)
+            if not entry.settled and not any(jobs & set(entry.member.job_ids) for jobs in before):
+                waiting.append(entry)
+        return waiting
+
+    def in_force(self) -> list[CourseCorrection]:
+        """Of each recording the newest entry that was not undone, oldest first: what can be put back."""
+        done: list[CourseCorrection] = []
+        for entry in self.all():
+            if entry.undoes is None:
+                done.append(entry)
+            else:
+                done = [other for other in done if other.number != entry.undoes]
+        newest = {(entry.member.take_id or entry.member.job_ids): entry for entry in done}
+        return sorted(newest.values(), key=lambda entry: entry.number)
+
+    def member(self, take_id: str) -> CourseMember:
+        """A recording of this computer, as a correction needs it. Raises UnknownTake."""
+        item = self._store.get(take_id)
+        rows = self._store.rows("SELECT job_id FROM jobs WHERE take_id = ? ORDER BY job_id", (take_id,))
+        job_ids = dict.fromkeys([*(row["job_id"] for row in rows), *([item.job_id] if item.job_id else [])])
+        finished = item.job_id if item.state is OutboxState.DONE else None
+        return CourseMember(take_id, item.group_id, item.recorded_at, tuple(job_ids), finished)
+
+    # What a person does
+
+    def exclude(self, member: CourseMember, reason: CorrectionReason) -> CourseCorrection:
+        """Take a recording out of its subject's course; it stays a recording.
+
+        Raises:
+            NotAllowed: the service does not have it, or it is excluded already.
+            UnknownTake: it is no longer on this computer.
+        """
+        with self._store.changing():
+            if member.take_id is not None:
+                item = self._correctable(member.take_id)
+                if item.state not in _IN_GROUP or item.excluded:
+                    raise NotAllowed(
+                        "This recording is excluded from the course already."
+                        if item.excluded
+                        else "Only a recording that the service has can be excluded from the course. "
+                        "Keep this one here, or delete it."
+                    )
+                self._store.keep_details(member.take_id, replace(metadata_of(item), excluded=True))
+            return self._add(member, member.group_id, None, reason, AuditAction.EXCLUDED)
+
+    def move(self, member: CourseMember, group_id: str, reason: CorrectionReason) -> CourseCorrection:
+        """Move a recording to another subject.
+
+        Raises:
+            NotAllowed: it is that subject's already, a recording of that subject has the same time, or it is on its way
+                to the service, or the profile requires a consent that the other subject has not given.
+            ValueError: the group id breaks the rules.
+            UnknownTake: it is no longer on this computer.
+        """
+        fault = group_id_fault(group_id)
+        if fault is not None:
+            raise ValueError(fault)
+        if group_id == member.group_id:
+            raise NotAllowed(f"This recording belongs to {group_id} already. Choose another subject.")
+        refusal = self._consent.refusal(group_id, member.recorded_at)
+        if refusal is not None:
+            raise NotAllowed(f"{group_id}: {refusal}")
+        with self._store.changing():
+            source: str | None = member.group_id
+            if member.take_id is not None:
+                item = self._correctable(member.take_id)
+                source = None if item.excluded else item.group_id
+                self._change_subject(item, group_id)
+            return self._add(member, source, group_id, reason, AuditAction.MOVED)
+
+    def put_back(self, number: int) -> CourseCorrection:
+        """Undo a correction: the recording returns to where it was before.
+
+        Raises:
+            NotAllowed: it was corrected again since, or as for `move`.
+            UnknownTake: it is no longer on this computer.
+        """
+        with self._store.changing():
+            entry = next((entry for entry in self.in_force() if entry.number == number), None)
+            if entry is None:
+                raise NotAllowed("This correction cannot be undone: the recording was corrected again since.")
+            member = entry.member
+            if member.take_id is not None:
+                item = self._correctable(member.take_id)
+                self._change_subject(item, member.group_id, excluded=entry.source is None)
+                member = replace(self.member(member.take_id), group_id=member.group_id)
+            return self._add(
+                member, entry.target, entry.source, CorrectionReason.MISTAKE, AuditAction.PUT_BACK, entry.number
+            )
+
+    # What the sync worker does
+
+    def advance(self, entry: CourseCorrection, step: CorrectionStep) -> None:
+        """Record that the service has done a step, and what is next."""
+        with self._store.changing():
+            settled_at = self._store.clock.now() if step is CorrectionStep.SETTLED else None
+            self._keep(replace(entry, step=step, attempts=0, not_before=None, trouble="", settled_at=settled_at))
+            if settled_at is not None:
+                self._store.note(AuditAction.CORRECTED_AT_SERVICE, entry.member.take_id, part=AuditPart.SYNC_WORKER)
+
+    def postpone(
+        self, entry: CourseCorrection, not_before: datetime, trouble: str, step: CorrectionStep | None = None
+    ) -> None:
+        """Retry an entry at `not_before`, from `step` if given; `trouble` says why."""
+        with self._store.changing():
+            changed = replace(entry, attempts=entry.attempts + 1, not_before=not_before, trouble=trouble)
+            self._keep(replace(changed, step=step or entry.step))
+
+    # Within a transaction
+
+    def _correctable(self, take_id: str) -> RecordingItem:
+        """A recording whose subject may change, or NotAllowed."""
+        item = self._store.get(take_id)
+        if item.fault is not None:
+            raise NotAllowed(item.fault)
+        if item.state is OutboxState.HANDED_OVER:
+            raise NotAllowed("This recording was handed over to be sent elsewhere. Take it back, then correct it.")
+        if item.state not in _AT_REST:
+            raise NotAllowed("This recording is being sent now. Cancel that or wait for the result, then correct it.")
+        if item.asked or (item.bundle_id is not None and item.job_id is None):
+            raise NotAllowed(
+                "The service may have this recording already, under its present subject. Wait until that is known, "
+                "then correct it."
+            )
+        return item
+
+    def _change_subject(self, item: RecordingItem, group_id: str, *, excluded: bool = False) -> None:
+        clash = self._store.rows(
+            "SELECT 1 FROM recordings WHERE group_id = ? AND recorded_at = ? AND take_id <> ?",
+            (group_id, time_text(item.recorded_at), item.take_id),
+        )
+        if clash:
+            raise NotAllowed(_TIME_TAKEN.format(subject=group_id))
+        ticked = item.consented_at if group_id == item.group_id else None  # the consent of another subject
+        metadata = replace(metadata_of(item), group_id=group_id, excluded=excluded, consented_at=ticked)
+        self._store.keep_details(item.take_id, metadata)
+        self._store.update(item.take_id, {"group_id": group_id})
+
+    def _add(
+        self,
+        member: CourseMember,
+        source: str | None,
+        target: str | None,
+        reason: CorrectionReason,
+        what: AuditAction,
+        undoes: int | None = None,
+    ) -> CourseCorrection:
+        now = self._store.clock.now()
+        number = 1 + (self._store.rows("SELECT max(number) AS last FROM corrections")[0]["last"] or 0)
+        step = CorrectionStep.REMOVE if target is None else CorrectionStep.CREATE
+        entry = CourseCorrection(number, member, source, target, reason, now, undoes, step)
+        if not member.job_ids:  # the service has nothing of it
+            entry = replace(entry, step=CorrectionStep.SETTLED, settled_at=now)
+        self._keep(entry)
+        self._store.note(what, member.take_id, str(reason))
+        return entry
+
+    def _keep(self, entry: CourseCorrection) -> None:
+        sealed = self._store.cipher.encrypt(json.dumps(_document(entry)).encode(), _place(entry.number))
+        self._store.put("corrections", entry.number, sealed)
+
+    def _open(self, row: sqlite3.Row) -> CourseCorrection | None:
+        """A row of the journal; None if somebody else wrote it."""
+        number, sealed = row["number"], row["sealed"]
+        known = self._opened.get(number)
+        if known is not None and known[0] == sealed:
+            return known[1]
+        try:
+            entry = _entry(number, json.loads(self._store.cipher.decrypt(sealed, _place(number))))
+        except (InvalidTag, KeyError, TypeError, ValueError):
+            return None
+        self._opened[number] = (sealed, entry)
+        return entry
+
+
+def _place(number: int) -> str:
+    return f"corrections/{number}"
+
+
+def _document(entry: CourseCorrection) -> dict[str, Any]:
+    member = entry.member
+    return {
+        "take": member.take_id,
+        "group": member.group_id,
+        "recorded_at": member.recorded_at.isoformat(),
+        "jobs": member.job_ids,
+        "finished": member.finished,
+        "reading": member.reading,
+        "source": entry.source,
+        "target": entry.target,
+        "reason": entry.reason,
+        "made_at": entry.made_at.isoformat(),
+        "undoes": entry.undoes,
+        "step": entry.step,
+        "attempts": entry.attempts,
+        "not_before": _text(entry.not_before),
+        "trouble": entry.trouble,
+        "settled_at": _text(entry.settled_at),
+    }
+
+
+def _entry(number: int, document: Mapping[str, Any]) -> CourseCorrection:
+    member = CourseMember(
+        document["take"],
+        document["group"],
+        datetime.fromisoformat(document["recorded_at"]),
+        tuple(document["jobs"]),
+        document["finished"],
+        document["reading"],
+    )
+    return CourseCorrection(
+        number=number,
+        member=member,
+        source=document["source"],
+        target=document["target"],
+        reason=CorrectionReason(document["reason"]),
+        made_at=datetime.fromisoformat(document["made_at"]),
+        undoes=document["undoes"],
+        step=CorrectionStep(document["step"]),
+        attempts=document["attempts"],
+        not_before=_moment(document["not_before"]),
+        trouble=document["trouble"],
+        settled_at=_moment(document["settled_at"]),
+    )
+
+
+def _text(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

@@ -1,0 +1,283 @@
+"""A wrong recording is excluded, moved, erased and put back from Result, Subject and Outbox; every page agrees."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from vbdesk.contract.longitudinal import TrajectoryRead
+from vbdesk.desk.models.course_actions import CourseChange
+from vbdesk.desk.shell.all_pages import build_result_page, build_subject_page
+from vbdesk.desk.shell.view_models import (
+    cohort_view_model,
+    compare_view_model,
+    subject_view_model,
+    subjects_view_model,
+)
+from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
+from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.course_corrections import CorrectionReason
+from vbdesk.outbox.library.items import ItemFilter
+from vbdesk.outbox.library.states import OutboxState
+
+A, B = "ward4-0172", "ward4-0173"
+READING = {
+    "recorded_at": "2026-11-01T10:00:00Z",
+    "timepoint": "2026-11-01",
+    "relative_weight": 1.0,
+    "audio_quality": {"issues": [], "voice_percentage": 60.0, "audio_clarity": 90.0},
+    "signals": [{"name": "anxiety", "score": 0.3, "level": "none", "flagged": False}],
+}
+
+
+@pytest.fixture
+def course(shelf, workspace, trajectory_answer, pulse_job, network):
+    """Three finished recordings of one subject, the last of them from another computer; returns their jobs."""
+    points = trajectory_answer["data_points"][:3]
+    for place, point in enumerate(points[:2]):
+        job = pulse_job.model_copy(update={"job_id": point["job_id"]})
+        take_id = shelf.put(A, OutboxState.DONE, job=job, hours_ago=100 - place)
+        point["recorded_at"] = workspace.library.get(take_id).recorded_at.isoformat()
+        with workspace.library.store.changing():
+            workspace.library.store.add("jobs", job.job_id, take_id)
+    network.trajectories[A] = [keep(workspace, trajectory_answer, points, A)]
+    return [point["job_id"] for point in points]
+
+
+def keep(workspace, answer, points, group_id):
+    signs = [sign | {"series": sign["series"][: len(points)]} for sign in answer["signs"]]
+    changed = {"group_id": group_id, "data_points": points, "signs": signs, "done_job_count": len(points)}
+    workspace.results.store_trajectory(TrajectoryRead.model_validate(answer | changed))
+    return answer | changed
+
+
+@pytest.fixture
+def open_result(workspace, qtbot):
+    def make(**place):
+        page = build_result_page(workspace)
+        qtbot.addWidget(page)
+        page.resize(1080, 768)
+        page.show()
+        page.opened(RecordingRoute(**place))
+        qtbot.waitUntil(lambda: page.view_model.view.reading is not None)
+        return page
+
+    return make
+
+
+@pytest.fixture
+def open_subject(workspace, qtbot):
+    def make(group_id, count):
+        page = build_subject_page(workspace)
+        qtbot.addWidget(page)
+        page.resize(1080, 768)
+        page.show()
+        page.opened(group_id)
+        qtbot.waitUntil(lambda: page.view_model.table.rowCount() == count)
+        return page
+
+    return make
+
+
+def answer(page, qtbot, change, subject="", reason="wrong person"):
+    card = page.course_card
+    qtbot.waitUntil(lambda: card.isVisible())
+    card.choice.option(change.value).click()
+    if subject:
+        card.subject.setText(subject)
+    assert card.reason.currentData() is None
+    card.reason.setCurrentIndex(card.reason.findData(reason))
+    card.go.click()
+
+
+def sentences(workspace):
+    log = AuditReader(workspace.library.store.folder, workspace.library.store.key)
+    return [(entry.what, entry.detail) for entry in log.entries()]
+
+
+def test_a_recording_of_another_person_is_moved_from_its_result_and_undone(course, workspace, open_result, qtbot):
+    page = open_result(job_id=course[0], group_id=A)
+    page.correct_button.click()
+    answer(page, qtbot, CourseChange.MOVE, B)
+    qtbot.waitUntil(lambda: page.banner.words().startswith(f"Moved to {B}. The service is told"))
+    qtbot.waitUntil(lambda: page.view_model.view.group_id == B)
+    assert page.course_card.isHidden()
+    take_id = page.view_model.view.recording.take_id
+    assert workspace.library.get(take_id).group_id == B
+    assert (AuditAction.MOVED, "wrong person") in sentences(workspace)
+    assert page.banner.button.text() == "Undo"
+    page.banner.button.click()
+    qtbot.waitUntil(lambda: workspace.library.get(take_id).group_id == A)
+    qtbot.waitUntil(lambda: page.view_model.view.group_id == A)
+
+
+def test_the_card_asks_for_the_subject_and_says_why_something_is_refused(course, workspace, open_result, qtbot):
+    page = open_result(job_id=course[0], group_id=A)
+    page.correct_button.click()
+    answer(page, qtbot, CourseChange.MOVE)
+    assert page.course_card.fault.text() == "Enter the subject that the recording belongs to."
+    page.course_card.reason.setCurrentIndex(-1)
+    page.course_card.subject.setText(B)
+    page.course_card.go.click()
+    assert page.course_card.fault.text() == "Choose why: the reason is kept in the audit log."
+    page.course_card.reason.setCurrentIndex(0)
+    for subject, words in (("--", "at least one letter"), (A, "belongs to ward4-0172 already")):
+        page.course_card.subject.setText(subject)
+        page.course_card.go.click()
+        qtbot.waitUntil(lambda words=words: words in page.course_card.fault.text())
+    assert page.course_card.isVisible()
+    assert page.banner.isHidden()
+    assert workspace.library.corrections.all() == []
+
+
+def test_an_excluded_recording_leaves_charts_and_counts_and_is_put_back_later(course, workspace, open_subject, qtbot):
+    page = open_subject(A, 3)
+    assert "3 recordings" in page.sentence.text()
+    page.view.option("table").click()
+    page.table.acted.emit(course[1])
+    answer(page, qtbot, CourseChange.EXCLUDE, reason="unusual circumstances")
+    qtbot.waitUntil(lambda: "2 recordings" in page.sentence.text())
+    assert page.view_model.reading.chart.jobs == (course[0], course[2]) or set(page.view_model.reading.chart.jobs) == {
+        course[0],
+        course[2],
+    }
+    assert all(len(sign.course.t) == 0 for sign in page.view_model.reading.chart.signs)  # no estimate with it
+    assert page.view_model.table.rowCount() == 3  # it is still listed, as excluded
+    page.table.acted.emit(course[1])
+    answer(page, qtbot, CourseChange.PUT_BACK)
+    qtbot.waitUntil(lambda: "3 recordings" in page.sentence.text())
+    assert (AuditAction.PUT_BACK, "correction was a mistake") in sentences(workspace)
+
+
+def test_a_recording_that_only_the_service_has_can_be_corrected_too(course, workspace, open_subject, qtbot):
+    page = open_subject(A, 3)
+    page.table.acted.emit(course[2])
+    answer(page, qtbot, CourseChange.MOVE, B)
+    qtbot.waitUntil(lambda: "2 recordings" in page.sentence.text())
+    [entry] = workspace.library.corrections.due()
+    assert (entry.member.job_ids, entry.source, entry.target) == ((course[2],), A, B)
+    other = open_subject(B, 1)
+    assert other.view_model.reading.chart.jobs == (course[2],)
+
+
+def test_erase_says_what_the_service_allows_and_its_undo_brings_everything_back(course, workspace, open_result, qtbot):
+    page = open_result(job_id=course[0], group_id=A)
+    take_id = page.view_model.view.recording.take_id
+    page.correct_button.click()
+    card = page.course_card
+    qtbot.waitUntil(card.isVisible)
+    card.choice.option(CourseChange.ERASE.value).click()
+    assert "go to the trash for 7 days" in card.sentence.text()
+    assert "The service keeps its analysis: it offers no way to delete one." in card.sentence.text()
+    answer(page, qtbot, CourseChange.ERASE, reason="on request of the person")
+    qtbot.waitUntil(lambda: page.banner.words().startswith("Moved to the trash"))
+    assert workspace.library.trash.holds(take_id)
+    assert [entry.target for entry in workspace.library.corrections.due()] == [None]
+    page.banner.button.click()
+    qtbot.waitUntil(lambda: not workspace.library.trash.holds(take_id))
+    qtbot.waitUntil(lambda: len(workspace.library.corrections.all()) == 2)
+    assert not workspace.library.get(take_id).excluded
+
+
+def test_the_outbox_corrects_one_recording_and_says_what_is_not_done_yet(course, workspace, open_outbox, qtbot):
+    page = open_outbox(2)
+    take_id = workspace.library.of_job(course[0]).take_id
+    page.list.select_key(take_id)
+    qtbot.waitUntil(page.bar.button("correct").isVisible)
+    page.bar.button("correct").click()
+    answer(page, qtbot, CourseChange.MOVE, B)
+    qtbot.waitUntil(lambda: page.course_notice.words().startswith(f"Moved to {B}."))
+
+    def happening():
+        row = next(row for row in page.view_model._read.rows.values() if row.key == take_id)
+        return getattr(row.cells[2], "text", "")
+
+    qtbot.waitUntil(lambda: happening() == f"Moved from {A}. Waiting for the service.")
+    page.course_notice.button.click()
+    qtbot.waitUntil(lambda: workspace.library.get(take_id).group_id == A)
+
+
+# One number on every page
+
+
+@pytest.fixture
+def counts(workspace, qtbot):
+    """What the view models of Subjects, Subject, Compare and Cohort say about a subject, once each is up to date."""
+    subjects, cohort = subjects_view_model(workspace), cohort_view_model(workspace)
+    subject, compare = subject_view_model(workspace), compare_view_model(workspace)
+    for each in (subjects, cohort, subject, compare):
+        each.setParent(workspace)
+    subjects.show()
+    cohort.show()
+
+    def done(group_id):
+        return workspace.library.list(ItemFilter(group_id=group_id, states=frozenset({OutboxState.DONE})))
+
+    def read(group_id):
+        listed = next((row.recordings for row in subjects._rows if row.key == group_id), 0)
+        entries = () if cohort.reading is None else cohort.reading.summaries
+        summed = next((entry.recordings for entry in entries if entry.group_id == group_id), 0)
+        found = re.search(r"(\d+) recordings?, last", "" if subject.reading is None else subject.reading.sentence)
+        return listed, 0 if found is None else int(found[1]), len(compare.same_subject), summed
+
+    def agree(group_id, number):
+        for page in (subjects, cohort):
+            page.show()
+        if subject.group_id != group_id:
+            subject.open(group_id)
+        newest = done(group_id)[0]
+        place = RecordingRoute(newest.take_id, newest.job_id, group_id, newest.recorded_at)
+        if compare.comparison != ComparisonRoute(place, place):
+            compare.open(ComparisonRoute(place, place))
+        qtbot.waitUntil(lambda: read(group_id) == (number,) * 4)
+
+    yield agree
+    compare.leave()
+    subject.leave()
+    subjects.leave()
+    cohort.leave()
+
+
+@pytest.mark.parametrize("online", [True, False])
+def test_every_page_shows_the_same_number_after_each_kind_of_change(
+    course, workspace, counts, network, shelf, pulse_job, trajectory_answer, online
+):
+    library = workspace.library
+    network.add_group(A, jobs=3)
+    network.up = online
+    agree = counts
+    agree(A, 3)
+    first, second = library.of_job(course[0]).take_id, library.of_job(course[1]).take_id
+    out = library.corrections.exclude(library.corrections.member(first), CorrectionReason.TEST)
+    agree(A, 2)
+    library.corrections.put_back(out.number)
+    agree(A, 3)
+    library.corrections.move(library.corrections.member(second), B, CorrectionReason.WRONG_PERSON)
+    agree(A, 2)
+    agree(B, 1)
+    shelf.put(A, OutboxState.CHECKED)  # an import, or a new take: it counts when it has a result
+    agree(A, 2)
+    known = network.trajectories[A][0]
+    arrived = next(point for point in trajectory_answer["data_points"] if point["job_id"] == pulse_job.job_id)
+    network.trajectories[A] = [known | {"data_points": [*known["data_points"], arrived], "done_job_count": 4}]
+    network.groups[0] |= {"job_count": 4, "done_job_count": 4}
+    shelf.put(A, OutboxState.DONE, job=pulse_job)
+    agree(A, 3)
+    library.erase_from_course(first, CorrectionReason.ON_REQUEST)
+    agree(A, 2)
+
+
+def test_a_course_without_any_recording_still_lists_what_can_be_put_back(course, workspace, open_subject, qtbot):
+    library = workspace.library
+    member = library.corrections.member(library.of_job(course[0]).take_id)
+    for job_id in course:
+        library.corrections.exclude(
+            replace(member, take_id=None, job_ids=(job_id,), finished=job_id, reading=READING | {"job_id": job_id}),
+            CorrectionReason.TEST,
+        )
+    page = open_subject(A, 3)
+    assert all(row.excluded for row in page.view_model.reading.rows)
+    assert page.sentence.text() == "No recording has a result yet."
+    page.table.acted.emit(course[1])
+    answer(page, qtbot, CourseChange.PUT_BACK)
+    qtbot.waitUntil(lambda: [row.excluded for row in page.view_model.reading.rows].count(False) == 1)

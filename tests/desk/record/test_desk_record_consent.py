@@ -1,0 +1,185 @@
+"""Consent on the Record page: asked, ticked, in force, and what Space does."""
+
+from datetime import timedelta
+
+import pytest
+from PySide6.QtCore import Qt
+
+from vbdesk.desk.record.view_model import RecordPhase
+from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
+from vbdesk.outbox.library.settings import ConsentRules, LibrarySettings
+from vbdesk.outbox.library.states import OutboxState
+
+
+@pytest.fixture
+def rules(user):
+    """Set the consent rules of the profile, as the account page does."""
+
+    def use(policy, **more):
+        rules = ConsentRules(policy=policy, **more)
+        user.workspace.library.change_settings(consent=rules)
+        user.workspace.sync.set_counts(user.workspace.sync.counts, LibrarySettings(consent=rules))
+
+    return use
+
+
+def consent(user):
+    return user.page.model.setup.consent
+
+
+def tick_box(user):
+    return user.page.ready.setup.consent.tick
+
+
+def enters(user, group_id="ward4-0172"):
+    user.enters_subject(group_id)
+    user.waits_for(lambda: consent(user).status is not None)
+
+
+def test_space_ticks_then_stands_on_start_and_never_unticks(user, qtbot):
+    enters(user)
+    tick_box(user).setFocus()
+    qtbot.keyClick(tick_box(user), Qt.Key.Key_Space)
+    assert consent(user).ticked_at is not None
+    assert user.page.focusWidget() is user.page.ready.stage.record
+    for _ in range(3):
+        qtbot.keyClick(tick_box(user), Qt.Key.Key_Space)
+        assert tick_box(user).isChecked()
+    assert user.page.model.phase is RecordPhase.READY
+    qtbot.keyClick(tick_box(user), Qt.Key.Key_Delete)
+    assert consent(user).ticked_at is None
+    assert not tick_box(user).isChecked()
+
+
+def test_the_space_after_the_tick_begins_the_recording(user, qtbot):
+    enters(user)
+    tick_box(user).click()
+    qtbot.keyClick(user.page.focusWidget(), Qt.Key.Key_Space)
+    user.waits_for(lambda: user.page.model.phase is RecordPhase.RECORDING)
+    user.speaks(1)
+    user.stops()
+
+
+def test_another_subject_clears_the_tick_and_the_same_one_keeps_it(user):
+    enters(user, "ward4-1")
+    consent(user).tick(True)
+    user.page.ready.setup.subject.setText(" ward4-1 ")
+    assert consent(user).ticked_at is not None
+    user.page.ready.setup.subject.setText("ward4-12")
+    assert consent(user).ticked_at is None
+    assert not tick_box(user).isChecked()
+
+
+def test_a_tick_needs_a_subject(user):
+    tick_box(user).click()
+    assert consent(user).ticked_at is None
+    assert not tick_box(user).isEnabled()
+
+
+def test_a_tick_is_stored_with_kind_wording_and_end_before_the_first_sample(user, rules):
+    rules(ConsentPolicy.REMINDED, kind=ConsentKind.RESEARCH, valid_days=10, asked_by="N. N.")
+    enters(user)
+    consent(user).tick(True)
+    user.records(16)
+    (event,) = user.workspace.library.consents.of("ward4-0172").events
+    assert (event.kind, event.language, event.asked_by) == (ConsentKind.RESEARCH, "en", "N. N.")
+    assert event.wording == consent(user).wording.version
+    assert event.expires == event.at + timedelta(days=10)
+    user.stops()
+    assert not user.page.review.review.lacks_consent
+
+
+def test_a_known_consent_is_shown_and_not_asked_again(user):
+    user.workspace.library.consents.give("ward4-0172", ConsentKind.BOTH)
+    enters(user)
+    assert tick_box(user).text() == "Consent: Clinical and research"
+    assert tick_box(user).caption().endswith(", no end")
+    assert not tick_box(user).isEnabled()
+    user.records(16)
+    user.stops()
+    assert len(user.workspace.library.consents.of("ward4-0172").events) == 1
+
+
+def test_an_expired_consent_is_asked_for_again(user):
+    library = user.workspace.library
+    now = library.store.clock.now()
+    library.consents.give("ward4-0172", ConsentKind.BOTH, at=now - timedelta(days=9), expires=now - timedelta(days=2))
+    enters(user)
+    assert tick_box(user).caption().startswith("Consent expired")
+    assert tick_box(user).isEnabled()
+
+
+def test_required_nothing_begins_without_a_tick_and_the_page_says_what_to_do(user, rules, qtbot):
+    rules(ConsentPolicy.REQUIRED)
+    enters(user)
+    assert not user.page.ready.stage.record.isEnabled()
+    user.page.model.press()
+    user.waits_for_words("Ask for consent and tick it to begin.")
+    assert user.page.model.phase is RecordPhase.READY
+    user.page.ready.setup.subject.setFocus()
+    qtbot.keyClick(user.page.ready.setup.subject, Qt.Key.Key_Return)
+    assert user.page.focusWidget() is tick_box(user)
+    qtbot.keyClick(tick_box(user), Qt.Key.Key_Space)
+    assert user.page.focusWidget() is user.page.ready.stage.record
+    user.records(16)
+    user.stops()
+    user.presses(Qt.Key.Key_Return)
+    user.waits_for(lambda: [item.state for item in user.outbox()] == [OutboxState.WAITING])
+
+
+def test_required_a_withdrawal_during_the_recording_keeps_it_here(user, rules):
+    rules(ConsentPolicy.REQUIRED)
+    enters(user)
+    consent(user).tick(True)
+    user.records(16)
+    user.workspace.library.withdraw_consent("ward4-0172")
+    user.stops()
+    check = user.page.check
+    assert not check.send.isEnabled()
+    assert "withdrawn" in check.reason.text()
+    user.presses(Qt.Key.Key_Return)
+    check.keep.click()
+    user.waits_for(lambda: [item.state for item in user.outbox()] == [OutboxState.CHECKED])
+
+
+def test_reminded_send_says_that_no_consent_is_noted_and_works(user):
+    enters(user)
+    user.records(16)
+    user.stops()
+    assert user.page.check.reason.text() == "No consent noted"
+    user.presses(Qt.Key.Key_Return)
+    user.waits_for(lambda: [item.state for item in user.outbox()] == [OutboxState.WAITING])
+
+
+def test_off_nothing_is_asked_or_said(user, rules):
+    rules(ConsentPolicy.OFF)
+    enters(user)
+    assert not user.page.ready.setup.consent.isVisible()
+    user.records(16)
+    user.stops()
+    assert "consent" not in user.page.check.reason.text().lower()
+
+
+def test_required_files_are_not_imported_before_the_tick(user, rules, speech_file):
+    rules(ConsentPolicy.REQUIRED)
+    enters(user)
+    user.page.import_files([speech_file])
+    user.waits_for_words("Tick the consent of the subject first")
+    consent(user).tick(True)
+    user.page.import_files([speech_file])
+    user.sees_check()
+    assert user.page.check.send.isEnabled()
+    assert len(user.workspace.library.consents.of("ward4-0172").events) == 1
+
+
+def test_required_a_list_says_in_each_row_whose_consent_is_missing(user, rules, speech_file, tmp_path):
+    rules(ConsentPolicy.REQUIRED)
+    user.workspace.library.consents.give("known", ConsentKind.CLINICAL)
+    table = tmp_path / "list.csv"
+    lines = [f"{speech_file},{name},2026-03-01T08:00:00Z" for name in ("known", "unknown")]
+    table.write_text("path,group_id,recorded_at\n" + "\n".join(lines))
+    user.page.import_files([table])
+    user.waits_for(lambda: user.page.intake.preview is not None)
+    found = {row.group_id: row.error for row in user.page.intake.preview.rows}
+    assert found["known"] is None
+    assert found["unknown"] is not None

@@ -1,0 +1,85 @@
+"""Names in any script on the Record page."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from vbdesk.contract.groups import group_id_fault
+from vbdesk.outbox.library.subject_notes import SubjectNote
+
+
+def recorded_as(user, typed):
+    """The id and the shown name of a subject whose recording was kept."""
+    before = {item.take_id for item in user.outbox()}
+    user.enters_subject(typed)
+    user.records(20)
+    user.stops()
+    user.page.check.keep.click()
+    user.waits_for(lambda: len(user.outbox()) > len(before) and user.page.review.review is None)
+    (group_id,) = (item.group_id for item in user.outbox() if item.take_id not in before)
+    return group_id, user.workspace.library.subject_notes.shown(group_id).name
+
+
+def test_a_name_becomes_an_id_and_the_same_name_finds_the_subject_again(user):
+    group_id, name = recorded_as(user, "Übung 7")
+    assert group_id_fault(group_id) is None
+    assert "bung" not in group_id
+    assert name == "\u2068Übung 7\u2069"
+    again, _ = recorded_as(user, "ÜBUNG  7")
+    assert again == group_id
+    other, _ = recorded_as(user, "مريم")
+    assert other != group_id
+    third, _ = recorded_as(user, "ward4-0172")
+    assert third == "ward4-0172"
+
+
+def test_the_page_says_what_is_sent_and_what_is_known(user):
+    setup, field = user.page.model.setup, user.page.ready.setup.subject_field
+    notes = user.workspace.library.subject_notes
+    user.enters_subject("مريم")
+    user.waits_for(lambda: "Sent as" in field.below_text())
+    assert setup.subject.group_id in field.below_text()
+    assert notes.note_of(setup.subject.group_id) == SubjectNote()  # nothing is stored while a person types
+    group_id, _ = recorded_as(user, "Übung 7")
+    notes.keep(group_id, SubjectNote(alias="Übung 7", detail="1956"))
+    user.page.opened(group_id)  # as from the page of the subject
+    assert user.page.ready.setup.subject.text() == "Übung 7"
+    user.waits_for(lambda: field.below_text().startswith("1956 · Known subject"))
+
+
+def test_a_consent_that_is_noted_before_an_import_stays_with_the_name(user, qtbot):
+    user.enters_subject("Übung 7")
+    setup, stored = user.page.model.setup, []
+    user.waits_for(lambda: setup.consent.status is not None)
+    setup.consent.tick(True)
+    setup.store_consent(lambda: stored.append(setup.subject.group_id))
+    user.waits_for(lambda: stored)
+    library = user.workspace.library
+    assert library.subject_notes.group_id_of("Übung 7") == stored[0]
+    assert len(library.consents.of(stored[0]).events) == 1
+
+
+def test_a_known_name_is_completed(user):
+    recorded_as(user, "Übung 7")
+    completer = user.page.ready.setup.subject.completer()
+    user.waits_for(lambda: "Übung 7" in user.page.ready.setup._known.stringList())
+    completer.setCompletionPrefix("übung")
+    assert completer.currentCompletion() == "Übung 7"
+
+
+def test_typing_is_not_disturbed_by_spaces_case_or_a_known_name(user, qtbot):
+    recorded_as(user, "Übung 7")
+    field = user.page.ready.setup.subject
+    field.clear()
+    qtbot.keyClicks(field, "ÜBUNG 7 b")
+    assert field.text() == "ÜBUNG 7 b"
+    field.clear()
+    qtbot.keyClicks(field, "ward4")
+    qtbot.keyClick(field, Qt.Key.Key_Space)
+    assert field.text() == "ward4 "
+
+
+@pytest.mark.parametrize("typed", ["--", "x\x07é", "é" * 200])
+def test_what_is_no_name_is_refused_in_words(user, typed):
+    user.page.ready.setup.subject.setText(typed)
+    assert user.page.ready.setup.subject_field.below_text().startswith("A subject's name has")
+    assert not user.page.model.setup.ready

@@ -1,0 +1,105 @@
+"""What is visible of the Record page without scrolling, from the smallest supported window to a large one."""
+
+import pytest
+from PySide6.QtWidgets import QWidget
+
+from vbdesk.capture.room_check import RoomFinding, RoomRating
+from vbdesk.desk.record.view_model import RecordPhase, RoomCheck
+from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, TakeCheck, check_take
+
+SMALL, MIDDLE, LARGE = (960, 608), (1080, 768), (1720, 1048)  # a page in windows of 1024x640, 1280x800, 1920x1080
+
+
+def wholly_visible(part: QWidget) -> bool:
+    """Whether every pixel of a widget can be seen."""
+    return part.isVisible() and part.visibleRegion().boundingRect() == part.rect()
+
+
+def noisy() -> RoomCheck:
+    """The longest finding of the room check."""
+    return RoomCheck(
+        False, RoomFinding(RoomRating.NOISY, -31.0, "Close doors and windows, turn fans off, or take another room.")
+    )
+
+
+@pytest.mark.parametrize("size", [SMALL, MIDDLE, LARGE])
+@pytest.mark.parametrize("protocol", [0, 1])  # a text, and a text with a picture
+def test_meter_and_room_check_are_visible_without_scrolling(open_page, size, protocol, qtbot):
+    user = open_page(size=size)
+    page, stage = user.page, user.page.ready.stage
+    page.model.setup.choose_protocol(protocol)
+    user.waits_for(lambda: page.model.setup.device is not None)
+    page.model._set_room(noisy())
+    page.repaint()
+    qtbot.waitUntil(lambda: wholly_visible(stage.room))
+    for part in (stage.meter, stage.room, stage.room.button, stage.record):
+        assert wholly_visible(part)
+
+
+def test_the_room_check_moves_nothing(open_page, qtbot):
+    page = open_page(size=SMALL).page
+    stage = page.ready.stage
+    qtbot.waitUntil(lambda: page.model.room.listening or page.model.room.finding is not None)
+    page.model._set_room(RoomCheck())
+    qtbot.wait(100)
+    assert not stage.room.isVisible()
+    before = [part.mapTo(page, part.rect().topLeft()) for part in (stage.meter, stage.language, stage.record)]
+    page.model._set_room(noisy())
+    qtbot.waitUntil(stage.room.isVisible)
+    qtbot.wait(50)
+    assert [part.mapTo(page, part.rect().topLeft()) for part in (stage.meter, stage.language, stage.record)] == before
+
+
+def test_a_large_window_has_a_larger_prompt_and_no_wider_meter(open_page, qtbot):
+    user = open_page(size=MIDDLE)
+    stage = user.page.ready.stage
+    user.waits_for(lambda: user.page.model.setup.device is not None)
+    before = stage.prompt.font().pixelSize()
+    user.page.resize(*LARGE)
+    qtbot.waitUntil(lambda: stage.prompt.font().pixelSize() > before)
+    assert stage.meter.width() <= 720
+
+
+def test_the_waveform_is_visible_while_recording_in_a_small_window(open_page, qtbot):
+    user = open_page(size=SMALL)
+    user.enters_subject("ward4-0172")
+    user.begins()
+    user.speaks(2)
+    live = user.page.live
+    qtbot.waitUntil(lambda: wholly_visible(live.waveform))
+    assert wholly_visible(live.prompt)
+    assert user.page.model.phase is RecordPhase.RECORDING
+
+
+def five_rows(audio) -> TakeCheck:
+    """A check with all rows, each with the longest kind of sentence."""
+    words = "The voice stands clear of the noise."
+    rows = tuple(
+        CheckRow(name, CheckRating.PASS, 60.0, unit, 50.0, None, "at least 50", words)
+        for name, unit in (("Length", "s"), ("Speech", "%"), ("Clarity", ""), ("Clipping", "%"), ("Loudness", "dB"))
+    )
+    found = check_take(audio)
+    return TakeCheck(rows, "good", "", (), audio.duration_s, None, found.waveform, {"clarity": 80.0})
+
+
+def test_waveform_and_all_rows_of_the_check_are_visible_in_a_small_window(open_page, qtbot):
+    user = open_page(five_rows, size=SMALL)
+    user.enters_subject("ward4-0172")
+    user.records(16)
+    user.stops()
+    check = user.page.check
+    qtbot.waitUntil(lambda: all(wholly_visible(row) for row in check.rows))
+    for part in (check.waveform, check.play, check.picture, check.send, check.title):
+        assert wholly_visible(part)
+
+
+def test_a_message_moves_nothing_on_the_record_page(open_page, qtbot):
+    user = open_page(size=SMALL)
+    page = user.page
+    qtbot.wait(100)
+    parts = [page.ready.setup.subject, page.ready.stage.record, page.ready.import_files]
+    before = [part.mapTo(page, part.rect().topLeft()) for part in parts]
+    page._show_failure("The microphone was unplugged. Plug it in again. " * 4)
+    assert page.banner.isVisible()
+    qtbot.wait(50)
+    assert [part.mapTo(page, part.rect().topLeft()) for part in parts] == before

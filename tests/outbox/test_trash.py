@@ -1,0 +1,418 @@
+"""The trash: a deleted recording comes back as it was, or its keys are gone from the disk after some days."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vbdesk.capture.encrypted_take import FileKeyMissing, read_take
+from vbdesk.clock import ManualClock
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
+from vbdesk.outbox.library.library import Library, NotAllowed, UnknownTake
+from vbdesk.outbox.library.recording_time import ServiceTime
+from vbdesk.outbox.library.rows import ROW_CHANGED
+from vbdesk.outbox.library.settings import LONGEST_TRASH_DAYS, LibrarySettings
+from vbdesk.outbox.library.states import Fix, OutboxState
+from vbdesk.outbox.library.store import SEND
+from vbdesk.outbox.library.trash import AT_ONCE_MOST, ENTRY_CHANGED
+from vbdesk.outbox.sync.network import NetworkState
+from vbdesk.outbox.sync.upload_queue import UploadQueue
+
+KEY = bytes(range(32))
+DAY_S = 86_400.0
+FILE = Path(__file__).parents[1] / "data" / "speech_kathleen_20s.mp3"
+
+
+def put_result(library, take_id, opened=True):
+    library.queue(take_id)
+    with library.store.changing():
+        library.store.add("jobs", f"job-{take_id}", take_id)
+        library.store.update(take_id, {"job_id": f"job-{take_id}"})
+        for state in (OutboxState.SUBMITTED, OutboxState.DONE):
+            library.store.move(take_id, state)
+        library.store.keep_result(take_id, b'{"a": 1}', None)
+        library.store.remove_event(take_id)
+    if opened:
+        library.subject_notes.open_result(take_id=take_id, job_id=None)
+
+
+def stop(library, take_id):
+    library.queue(take_id)
+    with library.store.changing():
+        library.store.write_event_of(take_id, {"attempts": 3, "upload_ref": "up-1", "uploaded_at": library.store.now()})
+        library.store.move(take_id, OutboxState.NEEDS_ATTENTION, "It is too short.", Fix.REVIEW_TAKE)
+
+
+def fail(library, take_id):
+    library.queue(take_id)
+    with library.store.changing():
+        library.store.move(take_id, OutboxState.SUBMITTED)
+        library.store.move(take_id, OutboxState.FAILED, "The analysis failed.", Fix.TRY_AGAIN)
+        library.store.remove_event(take_id)
+
+
+WAYS = {
+    "checked": lambda library, take_id: None,
+    "waiting": lambda library, take_id: library.queue(take_id),
+    "released": lambda library, take_id: (library.queue(take_id), library.send_now([take_id])),
+    "stopped": stop,
+    "failed": fail,
+    "done": put_result,
+    "unread": lambda library, take_id: put_result(library, take_id, opened=False),
+    "without sound": lambda library, take_id: (put_result(library, take_id), library.remove_sounds([take_id])),
+}
+
+
+def all_of(library, take_id):
+    """Everything that the library knows of a recording."""
+    events = [tuple(row) for row in library.store.rows("SELECT * FROM pending WHERE take_id = ?", (take_id,))]
+    item = replace(library.get(take_id), version=0)
+    sound = library.whole_audio(take_id).samples.tobytes() if item.audio_gone_at is None else b""
+    return replace(item, encrypted_result=None), item.result_json, events, sound, library.subject_notes.unread()
+
+
+def everything_under(folder):
+    return b"\0".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_recording_comes_back_as_it_was_also_after_a_restart(library, new_take, reopen, way):
+    others = [new_take(seconds=1), new_take(seconds=1)]
+    take_id = new_take(seconds=1, note="after lunch", tags=("visit 2",))
+    WAYS[way](library, take_id)
+    before, version = all_of(library, take_id), library.store.version()
+    library.discard(take_id)
+    with pytest.raises(UnknownTake):
+        library.get(take_id)
+    assert library.changes_since(version).removed == [take_id]
+    assert UploadQueue(library.store).events() == []
+    library.close()
+    again = reopen()
+    assert again.warnings == ()
+    (trashed,) = again.trash.items()
+    assert (trashed.take_id, trashed.fault, trashed.item.note) == (take_id, None, "after lunch")
+    version = again.store.version()
+    again.trash.restore(take_id)
+    assert all_of(again, take_id) == before
+    assert [item.take_id for item in again.changes_since(version).items] == [take_id]
+    assert again.changes_since(version).removed == []
+    assert again.trash.items() == []
+    again.close()
+    last = reopen()
+    assert last.warnings == ()
+    assert all_of(last, take_id) == before
+    assert {item.take_id for item in last.list()} == {take_id, *others}
+
+
+def test_nothing_of_a_recording_in_the_trash_is_readable_on_the_disk(library, new_take):
+    take_id = new_take("ward4-marker", seconds=1, note="marker-note")
+    library.discard(take_id)
+    library.store.scrub()
+    assert b"marker" not in everything_under(library.store.folder)
+    with pytest.raises(FileKeyMissing):
+        read_take(library.store.takes_folder / f"{take_id}.away", KEY)
+
+
+def test_after_its_days_the_keys_are_nowhere_on_the_disk(library, new_take, clock, tmp_path):
+    chosen = [new_take(seconds=1) for _ in range(12)]
+    for take_id in chosen[::2]:
+        put_result(library, take_id)
+    keys = {take_id: library.store.row(take_id)["take_key"] for take_id in chosen}
+    copies = {take_id: shutil.copy(library.store.path(take_id), tmp_path / f"{take_id}.copy") for take_id in chosen}
+    kept, gone = chosen[:6], chosen[6:]
+    for take_id in gone:
+        library.discard(take_id)
+    sealed = [row["sealed"] for row in library.store.rows("SELECT sealed FROM trash")]
+    clock.advance(7 * DAY_S - 1)
+    assert not library.trash.destroy_due()
+    found = everything_under(library.store.folder)
+    assert all(keys[take_id] in found for take_id in chosen)
+    assert all(each in found for each in sealed)
+    clock.advance(1)
+    assert library.trash.destroy_due()
+    assert library.trash.items() == []
+    found = everything_under(library.store.folder)
+    assert all(keys[take_id] in found for take_id in kept), "the search finds keys"
+    for secret in [keys[take_id] for take_id in gone] + [each[:24] for each in sealed]:
+        assert not any(secret[begin : begin + 12] in found for begin in range(0, len(secret) - 12, 4))
+    for take_id in gone:
+        assert not list(library.store.takes_folder.glob(f"{take_id}*"))
+        with pytest.raises(FileKeyMissing):
+            read_take(Path(copies[take_id]), KEY)
+        with pytest.raises(UnknownTake, match="no longer in the trash"):
+            library.trash.restore(take_id)
+    notes = [(row["what"], row["detail"]) for row in library.store.rows("SELECT * FROM audit WHERE what = 'deleted'")]
+    assert notes == [(AuditAction.DELETED, "from the trash, after 7 days")] * 6
+
+
+def test_a_deletion_for_good_and_an_erasure_bypass_the_trash(library, new_take):
+    straight, trashed, other = new_take("ward4", seconds=1), new_take("ward4", seconds=1), new_take("ward5", seconds=1)
+    keys = [library.store.row(take_id)["take_key"] for take_id in (straight, trashed)]
+    library.discard(trashed)
+    library.discard(other)
+    library.discard(straight, at_once=True)
+    assert library.trash.destroy_subject("ward4") == 1
+    assert [each.take_id for each in library.trash.items()] == [other]
+    found = everything_under(library.store.folder)
+    assert not any(key in found for key in keys)
+    library.discard(other, at_once=True)  # from the trash
+    assert library.trash.items() == []
+    assert library.trash.destroy_subject("ward4") == 0
+
+
+def test_the_number_of_days_is_a_setting(library, new_take, clock, reopen):
+    library.discard(new_take(seconds=1))
+    library.change_settings(trash_days=30)
+    clock.advance(29 * DAY_S)
+    assert not library.trash.destroy_due()
+    library.close()
+    again = reopen()
+    assert again.settings().trash_days == 30
+    again.change_settings(trash_days=3)
+    assert again.trash.destroy_due()
+    for days in (0, LONGEST_TRASH_DAYS + 1):
+        with pytest.raises(ValueError, match="1 to 90 days"):
+            LibrarySettings(trash_days=days)
+
+
+def test_the_sync_worker_destroys_without_a_network_and_in_steps(library, new_take, new_sync_worker, clock):
+    class NoNetwork:
+        def state(self):
+            return NetworkState(reachable=False)
+
+    worker = new_sync_worker(network=NoNetwork())
+    for _ in range(AT_ONCE_MOST + 2):
+        library.discard(new_take(seconds=1))
+    worker.step()
+    assert len(library.trash.items()) == AT_ONCE_MOST + 2
+    clock.advance(8 * DAY_S)
+    worker.step()
+    assert len(library.trash.items()) == 2
+    worker.step()
+    assert library.trash.items() == []
+    notes = library.store.rows("SELECT who FROM audit WHERE what = 'deleted'")
+    assert {row["who"].partition("/")[0] for row in notes} == {"courier"}
+
+
+def test_a_restored_recording_is_sent_once_and_under_its_own_key(
+    library, waiting, service, sync_worker, drive, all_done
+):
+    first, second = waiting(), waiting(recorded_at=datetime(2026, 3, 1, 8, 10, tzinfo=UTC))
+    service.online = False
+    drive(sync_worker, seconds=30)  # it may have been uploaded; it was not asked for
+    service.online = True
+    (event,) = library.store.rows("SELECT event_id FROM pending WHERE take_id = ?", (first,))
+    library.discard(first)
+    drive(sync_worker, lambda: library.get(second).state is OutboxState.DONE)
+    assert len(service.jobs) == 1
+    library.trash.restore(first)
+    assert library.store.rows("SELECT event_id FROM pending")[0]["event_id"] == event["event_id"]
+    drive(sync_worker, all_done)
+    assert all_done()
+    assert len(service.jobs) == 2
+    library.discard(first)
+    library.trash.restore(first)
+    drive(sync_worker, seconds=30)
+    assert len(service.jobs) == 2
+
+
+def test_after_an_older_list_was_accepted_the_service_is_asked_first(
+    library, waiting, service, tmp_path, clock, new_sync_worker, drive
+):
+    """The newer list had restored the recording and sent it; the older one has it in the trash, still waiting."""
+    take_id = waiting()
+    library.discard(take_id)
+    folder = tmp_path / "library"
+    library.store.scrub()
+    older = (folder / "library.sqlite").read_bytes()
+    library.trash.restore(take_id)
+    drive(new_sync_worker(), lambda: library.get(take_id).state is OutboxState.DONE)
+    assert len(service.jobs) == 1
+    library.close()
+    (folder / "library.sqlite").write_bytes(older)
+    with closing(Library(folder, KEY, clock)) as again:
+        clock.advance(8 * DAY_S)
+        assert not again.trash.destroy_due(), "not before somebody has looked at the list"
+        again.accept_copy()
+        again.trash.restore(take_id)
+        assert again.store.asked(take_id)
+        drive(new_sync_worker(again), lambda: again.get(take_id).state is OutboxState.DONE, seconds=4000)
+        assert again.get(take_id).state is OutboxState.DONE
+    assert len(service.jobs) == 1
+
+
+def test_what_is_at_the_service_or_handed_over_does_not_go_to_the_trash(library, waiting):
+    asked = waiting()
+    queue = UploadQueue(library.store)
+    (event,) = queue.events()
+    assert queue.begin_upload(event)
+    with pytest.raises(NotAllowed, match="being analysed"):
+        library.discard(asked)
+    assert queue.mark_asked(event)
+    queue.requeue(event)
+    with pytest.raises(NotAllowed, match="being analysed"):
+        library.discard(asked)
+    assert library.trash.items() == []
+    assert library.get(asked).state is OutboxState.WAITING
+
+
+def test_another_recording_with_its_time_keeps_it_in_the_trash(library, new_take):
+    taken = datetime(2026, 3, 1, 8, 30, 0, 5, tzinfo=UTC)
+    take_id = new_take(seconds=1, recorded_at=taken)
+    library.discard(take_id)
+    other = new_take("ward5", seconds=1, recorded_at=taken)
+    with pytest.raises(NotAllowed, match="Another recording has the time of this one"):
+        library.trash.restore(take_id)
+    assert library.trash.holds(take_id)
+    library.set_recorded_at(other, taken - timedelta(minutes=1))
+    library.trash.restore(take_id)
+    assert library.whole_audio(take_id).duration_s == 1.0
+
+
+def test_a_file_that_was_imported_again_is_not_there_twice(library):
+    metadata = TakeMetadata("ward4", datetime(2026, 3, 1, 8, 30, tzinfo=UTC), RecordingTarget("model", "pulse"))
+    first = library.import_file(FILE, metadata)
+    library.discard(first)
+    assert library.list() == [], "so the import does not know the file any more"
+    second = library.import_file(FILE, metadata)
+    with pytest.raises(NotAllowed, match="imported again"):
+        library.trash.restore(first)
+    library.discard(second)
+    library.trash.restore(first)
+    assert library.original(first) == FILE.read_bytes()
+
+
+def test_an_event_of_another_recording_is_not_replaced(library, new_take):
+    take_id, other = new_take(seconds=1), new_take(seconds=1)
+    library.queue(take_id)
+    event_id = library.store.rows("SELECT event_id FROM pending")[0]["event_id"]
+    library.discard(take_id)
+    with library.store.changing():
+        library.store.add_event(other, SEND, {"event_id": event_id})
+    with pytest.raises(NotAllowed, match="under the key of this one"):
+        library.trash.restore(take_id)
+    assert library.trash.holds(take_id)
+
+
+def by_hand(folder, statement, *values):
+    with closing(sqlite3.connect(folder / "library.sqlite")) as database:
+        assert database.execute(statement, values).rowcount == 1
+        database.commit()
+
+
+@pytest.mark.parametrize("column", ["deleted_at", "take_key", "sealed"])
+def test_a_changed_entry_is_neither_restored_nor_destroyed_early(library, new_take, reopen, tmp_path, clock, column):
+    take_id, other = new_take(seconds=1), new_take(seconds=1)
+    library.discard(take_id)
+    library.discard(other)
+    rows = {row["take_id"]: dict(row) for row in library.store.rows("SELECT * FROM trash")}
+    library.close()
+    forged = "2020-01-01T00:00:00.000000+00:00" if column == "deleted_at" else rows[other][column]
+    by_hand(tmp_path / "library", f"UPDATE trash SET {column} = ? WHERE take_id = ?", forged, take_id)
+    again = reopen()
+    assert again.findings
+    again.accept_copy()
+    faults = {each.take_id: each.fault for each in again.trash.items()}
+    assert faults == {take_id: ENTRY_CHANGED, other: None}
+    with pytest.raises(NotAllowed, match="changed by something other"):
+        again.trash.restore(take_id)
+    clock.advance(DAY_S)
+    assert not again.trash.destroy_due()
+    clock.advance(7 * DAY_S)
+    assert again.trash.destroy_due()
+    assert [each.take_id for each in again.trash.items()] == [take_id]
+    again.trash.destroy([take_id])
+    assert again.trash.items() == []
+    assert list(again.store.takes_folder.iterdir()) == []
+
+
+def test_a_removed_entry_is_noticed(library, new_take, reopen, tmp_path):
+    take_id = new_take(seconds=1)
+    library.discard(take_id)
+    library.close()
+    by_hand(tmp_path / "library", "DELETE FROM trash WHERE take_id = ?", take_id)
+    assert reopen().findings
+
+
+def test_the_trash_does_not_make_a_changed_entry_genuine(library, new_take, reopen, tmp_path):
+    take_id = new_take(seconds=1)
+    library.close()
+    by_hand(tmp_path / "library", "UPDATE recordings SET group_id = 'somebody-else' WHERE take_id = ?", take_id)
+    again = reopen()
+    with pytest.raises(NotAllowed, match="delete it for good"):
+        again.discard(take_id)
+    assert again.get(take_id).fault == ROW_CHANGED
+    again.discard(take_id, at_once=True)
+    assert again.list() == again.trash.items() == []
+
+
+@pytest.mark.parametrize("wrong", [datetime(1970, 1, 1, tzinfo=UTC), datetime(2025, 3, 1, tzinfo=UTC)])
+def test_a_clock_that_was_set_back_destroys_nothing(library, new_take, tmp_path, wrong):
+    library.discard(new_take(seconds=1))
+    library.close()
+    with closing(Library(tmp_path / "library", KEY, ManualClock(wrong))) as again:
+        assert not again.trash.destroy_due()
+        assert len(again.trash.items()) == 1
+
+
+def test_a_clock_that_was_ahead_at_the_deletion_does_not_keep_it_for_years(tmp_path, library, new_take):
+    ahead, right = ManualClock(datetime(2035, 1, 1, tzinfo=UTC)), ManualClock(datetime(2026, 3, 1, tzinfo=UTC))
+    take_id = new_take(seconds=1)
+    library.close()
+    with closing(Library(tmp_path / "library", KEY, ahead)) as wrong:
+        wrong.discard(take_id)
+    with closing(Library(tmp_path / "library", KEY, right)) as again:
+        assert not again.trash.destroy_due()
+        right.advance(6 * DAY_S)
+        assert not again.trash.destroy_due()
+        right.advance(DAY_S)
+        assert again.trash.destroy_due()
+
+
+def test_a_clock_ahead_of_the_service_destroys_nothing_early(library, new_take, clock):
+    library.times.confirm(ServiceTime(clock.boot(), clock.now()))
+    library.discard(new_take(seconds=1))
+    clock._start += timedelta(days=30)  # a person sets the clock
+    assert not library.trash.destroy_due()
+    clock.advance(7 * DAY_S)
+    assert library.trash.destroy_due()
+
+
+def test_a_sound_that_is_missing_does_not_keep_the_rest_in_the_trash(library, new_take):
+    take_id = new_take(seconds=1)
+    put_result(library, take_id)
+    library.discard(take_id)
+    (library.store.takes_folder / f"{take_id}.away").unlink()
+    library.trash.restore(take_id)
+    assert library.get(take_id).result_json == b'{"a": 1}'
+
+
+def test_a_file_of_the_trash_that_no_list_knows_is_left_alone(library, tmp_path, clock, new_take):
+    """An older list was put back; the newer one may come again."""
+    folder = tmp_path / "library"
+    before = shutil.copytree(folder, tmp_path / "before")
+    take_id = new_take(seconds=1)
+    library.discard(take_id)
+    library.close()
+    for name in ("library.sqlite", "library.sqlite-wal", "library.sqlite-shm"):
+        (folder / name).unlink(missing_ok=True)
+        if (before / name).exists():
+            shutil.copy(before / name, folder / name)
+    with closing(Library(folder, KEY, clock)) as again:
+        assert again.trash.items() == []
+        assert any("1 file in the folder takes" in sentence for sentence in again.warnings)
+    assert (folder / "takes" / f"{take_id}.away").exists()
+
+
+def test_the_samples_are_the_same_after_a_restore(library, new_take):
+    take_id = new_take(seconds=2)
+    before = library.whole_audio(take_id).samples
+    library.discard(take_id)
+    library.trash.restore(take_id)
+    assert np.array_equal(library.whole_audio(take_id).samples, before)
