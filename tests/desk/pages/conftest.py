@@ -21,6 +21,7 @@ from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_res
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.library.store import FOLLOW, SEND
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
+from vbdesk.report.shipped_signs import shipped_signs
 
 sys.path.append(str(Path(__file__).parent))  # known_recordings, by name
 
@@ -114,7 +115,13 @@ def network() -> KnowingService:
 
 @pytest.fixture
 def pulse_job() -> Job:
-    return Job.model_validate(answer_file("job_pulse_moderate.json"))
+    """A finished job of this release's calibration."""
+    job = Job.model_validate(answer_file("job_pulse_moderate.json"))
+    signals = [
+        signal.model_copy(update={"sign_version": shipped_signs()[signal.name].version})
+        for signal in job.result.signals
+    ]
+    return job.model_copy(update={"result": job.result.model_copy(update={"signals": signals})})
 
 
 @pytest.fixture
