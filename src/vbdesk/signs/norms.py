@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field
-from scipy.special import ndtr, ndtri
 
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.results import ValueInterpretation
@@ -113,6 +112,9 @@ class FeatureNorm(DataModel):
         """
         transformed = self.transform(value)
         if self.reference is None:
+            # imported late: settings and commands that only read the data start without SciPy
+            from scipy.special import ndtr, ndtri
+
             below = (1 - voice.tract_share) * ndtr(self._score(self.male, transformed))
             below += voice.tract_share * ndtr(self._score(self.female, transformed))
             z = float(ndtri(below))
