@@ -11,7 +11,7 @@ from vbdesk.report.drawing.text_layout import text_width
 from vbdesk.report.pdf.attachments import Attachment
 from vbdesk.report.pdf.cells import AnchoredScaleCell, FiveBandsCell, LevelMarkCell
 from vbdesk.report.pdf.page_flow import BODY, CAPTION, MARGIN, SMALL, Cell, PageFlow, TableColumn, TextCell
-from vbdesk.report.pdf.report_input import ReportInput
+from vbdesk.report.documents.report_input import ReportInput
 from vbdesk.report.report_texts import report_texts
 from vbdesk.report.result_texts import quality_text
 from vbdesk.report.shipped_signs import shipped_signs

@@ -11,7 +11,7 @@ from vbdesk.report.drawing.style import style
 from vbdesk.report.drawing.text_layout import text_width, wrapped
 from vbdesk.report.pdf.cells import ChangeStripCell, LevelBadgeCell, change_text
 from vbdesk.report.pdf.page_flow import BODY, CAPTION, LINE, MARGIN, SMALL, Cell, PageFlow, TableColumn, TextCell
-from vbdesk.report.pdf.report_input import ReportInput
+from vbdesk.report.documents.report_input import ReportInput
 from vbdesk.report.report_texts import report_texts
 from vbdesk.report.result_texts import overall_word, quality_text, result_texts
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs

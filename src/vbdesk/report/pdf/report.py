@@ -12,7 +12,7 @@ from vbdesk.report.pdf.attachments import Attachment
 from vbdesk.report.pdf.details import details
 from vbdesk.report.pdf.front_page import front_page
 from vbdesk.report.pdf.page_flow import CAPTION, MARGIN, PageCounter, PageFlow, Pages
-from vbdesk.report.pdf.report_input import PageSize, ReportInput, ReportOptions, report_input
+from vbdesk.report.documents.report_input import PageSize, ReportInput, ReportOptions, report_input
 from vbdesk.report.pdf.tagged_canvas import DocumentInfo, TaggedCanvas
 from vbdesk.report.report_texts import report_texts
 from vbdesk.report.subject_record import SubjectRecord

@@ -1,0 +1,1 @@
+"""Documents for people: PDF reports by Typst templates."""
