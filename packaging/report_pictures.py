@@ -15,7 +15,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "report"))  
 
 from report_cases import AS_OF, golden
 
-from vbdesk.report.pdf import ReportOptions, pdf_report
+from vbdesk.report.documents.report_input import ReportOptions
+from vbdesk.report.documents.reports import pdf_report
 from vbdesk.report.sign_off import SignOff
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "screenshots"

@@ -18,9 +18,10 @@ from figures import Row, judged, reported, show
 from report_cases import AS_OF, golden, long_history
 
 from vbdesk.report.bids import bids_files
+from vbdesk.report.documents.report_input import ReportOptions
+from vbdesk.report.documents.reports import pdf_report
 from vbdesk.report.drawing.svg import to_svg
 from vbdesk.report.fhir import fhir_bundle
-from vbdesk.report.pdf import ReportOptions, pdf_report
 from vbdesk.report.tidy_csv import csv_files
 from vbdesk.report.trajectory_chart import trajectory_drawing
 

@@ -27,7 +27,7 @@ from vbdesk.desk.ui.time_text import age_words, clock_words, day_and_time, megab
 from vbdesk.outbox.library.recording_time import TimeDoubt, doubt_sentence
 from vbdesk.outbox.sync.forecast import approximate_duration
 from vbdesk.report import time_format
-from vbdesk.report.pdf.details import _format_figure, _rounded
+from vbdesk.report.documents.recording_document import _format_figure, _rounded
 from vbdesk.report.trajectory_chart import _span, _ticks
 
 NOW = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from pypdf import PdfReader
 from report_cases import AS_OF, pulse_scores, subject
 
-from vbdesk.report.drawing.bidi_text import visual_order
+from vbdesk.report.documents.report_input import ReportOptions
+from vbdesk.report.documents.reports import pdf_report
 from vbdesk.report.drawing.shapes import Drawing, TextLine
 from vbdesk.report.drawing.svg import to_svg
-from vbdesk.report.drawing.text_layout import text_width, wrapped
+from vbdesk.report.drawing.text_size import wrapped
 from vbdesk.report.fhir import fhir_bundle
-from vbdesk.report.pdf import ReportOptions, pdf_report
 from vbdesk.report.sign_off import SignOff
 from vbdesk.report.subject_record import SubjectRecord
 from vbdesk.report.tidy_csv import csv_files
@@ -83,13 +83,4 @@ def test_drawing(words: str) -> None:
 @settings(MANY, max_examples=100)
 @given(ANY, st.floats(10, 300))
 def test_lines_lose_no_letter(words: str, width: float) -> None:
-    lines = wrapped(words, 9, width)
-    assert all(text_width(line, 9) <= width or len(line) == 1 for line in lines)
-    assert sorted("".join("".join(lines).split())) == sorted("".join(words.split()))
-
-
-@settings(MANY, max_examples=100)
-@given(st.text(st.sampled_from("abc אבג سلام 12 (.,)"), max_size=40))
-def test_visual_order_keeps_every_letter(words: str) -> None:
-    turned = visual_order(words)
-    assert len(turned.replace("\ufefb", "xx").replace("\ufefc", "xx")) == len(words)
+    assert " ".join(wrapped(words, 9, width)) == " ".join(words.split())

@@ -1,23 +1,18 @@
 """Drawings as SVG, read by an XML parser, and the layout of text."""
 
-import io
-import itertools
 from collections import Counter
 from datetime import UTC, timedelta, timezone
 from xml.etree import ElementTree
 
 import pytest
-from PIL import Image, ImageColor
 from report_cases import AS_OF
 
 from vbdesk.contract.levels import Level
-from vbdesk.report.drawing.bidi_text import visual_order
 from vbdesk.report.drawing.glyphs import level_glyph
-from vbdesk.report.drawing.png import to_png
 from vbdesk.report.drawing.shapes import Drawing, Paint, Path, TextLine
 from vbdesk.report.drawing.style import style
 from vbdesk.report.drawing.svg import to_svg
-from vbdesk.report.drawing.text_layout import font_runs, missing_letters, shortened, text_width, wrapped
+from vbdesk.report.drawing.text_size import text_width, wrapped
 from vbdesk.report.report_texts import report_texts
 from vbdesk.report.subject_record import SubjectRecord
 from vbdesk.report.time_format import format_moment, format_short_moment, format_utc_offset
@@ -76,34 +71,6 @@ def test_a_thousand_recordings_draw_every_reading(thousand: SubjectRecord) -> No
     assert sum(1 for _ in svg.iter(f"{SVG}circle")) > 6 * 1000
 
 
-def test_text_has_the_measured_width_in_any_font(cases: dict[str, SubjectRecord]) -> None:
-    lengths = {e.text: float(e.attrib["textLength"]) for e in chart(cases["two"]).iter(f"{SVG}text")}
-    assert lengths["Elevated"] == pytest.approx(text_width("Elevated", 7.5, strong=True), abs=0.01)
-
-
-def test_a_picture_has_its_size_and_shows_what_the_drawing_shows(cases: dict[str, SubjectRecord]) -> None:
-    read = cases["gaps and anomalies"].trajectory
-    assert read is not None
-    drawing = trajectory_drawing(read, read.signs, 400.0, UTC)
-    picture = Image.open(io.BytesIO(to_png(drawing, dpi=144)))
-    assert picture.size == (832, round(2 * (drawing.height + 16)))
-    assert picture.info["dpi"] == pytest.approx((144, 144), abs=0.1)
-    colours = {colour for _, colour in picture.getcolors(1 << 20)}
-    for level in (Level.ELEVATED, Level.CONSIDER, Level.NONE):
-        assert ImageColor.getrgb(style().level[level].tint) in colours
-
-
-def test_a_dashed_line_continues_around_corners() -> None:
-    dashed = Drawing(20, 20, "t", "d")
-    dashed.line([(0, 0), (20, 0), (20, 20)], "#000000", 2.0, (4.0, 4.0))
-    picture = Image.open(io.BytesIO(to_png(dashed, dpi=72))).convert("L")
-    row = [picture.getpixel((x, 8)) < 128 for x in range(8, 28)]
-    column = [picture.getpixel((28, y)) < 128 for y in range(9, 28)]
-    for cells in (row, column):
-        assert 0.3 < sum(cells) / len(cells) < 0.7
-        assert sum(one != other for one, other in itertools.pairwise(cells)) >= 3
-
-
 def test_hostile_text_is_escaped() -> None:
     drawing = Drawing(10, 10, "<t>&", 'd"\x00', [TextLine((0, 0), "<script>&\x1b🎙", 8, "#000000")])
     svg = ElementTree.fromstring(to_svg(drawing))
@@ -144,50 +111,23 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_lines_keep_to_their_width() -> None:
-    lines = wrapped("a few words and " + "x" * 300 + "\nthen\u00a0more", 9, 120)
-    assert all(text_width(line, 9) <= 120 for line in lines)
-    assert "".join("".join(lines).split()) == "afewwordsand" + "x" * 300 + "thenmore"
-    assert "then\u00a0more" in lines
+def test_widths_are_those_of_the_font() -> None:
+    """Within a tenth of Inter's own advance widths, as measured once."""
+    measured = {
+        ("Elevated Blood Pressure", False): 11.67,
+        ("Mood Disruption", True): 8.17,
+        ("21 Nov 2026", False): 5.86,
+    }
+    for (written, strong), em in measured.items():
+        assert text_width(written, 1.0, strong) == pytest.approx(em, rel=0.1)
+    assert text_width("王", 1.0) == 1.0
+    assert text_width("e\u0301", 1.0) == text_width("é", 1.0) == text_width("e", 1.0)
+
+
+def test_lines_keep_about_to_their_width() -> None:
+    lines = wrapped("a few words and " + "x" * 40 + "\nthen more", 9, 120)
+    assert lines == ["a few words and", "x" * 40, "then more"]
     assert wrapped("", 9, 120) == [""]
-    assert wrapped("wide", 9, 0.1) == ["w", "i", "d", "e"]
-
-
-def test_a_long_name_loses_its_middle() -> None:
-    short = shortened("a" * 250 + "b" * 250, 8, 100)
-    assert text_width(short, 8) <= 100
-    assert short[0] == "a"
-    assert short[-1] == "b"
-    assert shortened("short", 8, 100) == "short"
-
-
-def test_letters_of_the_languages_have_a_font() -> None:
-    assert missing_letters("Äßéñçøłőžğ Ελληνικά Кириллица Հայերեն ქართული עברית العربية “–…−") == ""
-    assert missing_letters("王小王🎙a") == "王小🎙"
-    assert [font for font, _ in font_runs("aא", False)] == ["Inter-Regular", "DejaVuSans-Regular"]
-    assert font_runs("\u202ex\ufe0f", True) == (("Inter-SemiBold", "x"),)
-
-
-@pytest.mark.parametrize(
-    ("written", "seen"),
-    [
-        ("plain 12", "plain 12"),
-        ("אבג", "גבא"),
-        ("Dr. אב, MD", "Dr. בא, MD"),
-        ("אב 12 ג", "ג 12 בא"),
-        ("(אב) x", "(בא) x"),
-        ("א(ב)ג", "ג(ב)א"),
-    ],
-)
-def test_hebrew_is_drawn_in_visual_order(written: str, seen: str) -> None:
-    assert visual_order(written) == seen
-
-
-def test_arabic_letters_join() -> None:
-    assert visual_order("ببب") == "\ufe90\ufe92\ufe91"
-    assert visual_order("دب") == "\ufe8f\ufea9"
-    assert visual_order("لا") == "\ufefb"
-    assert visual_order("بِب") == "\ufe90\ufe91\u0650"
 
 
 @pytest.mark.parametrize(("minutes", "said"), [(0, "UTC"), (60, "UTC+01:00"), (-210, "UTC−03:30"), (345, "UTC+05:45")])

@@ -9,8 +9,8 @@ from report_cases import AS_OF, SOURCE
 
 from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.longitudinal import TrajectoryRead
+from vbdesk.report.documents.report_input import ReportOptions
 from vbdesk.report.exports import ExportFormat, WouldOverwrite, expected_files, export_files, write_files
-from vbdesk.report.pdf import ReportOptions
 from vbdesk.report.subject_reader import read_subject
 from vbdesk.report.subject_record import RecordSource, SubjectRecord
 

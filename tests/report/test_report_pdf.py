@@ -16,11 +16,14 @@ from report_cases import AS_OF, PULSE, pulse_scores, subject
 
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
 from vbdesk.contract.levels import Level
-from vbdesk.report.pdf import PageSize, ReportOptions, pdf_report
+from vbdesk.report.documents.compiler import missing_letters
+from vbdesk.report.documents.report_input import Letterhead, PageSize, ReportOptions
+from vbdesk.report.documents.reports import pdf_of_subjects, pdf_report
 from vbdesk.report.report_texts import report_texts
 from vbdesk.report.sign_off import SignOff
 from vbdesk.report.subject_record import SubjectRecord
 
+SQUARE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9"/></svg>'
 OPTIONS = ReportOptions(
     exported_at=AS_OF + timedelta(minutes=20),
     zone=timezone(timedelta(hours=1)),
@@ -39,12 +42,18 @@ def words_of(pdf: PdfReader, page: int | None = None) -> str:
 
 def elements(pdf: PdfReader) -> Iterator[Any]:
     """Every structure element, in the order of reading."""
-    waiting = [*pdf.root_object["/StructTreeRoot"]["/K"]]
+    waiting = children(pdf.root_object["/StructTreeRoot"])
     while waiting:
         element = waiting.pop(0).get_object()
-        if not isinstance(element, int):
+        if not isinstance(element, int) and "/S" in element:
             yield element
-            waiting = [*element["/K"], *waiting]
+            waiting = [*children(element), *waiting]
+
+
+def children(element: Any) -> list[Any]:
+    inside = element.get("/K", [])
+    inside = inside.get_object() if hasattr(inside, "get_object") else inside
+    return list(inside) if isinstance(inside, list) else [inside]
 
 
 def finished(cases: dict[str, SubjectRecord]) -> dict[str, SubjectRecord]:
@@ -143,19 +152,25 @@ def test_the_document_is_readable_by_screen_readers(cases: dict[str, SubjectReco
     pdf = reader(cases["diarized"])
     roles = [str(element["/S"]) for element in elements(pdf)]
     assert roles[0] == "/Document"
-    assert roles.count("/H1") == 2
-    assert {"/H2", "/P", "/Table", "/TR", "/TH", "/TD", "/Figure"} <= set(roles)
+    assert {"/Title", "/H1", "/P", "/Table", "/TR", "/TH", "/TD", "/Figure"} <= set(roles)
     spoken = [str(element["/Alt"]) for element in elements(pdf) if "/Alt" in element]
     assert any(text.startswith("Charts over time. Mood Disruption:") for text in spoken)
-    assert "Moderate" in spoken  # a glyph in the list of recordings
+    assert "Elevated" in spoken  # a glyph in the table of voices
     assert pdf.root_object["/MarkInfo"]["/Marked"]
     assert pdf.root_object["/Lang"] == "en"
     assert pdf.metadata.title == "Voice biomarker report: pair"
     assert pdf.xmp_metadata.dc_title["x-default"] == pdf.metadata.title
-    assert [entry.title for entry in pdf.outline if not isinstance(entry, list)] == [
-        "Voice biomarker report",
-        "Over time",
-    ]
+    headings = [entry.title for entry in pdf.outline if not isinstance(entry, list)]
+    assert headings[0] == "pair"
+    assert {"Signals", "Over time", "Recording quality"} <= set(headings)
+
+
+def test_the_document_says_that_it_can_be_archived_and_is_accessible(cases: dict[str, SubjectRecord]) -> None:
+    for pdf in (reader(cases["gaps and anomalies"]), PdfReader(io.BytesIO(of_subjects(cases)))):
+        said = pdf.root_object["/Metadata"].get_object().get_data().decode()
+        assert "<pdfaid:part>3</pdfaid:part>" in said
+        assert "<pdfaid:conformance>A</pdfaid:conformance>" in said
+        assert "<pdfuaid:part>1</pdfuaid:part>" in said
 
 
 def test_a_summary_in_another_language_says_so(cases: dict[str, SubjectRecord]) -> None:
@@ -164,26 +179,28 @@ def test_a_summary_in_another_language_says_so(cases: dict[str, SubjectRecord]) 
 
 
 def test_everything_drawn_is_tagged_or_decoration(cases: dict[str, SubjectRecord]) -> None:
-    """Marks open and close in turn, and every mark of a page belongs to an element."""
+    """Marks open and close in turn, and nothing is drawn outside them."""
     pdf = reader(cases["gaps and anomalies"])
-    parents = pdf.root_object["/StructTreeRoot"]["/ParentTree"]["/Nums"]
-    for number, page in enumerate(pdf.pages):
+    for page in pdf.pages:
         code = page.get_contents().get_data().decode("latin-1")
-        marks = [int(mark) for mark in re.findall(r"/MCID (\d+)>> BDC", code)]
-        assert marks == list(range(len(marks)))
-        assert len(parents[2 * number + 1].get_object()) == len(marks)
         depth = 0
-        for operator in re.findall(r"\b(BDC|BMC|EMC|Tj|re f|S)\b", code):
+        for operator in re.findall(r"(?<![\w/])(BDC|BMC|EMC|Tj|TJ)\b", code):
             depth += {"BDC": 1, "BMC": 1, "EMC": -1}.get(operator, 0)
             assert depth in (0, 1)
-            assert depth or operator in {"EMC"}
+            assert depth or operator == "EMC"
         assert depth == 0
 
 
 def test_every_font_is_embedded(cases: dict[str, SubjectRecord]) -> None:
-    for page in reader(cases["gaps and anomalies"]).pages:
-        for font in page["/Resources"]["/Font"].values():
-            assert "/FontFile2" in font.get_object()["/FontDescriptor"]
+    embedded = {"/FontFile", "/FontFile2", "/FontFile3"}
+    fonts = [
+        inner.get_object()["/FontDescriptor"].get_object()
+        for page in reader(cases["gaps and anomalies"]).pages
+        for font in page["/Resources"]["/Font"].values()
+        for inner in font.get_object()["/DescendantFonts"]
+    ]
+    assert fonts
+    assert all(embedded & set(font) for font in fonts)
 
 
 def test_the_same_report_has_the_same_bytes_and_another_hour_another_time(cases: dict[str, SubjectRecord]) -> None:
@@ -214,9 +231,9 @@ def test_hostile_names_stay_on_the_page() -> None:
         assert min(box[0] for box in seen) > 40
         assert max(box[2] for box in seen) < width - 40
         assert min(box[1] for box in seen) > 20
-        assert max(box[3] for box in seen) < height - 30
+        assert max(box[3] for box in seen) < height - 20
     first = document[0].get_textpage().get_text_range()
-    assert "endofid" in first.replace("\r\n", "")
+    assert "endofid" in first.replace("\r\n", "").replace("\u200b", "")
 
 
 def test_more_signs_than_fit_continue_on_the_next_page() -> None:
@@ -231,13 +248,66 @@ def test_the_report_texts_declare_their_language() -> None:
     assert report_texts().language == "en"
 
 
-def test_a_thousand_recordings_print(thousand: SubjectRecord) -> None:
-    pdf = reader(thousand, replace(OPTIONS, attach=False))
-    assert "1001 recordings" in words_of(pdf, 0)
-    assert len(pdf.pages) < 8
+@pytest.mark.parametrize("size", PageSize)
+def test_one_recording_takes_two_pages_at_most(cases: dict[str, SubjectRecord], size: PageSize) -> None:
+    for name in ("gaps and anomalies", "first recording", "two"):
+        pdf = reader(cases[name], replace(OPTIONS, page_size=size, attach=False))
+        assert len(pdf.pages) == 2
+        assert "Signature" in words_of(pdf, 0)
+        assert "Over time" in words_of(pdf, 1)
 
 
-def test_one_recording_of_six_signs_fits_the_first_page() -> None:
-    pdf = reader(subject(pulse_scores(1)), replace(OPTIONS, page_size=PageSize.LETTER))
-    assert "Signature" in words_of(pdf, 0)
-    assert "Over time" in words_of(pdf, 1)
+def test_the_appendix_holds_evidence_and_method_on_request(cases: dict[str, SubjectRecord]) -> None:
+    record = cases["two"]
+    known = report_texts().details.known
+    assert known not in words_of(reader(record))
+    printed = words_of(reader(record, replace(OPTIONS, appendix=True)))
+    assert known in printed
+    assert record.finished[-1].job.job_id in printed
+    assert "signs.csv" in printed
+
+
+def test_the_letterhead_stands_above_everything(cases: dict[str, SubjectRecord]) -> None:
+    head = Letterhead("Practice #1 *Neurology*", ("12 High Street",), SQUARE)
+    first = words_of(reader(cases["two"], replace(OPTIONS, letterhead=head)), 0)
+    assert first.startswith("Practice #1 *Neurology* 12 High Street")
+
+
+def of_subjects(cases: dict[str, SubjectRecord], **options: Any) -> bytes:
+    return pdf_of_subjects(list(cases.values()), replace(OPTIONS, **options))
+
+
+def test_a_cohort_has_an_overview_and_pages_of_every_subject(cases: dict[str, SubjectRecord]) -> None:
+    pdf = PdfReader(io.BytesIO(of_subjects(cases)), strict=True)
+    overview = words_of(pdf, 0)
+    for record in cases.values():
+        assert record.group_id in overview
+    headings = [entry.title for entry in pdf.outline if not isinstance(entry, list)]
+    for record in finished(cases).values():
+        assert record.group_id in headings
+    signs = pandas.read_csv(io.BytesIO(pdf.attachments["signs.csv"][0]))
+    assert set(signs["group_id"]) == {record.group_id for record in finished(cases).values()}
+    with pytest.raises(ValueError, match="nothing to print"):
+        pdf_of_subjects([cases["nothing yet"]], OPTIONS)
+
+
+def test_a_subject_of_a_thousand_recordings_prints_its_course_and_its_newest(thousand: SubjectRecord) -> None:
+    pdf = PdfReader(io.BytesIO(pdf_of_subjects([thousand], replace(OPTIONS, attach=False))))
+    printed = words_of(pdf)
+    assert "The newest 40 of 1001" in printed
+    assert len(pdf.pages) <= 4
+
+
+def test_letters_without_a_font_are_squares_and_the_page_says_so() -> None:
+    unknown = "\U0001f399\U000102a0"  # no font is made for the second
+    record = subject(pulse_scores(1), narrative=f"Calm {unknown} voice.")
+    printed = words_of(reader(record))
+    assert "\u25a1 stands for letters that no font of this computer has." in printed
+    assert unknown[1] not in printed
+    assert "Calm" in printed
+    assert "stands for letters" not in words_of(reader(subject(pulse_scores(1), narrative="Calm voice.")))
+
+
+def test_letters_of_the_languages_have_a_font() -> None:
+    assert missing_letters("Äßéñçøłőžğ Ελληνικά Кириллица Հայերեն ქართული עברית العربية “–…−") == ""
+    assert missing_letters("a\U000102a0b") == "\U000102a0"

@@ -14,7 +14,7 @@ from vbdesk.cli.output import fail, say
 if TYPE_CHECKING:
     from vbdesk.contract.jobs import Job
     from vbdesk.report.bids import AudioFile
-    from vbdesk.report.pdf import ReportOptions
+    from vbdesk.report.documents.report_input import ReportOptions
     from vbdesk.report.subject_reader import JobReader
     from vbdesk.report.subject_record import SubjectRecord
 
@@ -129,8 +129,8 @@ def _check_usage(
 
 
 def _options(format: str, sign_off: str | None, scores: bool | None, job: str | None, paper: str) -> "ReportOptions":
-    from vbdesk.report.drawing.text_layout import missing_letters
-    from vbdesk.report.pdf import PageSize, ReportOptions
+    from vbdesk.report.documents.compiler import missing_letters
+    from vbdesk.report.documents.report_input import PageSize, ReportOptions
     from vbdesk.report.sign_off import SignOff
 
     now = datetime.now(UTC).replace(microsecond=0)

@@ -10,12 +10,13 @@ from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.privacy import make_export_folder, owner_only_opener, set_export_mode
 from vbdesk.report.bids import AudioFile, bids_files
 from vbdesk.report.data_dictionary import table_definitions
-from vbdesk.report.drawing.png import to_png
+from vbdesk.report.documents.compiler import compile_picture
+from vbdesk.report.documents.report_input import ReportOptions
+from vbdesk.report.documents.reports import pdf_report
 from vbdesk.report.drawing.shapes import Drawing
 from vbdesk.report.drawing.svg import to_svg
 from vbdesk.report.fhir import fhir_bundle
 from vbdesk.report.file_names import file_stems
-from vbdesk.report.pdf import ReportOptions, pdf_report
 from vbdesk.report.safe_text import safe_text
 from vbdesk.report.subject_record import SubjectRecord
 from vbdesk.report.tidy_csv import DICTIONARY_FILE, csv_files
@@ -45,6 +46,7 @@ class ExportFormat(StrEnum):
 EXTENSIONS = {ExportFormat.FHIR: ".fhir.json"}
 """File name extensions that differ from the format's name."""
 CHART_WIDTH_POINTS = 540.0
+PICTURE_PPI = 200.0
 
 
 class WouldOverwrite(Exception):
@@ -133,7 +135,8 @@ def _export_one(kind: ExportFormat, record: SubjectRecord, options: ReportOption
         case ExportFormat.SVG:
             return to_svg(_chart_drawing(record, options))
         case ExportFormat.PNG:
-            return to_png(_chart_drawing(record, options))
+            drawing = _chart_drawing(record, options)
+            return compile_picture(to_svg(drawing).decode(), drawing.title, PICTURE_PPI)
     return subject_json(record)
 
 

@@ -44,6 +44,9 @@ class FactTexts(StrictDataModel):
     length: str
     analysis: str
     history: str
+    first: str
+    last: str
+    count: str
     quality: str
     model: str
     sign: str
@@ -168,6 +171,10 @@ class ReportTexts(StrictDataModel):
     exported: str
     one_recording: str
     recordings: str
+    subjects: str
+    subjects_title: str
+    subject_title: str
+    missing_letters: str
     months: Months
     months_short: Months
     chart: ChartTexts

@@ -12,7 +12,7 @@ from vbdesk.contract.timestamps import add_clamped, in_zone
 from vbdesk.report.drawing.glyphs import level_glyph, level_word
 from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Point, Shape, TextLine, moved
 from vbdesk.report.drawing.style import style
-from vbdesk.report.drawing.text_layout import text_width, wrapped
+from vbdesk.report.drawing.text_size import text_width, wrapped
 from vbdesk.report.report_texts import report_texts
 from vbdesk.report.shipped_signs import shipped_signs
 from vbdesk.report.time_format import format_utc_offset

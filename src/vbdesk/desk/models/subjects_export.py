@@ -80,8 +80,8 @@ class SubjectsExport(QObject):
             self._task.cancel()
 
     def _export(self, context: TaskContext, kind: str, folder: Path, group_ids: Sequence[str]) -> _Outcome:
+        from vbdesk.report.documents.report_input import ReportOptions
         from vbdesk.report.exports import ExportFormat, export_files, write_files  # slow to import
-        from vbdesk.report.pdf import ReportOptions
 
         now = self._clock.now().replace(microsecond=0)
         records = self._records(context, group_ids)

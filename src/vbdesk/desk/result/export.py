@@ -16,9 +16,9 @@ from vbdesk.outbox.library.disk_faults import file_sentence
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.results.repository import ResultRepository
+from vbdesk.report.documents.report_input import ReportOptions
 from vbdesk.report.exports import EXTENSIONS, ExportFormat, export_files, write_files
 from vbdesk.report.file_names import file_stems
-from vbdesk.report.pdf import ReportOptions
 from vbdesk.report.subject_record import RecordSource, SubjectRecord, subject_record
 
 _HERE = "http://localhost"

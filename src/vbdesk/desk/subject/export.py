@@ -120,10 +120,10 @@ class SubjectExport(QObject):
             self._task.cancel()
 
     def _export(self, context: TaskContext, wish: ExportRequest, read: TrajectoryRead) -> _Written:
-        from vbdesk.report.drawing.text_layout import missing_letters  # the report's libraries are slow to import
+        from vbdesk.report.documents.compiler import missing_letters  # the report's libraries are slow to import
+        from vbdesk.report.documents.report_input import ReportOptions
         from vbdesk.report.exports import ExportFormat, expected_files, export_files, refuse_overwriting, write_files
         from vbdesk.report.file_names import file_stems
-        from vbdesk.report.pdf import ReportOptions
         from vbdesk.report.sign_off import SignOff
 
         kind, now = ExportFormat(wish.kind), datetime.now(UTC).replace(microsecond=0)

@@ -1,8 +1,9 @@
-"""Typst templates of `resources/report/templates` compiled to PDF, PNG or SVG. Nothing touches the disk."""
+"""Typst templates of `resources/report` compiled to PDF and PNG. Nothing touches the disk."""
 
 import json
 import re
 import threading
+import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -10,72 +11,130 @@ from typing import Any, Literal
 
 import typst
 
+from vbdesk.report.safe_text import safe_text
 from vbdesk.resource_files import resource
 
-STANDARDS = ("a-3a", "ua-1")
+STANDARDS: tuple[Literal["a-3a"], Literal["ua-1"]] = ("a-3a", "ua-1")
 """Archivable (ISO 19005-3, level A) and accessible (ISO 14289-1)."""
 FONTS = ("Inter", "DejaVu Sans")
-_NO_GLYPH = re.compile(r'the text `?"(.*?)"`? could not be displayed')
-_ONE_AT_A_TIME = threading.Lock()  # a compiler keeps a document while it works
+MISSING = "\u25a1"
+"""Printed for a letter that no font has."""
+_NO_GLYPH = re.compile(r'the text `"(.*?)"` could not be displayed', re.DOTALL)
+_NOTED = "missing_letters"
+_CJK = range(0x2E80, 0xD7FF)
+_ONE_AT_A_TIME = threading.Lock()  # a compiler keeps its document while it works
 
-
-class UnprintableText(ValueError):
-    """No font has a letter of the document; `str(error)` is a sentence for the user."""
+Kind = Literal["pdf", "png"]
 
 
 def compile_pdf(template: str, data: Mapping[str, Any], made_at: datetime) -> bytes:
     """Make a PDF/A-3a that is PDF/UA-1 too.
 
+    Letters that neither our fonts nor those of this system have are printed as squares; the template gets them as
+    `missing_letters`.
+
     Args:
-        template: file name in `resources/report/templates`.
+        template: file name in `resources/report`.
         data: what the template shows; the same data and time give the same bytes.
         made_at: aware time of the document.
-
-    Raises:
-        UnprintableText: the text needs a font that neither vbdesk nor this system has.
     """
-    return _compile(template, data, made_at, "pdf")
+    return _compile_printable(template, data, made_at)[0]
 
 
-def compile_png(template: str, data: Mapping[str, Any], made_at: datetime, ppi: float) -> bytes:
-    """Make a picture of a document of one page. Raises UnprintableText."""
-    return _compile(template, data, made_at, "png", ppi)
+def compile_picture(svg: str, title: str, ppi: float) -> bytes:
+    """Make a PNG of an SVG, with our fonts and those of this system."""
+    document = json.dumps({"svg": svg, "alternative": title, "fonts": FONTS})
+    return _compile("picture.typ", document, "png", fonts_of_system=True, ppi=ppi)
+
+
+def missing_letters(words: str) -> str:
+    """Letters of `words` that no font has; a report prints squares for them."""
+    _, missing = _compile_printable("letters.typ", {"words": words, "fonts": FONTS}, datetime(2026, 1, 1, tzinfo=UTC))
+    return "".join(letter for letter in dict.fromkeys(words) if _group(letter) in {_group(each) for each in missing})
+
+
+def _compile_printable(template: str, data: Mapping[str, Any], made_at: datetime) -> tuple[bytes, str]:
+    """Compile, with squares for what has no font; return the missing letters too."""
+    missing, fonts_of_system = "", False
+    while True:
+        document = json.dumps(_printable({**data, _NOTED: missing}, missing), ensure_ascii=False)
+        try:
+            made = _compile(template, document, "pdf", fonts_of_system=fonts_of_system, made_at=made_at)
+        except typst.TypstError as error:
+            found = _NO_GLYPH.search(str(error))
+            unknown = (
+                "" if found is None else "".join(each for each in _unescaped(found.group(1)) if not each.isascii())
+            )
+            if not unknown:
+                raise
+            if fonts_of_system:
+                missing += unknown
+            fonts_of_system = True
+        else:
+            return made, missing
 
 
 def _compile(
-    template: str, data: Mapping[str, Any], made_at: datetime, kind: Literal["pdf", "png"], ppi: float | None = None
+    template: str,
+    document: str,
+    kind: Kind,
+    *,
+    fonts_of_system: bool,
+    made_at: datetime | None = None,
+    ppi: float | None = None,
 ) -> bytes:
-    inputs = {"data": json.dumps(data, ensure_ascii=False)}
-    standards = list(STANDARDS) if kind == "pdf" else []
-    stamp = int(made_at.astimezone(UTC).timestamp())
-    for fonts_of_system in (False, True):
-        try:
-            with _ONE_AT_A_TIME:
-                made = _compiler(template, fonts_of_system).compile(
-                    sys_inputs=inputs, format=kind, ppi=ppi, pdf_standards=standards, timestamp=stamp
-                )
-        except typst.TypstError as error:
-            missing = _NO_GLYPH.search(str(error))
-            if missing is None:
-                raise
-            if fonts_of_system:
-                raise UnprintableText(
-                    f"This computer has no font for the letters “{missing.group(1)}”. Install a font for this script, "
-                    "for example Noto Sans CJK, and print again."
-                ) from error
-        else:
-            if not isinstance(made, bytes):
-                raise TypeError("The document has several pages where one was expected.")
-            return made
-    raise AssertionError("unreachable")
+    with _ONE_AT_A_TIME:
+        made = _compiler(template, fonts_of_system).compile(
+            sys_inputs={"data": document},
+            format=kind,
+            ppi=ppi,
+            pdf_standards=list(STANDARDS) if kind == "pdf" else [],
+            timestamp=None if made_at is None else int(made_at.timestamp()),
+        )
+    if not isinstance(made, bytes):
+        raise TypeError("The document has several pages where one was expected.")
+    return made
 
 
 @cache
 def _compiler(template: str, fonts_of_system: bool) -> typst.Compiler:
     folder = resource("report")
     return typst.Compiler(
-        str(folder / "templates" / template),
+        str(folder / template),
         root=str(folder),
         font_paths=[str(resource("fonts"))],
         ignore_system_fonts=not fonts_of_system,
     )
+
+
+def _printable(value: Any, missing: str) -> Any:
+    """The data with safe text, and with squares for the groups of missing letters."""
+    groups = {_group(letter) for letter in missing}
+
+    def cleaned(part: Any) -> Any:
+        match part:
+            case str():
+                return "".join(MISSING if _group(letter) in groups else letter for letter in _archivable(part))
+            case Mapping():
+                return {key: each if key in ("content", _NOTED) else cleaned(each) for key, each in part.items()}
+            case list() | tuple():
+                return [cleaned(each) for each in part]
+        return part
+
+    return cleaned(value)
+
+
+def _unescaped(words: str) -> str:
+    """Letters that an error message writes as `\\u{1f399}`."""
+    return re.sub(r"\\u\{([0-9a-f]+)\}", lambda code: chr(int(code[1], 16)), words)
+
+
+def _archivable(words: str) -> str:
+    """Text without letters for private use, which PDF/A does not allow."""
+    return "".join(MISSING if unicodedata.category(letter) == "Co" else letter for letter in safe_text(words))
+
+
+def _group(letter: str) -> int:
+    """Letters that fonts usually have or lack together."""
+    code = ord(letter)
+    return _CJK.start if code in _CJK else code >> 7 if code >= 0x250 else -code

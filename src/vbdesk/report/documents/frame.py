@@ -1,33 +1,42 @@
 """What every report has: language, paper, header and footer, glyphs, attached files."""
 
+import dataclasses
+from collections.abc import Sequence
 from datetime import UTC
 from typing import Any
 
 from vbdesk import __version__
 from vbdesk.contract.levels import Level
 from vbdesk.contract.timestamps import in_zone
-from vbdesk.report.data_dictionary import table_definitions
+from vbdesk.report.documents.attached import Attached
 from vbdesk.report.documents.compiler import FONTS
-from vbdesk.report.documents.report_input import PageSize, ReportInput
+from vbdesk.report.documents.report_input import Letterhead, PageSize, ReportOptions
 from vbdesk.report.drawing.glyphs import level_glyph
 from vbdesk.report.drawing.shapes import Drawing
 from vbdesk.report.drawing.svg import to_svg
-from vbdesk.report.fhir import fhir_bundle
 from vbdesk.report.report_texts import report_texts
-from vbdesk.report.tidy_csv import DICTIONARY_FILE, csv_files
 from vbdesk.report.time_format import format_moment
 
 _PAPER = {PageSize.A4: "a4", PageSize.LETTER: "us-letter"}
 _RIGHT_TO_LEFT = frozenset({"ar", "fa", "he", "ur"})
 
 
-def document_frame(subject: ReportInput) -> dict[str, Any]:
-    """The parts of `common.typ`, for one subject."""
-    texts, options = report_texts(), subject.options
+def document_frame(
+    options: ReportOptions, *, title: str, name: str, description: str, attachments: Sequence[Attached]
+) -> dict[str, Any]:
+    """The parts of `common.typ`.
+
+    Args:
+        options: print options.
+        title: at the top of the document.
+        name: the subject, or what stands for several.
+        description: one sentence of the document's metadata.
+        attachments: attached files.
+    """
+    texts = report_texts()
     language, _, region = texts.language.partition("-")
     moment = in_zone(options.exported_at, UTC)
     made = texts.exported.format(version=__version__, moment=format_moment(options.exported_at, options.zone))
-    when = format_moment(subject.recording.recorded_at, options.zone)
     return {
         "language": language,
         "region": region or None,
@@ -35,18 +44,37 @@ def document_frame(subject: ReportInput) -> dict[str, Any]:
         "paper": _PAPER[options.page_size],
         "fonts": list(FONTS),
         "made_at": [moment.year, moment.month, moment.day, moment.hour, moment.minute, moment.second],
-        "title": texts.title,
-        "document_title": f"{texts.title}: {subject.record.group_id}",
-        "description": f"{texts.fact.recorded} {when}. {texts.not_a_diagnosis}.",
+        "title": title,
+        "document_title": f"{title}: {name}",
+        "description": f"{description} {texts.not_a_diagnosis}.",
         "producer": f"vbdesk {__version__}",
         "not_a_diagnosis": texts.not_a_diagnosis,
-        "running_head": shortened_name(subject.record.group_id),
+        "running_head": shortened_name(name),
         "footer": f"{texts.not_a_diagnosis}. {made}.",
         "page_words": texts.page,
-        "letterhead": None,
+        "missing_words": texts.missing_letters,
+        "letterhead": _letterhead(options.letterhead),
         "glyphs": {level.value: _glyph(level) for level in Level},
-        "attachments": _attachments(subject) if options.attach else [],
+        "attachments": [dataclasses.asdict(each) for each in attachments],
     }
+
+
+def sign_off(options: ReportOptions) -> dict[str, Any]:
+    """Who read the report, and when."""
+    texts, known = report_texts().reader, options.sign_off
+    values = (shortened_name(known.name, 96), format_moment(known.at, options.zone), "") if known else ("", "", "")
+    labels = (texts.name, texts.time, texts.signature)
+    return {
+        "title": texts.title,
+        "note": texts.signed if known else texts.unsigned,
+        "fields": [{"label": label, "value": value} for label, value in zip(labels, values, strict=True)],
+    }
+
+
+def _letterhead(known: Letterhead | None) -> dict[str, Any] | None:
+    if known is None:
+        return None
+    return {"name": known.name, "address": list(known.address), "logo": known.logo or None}
 
 
 def shortened_name(name: str, length: int = 64) -> str:
@@ -55,27 +83,4 @@ def shortened_name(name: str, length: int = 64) -> str:
 
 
 def _glyph(level: Level) -> str:
-    return to_svg(Drawing(16, 16, "", "", level_glyph(level, 0, 0, 16, "#FFFFFF"))).decode()
-
-
-def _attachments(subject: ReportInput) -> list[dict[str, str]]:
-    texts, options = report_texts().attachment, subject.options
-    tables, attached = table_definitions(), []
-    for name, content in csv_files([subject.record], scores=options.scores).items():
-        table = tables.get(name.removesuffix(".csv"))
-        words = texts.dictionary if name == DICTIONARY_FILE or table is None else texts.csv.format(title=table.title)
-        attached.append(_attachment(name, "text/csv", words, content, "data"))
-    alone = subject.record.only(subject.recording)
-    bundle = fhir_bundle(alone, scores=options.scores, sign_off=options.sign_off)
-    attached.append(_attachment("report.fhir.json", "application/fhir+json", texts.fhir, bundle, "alternative"))
-    return attached
-
-
-def _attachment(name: str, media_type: str, description: str, content: bytes, relationship: str) -> dict[str, str]:
-    return {
-        "name": name,
-        "media_type": media_type,
-        "description": description,
-        "content": content.decode(),
-        "relationship": relationship,
-    }
+    return to_svg(Drawing(16, 16, "", "", level_glyph(level, 0, 0, 16, "#FFFFFF")), margin=0).decode()

@@ -1,29 +1,28 @@
 """What the report of one recording shows, as plain data for the template `recording.typ`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from vbdesk.contract.catalog import label_of
 from vbdesk.contract.feature_texts import is_finding, plain_words
 from vbdesk.contract.jobs import JobType
 from vbdesk.contract.levels import Level
-from vbdesk.contract.longitudinal import SignTrajectory
 from vbdesk.contract.results import LongitudinalSignal, ModelResult, Signal, ValueInterpretation, VocalFeature
-from vbdesk.report.documents.frame import document_frame
+from vbdesk.report.documents.appendix import appendix
+from vbdesk.report.documents.attached import Attached, attached_bundle, attached_tables
+from vbdesk.report.documents.course import course
+from vbdesk.report.documents.frame import document_frame, sign_off
 from vbdesk.report.documents.report_input import ReportInput
+from vbdesk.report.documents.table_cell import cell, cell_of_level
 from vbdesk.report.drawing.glyphs import level_word
-from vbdesk.report.drawing.svg import to_svg
 from vbdesk.report.report_texts import report_texts
 from vbdesk.report.result_texts import overall_word, quality_text, result_texts
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
 from vbdesk.report.tables import signals_of_speaker
 from vbdesk.report.time_format import format_duration, format_moment
-from vbdesk.report.trajectory_chart import trajectory_drawing
 
 OWN_RANGE_Z = 1.96
 """Up to this z-score a change is within the subject's own range."""
-SIGNS_PER_PICTURE = 8
-CHART_WIDTH_POINTS = 507.0
 _BANDS = tuple(ValueInterpretation)
 
 
@@ -31,7 +30,15 @@ def recording_document(subject: ReportInput) -> dict[str, Any]:
     """Everything that `recording.typ` shows, in its order."""
     texts = report_texts()
     said = quality_text(subject.quality)
-    return document_frame(subject) | {
+    when = format_moment(subject.recording.recorded_at, subject.options.zone)
+    frame = document_frame(
+        subject.options,
+        title=texts.title,
+        name=subject.record.group_id,
+        description=f"{texts.fact.recorded} {when}.",
+        attachments=_attachments(subject) if subject.options.attach else (),
+    )
+    return frame | {
         "subject": {
             "label": texts.fact.subject,
             "name": subject.record.group_id,
@@ -43,15 +50,20 @@ def recording_document(subject: ReportInput) -> dict[str, Any]:
         "caution": {"title": texts.caution.title, "words": f"{texts.caution.what} {_flagged(subject)}"},
         "quality_title": texts.fact.quality,
         "quality_notes": " ".join((*said.issues, *said.advice)) if said.issues else "",
-        "sign_off": _sign_off(subject),
-        "course": _course(subject),
+        "sign_off": sign_off(subject.options),
+        "course": course(subject.record, subject.options, subject.signals),
         "narrative": _narrative(subject),
         "features": _features(subject),
         "metrics": _metrics(subject),
         "quality": {"title": texts.details.quality, "words": _quality_words(subject)},
         "tables": [*_speakers(subject), *_scores(subject)],
-        "sections": [],
+        "appendix": appendix(subject) if subject.options.appendix else None,
     }
+
+
+def _attachments(subject: ReportInput) -> list[Attached]:
+    alone = subject.record.only(subject.recording)
+    return [*attached_tables([subject.record], subject.options), attached_bundle(alone, subject.options)]
 
 
 def change_text(signal: Signal) -> str:
@@ -122,41 +134,6 @@ def _flagged(subject: ReportInput) -> str:
     return texts.flagged.format(model=label_of(subject.model), percent=round(share * 100))
 
 
-def _sign_off(subject: ReportInput) -> dict[str, Any]:
-    texts, known = report_texts().reader, subject.options.sign_off
-    values = (known.name, format_moment(known.at, subject.options.zone), "") if known else ("", "", "")
-    labels = (texts.name, texts.time, texts.signature)
-    return {
-        "title": texts.title,
-        "note": texts.signed if known else texts.unsigned,
-        "fields": [{"label": label, "value": value} for label, value in zip(labels, values, strict=True)],
-    }
-
-
-def _course(subject: ReportInput) -> dict[str, Any]:
-    texts, read, zone = report_texts().details, subject.record.trajectory, subject.options.zone
-    pictures, about = [], ""
-    if read is not None and read.data_points:
-        about = texts.over_time_about.format(
-            count=report_texts().counted(len(read.data_points)),
-            days=read.window.days,
-            moment=format_moment(read.as_of, zone),
-            percent=round(read.interval_level * 100),
-        )
-        signs = _in_order(read.signs, subject.signals)
-        for start in range(0, len(signs), SIGNS_PER_PICTURE):
-            drawing = trajectory_drawing(read, signs[start : start + SIGNS_PER_PICTURE], CHART_WIDTH_POINTS, zone)
-            alternative = texts.over_time_alternative.format(description=drawing.description)
-            pictures.append({"svg": to_svg(drawing).decode(), "alternative": alternative})
-    return {"title": texts.over_time, "none": texts.no_trajectory, "about": about, "pictures": pictures}
-
-
-def _in_order(signs: Sequence[SignTrajectory], signals: Sequence[Signal]) -> list[SignTrajectory]:
-    """Signs of the reported recording first, in its order."""
-    place = {signal.name: number for number, signal in enumerate(signals)}
-    return sorted(signs, key=lambda sign: place.get(sign.name, len(place)))
-
-
 def _narrative(subject: ReportInput) -> dict[str, str] | None:
     if not isinstance(subject.result, ModelResult) or not subject.result.summary.description.summary.strip():
         return None
@@ -197,7 +174,9 @@ def _band_text(feature: VocalFeature) -> str:
 
 def _metrics(subject: ReportInput) -> dict[str, Any]:
     texts = report_texts().details
-    shown = subject.result.extended_metrics if subject.options.scores and isinstance(subject.result, ModelResult) else []
+    shown = (
+        subject.result.extended_metrics if subject.options.scores and isinstance(subject.result, ModelResult) else []
+    )
     rows = [
         {
             "name": metric.label,
@@ -223,10 +202,6 @@ def _quality_words(subject: ReportInput) -> str:
     return " ".join(words for words in (said.figures, found, advice) if words)
 
 
-def _cell(words: str, level: Level | None = None) -> dict[str, str | None]:
-    return {"words": words, "level": level}
-
-
 def _speakers(subject: ReportInput) -> Iterator[dict[str, Any]]:
     texts, speakers = report_texts().details, subject.result.speakers or []
     if not speakers:
@@ -237,10 +212,10 @@ def _speakers(subject: ReportInput) -> Iterator[dict[str, Any]]:
         marks = [levels.get(signal.name) for signal in subject.signals]
         rows.append(
             [
-                _cell(speaker.speaker.replace("_", " ")),
-                _cell(format_duration(speaker.speech_seconds)),
-                *(_cell(level_word(mark) if mark else "–", mark) for mark in marks),
-                _cell("" if levels else texts.too_little),
+                cell(speaker.speaker.replace("_", " ")),
+                cell(format_duration(speaker.speech_seconds)),
+                *(cell_of_level(mark) for mark in marks),
+                cell("" if levels else texts.too_little),
             ]
         )
     columns = [texts.speaker, texts.speech, *(signal.label for signal in subject.signals), ""]
@@ -268,7 +243,7 @@ def _scores(subject: ReportInput) -> Iterator[dict[str, Any]]:
             _format_figure(known.baseline_score if known else None, ".3f"),
             _format_figure(known.z_score if known else None, "+.2f"),
         )
-        rows.append([_cell(signal.label), *(_cell(figure) for figure in figures)])
+        rows.append([cell(signal.label), *(cell(figure) for figure in figures)])
     columns = [report_texts().signals.signal, texts.score, texts.interval, texts.latest, texts.baseline, texts.z]
     yield {
         "title": texts.scores,

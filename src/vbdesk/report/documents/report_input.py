@@ -25,6 +25,15 @@ class PageSize(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Letterhead:
+    """Who prints: a name, address lines, and a logo as SVG; empty parts are left out."""
+
+    name: str
+    address: tuple[str, ...] = ()
+    logo: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ReportOptions:
     """Print options.
 
@@ -35,6 +44,8 @@ class ReportOptions:
         scores: include raw scores, for research.
         attach: attach the tables and the FHIR Bundle.
         subject_line: printed below the subject's id on the first page: its name and second line here; usually empty.
+        letterhead: printed at the top of the first page.
+        appendix: add what research knows about each sign, and the method.
     """
 
     exported_at: datetime
@@ -45,6 +56,8 @@ class ReportOptions:
     sign_off: SignOff | None = None
     attach: bool = True
     subject_line: str = ""
+    letterhead: Letterhead | None = None
+    appendix: bool = False
 
 
 @dataclass(frozen=True, slots=True)

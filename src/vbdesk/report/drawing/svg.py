@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Shape, TextLine
-from vbdesk.report.drawing.text_layout import text_width
 from vbdesk.report.safe_text import safe_text
 
 MARGIN = 8.0
@@ -12,10 +11,10 @@ _FAMILY = "Inter, 'DejaVu Sans', sans-serif"
 _ANCHOR = {"left": "start", "middle": "middle", "right": "end"}
 
 
-def to_svg(drawing: Drawing) -> bytes:
-    """An SVG 1.1 document with a margin, title and description for screen readers."""
-    width, height = _number(drawing.width + 2 * MARGIN), _number(drawing.height + 2 * MARGIN)
-    corner = _number(-MARGIN)
+def to_svg(drawing: Drawing, margin: float = MARGIN) -> bytes:
+    """An SVG 1.1 document, its margin in points, with title and description for screen readers."""
+    width, height = _number(drawing.width + 2 * margin), _number(drawing.height + 2 * margin)
+    corner = _number(-margin)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}pt" height="{height}pt" '
@@ -47,11 +46,9 @@ def _element(shape: Shape) -> str:
         case TextLine():
             weight = ' font-weight="600"' if shape.strong else ""
             x, y = shape.at
-            width = text_width(shape.words, shape.size, shape.strong)  # another font then has the same width
             return (
                 f'<text x="{_number(x)}" y="{_number(y)}" font-size="{_number(shape.size)}" fill="{shape.colour}" '
-                f'text-anchor="{_ANCHOR[shape.align]}"{weight} textLength="{_number(width)}" '
-                f'lengthAdjust="spacingAndGlyphs">{_text(shape.words)}</text>'
+                f'text-anchor="{_ANCHOR[shape.align]}"{weight}>{_text(shape.words)}</text>'
             )
 
 

@@ -1,0 +1,28 @@
+"""PDF reports for people; the same input gives the same bytes."""
+
+from collections.abc import Sequence
+
+from vbdesk.report.documents.compiler import compile_pdf
+from vbdesk.report.documents.recording_document import recording_document
+from vbdesk.report.documents.report_input import ReportOptions, report_input
+from vbdesk.report.documents.subjects_document import subjects_document
+from vbdesk.report.subject_record import SubjectRecord
+
+
+def pdf_report(record: SubjectRecord, options: ReportOptions) -> bytes:
+    """The report of one recording.
+
+    Raises:
+        ValueError: no recording has a result; the message is for the user.
+    """
+    document = recording_document(report_input(record, options))
+    return compile_pdf("recording.typ", document, options.exported_at)
+
+
+def pdf_of_subjects(records: Sequence[SubjectRecord], options: ReportOptions) -> bytes:
+    """One document of one or more subjects over time.
+
+    Raises:
+        ValueError: no recording has a result; the message is for the user.
+    """
+    return compile_pdf("subjects.typ", subjects_document(records, options), options.exported_at)

@@ -1,0 +1,92 @@
+"""What the report of one or more subjects over time shows, as plain data for the template `subjects.typ`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from vbdesk.contract.levels import FLAGGED_LEVELS
+from vbdesk.contract.results import Signal
+from vbdesk.report.documents.attached import attached_tables
+from vbdesk.report.documents.course import course, recordings_table
+from vbdesk.report.documents.frame import document_frame, sign_off
+from vbdesk.report.documents.report_input import ReportOptions, report_input
+from vbdesk.report.documents.table_cell import cell, cell_of_level
+from vbdesk.report.report_texts import report_texts
+from vbdesk.report.subject_record import SubjectRecord
+from vbdesk.report.time_format import format_moment, format_short_moment
+
+
+def subjects_document(records: Sequence[SubjectRecord], options: ReportOptions) -> dict[str, Any]:
+    """Everything that `subjects.typ` shows: an overview of several subjects, then each one.
+
+    Raises:
+        ValueError: none of them has a result; the message is for the user.
+    """
+    texts = report_texts()
+    shown = [record for record in records if record.finished]
+    if not shown:
+        raise ValueError("No recording of these subjects has a result yet, so there is nothing to print.")
+    several = len(records) > 1
+    name = texts.subjects.format(count=len(records)) if several else shown[0].group_id
+    frame = document_frame(
+        options,
+        title=texts.subjects_title if several else texts.subject_title,
+        name=name,
+        description=f"{name}.",
+        attachments=attached_tables(records, options) if options.attach else (),
+    )
+    return frame | {
+        "name": name,
+        "overview": _overview(records, options) if several else None,
+        "subjects": [_subject(record, options, alone=not several) for record in shown],
+        "caution": {"title": texts.caution.title, "words": texts.caution.what},
+        "sign_off": sign_off(options),
+    }
+
+
+def _subject(record: SubjectRecord, options: ReportOptions, *, alone: bool) -> dict[str, Any]:
+    fact, finished = report_texts().fact, record.finished
+    signals = report_input(record, options).signals
+    facts = [
+        (fact.first, format_moment(finished[0].recorded_at, options.zone)),
+        (fact.last, format_moment(finished[-1].recorded_at, options.zone)),
+        (fact.count, str(len(finished))),
+    ]
+    return {
+        "label": fact.subject,
+        "name": record.group_id,
+        "line": options.subject_line if alone else "",
+        "facts": [{"label": label, "value": value} for label, value in facts],
+        "course": course(record, options, signals),
+        "tables": [recordings_table(record, options, signals)],
+    }
+
+
+def _overview(records: Sequence[SubjectRecord], options: ReportOptions) -> dict[str, Any]:
+    """All subjects with their newest levels, those with a flagged signal first."""
+    texts = report_texts()
+    rows = []
+    for record in sorted(records, key=_urgency):
+        newest = record.finished[-1] if record.finished else None
+        flagged = [signal.label for signal in newest.signals if signal.level in FLAGGED_LEVELS] if newest else []
+        rows.append(
+            [
+                cell(record.group_id),
+                cell(str(len(record.finished))),
+                cell(format_short_moment(newest.recorded_at, options.zone) if newest else "–"),
+                cell_of_level(newest.level if newest else None),
+                cell(", ".join(flagged)),
+            ]
+        )
+    fact = texts.fact
+    return {
+        "title": texts.subjects.format(count=len(records)),
+        "about": "",
+        "columns": [fact.subject, fact.count, fact.last, texts.overall.title, texts.signals.title],
+        "shares": [28, 12, 27, 12, 34],
+        "rows": rows,
+    }
+
+
+def _urgency(record: SubjectRecord) -> tuple[int, str]:
+    signals: Sequence[Signal] = record.finished[-1].signals if record.finished else ()
+    return -sum(signal.level in FLAGGED_LEVELS for signal in signals), record.group_id

@@ -1,0 +1,16 @@
+"""Cells of a table in a document: words, or the glyph of a level with its word for screen readers."""
+
+from vbdesk.contract.levels import Level
+from vbdesk.report.drawing.glyphs import level_word
+
+Cell = dict[str, str | None]
+
+
+def cell(words: str) -> Cell:
+    """A cell of words."""
+    return {"words": words, "level": None}
+
+
+def cell_of_level(level: Level | None) -> Cell:
+    """A cell with a glyph; a dash where there is no reading."""
+    return cell("–") if level is None else {"words": level_word(level), "level": level}
