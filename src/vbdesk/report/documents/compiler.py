@@ -16,7 +16,7 @@ from vbdesk.resource_files import resource
 
 STANDARDS: tuple[Literal["a-3a"], Literal["ua-1"]] = ("a-3a", "ua-1")
 """Archivable (ISO 19005-3, level A) and accessible (ISO 14289-1)."""
-FONTS = ("Inter", "DejaVu Sans")
+FONTS = ("Inter", "Noto Sans Arabic", "Noto Sans Hebrew", "DejaVu Sans")
 MISSING = "\u25a1"
 """Printed for a letter that no font has."""
 _NO_GLYPH = re.compile(r'the text `"(.*?)"` could not be displayed', re.DOTALL)
