@@ -17,6 +17,7 @@ from vbdesk.cli.groups import groups
 from vbdesk.cli.jobs import jobs
 from vbdesk.cli.longitudinal import longitudinal
 from vbdesk.cli.norms import norms
+from vbdesk.cli.report import report
 from vbdesk.cli.serve import serve
 from vbdesk.cli.signs import signs
 from vbdesk.cli.signs_check import check
@@ -46,6 +47,7 @@ app.command()(longitudinal)
 app.command(epilog=STATUSES)(submit)
 app.command(epilog=STATUSES)(sync)
 app.command(epilog=STATUSES)(export)
+app.command()(report)
 app.add_typer(jobs, name="jobs")
 app.add_typer(groups, name="groups")
 app.add_typer(simulate.app, name="simulate")

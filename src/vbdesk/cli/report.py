@@ -1,0 +1,63 @@
+"""`vbdesk report`: a PDF of results in files, without a service."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vbdesk.cli.connection import REFUSED, USAGE
+from vbdesk.cli.output import fail, say
+
+PAPERS = ("a4", "letter")
+
+
+def report(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Files of `vbdesk export --format json`, jobs.jsonl, or jobs as JSON.", dir_okay=False),
+    ],
+    out: Annotated[Path | None, typer.Option(help="The PDF to write. Default: named as the subject, here.")] = None,
+    over_time: Annotated[
+        bool, typer.Option("--over-time", help="Print subjects over time instead of the newest recording.")
+    ] = False,
+    name: Annotated[str | None, typer.Option(help="Subject of jobs in files. Default: the name of the file.")] = None,
+    sign_off: Annotated[str | None, typer.Option(metavar="NAME", help="Who has read the report.")] = None,
+    scores: Annotated[bool, typer.Option("--scores", help="Raw scores, for research.")] = False,
+    appendix: Annotated[bool, typer.Option("--appendix", help="Add the evidence of each sign, and the method.")] = False,
+    paper: Annotated[str, typer.Option(help="a4 or letter.")] = "a4",
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Make a PDF of results in files. Nothing is sent anywhere."""
+    from vbdesk.report.documents.report_input import PageSize, ReportOptions
+    from vbdesk.report.documents.reports import pdf_of_subjects, pdf_report
+    from vbdesk.report.exports import WouldOverwrite, write_files
+    from vbdesk.report.file_names import file_stems
+    from vbdesk.report.result_files import subjects_of_files
+    from vbdesk.report.sign_off import SignOff
+
+    if paper not in PAPERS:
+        fail(f"There is no paper {paper!r}. Choose one of: {', '.join(PAPERS)}.", USAGE)
+    now = datetime.now(UTC).replace(microsecond=0)
+    try:
+        options = ReportOptions(
+            exported_at=now,
+            zone=now.astimezone().tzinfo or UTC,
+            page_size=PageSize(paper),
+            scores=scores,
+            sign_off=None if sign_off is None else SignOff(sign_off, now),
+            appendix=appendix,
+        )
+        records = subjects_of_files(files, name)
+        together = over_time or len(records) > 1
+        content = pdf_of_subjects(records, options) if together else pdf_report(records[0], options)
+        stem = "subjects" if len(records) > 1 else file_stems([records[0].group_id])[records[0].group_id]
+        target = out or Path(f"{stem}.pdf")
+        write_files(target.parent, {target.name: content}, overwrite=force)
+    except WouldOverwrite as error:
+        fail(f"{error} With --force files are replaced.", REFUSED)
+    except ValueError as error:
+        fail(str(error), REFUSED)
+    except OSError as error:
+        fail(f"{error.filename or target}: {error.strerror}.", REFUSED)
+    say(str(target))

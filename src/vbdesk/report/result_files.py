@@ -1,0 +1,87 @@
+"""Subjects from files: what `vbdesk export --format json` wrote, jobs as a service gave them, one or one per line."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from vbdesk.contract.jobs import Job
+from vbdesk.contract.longitudinal import TrajectoryRead
+from vbdesk.contract.timestamps import parse_timestamp
+from vbdesk.report.subject_record import RecordSource, SubjectRecord, subject_record
+
+NOWHERE = RecordSource("", "")
+"""Source of jobs that came without one."""
+MAX_BYTES = 256 << 20
+
+
+class NotResults(ValueError):
+    """A file holds no results; `str(error)` is one sentence for a person."""
+
+
+def subjects_of_files(files: Sequence[Path], name: str | None = None) -> list[SubjectRecord]:
+    """Read subjects.
+
+    Args:
+        files: exported subjects, and files of jobs. Jobs of all files together are one subject.
+        name: of the subject of the jobs; by default the name of their first file, without its ending.
+
+    Raises:
+        NotResults: a file is something else, too large, or no job has a result.
+        OSError: a file cannot be read.
+    """
+    subjects: list[SubjectRecord] = []
+    jobs: list[tuple[datetime | None, Job]] = []
+    first_with_jobs = ""
+    for file in files:
+        for document in _documents(file):
+            try:
+                if "recordings" in document:
+                    subjects.append(_subject(document))
+                else:
+                    jobs.append((None, Job.model_validate(document)))
+                    first_with_jobs = first_with_jobs or file.stem
+            except (ValidationError, ValueError, KeyError, TypeError, AttributeError) as error:
+                raise NotResults(f"{file} holds something else than results of vbdesk.") from error
+    if jobs:
+        subjects.append(subject_record(name or first_with_jobs, NOWHERE, _newest_of_each(jobs)))
+    if not any(subject.finished for subject in subjects):
+        raise NotResults("No recording in these files has a result, so there is nothing to print.")
+    return subjects
+
+
+def _documents(file: Path) -> Iterator[dict[str, Any]]:
+    if file.stat().st_size > MAX_BYTES:
+        raise NotResults(f"{file} is larger than {MAX_BYTES >> 20} MB, which is no file of results.")
+    try:
+        words = file.read_text(encoding="utf-8-sig")
+        lines = [words] if file.suffix != ".jsonl" else [line for line in words.splitlines() if line.strip()]
+        documents = [json.loads(line) for line in lines]
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise NotResults(f"{file} is not JSON, so it holds no results of vbdesk.") from error
+    for document in documents:
+        if not isinstance(document, dict):
+            raise NotResults(f"{file} holds something else than results of vbdesk.")
+        yield document
+
+
+def _subject(document: dict[str, Any]) -> SubjectRecord:
+    read = document["trajectory"]
+    return subject_record(
+        str(document["group_id"]),
+        RecordSource(str(document.get("service", "")), str(document.get("account_id", ""))),
+        [
+            (parse_timestamp(recording["recorded_at"]), Job.model_validate(recording["job"]))
+            for recording in document["recordings"]
+        ],
+        None if read is None else TrajectoryRead.model_validate(read),
+        str(document.get("language", "en")),
+    )
+
+
+def _newest_of_each(jobs: Iterable[tuple[datetime | None, Job]]) -> list[tuple[datetime | None, Job]]:
+    """Each job once, as the last line of a file has it."""
+    return list({job.job_id: (recorded_at, job) for recorded_at, job in jobs}.values())
