@@ -16,7 +16,7 @@ from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.models.sync_state import NextStep, SyncState
 from vbdesk.desk.record.consent_model import ConsentViewModel
 from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
-from vbdesk.desk.tasks import TaskContext, TaskOwner
+from vbdesk.desk.tasks import Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.library.items import ItemFilter, RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
@@ -118,6 +118,7 @@ class RecordSetupViewModel(QObject):
         """Make it; the microphone and the preferences are kept in `config_dir`."""
         super().__init__()
         self._library, self._tasks, self._clock, self._lister = library, tasks, clock, lister
+        self._choosing = Lane(tasks, self)  # in order, so that the last choice is the one that stays
         self.languages = protocol_languages()
         self.language = nearest_language(QLocale().bcp47Name(), self.languages)
         self.protocols = protocols(self.language)
@@ -246,7 +247,7 @@ class RecordSetupViewModel(QObject):
         other = devices[index] != self.device
         self._choice = self._choice.chosen(devices[index])
         wanted = WantedDevice(devices[index].name, devices[index].host_api)
-        self._tasks.start(lambda context: self._remembered.save(wanted), name="remember-microphone")
+        self._choosing.run(lambda context: self._remembered.save(wanted), name="remember-microphone")
         if other:
             self.devices_changed.emit(devices)
             self._tell_ready()

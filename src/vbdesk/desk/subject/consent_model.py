@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.clock import Clock
 from vbdesk.contract.timestamps import add_clamped
 from vbdesk.desk.models.sync_state import SyncState
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.outbox.library.consent import NO_CONSENT, ConsentKind, ConsentPolicy, ConsentState, ConsentStatus
 from vbdesk.outbox.library.consent_rows import SubjectConsent
 from vbdesk.outbox.library.consent_wordings import consent_wording
@@ -65,6 +65,7 @@ class SubjectConsentViewModel(QObject):
         super().__init__()
         self._profile, self._library, self._sync = profile, library, sync
         self._tasks, self._clock = tasks, clock
+        self._changes = Lane(tasks, self)  # in order: whether a consent holds depends on what came last
         self.reading = ConsentReading()
         self._group_id = ""
         sync.library_changed.connect(self.read)
@@ -119,7 +120,7 @@ class SubjectConsentViewModel(QObject):
                 at=now,
             )
 
-        self._tasks.start(work, self._on_given, self._on_failed, name="give-consent")
+        self._changes.run(work, self._on_given, self._on_failed, name="give-consent")
 
     def withdraw(self, kind: ConsentKind, *, erase: bool) -> None:
         """Note a withdrawal, and erase the subject's recordings if wanted."""
@@ -129,7 +130,7 @@ class SubjectConsentViewModel(QObject):
             self._library.withdraw_consent(group_id, kind, asked_by=asked_by)
             return _Withdrawn(erase_subject(self._library, group_id) if erase else None)
 
-        self._tasks.start(work, self._on_withdrawn, self._on_failed, name="withdraw-consent")
+        self._changes.run(work, self._on_withdrawn, self._on_failed, name="withdraw-consent")
 
     def erasure_words(self) -> str:
         """What erasing does, and what it cannot do."""

@@ -36,6 +36,12 @@ class SubjectNote:
         """How the subject `group_id` with this note is shown."""
         return ShownSubject(isolated(self.alias) if self.alias else group_id, isolated(self.detail))
 
+    def tagged(self, tags: Collection[str], *, added: bool) -> "SubjectNote":
+        """This note with the tags as well, or without them."""
+        kept = tuple(tag for tag in self.tags if added or tag not in tags)
+        more = tuple(tag for tag in tags if added and tag not in kept)
+        return replace(self, tags=(*kept, *more))
+
     @property
     def line(self) -> str:
         """Alias and second line in one line, for print; empty if there is neither."""
@@ -68,14 +74,15 @@ class SubjectNotes:
 
     def all(self) -> Mapping[str, SubjectNote]:
         """Every subject with a note; those that somebody else changed are left out."""
-        self._remember(self._read())
-        return self._known
+        with self._store.reading():
+            self._remember(self._read())
+            return self._known
 
-    def keep_many(self, notes: Mapping[str, SubjectNote]) -> None:
-        """Store the notes of several subjects, all or none of them."""
+    def tag_many(self, group_ids: Collection[str], tags: Collection[str], *, added: bool) -> None:
+        """Give subjects tags, or take tags from them, all or none; the rest of their notes stays as it is stored."""
         with self._store.changing():
-            for group_id, note in notes.items():
-                self.keep(group_id, note)
+            for group_id in group_ids:
+                self.keep(group_id, self.note_of(group_id).tagged(tags, added=added))
 
     def keep(self, group_id: str, note: SubjectNote) -> None:
         """Store what is noted about a subject; an empty note is deleted. Notifies subscribers.
@@ -92,13 +99,14 @@ class SubjectNotes:
                 self._store.drop("subjects", group_id)
             else:
                 self._store.put("subjects", group_id, self._sealed(group_id, kept))
-        self._remember({key: known for key, known in {**self._known, group_id: kept}.items() if known != SubjectNote()})
+            self._store.after_commit(lambda: self._remember_one(group_id, kept))
 
     def keep_alias(self, group_id: str, alias: str) -> None:
         """Store the alias of a subject, unless it has it. Raises AliasTaken."""
-        known = self._known.get(group_id, SubjectNote())
-        if known.alias != tidy(alias):
-            self.keep(group_id, replace(known, alias=alias))
+        if self.note_of(group_id).alias == tidy(alias):
+            return
+        with self._store.changing():  # what another thread stores meanwhile stays
+            self.keep(group_id, replace(self.note_of(group_id), alias=alias))
 
     def group_id_named(self, text: str) -> str:
         """The subject that a person means; a new name in another script is stored with a new id.
@@ -187,6 +195,10 @@ class SubjectNotes:
         if note.detail:
             content["detail"] = note.detail
         return self._store.cipher.encrypt(json.dumps(content).encode(), _place(group_id))
+
+    def _remember_one(self, group_id: str, note: SubjectNote) -> None:
+        notes = {**self._known, group_id: note}
+        self._remember({key: known for key, known in notes.items() if known != SubjectNote()})
 
     def _remember(self, known: dict[str, SubjectNote]) -> None:
         self._aliases = MappingProxyType({search_key(note.alias): key for key, note in known.items() if note.alias})
