@@ -127,7 +127,7 @@ class RecordPage(QWidget):
     def _look_at(self, paths: list[Path]) -> None:
         setup = self.model.setup
         signs = [sign.name for sign in setup.offered.signs]
-        self.intake.look(paths, setup.metadata(self.model.now()), signs, setup.protocols)
+        self.intake.look(paths, setup.metadata(self.model.now()), signs, setup.protocols, setup.typed)
 
     def _bind(self) -> None:
         model, review, intake = self.model, self.review, self.intake
@@ -159,6 +159,7 @@ class RecordPage(QWidget):
         intake.begun.connect(self._on_import_begun)
         intake.single.connect(self._on_single)
         intake.imported.connect(self._on_imported)
+        intake.consent_noted.connect(self._on_consent_noted)
         intake.failed.connect(self._show_failure)
         intake.left.connect(self._on_import_left)
         self.damaged.close_button.clicked.connect(self._close_damaged)
@@ -444,6 +445,14 @@ class RecordPage(QWidget):
             they = "It is" if well == 1 else "They are"
             self._say(Tone.OK, f"{counted(well, 'recording')} imported. {they} in the Outbox.")
             self.intake.cancel()
+
+    @Slot(int)
+    def _on_consent_noted(self, subjects: int) -> None:
+        one, several = (
+            self.tr("The consent of 1 subject is noted."),
+            self.tr("The consent of {count} subjects is noted."),
+        )
+        self._say(Tone.OK, (one if subjects == 1 else several).format(count=subjects))
 
     @Slot()
     def _on_import_left(self) -> None:

@@ -20,8 +20,9 @@ from vbdesk.desk.tasks import Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.library.items import ItemFilter, RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.subject_names import alias_fault, as_group_id, new_group_id, search_key, tidy
+from vbdesk.outbox.library.subject_names import as_group_id, search_key, tidy
 from vbdesk.outbox.library.subject_notes import SubjectNote
+from vbdesk.outbox.library.typed_subjects import TypedSubjects
 
 _LOOK_UP_AFTER_MS = 150
 DEFAULT_TARGET = RecordingTarget("model", "pulse")
@@ -79,6 +80,7 @@ class RecordSetupViewModel(QObject):
         language: the chosen one; by default the system's if it exists.
         protocols: in the chosen language.
         offered: the signs that can be requested individually.
+        typed: finds the subject that a text means.
         consent: of the subject.
 
     Signals:
@@ -124,7 +126,7 @@ class RecordSetupViewModel(QObject):
         self.protocols = protocols(self.language)
         self.form = RecordForm(self.protocols[0])
         self.subject = Subject("", None)
-        self._new_ids: dict[str, str] = {}
+        self.typed = TypedSubjects(library.subject_notes)
         self.offered, self.consent = offered, ConsentViewModel(library, sync, tasks, clock)
         for part in (self.offered, self.consent):
             part.setParent(self)
@@ -191,7 +193,8 @@ class RecordSetupViewModel(QObject):
 
     def set_subject(self, text: str) -> None:
         """Set the subject as typed: an id, or a name in any script, which becomes an alias."""
-        self.subject = self._subject_of(tidy(text))
+        found = self.typed.find(text)
+        self.subject = Subject(found.group_id, found.fault, alias=found.alias)
         self.consent.set_subject(self.subject.group_id if self.subject.usable else "")
         self.subject_changed.emit(self.subject)
         self._tell_ready()
@@ -204,8 +207,9 @@ class RecordSetupViewModel(QObject):
             self._library.subject_notes.keep_alias(self.subject.group_id, self.subject.alias)
 
     def store_consent(self, then: Callable[[], None]) -> None:
-        """Store a ticked consent without a recording, with the name of its subject, and call `then`."""
-        self.consent.store(self.keep_alias, then)
+        """Store a ticked consent without a recording, and the name of a new subject, and call `then`."""
+        new = self.subject.usable and self.subject.alias != self._note(self.subject.group_id).alias
+        self.consent.store(self.keep_alias if new else None, then)
 
     def subject_name(self, group_id: str) -> str:
         """How a subject is shown, in one line."""
@@ -285,20 +289,6 @@ class RecordSetupViewModel(QObject):
             told = self.tr("Sent as {group_id}; the name stays here")
             parts.append(told.format(group_id=subject.group_id))
         return " · ".join(parts)
-
-    def _subject_of(self, typed: str) -> Subject:
-        if not typed:
-            return Subject("", None)
-        group_id = as_group_id(typed)
-        if group_id is not None:
-            return Subject(group_id, None, alias=self._note(group_id).alias)
-        fault = alias_fault(typed)
-        if fault is not None:
-            return Subject(typed, fault)
-        known = self._library.subject_notes.group_id_of(typed)
-        if known is None:
-            known = self._new_ids.setdefault(search_key(typed), new_group_id(self._library.subject_notes.names()))
-        return Subject(known, None, alias=self._note(known).alias or typed)
 
     def _note(self, group_id: str) -> SubjectNote:
         return self._library.subject_notes.note_of(group_id)

@@ -1,9 +1,10 @@
 """The table view of the desk: cells painted by one delegate, usable by mouse and keyboard."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import (
     QEvent,
+    QItemSelection,
     QItemSelectionModel,
     QModelIndex,
     QPersistentModelIndex,
@@ -217,6 +218,14 @@ class CellView(QTableView):
         ranges = sorted((part.top(), part.bottom()) for part in parts)
         places = (place for first, last in ranges for place in range(first, last + 1))
         return [self._table.row(place).key for place in places]
+
+    def choose_keys(self, keys: Iterable[str]) -> None:
+        """Check exactly these rows, those that are here."""
+        places = sorted(place for key in keys if (place := self._table.place_of(key)) is not None)
+        rows, last = QItemSelection(), self._table.columnCount() - 1
+        for place in places:
+            rows.select(self._table.index(place, 0), self._table.index(place, last))
+        self.selectionModel().select(rows, QItemSelectionModel.SelectionFlag.ClearAndSelect)
 
     def first_edge(self) -> int:
         """Left margin of the first column's text, at 100 % text."""
