@@ -8,7 +8,7 @@ import pytest
 import typer
 from failing_disk import FailingDisk, fill
 
-from vbdesk.cli.export_library import note_export, with_library_details
+from vbdesk.cli.export_library import as_library_knows, note_export
 from vbdesk.client import AudioSource, Target
 from vbdesk.contract.jobs import Job
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
@@ -194,11 +194,11 @@ def test_tables_have_what_only_the_laptop_knows(profile, tmp_path, speech_file, 
         }
     )
     record = subject_record("s-1", RecordSource("https://voice.example", "acc-1"), [(DAYS[0], job)])
-    [without] = with_library_details([record], None, tmp_path, vault)
+    [without] = as_library_knows([record], None, tmp_path, vault, tables=True)
     assert without.recordings[0].details is None
     assert "stay empty" in capsys.readouterr().err
     library.close()
-    [known] = with_library_details([record], None, tmp_path, vault)
+    [known] = as_library_knows([record], None, tmp_path, vault, tables=True)
     details = known.recordings[0].details
     assert (details.protocol, details.tags, details.imported) == ("counting", ("pilot",), True)
 

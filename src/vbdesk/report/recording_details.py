@@ -19,8 +19,7 @@ class RecordingDetails:
         markers_s: marked moments, in seconds from the beginning of the part that was analysed.
         check: figures of the check before it was sent.
         recorder_version: vbdesk's own, when it recorded.
-        consent: for the recording: `clinical`, `research`, `both`, `not_stated`, or `none`, `expired`, `withdrawn`,
-            `unreadable`.
+        random_fraction: the fraction of a second of its time is random: it only identifies a file.
     """
 
     protocol: str = ""
@@ -34,4 +33,4 @@ class RecordingDetails:
     markers_s: tuple[float, ...] = ()
     check: Mapping[str, Any] = field(default_factory=dict)
     recorder_version: str = ""
-    consent: str = ""
+    random_fraction: bool = False

@@ -146,6 +146,7 @@ class DetailTexts(StrictDataModel):
     z: str
     method: str
     method_about: str
+    embedded_service: str
     attached: str
     job: str
 

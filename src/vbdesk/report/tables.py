@@ -51,6 +51,7 @@ def _recordings(record: SubjectRecord) -> Iterator[Row]:
             "service": record.source.service,
             "account_id": record.source.account_id,
             **_details(recording.details or RecordingDetails(), known=recording.details is not None),
+            "consent": recording.consent or None,
             **_versions(recording),
         }
 
@@ -73,7 +74,6 @@ def _details(details: RecordingDetails, *, known: bool) -> Row:
         "check_peak_dbfs": _number(check.get("peak_dbfs")),
         "check_clipped_percentage": _number(check.get("clipped_percent")),
         "recorder_version": details.recorder_version or None,
-        "consent": details.consent or None,
     }
 
 
@@ -186,12 +186,13 @@ def signals_of_speaker(speaker: SpeakerResult) -> list[Signal]:
 
 
 def _trajectory(record: SubjectRecord) -> Iterator[Row]:
+    measured = {recording.recorded_at: recording.measured_at for recording in record.recordings}
     for sign in record.trajectory.signs if record.trajectory else []:
         for point in sign.series:
             yield {
                 "group_id": record.group_id,
                 "sign": sign.name,
-                "recorded_at": point.t,
+                "recorded_at": measured.get(point.t, point.t),
                 "recordings": point.n,
                 "reading": point.reading,
                 "latest_score": point.latest,
@@ -211,7 +212,7 @@ def _row_key(record: SubjectRecord, recording: RecordingRecord) -> Row:
     return {
         "group_id": record.group_id,
         "job_id": recording.job.job_id,
-        "recorded_at": recording.recorded_at,
+        "recorded_at": recording.measured_at,
     }
 
 

@@ -281,3 +281,28 @@ def test_a_course_without_any_recording_still_lists_what_can_be_put_back(course,
     page.table.acted.emit(course[1])
     answer(page, qtbot, CourseChange.PUT_BACK)
     qtbot.waitUntil(lambda: [row.excluded for row in page.view_model.reading.rows].count(False) == 1)
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_the_last_recording_of_a_subject_is_the_last_that_counts(course, workspace, network, shelf, qtbot, listed):
+    library = workspace.library
+    first, second = (library.of_job(job_id) for job_id in course[:2])
+    if listed:  # by the service, which has not done the correction when the list was read
+        network.add_group(A, jobs=3, latest=second.recorded_at.replace(microsecond=0))
+    subjects = subjects_view_model(workspace)
+    subjects.setParent(workspace)
+
+    def last_is(moment):
+        subjects.show()
+        qtbot.waitUntil(lambda: [row.last for row in subjects._rows if row.key == A] == [moment])
+
+    last_is(second.recorded_at)
+    entry = library.corrections.exclude(library.corrections.member(second.take_id), CorrectionReason.TEST)
+    last_is(first.recorded_at)
+    library.corrections.put_back(entry.number)
+    last_is(second.recorded_at)
+    library.corrections.move(library.corrections.member(second.take_id), B, CorrectionReason.WRONG_PERSON)
+    last_is(first.recorded_at)
+    waiting = library.get(shelf.put(A, OutboxState.WAITING))
+    last_is(waiting.recorded_at)
+    subjects.leave()

@@ -49,6 +49,7 @@ class SubjectRow:
         level: of the newest result, where that is on this computer.
         unknown_level: the newest result is here, but its level is not read yet.
         at_service: the service has results.
+        last: when the newest recording was made; excluded ones do not count.
         recordings: number in the course; see `RecordingCounts`.
         here: number of recordings on this computer.
         moving: number of these in progress.
@@ -206,7 +207,7 @@ def merged(
 
 
 def _last(items: Sequence[RecordingItem], group: AtService | None) -> datetime | None:
-    times = [item.recorded_at for item in items[:1]]
+    times = [item.recorded_at for item in items if not item.excluded][:1]
     if group is not None and group.latest is not None:
         times.append(group.latest)
     return max(times, default=None)

@@ -300,8 +300,10 @@ class SubjectsViewModel(QObject):
         library = self._library
         notes = library.subject_notes
         levels = dict(self._levels)
+        newest = self._results.newest_listed({key: group.latest for key, group in service.groups.items()})
+        groups = {key: group._replace(latest=newest[key]) for key, group in service.groups.items()}
         rows = merged(
-            library.list(), service.groups, notes.all(), notes.unread(), levels, self._results.counts.all(), self._now()
+            library.list(), groups, notes.all(), notes.unread(), levels, self._results.counts.all(), self._now()
         )
         self._levels = levels
         self._store_copy(service, rows, levels)

@@ -15,7 +15,7 @@ from vbdesk.report.pdf.report_input import ReportInput
 from vbdesk.report.report_texts import report_texts
 from vbdesk.report.result_texts import quality_text
 from vbdesk.report.shipped_signs import shipped_signs
-from vbdesk.report.subject_record import RecordingRecord
+from vbdesk.report.subject_record import EMBEDDED_SERVICE, RecordingRecord
 from vbdesk.report.tables import signals_of_speaker
 from vbdesk.report.time_format import format_duration, format_moment, format_short_moment
 from vbdesk.report.trajectory_chart import charts_height, trajectory_drawing
@@ -288,7 +288,8 @@ def _evidence(flow: PageFlow, subject: ReportInput) -> None:
 def _method(flow: PageFlow, subject: ReportInput, attachments: Sequence[Attachment]) -> None:
     texts, source = report_texts().details, subject.record.source
     flow.heading(texts.method)
-    about = texts.method_about.format(service=source.service, account=source.account_id)
+    service = texts.embedded_service if source.service == EMBEDDED_SERVICE else source.service
+    about = texts.method_about.format(service=service, account=source.account_id)
     flow.paragraph(about, size=SMALL)
     flow.paragraph(texts.job.format(job_id=subject.recording.job.job_id), size=SMALL, after=10)
     if not attachments:
