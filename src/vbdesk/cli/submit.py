@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vbdesk.cli.connection import (
+    ACT_FIRST,
     LATER,
     REFUSED,
     USAGE,
@@ -145,6 +146,8 @@ def submit(
         )
     elif not outcomes:
         say("There is no recording there.", err=True)
+    if any(consents.is_missing(row) for row in rows):
+        raise typer.Exit(ACT_FIRST)
     refused = [outcome for outcome in outcomes if outcome.job_id is None]
     if refused or not outcomes or any(job.result is None for job in ended.values()):
         raise typer.Exit(REFUSED)

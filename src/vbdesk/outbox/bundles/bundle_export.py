@@ -68,10 +68,15 @@ class BundleOwner:
 
 @dataclass(frozen=True, slots=True)
 class ExcludedRecording:
-    """A recording that cannot be handed over, with the reason as a sentence."""
+    """A recording that cannot be handed over, with the reason as a sentence.
+
+    Attributes:
+        needs_person: whether a person has to decide about it, or to note a consent, before it can be sent at all.
+    """
 
     item: RecordingItem
     reason: str
+    needs_person: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +142,8 @@ def exportable_recordings(library: Library, take_ids: Collection[str] | None = N
         if reason is None:
             items.append(item)
         else:
-            left_out.append(ExcludedRecording(item, reason))
+            refused = consents.refusal(item.group_id, item.recorded_at) is not None
+            left_out.append(ExcludedRecording(item, reason, needs_person=undecided or refused))
     return ExportableRecordings(tuple(items), tuple(left_out))
 
 
