@@ -133,6 +133,28 @@ def calibrated(calibration: Calibration, norms: Norms, readers: Sequence[Reader]
     return calibration.model_copy(update={"signs": signs})
 
 
+def without_arousal(
+    sign: SignCalibration, arousal: Mapping[str, float], norms: Norms, readers: Sequence[Reader]
+) -> tuple[float, dict[str, float]]:
+    """Weights of `sign` that are uncorrelated with arousal among these readers, whose z are not widened.
+
+    The evidence weights minus `share` times those of arousal, scaled to sum to 1; `share` is the slope of the evidence
+    index on arousal.
+    """
+    as_read = not_widened(norms)
+    placed = [z_of(as_read, reader)[0] for reader in readers]
+    evidence = {row.feature: row.evidence_weight or 0.0 for row in sign.evidence}
+
+    def index(weights: Mapping[str, float]) -> list[float]:
+        return [sum(weight * z.get(feature, 0.0) for feature, weight in weights.items()) for z in placed]
+
+    spread = np.cov(index(evidence), index(arousal), aweights=halved(readers))
+    share = float(spread[0, 1] / spread[1, 1])
+    left = {feature: weight - share * arousal.get(feature, 0.0) for feature, weight in evidence.items()}
+    total = sum(map(abs, left.values()))
+    return share, {feature: round(weight / total, 4) for feature, weight in left.items()}
+
+
 def readings(norms: Norms, calibration: Calibration, reader: Reader) -> dict[SignName, Reading]:
     """Readings of every sign, as an analysis gives them."""
     z, voice = z_of(norms, reader)

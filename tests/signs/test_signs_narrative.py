@@ -232,7 +232,7 @@ def test_the_strongest_three_at_the_highest_level_are_named(reference):
 
 
 def test_with_mixed_grades_the_weakest_is_mentioned(reference):
-    named = (SignName.MOOD_DISRUPTION, SignName.ANXIETY)
+    named = (SignName.MOOD_DISRUPTION, SignName.FATIGUE)
     text, _ = write(reference, bundle(reference, ModelName.PULSE, named, Level.CONSIDER))
     assert "Research support for at least one of these links is limited." in text
     assert reference.narrative.texts.evidence.B not in text
