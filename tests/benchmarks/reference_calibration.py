@@ -7,7 +7,7 @@ one half of the readers and rates from the other, both ways.
 
 import csv
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
@@ -173,14 +173,18 @@ def halves(readers: Sequence[Reader]) -> Iterator[tuple[list[Reader], list[Reade
 
 
 def cross_validated(
-    native: Sequence[Reader], band: Mapping[str, Reader] | None = None
+    native: Sequence[Reader], band: Mapping[str, Reader] | None = None, change: Callable[[Norms], Norms] | None = None
 ) -> list[dict[SignName, Reading]]:
-    """Readings of every native reader by norms and cut-points of the other half; `band` gives other recordings."""
+    """Readings of every native reader by norms and cut-points of the other half.
+
+    `band` gives other recordings; `change` is applied to the norms after the cut-points are set.
+    """
     shipped = load_reference_data().calibration
     found = []
     for fitted, held_out in halves(native):
         norms = measured_norms(fitted)
         calibration = calibrated(shipped, norms, fitted)
+        norms = norms if change is None else change(norms)
         for reader in held_out:
             own = reader if band is None else band.get(reader.name)
             if own is not None:

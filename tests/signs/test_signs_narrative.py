@@ -115,6 +115,7 @@ def test_every_combination_of_signs_levels_and_issues_obeys_the_rules(model, lan
             told = add_history_sentence(text, longest, words)
             assert longest in told
             assert_well_worded(told, action, words)
+            assert len(told) + 1 + len(words.features.compared_cautiously) <= MAX_CHARACTERS, told
 
 
 @EVERY_LANGUAGE
@@ -134,6 +135,7 @@ def test_every_cause_and_every_other_sentence_obeys_the_rules(language):
     said = [words.causes.sentence.format(cause=cause) for cause in words.causes.phrase.values()]
     groups = (words.quality, words.missing, words.special, words.action)
     said += [sentence for group in groups for sentence in group.values()]
+    said.append(words.features.compared_cautiously)
     for section in (words.history, words.evidence, words.evidence_of_several):
         said += section.model_dump().values()
     for sentence in said:
