@@ -105,7 +105,7 @@ def test_a_version_says_that_it_was_widened(version):
     assert not is_widened(None)
 
 
-def test_a_recording_has_wider_intervals_and_the_summary_says_so(request):
+def test_the_signs_of_a_recording_have_wider_intervals_and_say_why(request):
     recording = decode(request.path.parents[1] / "data" / "speech_male_20s.flac")
     target = ScoringTarget.model("pulse")
     alone, cautious = (
@@ -122,6 +122,3 @@ def test_a_recording_has_wider_intervals_and_the_summary_says_so(request):
         for result in (alone, cautious)
     ]
     assert all(widths[1][name] > widths[0][name] for name in rate_signs)
-    sentence = load_reference_data().narrative.texts.features.compared_cautiously
-    assert sentence in cautious.summary.description.summary
-    assert sentence not in alone.summary.description.summary

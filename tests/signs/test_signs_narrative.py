@@ -9,6 +9,7 @@ import pytest
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
 from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction, recommended_action
 from vbdesk.contract.results import IssueCode
+from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.signs.narrative import add_history_sentence, render_summary
 from vbdesk.signs.narrative_texts import UnknownLanguage, find_language, languages
 from vbdesk.signs.reference_data import load_reference_data
@@ -115,7 +116,8 @@ def test_every_combination_of_signs_levels_and_issues_obeys_the_rules(model, lan
             told = add_history_sentence(text, longest, words)
             assert longest in told
             assert_well_worded(told, action, words)
-            assert len(told) + 1 + len(words.features.compared_cautiously) <= MAX_CHARACTERS, told
+            cautious = told if issue else f"{words.features.compared_cautiously} {told}"
+            assert_well_worded(cautious, action, words)
 
 
 @EVERY_LANGUAGE
@@ -184,6 +186,17 @@ def test_one_sign_at_consider_reads_as_written(reference):
         "Research support for this link is fair, but this index has not been clinically validated. Reading in a second "
         "language can sound the same. Consider this together with what you know of the person and the day."
     )
+
+
+def test_another_language_is_said_where_no_issue_of_quality_is(reference):
+    cautious = load_reference_data(spoken=SpokenLanguage("de"))
+    readings = bundle(reference, ModelName.CLARITY, (), Level.NONE)
+    sentence = "Rate and pauses were compared more cautiously, because of the language."
+    assert write(cautious, readings)[0].startswith(sentence)
+    for text in (write(cautious, readings, ["clipping"])[0], write(reference, readings)[0]):
+        assert sentence not in text
+    unusable = bundle(reference, ModelName.CLARITY, (), Level.NONE, Level.INCONCLUSIVE)
+    assert sentence not in write(cautious, unusable)[0]
 
 
 def test_nothing_found_reads_as_written(reference):

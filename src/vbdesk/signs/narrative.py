@@ -1,7 +1,7 @@
 """The summary for care staff: rules choose its sentences from written templates.
 
-The order is quality, finding, features, a cautious comparison, evidence, an everyday cause, special sentences, action.
-The text describes the recording and the voice, never the person. It names levels in words and gives no number.
+The order is quality (or else language), finding, features, evidence, an everyday cause, special sentences, action. The
+text describes the recording and the voice, never the person. It names levels in words and gives no number.
 """
 
 import re
@@ -59,13 +59,12 @@ def render_summary(
     named = named_readings(readings, narrative.rules.length.max_signals)
     signs = [reference.calibration.signs[reading.sign] for reading in named]
     signals = texts.list.join([texts.signs[reading.sign] for reading in named])
-    sentences = [*_quality(issues, texts), texts.finding[overall].format(signals=signals)]
+    caution = _quality(issues, texts)
+    if not caution and reference.widening is not None and overall is not Level.INCONCLUSIVE:
+        caution = [texts.features.compared_cautiously]
+    sentences = [*caution, texts.finding[overall].format(signals=signals)]
     if named:
-        sentences.append(_heard(named, z, narrative))
-    if reference.widening is not None and overall is not Level.INCONCLUSIVE:
-        sentences.append(texts.features.compared_cautiously)
-    if named:
-        sentences.append(_evidence(signs, texts))
+        sentences += [_heard(named, z, narrative), _evidence(signs, texts)]
     if overall.flagged:
         sentences.append(_cause(signs[0], issues, narrative))
     sentences += _special(readings, narrative)
