@@ -4,7 +4,9 @@ They are an addition of our service, which announces them in every authenticated
 unknown fields, so a client sends them only to a service that announced them.
 """
 
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 ANNOUNCEMENT_HEADER = "X-Vbdesk-Fields"
@@ -56,6 +58,22 @@ class SpokenLanguage:
         if self.second_language is not None:
             fields[SECOND_LANGUAGE_FIELD] = "true" if self.second_language else "false"
         return fields
+
+    @property
+    def json(self) -> str | None:
+        """The fields as JSON; None if nothing is known."""
+        return json.dumps(self.form) if self.is_known else None
+
+    @classmethod
+    def of_json(cls, text: str | None) -> "SpokenLanguage":
+        """Read what `json` wrote. Raises ValueError."""
+        return cls() if text is None else cls.of_form(json.loads(text))
+
+    @classmethod
+    def of_form(cls, fields: Mapping[str, str]) -> "SpokenLanguage":
+        """Read what `form` wrote. Raises ValueError, for a damaged text."""
+        language, second = fields.get(LANGUAGE_FIELD), fields.get(SECOND_LANGUAGE_FIELD)
+        return cls(None if language is None else language_tag(language), None if second is None else second == "true")
 
     def differs_from(self, reference_language: str) -> bool:
         """Whether rate and pauses may differ from those of native readers of the reference's language."""

@@ -230,6 +230,7 @@ class JobRunner:
                 settings.plugin_source,
                 settings.narrative_language,
                 settings.norms_file,
+                run.spoken,
             )
             with stages(ANALYSE):
                 began_ns = time.time_ns()
