@@ -13,8 +13,9 @@ from simulated_laptop import MONDAY, BadNetwork, Fault, Laptop, Precision, World
 
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.column_encryption import ColumnCipher
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
-from vbdesk.outbox.library.course_corrections import CorrectionReason, CorrectionStep
+from vbdesk.outbox.library.course_corrections import CorrectionReason, CorrectionStep, CourseMember
 from vbdesk.outbox.library.items import RecordingTarget
 from vbdesk.outbox.library.library import NotAllowed
 from vbdesk.outbox.library.settings import ConsentRules
@@ -290,6 +291,45 @@ def test_nothing_of_a_person_is_in_the_clear(library, new_take, tmp_path):
     assert len(rows) == 1
     assert b"jane" not in bytes(rows[0]["sealed"])
     assert "jane" not in " ".join(f"{tuple(row)}" for row in library.store.rows("SELECT * FROM audit"))
+
+
+def of_service(number, group_id=A):
+    """A recording that only the service has."""
+    recorded_at = MONDAY + timedelta(minutes=number)
+    return CourseMember(None, group_id, recorded_at, (f"job-{number}",), f"job-{number}")
+
+
+def test_each_version_of_an_entry_is_decrypted_once_however_often_it_is_asked_for(library, reopen, monkeypatch):
+    decrypted, real = [], ColumnCipher.decrypt
+
+    def counted(cipher, sealed, place):
+        decrypted.append(place)
+        return real(cipher, sealed, place)
+
+    for number in range(30):
+        library.corrections.exclude(of_service(number), WRONG)
+    library.close()
+    again = reopen()
+    monkeypatch.setattr(ColumnCipher, "decrypt", counted)
+    for _ in range(5):  # each wake of the sync worker, each read of a trajectory
+        assert len(again.corrections.all()) == len(again.corrections.due()) == len(again.corrections.in_force()) == 30
+    assert sorted(decrypted) == sorted(f"corrections/{number}" for number in range(1, 31))
+    again.corrections.advance(again.corrections.due()[7], CorrectionStep.SETTLED)
+    assert len(again.corrections.due()) == 29
+    assert decrypted[30:] == ["corrections/8"], "only what has changed"
+    assert again.corrections.all()[7].settled
+
+
+def test_entries_of_one_recording_wait_for_each_other_and_for_nothing_else(library):
+    corrections = library.corrections
+    first, other = corrections.exclude(of_service(1), WRONG), corrections.exclude(of_service(2), WRONG)
+    back = corrections.put_back(first.number)
+    moved = corrections.move(of_service(1), B, WRONG)
+    for expected in (first, back, moved):
+        assert [entry.number for entry in corrections.due()] == sorted([expected.number, other.number])
+        corrections.advance(expected, CorrectionStep.SETTLED)
+    assert [entry.number for entry in corrections.due()] == [other.number]
+    assert [entry.number for entry in corrections.in_force()] == [other.number, moved.number]
 
 
 def test_an_entry_that_somebody_else_wrote_is_not_done(ward):

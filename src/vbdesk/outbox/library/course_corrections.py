@@ -120,7 +120,7 @@ class CourseCorrections:
 
     def __init__(self, store: Store, consent: ConsentGate) -> None:
         self._store, self._consent = store, consent
-        self._opened: dict[int, tuple[bytes, CourseCorrection]] = {}  # the sync worker asks before each task
+        self._opened: dict[int, tuple[bytes, CourseCorrection]] = {}  # each version of a row is decrypted once
 
     # Reading
 
@@ -131,22 +131,25 @@ class CourseCorrections:
 
     def due(self) -> list[CourseCorrection]:
         """Entries that the service can be asked about now: of each recording the oldest that is not settled."""
-        waiting: list[CourseCorrection] = []
+        first: list[CourseCorrection] = []
+        seen: set[str] = set()
         for entry in self.all():
-            before = (set(other.member.job_ids) for other in waiting)
-            if not entry.settled and not any(jobs & set(entry.member.job_ids) for jobs in before):
-                waiting.append(entry)
-        return waiting
+            if entry.settled:
+                continue
+            if seen.isdisjoint(entry.member.job_ids):
+                first.append(entry)
+            seen.update(entry.member.job_ids)
+        return first
 
     def in_force(self) -> list[CourseCorrection]:
         """Of each recording the newest entry that was not undone, oldest first: what can be put back."""
-        done: list[CourseCorrection] = []
+        done: dict[int, CourseCorrection] = {}
         for entry in self.all():
             if entry.undoes is None:
-                done.append(entry)
+                done[entry.number] = entry
             else:
-                done = [other for other in done if other.number != entry.undoes]
-        newest = {(entry.member.take_id or entry.member.job_ids): entry for entry in done}
+                done.pop(entry.undoes, None)
+        newest = {(entry.member.take_id or entry.member.job_ids): entry for entry in done.values()}
         return sorted(newest.values(), key=lambda entry: entry.number)
 
     def member(self, take_id: str) -> CourseMember:
