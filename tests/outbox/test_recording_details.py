@@ -163,3 +163,23 @@ def test_an_export_leaves_out_what_left_the_course_before_the_service_has_done_i
     assert same == other
     library.corrections.put_back(entry.number)
     assert with_corrections(library, [whole, other]) == [whole, other]
+
+
+@pytest.mark.parametrize("imported", [True, False])
+def test_digits_that_a_person_entered_identify_nothing_and_are_exported(library, imported):
+    if imported:
+        take_id = library.import_file(Path(__file__).parents[1] / "data" / "speech_kathleen_20s.flac", metadata())
+    else:
+        take_id = library.add_take(marked_take(library), metadata())
+    own = library.get(take_id).recorded_at
+    library.set_recorded_at(take_id, own)
+    assert library.get(take_id).time_is_unique, "nothing was changed"
+    entered = EIGHT.replace(microsecond=250_000) - timedelta(hours=1)
+    library.set_recorded_at(take_id, entered)
+    assert not library.get(take_id).time_is_unique
+    with_job(library, take_id, "job-1")
+    [known] = with_details(library, [record("s-1", ("job-1", entered))])
+    assert known.recordings[0].measured_at == entered
+    with_job(library, take_id, None)
+    library.set_recorded_at(take_id, entered.replace(microsecond=0))
+    assert library.get(take_id).time_is_unique, "the digits are random again"

@@ -17,7 +17,7 @@ class NextStep(StrEnum):
     SENDING = "sending"  # nothing
     SERVICE = "service"  # the network or the service
     RESUME = "resume"  # sending is paused
-    HAND = "hand"  # recordings are sent by hand
+    HAND = "hand"  # recordings are sent manually
     PERSON = "person"  # the queue is on hold: key, credits, clock, disk
 
 

@@ -86,7 +86,7 @@ class ImportConsentCard(QWidget):
 
     @Slot()
     def show_state(self) -> None:
-        """Show whose consent is missing, and of whom it can be noted now: the subjects of the checked rows."""
+        """Show whose consent is missing, and which of them can be noted now: those of the checked rows."""
         model, chosen = self._model, {int(key) for key in self._model.chosen()}
         lacking = lacking_consent(model.rows)
         marked = lacking_consent(row for row in model.rows if row.number in chosen)

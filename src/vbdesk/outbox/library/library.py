@@ -301,9 +301,10 @@ class Library(RecordingList):
         with self.store.changing():
             item = self._with_correctable_time(take_id, moment)
             suggested = item.time_doubt is not None and item.time_doubt.suggested == moment
+            measured = suggested or moment in (item.recorded_at, item.original_time)  # else a person entered its digits
             decided = replace(
                 metadata_of(item),
-                time_is_unique=item.time_is_unique or moment.microsecond == 0,
+                time_is_unique=moment.microsecond == 0 or (item.time_is_unique and measured),
                 time_suggested=suggested,
                 original_time=item.original_time or item.recorded_at,
             )
