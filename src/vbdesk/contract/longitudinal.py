@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from vbdesk.contract.base import WireModel
+from vbdesk.contract.base import WireModel, is_none
 from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.results import AudioQuality, Share
 from vbdesk.contract.timestamps import Timestamp
@@ -134,12 +134,17 @@ class SignTrajectory(WireModel):
 
 
 class TrajectorySignal(WireModel):
-    """The reading of one sign in one recording; `score` is null if nothing was measurable."""
+    """The reading of one sign in one recording; `score` is null if nothing was measurable.
+
+    Attributes:
+        sign_version: calibration that made the reading; absent if the service does not tell it.
+    """
 
     name: str
     score: Share | None
     level: Level
     flagged: bool
+    sign_version: str | None = Field(default=None, exclude_if=is_none)
 
 
 class DataPoint(WireModel):

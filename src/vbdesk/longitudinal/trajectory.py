@@ -273,6 +273,7 @@ def _data_points(
             },
             "signals": [
                 {"name": name, "score": scores[name][k], "level": reading.level, "flagged": reading.flagged}
+                | ({} if reading.version is None else {"sign_version": reading.version})
                 for name, reading in entry.signs.items()
                 if name in scores
             ],

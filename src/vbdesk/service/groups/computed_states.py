@@ -176,9 +176,10 @@ def _trajectory(
 ) -> str:
     references = cohort_snapshots.references(connection, account_id, group_key)
     counts = Counter(repository.count_by_status(connection, group_key))
+    history = history_entries.with_versions(connection, history_entries.load(connection, group_key, now))
     return trajectory_json(
         group_id,
-        history_entries.load(connection, group_key, now),
+        history,
         now,
         labels=LABELS,
         references=references,
