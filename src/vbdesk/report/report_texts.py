@@ -33,6 +33,9 @@ class ChartTexts(StrictDataModel):
     own_range: str
     unusual: str
     consider: str
+    analysis_changed: str
+    change_note: str
+    changes_note: str
 
 
 class FactTexts(StrictDataModel):

@@ -101,6 +101,8 @@ def _number(value: object) -> float | None:
 
 
 def _signs(record: SubjectRecord) -> Iterator[Row]:
+    points = () if record.trajectory is None else record.trajectory.data_points
+    in_trajectory = {(point.job_id, signal.name): signal.sign_version for point in points for signal in point.signals}
     for recording in record.finished:
         for signal in recording.signals:
             low, high = signal.score_interval or (None, None)
@@ -118,6 +120,7 @@ def _signs(record: SubjectRecord) -> Iterator[Row]:
                 **_longitudinal_fields(signal),
                 "evidence_grade": signal.evidence_grade,
                 "sign_version": signal.sign_version,
+                "trajectory_sign_version": in_trajectory.get((recording.job.job_id, signal.name)),
             }
 
 

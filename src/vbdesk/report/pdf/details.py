@@ -61,12 +61,18 @@ def over_time(flow: PageFlow, subject: ReportInput) -> None:
     )
     waiting = _in_order(read, subject.signals)
     while waiting:
-        fitting = [count for count in range(1, len(waiting) + 1) if charts_height(count) <= flow.bottom - flow.y]
+        zone = subject.options.zone
+        room = flow.bottom - flow.y
+        fitting = [
+            count
+            for count in range(1, len(waiting) + 1)
+            if charts_height(read, waiting[:count], flow.width, zone) <= room
+        ]
         if not fitting:
             flow.break_page()
             continue
         now, waiting = waiting[: fitting[-1]], waiting[fitting[-1] :]
-        drawing = trajectory_drawing(read, now, flow.width, subject.options.zone)
+        drawing = trajectory_drawing(read, now, flow.width, zone)
         _figure(flow, drawing)
 
 
