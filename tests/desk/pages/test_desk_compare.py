@@ -1,5 +1,7 @@
 """The Compare page: two recordings side by side."""
 
+import threading
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -18,6 +20,8 @@ from vbdesk.desk.shell.view_models import compare_view_model
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.states import OutboxState
+
+HANGS_S = 60.0  # only ends a test that hangs
 
 
 def changed(job, signal=None, feature=None, **result):
@@ -223,6 +227,23 @@ def test_playing_either_is_noted_and_stops_the_other(opened, workspace, pair, qt
     entries = AuditReader(folder, workspace.library.store.key).entries()
     assert [entry.take_id for entry in entries if entry.what == AuditAction.LISTENED] == [pair[1], pair[0]]
     opened.left_card.button.click()
+
+
+def test_a_change_while_the_sounds_are_read_does_not_load_them_again(workspace, pair, qtbot, monkeypatch):
+    model, read, loaded, reads = compare_view_model(workspace), workspace.library.audio, [], []
+    read_twice = threading.Event()
+    monkeypatch.setattr(workspace.library, "audio", lambda take_id: read_twice.wait(HANGS_S) and read(take_id))
+    model.same_subject_changed.connect(lambda _: reads.append(1))
+    for side in model.playback.sides:
+        side.loaded.connect(lambda _, side=side: loaded.append(side))
+    model.open(ComparisonRoute(*(RecordingRoute(take_id=take_id) for take_id in pair)))
+    qtbot.waitUntil(lambda: len(reads) == 1)
+    model.reload()
+    qtbot.waitUntil(lambda: len(reads) == 2)
+    read_twice.set()
+    qtbot.waitUntil(lambda: not model._disk.busy and not workspace.tasks.busy and len(loaded) >= 2)
+    assert loaded == list(model.playback.sides)
+    model.leave()
 
 
 def test_by_keyboard_one_seeks_and_changes_over(opened, qtbot):

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from vbdesk.contract.limits import Plan
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.models.course_actions import CourseChange
 from vbdesk.desk.shell.all_pages import build_result_page, build_subject_page
@@ -28,6 +29,12 @@ READING = {
     "audio_quality": {"issues": [], "voice_percentage": 60.0, "audio_clarity": 90.0},
     "signals": [{"name": "anxiety", "score": 0.3, "level": "none", "flagged": False}],
 }
+
+
+@pytest.fixture
+def profile(profile):
+    """A plan with room: by one of ten requests a minute, the last of many changes would wait for a minute."""
+    return replace(profile, plan=Plan.ENTERPRISE)
 
 
 @pytest.fixture

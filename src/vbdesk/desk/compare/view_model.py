@@ -240,7 +240,7 @@ class CompareViewModel(QObject):
     @Slot(object)
     def _on_sound(self, read: tuple[ComparisonRoute | None, int, str, Sound]) -> None:
         comparison, side, take_id, sound = read
-        if comparison != self.comparison:
+        if comparison != self.comparison or self._sounds[side] is not None:  # a change asked for it again meanwhile
             return
         library = self._library
         self._sounds[side] = sound
