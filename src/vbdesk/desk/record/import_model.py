@@ -339,6 +339,7 @@ class IntakeViewModel(QObject):
                 row,
                 protocol=common.protocol if row.protocol is None else row.protocol,
                 tags=common.tags if row.tags is None else row.tags,
+                spoken=row.spoken,
             )
             for row in rows
         ]

@@ -167,6 +167,7 @@ def _import(library: Library, row: ImportRow, common: TakeMetadata, queue: bool)
         target=row.target,
         protocol=common.protocol if row.protocol is None else row.protocol,
         tags=common.tags if row.tags is None else row.tags,
+        spoken=row.spoken,
         consented_at=common.consented_at if row.group_id == common.group_id else None,
     )
     try:

@@ -9,6 +9,7 @@ from vbdesk.capture.protocols import protocols
 from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.contract.rounding import whole
+from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
 from vbdesk.outbox.imports.written_times import moment_of, read_time, zone_name
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.consent_gate import ConsentList
@@ -46,6 +47,7 @@ class ImportRow:
         time_fault: why the name of the file gave no time.
         protocol, tags: None for those of the whole import.
         consent: the kind of consent that the list states; the desk notes its own.
+        spoken: what the list says about the language; the rest comes from the subject.
         facts: of the file; None before it was read.
         lacks_consent: whether the profile asks for a consent that is not noted.
         list_faults: faults of its line in the list, which only a correction there repairs.
@@ -66,6 +68,7 @@ class ImportRow:
     protocol: str | None = None
     tags: tuple[str, ...] | None = None
     consent: str | None = None
+    spoken: SpokenLanguage = UNKNOWN_LANGUAGE
     facts: FileFacts | None = None
     lacks_consent: bool = False
     list_faults: tuple[str, ...] = ()

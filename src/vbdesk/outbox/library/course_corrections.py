@@ -22,8 +22,10 @@ from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.column_encryption import InvalidTag
 from vbdesk.outbox.library.consent_gate import ConsentGate
 from vbdesk.outbox.library.items import RecordingItem, metadata_of
+from vbdesk.outbox.library.recording_language import with_language_of_other
 from vbdesk.outbox.library.states import NotAllowed, OutboxState
 from vbdesk.outbox.library.store import Store, time_text
+from vbdesk.outbox.library.subject_notes import SubjectNotes
 
 _TIME_TAKEN = (
     "{subject} has a recording of exactly this time already, so these may be the same recording. Exclude or erase one "
@@ -118,8 +120,8 @@ class CourseCorrection:
 class CourseCorrections:
     """The journal of one library. Every method reads or writes the disk."""
 
-    def __init__(self, store: Store, consent: ConsentGate) -> None:
-        self._store, self._consent = store, consent
+    def __init__(self, store: Store, consent: ConsentGate, notes: SubjectNotes) -> None:
+        self._store, self._consent, self._notes = store, consent, notes
         self._opened: dict[int, tuple[bytes, CourseCorrection]] = {}  # each version of a row is decrypted once
 
     # Reading
@@ -272,6 +274,9 @@ class CourseCorrections:
             raise NotAllowed(_TIME_TAKEN.format(subject=group_id))
         ticked = item.consented_at if group_id == item.group_id else None  # the consent of another subject
         metadata = replace(metadata_of(item), group_id=group_id, excluded=excluded, consented_at=ticked)
+        if item.job_id is None:
+            before, after = (self._notes.note_of(each).spoken for each in (item.group_id, group_id))
+            metadata = with_language_of_other(metadata, before, after)
         self._store.keep_details(item.take_id, metadata)
         self._store.update(item.take_id, {"group_id": group_id})
 

@@ -5,7 +5,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
 from vbdesk.outbox.library.column_encryption import InvalidTag
+from vbdesk.outbox.library.recording_language import follow_subject
 from vbdesk.outbox.library.store import Store
 from vbdesk.outbox.library.subject_names import (
     ShownSubject,
@@ -20,17 +22,19 @@ from vbdesk.outbox.library.subject_names import (
 
 @dataclass(frozen=True, slots=True)
 class SubjectNote:
-    """What is noted about a subject. Nothing of it is ever sent.
+    """What is noted about a subject. Nothing of it is ever sent but `spoken`, with recordings.
 
     Attributes:
         alias: the name as typed, where the service's id cannot carry it; else empty.
         detail: the second line, such as a birth year; may be empty.
+        spoken: the language of the subject's recordings, and whether it is the subject's second language.
     """
 
     text: str = ""
     tags: tuple[str, ...] = ()
     alias: str = ""
     detail: str = ""
+    spoken: SpokenLanguage = UNKNOWN_LANGUAGE
 
     def shown(self, group_id: str) -> ShownSubject:
         """How the subject `group_id` with this note is shown."""
@@ -91,7 +95,7 @@ class SubjectNotes:
             AliasTaken: another subject has this alias; nothing is stored.
         """
         tags = tuple(dict.fromkeys(tag.strip() for tag in note.tags if tag.strip()))
-        kept = SubjectNote(note.text.strip(), tags, tidy(note.alias), tidy(note.detail))
+        kept = SubjectNote(note.text.strip(), tags, tidy(note.alias), tidy(note.detail), note.spoken)
         with self._store.changing():
             if kept.alias and self.group_id_of(kept.alias) not in (None, group_id):
                 raise AliasTaken("Another subject has this name already. Choose another one.")
@@ -99,6 +103,9 @@ class SubjectNotes:
                 self._store.drop("subjects", group_id)
             else:
                 self._store.put("subjects", group_id, self._sealed(group_id, kept))
+            before = self.note_of(group_id).spoken
+            if kept.spoken != before:
+                follow_subject(self._store, group_id, before, kept.spoken)
             self._store.after_commit(lambda: self._remember_one(group_id, kept))
 
     def keep_alias(self, group_id: str, alias: str) -> None:
@@ -184,16 +191,22 @@ class SubjectNotes:
             except InvalidTag:
                 continue
             found[row["group_id"]] = SubjectNote(
-                content["text"], tuple(content["tags"]), content.get("alias", ""), content.get("detail", "")
+                content["text"],
+                tuple(content["tags"]),
+                content.get("alias", ""),
+                content.get("detail", ""),
+                SpokenLanguage.of_form(content.get("spoken") or {}),
             )
         return found
 
     def _sealed(self, group_id: str, note: SubjectNote) -> bytes:
-        content = {"text": note.text, "tags": note.tags}
+        content: dict[str, object] = {"text": note.text, "tags": note.tags}
         if note.alias:
             content["alias"] = note.alias
         if note.detail:
             content["detail"] = note.detail
+        if note.spoken.is_known:
+            content["spoken"] = note.spoken.form
         return self._store.cipher.encrypt(json.dumps(content).encode(), _place(group_id))
 
     def _remember_one(self, group_id: str, note: SubjectNote) -> None:
