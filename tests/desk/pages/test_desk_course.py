@@ -310,6 +310,11 @@ def test_the_last_recording_of_a_subject_is_the_last_that_counts(course, workspa
     last_is(second.recorded_at)
     library.corrections.move(library.corrections.member(second.take_id), B, CorrectionReason.WRONG_PERSON)
     last_is(first.recorded_at)
+    if not listed:
+        library.corrections.exclude(library.corrections.member(first.take_id), CorrectionReason.TEST)
+        last_is(None)
+        [row] = [row for row in subjects._rows if row.key == A]
+        assert [cell.text for cell in row.cells[1:2]] == ["None that counts"]
     waiting = library.get(shelf.put(A, OutboxState.WAITING))
     last_is(waiting.recorded_at)
     subjects.leave()

@@ -1,9 +1,12 @@
 """Names in any script on the Record page."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 
 from vbdesk.contract.groups import group_id_fault
+from vbdesk.outbox.library.items import ItemFilter, metadata_of
 from vbdesk.outbox.library.subject_notes import SubjectNote
 
 
@@ -43,7 +46,14 @@ def test_the_page_says_what_is_sent_and_what_is_known(user):
     notes.keep(group_id, SubjectNote(alias="Übung 7", detail="1956"))
     user.page.opened(group_id)  # as from the page of the subject
     assert user.page.ready.setup.subject.text() == "Übung 7"
-    user.waits_for(lambda: field.below_text().startswith("1956 · Known subject"))
+    user.waits_for(lambda: field.below_text().startswith("1956 · Known subject · 1 recording, last "))
+    library = user.workspace.library
+    [item] = library.list(ItemFilter(group_id=group_id))
+    with library.store.changing():
+        library.store.keep_details(item.take_id, replace(metadata_of(item), excluded=True))
+    user.page.opened("ward4-0172")
+    user.page.opened(group_id)
+    user.waits_for(lambda: field.below_text().startswith("1956 · Known subject · 1 recording · Sent as"))
 
 
 def test_a_consent_that_is_noted_before_an_import_stays_with_the_name(user, qtbot):

@@ -37,6 +37,7 @@ class Subject:
         fault: why the text is invalid; None if it is valid or empty.
         alias: the name as typed, if the service's id cannot carry it; else empty.
         recordings: number here; None while it is being read.
+        last: when the newest of them was made; excluded ones do not count.
     """
 
     group_id: str
@@ -322,7 +323,8 @@ class RecordSetupViewModel(QObject):
     def _read_subject(self, context: TaskContext) -> Subject:
         subject = self.subject
         items = self._library.list(ItemFilter(group_id=subject.group_id))
-        return replace(subject, recordings=len(items), last=items[0].recorded_at if items else None)
+        last = next((item.recorded_at for item in items if not item.excluded), None)
+        return replace(subject, recordings=len(items), last=last)
 
     @Slot(object)
     def _on_subject(self, subject: Subject) -> None:
