@@ -106,7 +106,7 @@ def test_a_recording_of_another_person_is_moved_from_its_result_and_undone(cours
     page = open_result(job_id=course[0], group_id=A)
     page.correct_button.click()
     answer(page, qtbot, CourseChange.MOVE, B)
-    qtbot.waitUntil(lambda: page.banner.words().startswith(f"Moved to {B}. The service is told"))
+    qtbot.waitUntil(lambda: page.banner.words().startswith(f"Moved to {B}. The service gets this correction"))
     qtbot.waitUntil(lambda: page.view_model.view.group_id == B)
     assert page.course_card.isHidden()
     take_id = page.view_model.view.recording.take_id
