@@ -195,6 +195,7 @@ def _item(
         original_time=_moment(details.get("original_time")),
         excluded=bool(details.get("excluded")),
         speaker=read_speaker(details.get("speaker")),
+        confirmed_voice=details.get("confirmed_voice", ""),  # earlier versions wrote none
         capture=details.get("capture") or {},
         spoken=SpokenLanguage.of_form(details.get("spoken") or {}),
         spoken_sent=details.get("spoken_sent"),
