@@ -284,6 +284,23 @@ def test_a_recording_needs_the_consent_of_its_new_subject_and_leaves_the_tick_of
     assert library.consents.of(A).events != ()
 
 
+def test_a_refusal_calls_a_subject_by_its_alias(library, new_take):
+    notes = library.subject_notes
+    notes.keep_alias("s-1", "Übung 7")
+    notes.keep_alias("s-2", "Übung 8")
+    one, other = new_take("s-1", seconds=1), new_take("s-2", seconds=1)
+    with library.store.changing():
+        library.store.update(other, {"recorded_at": library.store.row(one)["recorded_at"]})
+    corrections = library.corrections
+    for group_id, name in (("s-1", "Übung 7"), ("s-2", "Übung 8")):
+        with pytest.raises(NotAllowed, match=name) as refused:
+            corrections.move(corrections.member(one), group_id, WRONG)
+        assert "s-" not in str(refused.value)
+    library.change_settings(consent=ConsentRules(policy=ConsentPolicy.REQUIRED))
+    with pytest.raises(NotAllowed, match="^\u2068Übung 8\u2069: No consent of this subject is noted"):
+        corrections.move(corrections.member(one), "s-2", WRONG)
+
+
 def test_nothing_of_a_person_is_in_the_clear(library, new_take, tmp_path):
     take_id = new_take("alias-of-jane", seconds=1)
     library.corrections.move(library.corrections.member(take_id), B, WRONG)

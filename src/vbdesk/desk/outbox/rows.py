@@ -217,14 +217,15 @@ def _happening(item: RecordingItem, around: RowContext) -> Cell:
         case _S.CHECKED:
             return LabelCell(item.reason or _kept_words(item))
         case _S.DONE if item.excluded or item.take_id in around.corrections:
-            return LabelCell(_course_words(item, around.corrections.get(item.take_id)))
+            return LabelCell(_course_words(item, around))
         case _S.DONE:
             return LevelCell(level_of(item), "The service gave no result", overall=True)
     return LabelCell(item.fault or item.reason or _STOPPED_WORDS[item.state])
 
 
-def _course_words(item: RecordingItem, waiting: CourseCorrection | None) -> str:
+def _course_words(item: RecordingItem, around: RowContext) -> str:
     """How the course of a recording was corrected, and what the service has not done of it yet."""
+    waiting = around.corrections.get(item.take_id)
     if waiting is None:
         return translate("outbox", "Excluded from the person's course. It can be put back.")
     if waiting.target is None:
@@ -232,7 +233,7 @@ def _course_words(item: RecordingItem, waiting: CourseCorrection | None) -> str:
     elif waiting.source is None:
         what = translate("outbox", "Put back into the person's course.")
     else:
-        what = translate("outbox", "Moved from {source}.").format(source=waiting.source)
+        what = translate("outbox", "Moved from {source}.").format(source=around.subject(waiting.source).name)
     why = waiting.trouble or translate("outbox", "Waiting for the service.")
     return f"{what} {why}"
 

@@ -197,10 +197,10 @@ class CourseCorrections:
         if fault is not None:
             raise ValueError(fault)
         if group_id == member.group_id:
-            raise NotAllowed(f"This recording belongs to {group_id} already. Choose another subject.")
+            raise NotAllowed(f"This recording belongs to {self._shown(group_id)} already. Choose another subject.")
         refusal = self._consent.refusal(group_id, member.recorded_at)
         if refusal is not None:
-            raise NotAllowed(f"{group_id}: {refusal}")
+            raise NotAllowed(f"{self._shown(group_id)}: {refusal}")
         with self._store.changing():
             source: str | None = member.group_id
             if member.take_id is not None:
@@ -247,6 +247,10 @@ class CourseCorrections:
             changed = replace(entry, attempts=entry.attempts + 1, not_before=not_before, trouble=trouble)
             self._keep(replace(changed, step=step or entry.step))
 
+    def _shown(self, group_id: str) -> str:
+        """How a person calls a subject."""
+        return self._notes.shown(group_id).name
+
     # Within a transaction
 
     def _correctable(self, take_id: str) -> RecordingItem:
@@ -271,7 +275,7 @@ class CourseCorrections:
             (group_id, time_text(item.recorded_at), item.take_id),
         )
         if clash:
-            raise NotAllowed(_TIME_TAKEN.format(subject=group_id))
+            raise NotAllowed(_TIME_TAKEN.format(subject=self._shown(group_id)))
         ticked = item.consented_at if group_id == item.group_id else None  # the consent of another subject
         metadata = replace(metadata_of(item), group_id=group_id, excluded=excluded, consented_at=ticked)
         if item.job_id is None:
