@@ -15,10 +15,12 @@ from vbdesk.contract.results import AudioQuality, ValueInterpretation
 from vbdesk.desk.compare.comparison import compare, side_of
 from vbdesk.desk.compare.pair_playback import PairPlayback
 from vbdesk.desk.models.result_source import Found
+from vbdesk.desk.models.result_text import moment_of
 from vbdesk.desk.shell.all_pages import build_compare_page
 from vbdesk.desk.shell.view_models import compare_view_model
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.course_corrections import CorrectionReason
 from vbdesk.outbox.library.states import OutboxState
 
 HANGS_S = 60.0  # only ends a test that hangs
@@ -266,6 +268,21 @@ def test_another_recording_can_be_chosen_and_the_sides_exchanged(opened, shelf, 
     choice.activated.emit(0)
     assert opened.view_model.comparison.right.take_id == pair[1]
     qtbot.waitUntil(lambda: "Same level" in words_of(opened.signs) and "lower" not in words_of(opened.signs))
+
+
+def test_each_side_offers_the_recordings_of_its_own_subject(shelf, open_page, pulse_job, workspace):
+    """The left one is excluded from its course, so it is in no list but its own choice."""
+    left, right = (
+        shelf.put(subject, OutboxState.DONE, hours_ago=hours, job=pulse_job.model_copy(update={"job_id": subject}))
+        for subject, hours in (("a", 24), ("b", 48))
+    )
+    corrections = workspace.library.corrections
+    corrections.exclude(corrections.member(left), CorrectionReason.TEST)
+    page = open_page(RecordingRoute(take_id=left), RecordingRoute(take_id=right))
+    day_of = {take_id: moment_of(workspace.library.get(take_id).recorded_at) for take_id in (left, right)}
+    for card, take_id in ((page.left_card, left), (page.right_card, right)):
+        assert card.choice.currentText() == f"{day_of[take_id]} · Moderate"
+        assert card.choice.count() == 1
 
 
 def test_the_whole_result_of_either_is_a_click_away(opened, asked, pair):

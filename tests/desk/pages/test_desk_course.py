@@ -225,7 +225,7 @@ def counts(workspace, qtbot):
         entries = () if cohort.reading is None else cohort.reading.summaries
         summed = next((entry.recordings for entry in entries if entry.group_id == group_id), 0)
         found = re.search(r"(\d+) recordings?, last", "" if subject.reading is None else subject.reading.sentence)
-        return listed, 0 if found is None else int(found[1]), len(compare.same_subject), summed
+        return listed, 0 if found is None else int(found[1]), len(compare.same_subject[0]), summed
 
     def agree(group_id, number):
         for page in (subjects, cohort):
