@@ -297,7 +297,7 @@ def test_a_refusal_calls_a_subject_by_its_alias(library, new_take):
             corrections.move(corrections.member(one), group_id, WRONG)
         assert "s-" not in str(refused.value)
     library.change_settings(consent=ConsentRules(policy=ConsentPolicy.REQUIRED))
-    with pytest.raises(NotAllowed, match="^\u2068Übung 8\u2069: No consent of this subject is noted"):
+    with pytest.raises(NotAllowed, match=r"^\u2068Übung 8\u2069: No consent of this subject is noted"):
         corrections.move(corrections.member(one), "s-2", WRONG)
 
 
