@@ -53,7 +53,7 @@ _DEEDS = (
     (_TAKE_IN, "Take in", "import"),
 )
 _NOT_READ = "\N{EN DASH}"
-_NARROW_WIDTHS = (138, 158, 150, 172, 118)  # with large text: actions stay
+_NARROW_WIDTHS = (164, 154, 150, 172, 118)  # with large text: actions stay, and usual ids are whole
 _LEAST_ROWS = 36 + 2 * 55 + 48  # with less space the page scrolls, so that the list keeps some rows
 _FIGURES_FROM = 480  # with less height, at 100 % text, the list takes the room of the figures
 
