@@ -110,6 +110,17 @@ def is_widened(sign_version: str | None) -> bool:
     return WIDENED in build.partition("norms.")[0].split(".")
 
 
+def without_widening(sign_version: str) -> str:
+    """The same calibration without the mark of a more cautious comparison."""
+    if not is_widened(sign_version):
+        return sign_version
+    version, _, build = sign_version.partition("+")
+    own, norms, name = build.partition("norms.")
+    kept = [part for part in own.rstrip(".").split(".") if part != WIDENED]
+    left = ".".join([*kept, norms + name] if norms else kept)
+    return f"{version}+{left}" if left else version
+
+
 def _in_usual_case(tag: str) -> str:
     """Script with a capital, region in capitals, the rest in small letters (RFC 5646, 2.1.1)."""
     first, *others = tag.split("-")

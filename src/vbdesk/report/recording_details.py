@@ -19,6 +19,8 @@ class RecordingDetails:
         markers_s: marked moments, in seconds from the beginning of the part that was analysed.
         check: figures of the check before it was sent.
         recorder_version: vbdesk's own, when it recorded.
+        spoken_language: BCP 47 tag of what is spoken; empty if it is not known.
+        second_language: whether that is a second language of the speaker; None if it is not known.
         random_fraction: the fraction of a second of its time is random: it only identifies a file.
     """
 
@@ -34,3 +36,5 @@ class RecordingDetails:
     check: Mapping[str, Any] = field(default_factory=dict)
     recorder_version: str = ""
     random_fraction: bool = False
+    spoken_language: str = ""
+    second_language: bool | None = None

@@ -6,6 +6,7 @@ from datetime import datetime
 from vbdesk import __version__
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.results import AudioQuality, LongitudinalSignal, ModelResult, Signal, SpeakerResult
+from vbdesk.contract.spoken_language import is_widened
 from vbdesk.report.data_dictionary import ucum_code
 from vbdesk.report.recording_details import RecordingDetails
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
@@ -74,6 +75,8 @@ def _details(details: RecordingDetails, *, known: bool) -> Row:
         "check_peak_dbfs": _number(check.get("peak_dbfs")),
         "check_clipped_percentage": _number(check.get("clipped_percent")),
         "recorder_version": details.recorder_version or None,
+        "spoken_language": details.spoken_language or None,
+        "second_language": details.second_language,
     }
 
 
@@ -83,6 +86,7 @@ def _versions(recording: RecordingRecord) -> Row:
     return {
         "sign_versions": ";".join(found) or None,
         "norms_version": ";".join(norms) or None,
+        "compared_cautiously": any(is_widened(version) for version in found) if found else None,
         "export_version": __version__,
     }
 

@@ -94,4 +94,6 @@ def _details(item: RecordingItem, capture: Mapping[str, Any]) -> RecordingDetail
         check=item.quality,
         recorder_version=str(capture.get("app_version", "")),
         random_fraction=item.imported and item.time_is_unique,
+        spoken_language=item.spoken.language or "",
+        second_language=item.spoken.second_language,
     )

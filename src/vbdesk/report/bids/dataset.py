@@ -174,6 +174,8 @@ def _recorded(details: RecordingDetails) -> dict[str, Any]:
         "Protocol": details.protocol or MISSING,
         "ProtocolVersion": details.protocol_version,
         "ProtocolLanguage": details.protocol_language or MISSING,
+        "SpokenLanguage": details.spoken_language or MISSING,
+        "SecondLanguage": MISSING if details.second_language is None else details.second_language,
         "Microphone": details.microphone or MISSING,
         "MicrophoneSamplingFrequency": details.microphone_sample_rate,
         "Imported": details.imported,

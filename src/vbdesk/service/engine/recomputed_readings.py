@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Row
 
 from vbdesk.contract.catalog import ModelName, SignName
-from vbdesk.contract.spoken_language import SpokenLanguage
+from vbdesk.contract.spoken_language import SpokenLanguage, without_widening
 from vbdesk.service.engine.analysis import Analysed, Analysis
 from vbdesk.service.engine.job_runner import analysis_request
 from vbdesk.service.engine.slot import ChildCrashed, TaskFailed, TaskTimedOut
@@ -123,7 +123,7 @@ def _replace_reading(connection: Connection, job_id: str, reading: str) -> None:
 
 def _is_current(row: Row[Any], version: str) -> bool:
     found = reading_versions(row.reading) or versions_of(row.result)
-    return all(made_by == version for made_by in found.values())
+    return all(made_by is not None and without_widening(made_by) == version for made_by in found.values())
 
 
 def _is_shipped(target: JobTarget) -> bool:
