@@ -201,4 +201,6 @@ def test_twins_name_each_other_and_the_weaker_one_says_why_it_stays_low():
     assert "Dehydration has the stronger evidence, so this level never passes low." in weaker.about
     assert any(sentence.startswith("Nearly the same as Dry Mouth") for sentence in better.about)
     assert not any("never passes low" in sentence for sentence in better.about)
+    assert "This sign never passes low, so it flags nobody." in weaker.about
+    assert any(sentence.startswith("Of 1000 healthy people") for sentence in better.about)
     assert any("opposite of Stress" in sentence and "−0.9" in sentence for sentence in opposite.about)

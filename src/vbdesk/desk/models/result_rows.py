@@ -129,7 +129,7 @@ def _sign_row(signal: Signal, comparison: Comparison) -> SignRow:
         about.append(reference.known)
     if reference is not None:
         about.extend(_twin_sentences(reference))
-    about.extend(_healthy_share(signal))
+    about.extend(_healthy_share(signal, reference))
     return SignRow(
         name=signal.name,
         label=signal.label,
@@ -207,7 +207,9 @@ def _twin_sentences(reference: ShippedSign) -> Iterator[str]:
         yield sentence.format(sign=label_of(reference.held_low_by))
 
 
-def _healthy_share(signal: Signal) -> list[str]:
+def _healthy_share(signal: Signal, reference: ShippedSign | None) -> list[str]:
+    if reference is not None and not any(level.flagged for level in reference.score_cuts):
+        return [translate("Result", "This sign never passes low, so it flags nobody.")]
     known = sign_repeatability().get(signal.name)
     if known is None or known.healthy_share is None:
         return []
