@@ -162,7 +162,7 @@ def rescued(count, damaged):
     class Take:
         cut_s, about, duration_s = 0.0, {"group_id": "w1"}, 20.0
 
-    return _rescued_words([Take()] * count, damaged)
+    return _rescued_words([Take()] * count, "w1", damaged)
 
 
 def test_recordings_that_wait_are_counted_in_whole_sentences():
