@@ -94,7 +94,7 @@ def test_everyday_causes_stand_one_click_away(opened):
 
 def test_the_share_of_healthy_speakers_flagged_stands_one_click_away(opened):
     opened.sign_rows.share.button.click()
-    assert "The Pulse analysis flags about 7 % of healthy speakers" in visible_words(opened)
+    assert "The Pulse analysis flags about 6 % of healthy speakers" in visible_words(opened)
 
 
 def test_raw_json_is_the_researchers_and_can_be_read_and_copied(opened):
