@@ -67,6 +67,7 @@ def test_a_corpus_of_one_label_is_trained_on_and_not_tested(norms):
     assert [part["untested"] for part in found.values()] == [None, "one label here", "one label here"]
     assert found["only 1"]["auc"] is None
     assert "not tested: it has one label only" in fitted.card_for_people
+    assert "yet another microphone" in fitted.card_for_people
     assert any(sentence.endswith("could not be tested: only 0, only 1.") for sentence in fitted.card["warnings"])
 
 
@@ -82,7 +83,7 @@ def test_a_speaker_of_the_tested_corpus_is_never_trained_on(norms):
     ("corpus_of", "sentence"),
     [
         (lambda number, label: "lab", "All recordings are of one corpus, lab. Leave out --corpus-column"),
-        (lambda number, label: f"c{label}", "has one label only, so that the labels cannot be told from the corpora"),
+        (lambda number, label: f"c{label}", "has one label only, so that labels and corpora cannot be separated"),
     ],
 )
 def test_corpora_that_cannot_be_compared_are_rejected(norms, corpus_of, sentence):
@@ -188,7 +189,7 @@ def test_the_command_joins_short_clips_and_says_so(tmp_path, norms):
     assert outcome.exit_code == 0, outcome.output
     told = " ".join(outcome.stderr.split())
     assert "Joined 72 short clips to 24 recordings, one of each speaker, label and session." in told
-    assert "Left out: 1 alone.wav: The recording is 3.0 seconds long." in told
+    assert "Left out: 1 alone.wav: The recording is 3.0 seconds long. There is no other clip of this speaker" in told
     card = json.loads((out / "slow-speech.card.json").read_text())
     assert (card["study"]["recordings"], card["study"]["joined_recordings"], card["study"]["joined_clips"]) == (
         24,

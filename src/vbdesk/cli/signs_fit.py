@@ -103,13 +103,16 @@ def _measured(
     labels: "Mapping[Path, RecordingLabel]", journal: Path, jobs: int | None, *, resume: bool
 ) -> "tuple[dict[Path, RecordingLabel], dict[Path, MeasuredFile], dict[Path, str]]":
     """Labels, measurements and reasons of failures; short clips are joined, under the path of their first."""
-    from vbdesk.signs.corpus.joined_clips import joined_digest, measure_joined
+    from vbdesk.signs.corpus.joined_clips import is_clip, joined_digest, measure_joined
     from vbdesk.signs.fit.study import joinable_clips
 
     outcomes = outcomes_with_bar(list(labels), journal, jobs, resume=resume)
     measured, failed = usable({path: outcomes[path] for path in labels})
     found = dict(labels)
     joined = joinable_clips(labels, outcomes)
+    alone = [path for path in failed if is_clip(outcomes[path])]
+    for path in set(alone).difference(*(source.paths for source in joined)):
+        failed[path] += " There is no other clip of this speaker, label and session to join."
     if joined:
         clips = sum(len(source.paths) for source in joined)
         say(

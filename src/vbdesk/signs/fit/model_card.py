@@ -33,9 +33,14 @@ NO_SIGNAL = (
     "Do not use this sign; its level is held at `low`."
 )
 SIGNAL = "In speakers outside the training data, the two labels are separated better than by chance."
-LIMITS = (
+ONE_STUDY = (
     "The folds keep speakers apart, but all come from one study: another microphone, language, task or group of people "
-    "may sound different. Only recordings made elsewhere can show that the sign holds there.",
+    "may sound different. Only recordings made elsewhere can show that the sign holds there."
+)
+SEVERAL_CORPORA = (
+    "What holds in these corpora may not hold with yet another microphone, language, task or group of people."
+)
+LIMITS = (
     "A biomarker signal, not a diagnosis. A share on this card is that of this study, not a person's probability.",
 )
 
@@ -211,7 +216,7 @@ def card_markdown(card: Mapping[str, Any], sign: SignFile, labels: Mapping[str, 
         + (", ".join(labels.get(name, name) for name in card["features_left_out"]) or "none")
         + ".",
         "## What this card does not show",
-        _listed(LIMITS),
+        _listed([SEVERAL_CORPORA if card["other_corpora"] else ONE_STUDY, *LIMITS]),
         "## Made with",
         _listed([f"{name} {number}" for name, number in card["versions"].items()])
         + f"\n- study {card['study_sha256']}\n- inverse penalty {card['inverse_penalty']:g}",

@@ -52,8 +52,8 @@ def require_comparable_corpora(study: Study, rules: FittingRules) -> None:
         return
     if set(reasons) == {"one label here"}:
         raise StudyError(
-            f"Every corpus ({', '.join(names)}) has one label only, so that the labels cannot be told from the "
-            "corpora. Add recordings with the other label to at least one corpus."
+            f"Every corpus ({', '.join(names)}) has one label only, so that labels and corpora cannot be "
+            "separated. Add recordings with the other label to at least one corpus."
         )
     raise StudyError(
         "No corpus can be left out: the others would have too few speakers with each label. Add speakers, or leave out "
