@@ -7,6 +7,7 @@ import typer
 
 from vbdesk.cli.batch_measurement import list_failed, measure_with_bar
 from vbdesk.cli.output import fail
+from vbdesk.cli.spoken_language import known_language
 
 USAGE = 2
 
@@ -29,6 +30,9 @@ def measure(
     resume: Annotated[
         bool, typer.Option("--resume/--anew", help="Keep what an earlier run measured, or measure all again.")
     ] = True,
+    language: Annotated[
+        str, typer.Option(help="Language that the speakers read, as their first (BCP 47), such as en or de.")
+    ] = "en",
     fewest: Annotated[
         int, typer.Option(min=3, help="Speakers of each sex that a feature needs; below, it keeps its shipped numbers.")
     ] = 20,
@@ -45,6 +49,7 @@ def measure(
     from vbdesk.signs.norms_measure.reference_group import group_by_speaker, read_recording_speakers
     from vbdesk.voice.errors import ModelUnavailable
 
+    read_language = known_language(language) or "en"
     if not folder.is_dir():
         fail(f"There is no folder {folder}.", USAGE)
     try:
@@ -53,7 +58,7 @@ def measure(
         measured, failed = measure_with_bar(list(readers), journal, jobs, resume=resume)
         group = group_by_speaker(readers, measured)
         list_failed(failed, folder)
-        result = measure_norms(group, fewest)
+        result = measure_norms(group, fewest, read_language)
         if not result.measured:
             fail(_nothing_to_write(fewest, [speaker.sex for speaker in group]))
         write_norms(result, out)

@@ -65,8 +65,8 @@ class MeasuredNorms:
     signs: int
 
 
-def measure_norms(group: Sequence[ReferenceSpeaker], fewest: int) -> MeasuredNorms:
-    """Measure the norms of `group`.
+def measure_norms(group: Sequence[ReferenceSpeaker], fewest: int, language: str = "en") -> MeasuredNorms:
+    """Measure the norms of `group`, who read their first language, the BCP 47 tag `language`.
 
     A feature with fewer than `fewest` speakers in a class keeps its shipped numbers.
     """
@@ -94,7 +94,7 @@ def measure_norms(group: Sequence[ReferenceSpeaker], fewest: int) -> MeasuredNor
             entry["reference"] = _along_pitch(norm, name, group, pitches)
         else:
             entry["reference"] = {"t_mean": entry["mixed"]["t_mean"], "t_sd": entry["mixed"]["t_sd"]}
-    content["meta"] = _meta(content["meta"], group)
+    content["meta"] = {**_meta(content["meta"], group), "language": language}
     content["voice_class"] = {**content["voice_class"], **_voice_class(group, pitches, fewest)}
     content.pop("calibration", None)
     references = sign_references(Norms.model_validate(content), load_reference_data().calibration, group, fewest)
