@@ -19,6 +19,7 @@ from vbdesk.contract.spoken_language import SpokenLanguage, language_tag
         ("en-u-ca-gregory", "en-u-ca-gregory"),
         ("de-x-ward", "de-x-ward"),
         ("fil", "fil"),
+        ("X-Ours", "x-ours"),
         ("und", None),
     ],
 )

@@ -28,6 +28,7 @@ _SHAPE = re.compile(  # RFC 5646, 2.1; no subtag of four to eight letters is reg
     r"(?:-(?:[a-z0-9]{5,8}|[0-9][a-z0-9]{3}))*"
     r"(?:-[0-9a-wy-z](?:-[a-z0-9]{2,8})+)*"
     r"(?:-x(?:-[a-z0-9]{1,8})+)?"
+    r"|x(?:-[a-z0-9]{1,8})+"
 )
 _LONGEST_TAG = 35  # RFC 5646, 4.4.1
 _UNDETERMINED = "und"
@@ -126,7 +127,7 @@ def _in_usual_case(tag: str) -> str:
     first, *others = tag.split("-")
     shown = [first]
     for index, part in enumerate(others):
-        if any(len(earlier) == 1 for earlier in others[:index]):
+        if any(len(earlier) == 1 for earlier in [first, *others[:index]]):
             shown.append(part)
         elif len(part) == 2 and part.isalpha():
             shown.append(part.upper())
