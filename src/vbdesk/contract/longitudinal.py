@@ -158,14 +158,34 @@ class DataPoint(WireModel):
     signals: list[TrajectorySignal]
 
 
+class MethodParameters(WireModel):
+    """The numbers that a trajectory was computed with.
+
+    Attributes:
+        version: their version, such as `tss-2.0`.
+        source: shipped, or fitted to the account's groups.
+        n_groups: groups that they were fitted to, rounded down to a multiple of ten; null for shipped ones.
+        fitted_at: when they were fitted; null for shipped ones.
+    """
+
+    version: str
+    source: Literal["shipped", "account_groups"] = "shipped"
+    n_groups: int | None = None
+    fitted_at: Timestamp | None = None
+
+
 class TrajectoryRead(WireModel):
-    """A subject's trajectory. `done_job_count` counts the whole group; other counts are of the window."""
+    """A subject's trajectory. `done_job_count` counts the whole group; other counts are of the window.
+
+    `parameters` is an addition of this service; it is left out where a read does not tell it.
+    """
 
     status: Literal["done"] = "done"
     group_id: str
     as_of: Timestamp
     computed_at: Timestamp
     method: str
+    parameters: MethodParameters | None = Field(default=None, exclude_if=is_none)
     interval_level: float
     window: TrajectoryWindow
     done_job_count: int

@@ -318,7 +318,7 @@ def test_the_account_is_its_own_population_from_thirty_other_groups_on(bench):
     for level in range(3):
         jobs = [bench.submit_to(f"g{level}", recorded_at=moment(day)) for day in (10, 17, 24)]
         for job in jobs:
-            bench.finish(job, 0.2 + 0.05 * level)
+            bench.finish(job, 0.2 + 0.05 * level + 0.01 * jobs.index(job))
         for number in range(level + 3, 31, 3):  # the same recordings stand for more subjects
             bench.client.post("/v2/groups", json={"group_id": f"g{number}"})
             bench.client.post(f"/v2/groups/g{number}/jobs", json={"job_ids": jobs})
@@ -327,7 +327,7 @@ def test_the_account_is_its_own_population_from_thirty_other_groups_on(bench):
     assert snapshots.take_due() == 0
     bench.finish(longitudinal(bench, "g0", day=28), 0.9)
     read = bench.get("/v2/groups/g0/longitudinal", sign="stress")["signs"][0]
-    assert read["population_z"] > 1
+    assert read["population_z"] > 0
     assert read["population_reference"]["source"] == "account_cohort"
     assert read["population_reference"]["n_groups"] == 30
     bench.client.delete("/v2/groups/g1")
