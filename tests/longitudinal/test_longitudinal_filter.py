@@ -52,7 +52,9 @@ def test_null_variances_are_exact_for_unchanged_subjects(class_name):
     sign_class = PARAMETERS.classes[class_name]
     open_scale = with_open_scale(PARAMETERS)
     steps, _ = gain_steps(days.tolist(), factors.tolist(), sign_class, PARAMETERS.prior)
-    unit = run_filter(np.eye(n), steps, sign_class.model_copy(update={"trait_mean": 0.0}), open_scale)  # column k: weight of reading k
+    unit = run_filter(
+        np.eye(n), steps, sign_class.model_copy(update={"trait_mean": 0.0}), open_scale
+    )  # column k: weight of reading k
 
     apart = np.abs(days[:, None] - days)
     wander = PARAMETERS.prior.natural_wander * sign_class.shift_variance

@@ -58,7 +58,17 @@ def test_the_page_shows_the_simulation_with_every_bar_held():
         assert re.search(rf"^\| {setting.sign_class} \| {setting.schedule} \| ", tables, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", ["longitudinal HISTORY.json", "simulate longitudinal", "simulate variances", "norms variability", "--each-job", "--method tss-2"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "longitudinal HISTORY.json",
+        "simulate longitudinal",
+        "simulate variances",
+        "norms variability",
+        "--each-job",
+        "--method tss-2",
+    ],
+)
 def test_the_page_names_the_commands(name):
     assert name in PAGE
 

@@ -16,7 +16,9 @@ _HEADER = """\
 """
 
 
-def with_variability(parameters: Parameters, fitted: Variability, version: str, record: Mapping[str, Any]) -> Parameters:
+def with_variability(
+    parameters: Parameters, fitted: Variability, version: str, record: Mapping[str, Any]
+) -> Parameters:
     """Parameters with the fitted priors; rules, limits and lengths stay as they are.
 
     State, shift and reading share the variance within a person as fitted; the shift keeps its ratio to it.

@@ -169,7 +169,7 @@ class SignAssignment(StrictDataModel):
 
     default_class: str
     class_of: dict[str, str]
-    interval_variance: dict[str, Positive] = {}
+    interval_variance: dict[str, Positive] = Field(default_factory=dict)
 
 
 class AccountFit(StrictDataModel):
@@ -241,10 +241,11 @@ class Parameters(StrictDataModel):
 
     def ratio_range(self, sign_class: SignClass) -> Range:
         """Lowest and highest variance of a subject over that of the class."""
-        if (absolute := self.personal_scale.variance_range) is not None:
-            return absolute[0] / sign_class.within_variance, absolute[1] / sign_class.within_variance
-        assert self.personal_scale.range is not None  # _check
-        return self.personal_scale.range
+        rule = self.personal_scale
+        if rule.variance_range is not None:
+            lowest, highest = rule.variance_range
+            return lowest / sign_class.within_variance, highest / sign_class.within_variance
+        return rule.range or (1.0, 1.0)  # one of the two is given
 
     def interval_variance(self, sign: str) -> float:
         """Variance of a score interval that leaves the weight of a reading of `sign` as it is."""

@@ -22,7 +22,10 @@ CLASSES = ("fast", "slow")
 POWER_SUBJECTS = 2000
 SHARE_OF_DEPARTURES = 0.3
 DEPARTURES = {
-    "Gaussian, with the assumed memory and known quality": {"fast": Truth(0.455, harsh=False), "slow": Truth(0.194, harsh=False)},
+    "Gaussian, with the assumed memory and known quality": {
+        "fast": Truth(0.455, harsh=False),
+        "slow": Truth(0.194, harsh=False),
+    },
     "no state: every reading independent": {"fast": Truth(0.0), "slow": Truth(0.0)},
     "a state of the fitted share": {"fast": Truth(0.54), "slow": Truth(0.54)},
 }
