@@ -39,7 +39,7 @@ CHANGED_FROM = 21
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class HeldShift:
     """A shift that lasts for some weekly recordings, and the classes of signs that must flag it while it lasts."""
 
     shift: float
@@ -47,7 +47,7 @@ class Change:
     classes: tuple[str, ...]
 
 
-CHANGES = (Change(0.85, 4, ("fast",)), Change(0.55, 12, ("fast", "slow")))
+CHANGES = (HeldShift(0.85, 4, ("fast",)), HeldShift(0.55, 12, ("fast", "slow")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Power:
     """Share of changes that were flagged while they lasted, after 21 weekly recordings at variance 0.07."""
 
     sign_class: str
-    change: Change
+    change: HeldShift
     share: float
 
     @property
