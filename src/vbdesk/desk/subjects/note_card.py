@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
@@ -17,6 +17,13 @@ from vbdesk.desk.ui.theme import Role
 from vbdesk.outbox.library.settings import SubjectDetail
 from vbdesk.outbox.library.subject_names import tidy
 from vbdesk.outbox.library.subject_notes import SubjectNote
+
+
+class _NoteEdit(QPlainTextEdit):
+    """Text that takes the height that is left, so that the card scrolls only where it is too low."""
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), self.minimumHeight())
 
 
 class SubjectNoteCard(Card):
@@ -39,7 +46,7 @@ class SubjectNoteCard(Card):
         self.detail_field = Field("", self.detail, optional=True)
         self.tags = TagsField("Add a tag")
         self.tags.setAccessibleName("Tags of the subject")
-        self.text = QPlainTextEdit()
+        self.text = _NoteEdit()
         self.text.setAccessibleName("Note on the subject")
         self.text.setTabChangesFocus(True)
         self.text.setMinimumHeight(72)
