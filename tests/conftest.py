@@ -26,8 +26,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 DATA = Path(__file__).parent / "data"
 
-# how fast an example runs says something about the machine, not about the code
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# how fast an example runs says something about the machine, not about the code; every run draws other examples
+settings.register_profile("any machine", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
 
