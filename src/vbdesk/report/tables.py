@@ -7,6 +7,7 @@ from vbdesk import __version__
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.results import AudioQuality, LongitudinalSignal, ModelResult, Signal, SpeakerResult
 from vbdesk.contract.spoken_language import is_widened
+from vbdesk.report.comparison_basis import split_version
 from vbdesk.report.data_dictionary import ucum_code
 from vbdesk.report.recording_details import RecordingDetails
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
@@ -82,18 +83,13 @@ def _details(details: RecordingDetails, *, known: bool) -> Row:
 
 def _versions(recording: RecordingRecord) -> Row:
     found = sorted({signal.sign_version for signal in recording.signals if signal.sign_version})
-    norms = sorted({norms for version in found if (norms := _site_norms(version))})
+    norms = sorted({norms for version in found if (norms := split_version(version)[1])})
     return {
         "sign_versions": ";".join(found) or None,
         "norms_version": ";".join(norms) or None,
         "compared_cautiously": any(is_widened(version) for version in found) if found else None,
         "export_version": __version__,
     }
-
-
-def _site_norms(sign_version: str) -> str:
-    """Version of a site's own norms, which the analysis appends to that of its calibration."""
-    return sign_version.partition("norms.")[2]
 
 
 def _text(value: object) -> str | None:

@@ -28,6 +28,7 @@ from vbdesk.desk.models.analysis_text import model_words
 from vbdesk.desk.models.metric_rows import MetricRow, metric_rows
 from vbdesk.desk.models.result_rows import FeatureRow, SignRow, feature_row, sign_rows
 from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.report.comparison_basis import Basis, ComparisonBasis, comparison_basis
 from vbdesk.report.result_texts import quality_text, result_texts
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
 
@@ -88,6 +89,7 @@ class ResultReading:
         voice: of the whole recording.
         speakers: one reading for each, if they were separated.
         metrics: sound of the voice in the whole recording.
+        compared: with whom the voice was compared, as a sentence.
         flagged_share: the share of healthy speakers that this model flags, as a sentence; empty when unknown.
         notes: what limits this result, as sentences.
         versions: of the calibrations that scored it.
@@ -99,6 +101,7 @@ class ResultReading:
     voice: VoiceReading
     speakers: tuple[Speaker, ...]
     metrics: tuple[MetricRow, ...]
+    compared: str
     flagged_share: str
     quality: QualityReading
     notes: tuple[str, ...]
@@ -144,6 +147,7 @@ def reading_of(
         voice=voice,
         speakers=tuple(_speaker(speaker, spoken) for speaker in result.speakers or ()),
         metrics=metric_rows(result.extended_metrics, signals) if isinstance(result, ModelResult) else (),
+        compared=_compared(comparison_basis(signals)),
         flagged_share=_flagged_share(model),
         quality=quality_reading(result.audio_quality),
         notes=(*_comparison_notes(signals, comparison), *_notes(signals, versions)),
@@ -237,6 +241,37 @@ def _flagged_share(model: ModelName | None) -> str:
         "The {analysis} flags about {percent} % of healthy speakers: of 100 people without any of these conditions, "
         "about {percent} would show at least one signal at consider or above.",
     ).format(analysis=model_words(model.value), percent=round(100 * share))
+
+
+def _compared(basis: ComparisonBasis) -> str:
+    match basis.kind:
+        case Basis.SHIPPED:
+            text = translate(
+                "result",
+                "How this was compared: with {readers} adults who read English aloud (norms {norms}, calibration "
+                "{calibration}).",
+            )
+        case Basis.SITE:
+            text = translate(
+                "result",
+                "How this was compared: with the service's own reference recordings (norms {norms}, calibration "
+                "{calibration}).",
+            )
+        case Basis.OWN_SIGN:
+            text = translate(
+                "result",
+                "How this was compared: with the reference of this sign, which is not one of vbdesk (version "
+                "{calibration}).",
+            )
+        case Basis.OTHER_RELEASE:
+            text = translate(
+                "result",
+                "How this was compared: with the reference of calibration {calibration}, which this vbdesk cannot "
+                "describe.",
+            )
+        case Basis.UNKNOWN:
+            text = translate("result", "How this was compared: the service does not tell the version of its reference.")
+    return text.format(calibration=basis.calibration, norms=basis.norms, readers=basis.readers)
 
 
 def _comparison_notes(signals: Sequence[Signal], comparison: Comparison) -> list[str]:

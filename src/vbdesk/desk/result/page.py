@@ -389,7 +389,7 @@ class ResultPage(QWidget):
             self._right_box().addStretch(1)
             return
         voice, researcher = self._voice(reading), self.segment.choice() == "researcher"
-        self.sign_rows = SignRows(voice, reading.flagged_share, researcher=researcher)
+        self.sign_rows = SignRows(voice, reading.flagged_share, reading.compared, researcher=researcher)
         why = reading.inconclusive if voice.level is Level.INCONCLUSIVE else None
         self._add_left(OverallCard(voice, why), self.sign_rows)
         if len(reading.speakers) > 1:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from vbdesk.contract.catalog import label_of
 from vbdesk.contract.jobs import JobType
 from vbdesk.contract.levels import Level
+from vbdesk.report.comparison_basis import comparison_basis
 from vbdesk.report.drawing.glyphs import level_glyph
 from vbdesk.report.drawing.shapes import Box, Circle, Paint, Path, TextLine
 from vbdesk.report.drawing.style import style
@@ -157,7 +158,8 @@ def _caution(flow: PageFlow, subject: ReportInput) -> None:
     flagged = texts.flagged_unknown
     if share is not None and subject.model:
         flagged = texts.flagged.format(model=label_of(subject.model), percent=round(share * 100))
-    flow.paragraph(f"{texts.what} {flagged}", size=SMALL, after=8)
+    compared = report_texts().compared.of(comparison_basis(subject.signals))
+    flow.paragraph(f"{texts.what} {flagged} {compared}", size=SMALL, after=8)
 
 
 def _quality_notes(flow: PageFlow, subject: ReportInput) -> None:
