@@ -30,6 +30,8 @@ def sentence(*signals: Signal) -> str:
     ("signals", "kind", "told"),
     [
         ([signal(OURS)], Basis.SHIPPED, "261 adults who read English aloud (norms"),
+        ([signal(OURS), signal(f"{OURS}+widened", "fatigue")], Basis.SHIPPED, f"calibration {OURS})"),
+        ([signal(f"{OURS}+widened.norms.clinic.3")], Basis.SITE, f"(norms clinic.3, calibration {OURS})"),
         ([signal(f"{OURS}+norms.clinic.3")], Basis.SITE, f"(norms clinic.3, calibration {OURS})"),
         ([signal(f"{OURS}+norms.clinic.3"), signal(OURS)], Basis.OTHER_RELEASE, f"{OURS}+norms.clinic.3, {OURS}"),
         ([signal("0.9.0"), signal("0.9.0", "fatigue")], Basis.OTHER_RELEASE, "calibration 0.9.0, which"),

@@ -6,6 +6,7 @@ from enum import Enum, auto
 from functools import cache
 
 from vbdesk.contract.results import Signal
+from vbdesk.contract.spoken_language import without_widening
 from vbdesk.data_files import read_toml
 from vbdesk.report.shipped_signs import shipped_signs
 from vbdesk.resource_files import resource
@@ -45,7 +46,8 @@ class _ShippedNorms:
 
 def comparison_basis(signals: Sequence[Signal]) -> ComparisonBasis:
     """Find the reference of a result from the versions of its signals."""
-    versions = list(dict.fromkeys(signal.sign_version for signal in signals if signal.sign_version))
+    told = [signal.sign_version for signal in signals if signal.sign_version]
+    versions = list(dict.fromkeys(without_widening(version) for version in told))
     if not versions:
         return ComparisonBasis(Basis.UNKNOWN)
     known = [reference for signal in signals if (reference := shipped_signs().get(signal.name)) is not None]

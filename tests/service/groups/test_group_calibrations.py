@@ -114,6 +114,11 @@ def test_an_analysis_that_fails_leaves_the_reading(bench):
     assert stress_readings(bench) == [(0.4, OLD)]
 
 
+def test_a_reading_that_was_widened_for_its_language_is_current(bench):
+    recorded(bench, 1, f"{NEW}+widened")
+    assert recompute(bench) == RecomputedCount(current=1)
+
+
 def test_only_the_chosen_groups_are_read_again(bench):
     recorded(bench, 1, OLD, "g")
     recorded(bench, 1, OLD, "other")
