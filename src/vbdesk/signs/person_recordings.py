@@ -73,7 +73,9 @@ def score_person_recording(path: Path) -> ScoredRecording | str:
 def _halves(recording: Recording) -> Iterator[Recording]:
     middle = len(recording.samples) // 2
     for samples in (recording.samples[:middle], recording.samples[middle:]):
-        yield replace(recording, samples=samples)
+        yield replace(
+            recording, samples=samples, duration_s=recording.duration_s * len(samples) / len(recording.samples)
+        )
 
 
 def _entry(name: str, recording: Recording) -> tuple[HistoryEntry, float]:
