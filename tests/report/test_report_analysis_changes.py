@@ -104,6 +104,16 @@ def test_the_drawing_has_a_line_for_every_sign_and_says_what_it_means():
     assert {line.get("stroke") for line in dashed} == {style().colour.text2}
 
 
+def test_a_more_cautious_comparison_is_another_scale_and_no_change_of_the_analysis():
+    read = read_by("2.0.0", "2.0.0+widened", "2.0.0+widened")
+    (change,) = changes_in(read, "stress")
+    assert change.is_language_only
+    assert "compared more cautiously because of their language" in words(drawn(read))
+    assert "analysis changed" not in words(drawn(read)).lower()
+    both = changes_in(read_by("1.0.0", "2.0.0+widened"), "stress")
+    assert not both[0].is_language_only
+
+
 def test_the_sentence_has_its_own_room_below_the_legend():
     short, changed = read_by("1.0.0", "1.0.0"), read_by("1.0.0+norms." + "x" * 200, "2.0.0")
     assert charts_height(changed, changed.signs, 500.0, UTC) >= charts_height(short, short.signs, 500.0, UTC) + 20

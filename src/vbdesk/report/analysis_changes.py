@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from vbdesk.contract.longitudinal import DataPoint
+from vbdesk.contract.spoken_language import without_widening
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,11 @@ class AnalysisChange:
     def at(self) -> datetime:
         """The middle between the two readings, where charts draw a line."""
         return self.before + (self.after - self.before) / 2
+
+    @property
+    def is_language_only(self) -> bool:
+        """Whether the calibration is the same, and only one side was compared cautiously because of its language."""
+        return without_widening(self.earlier) == without_widening(self.later)
 
 
 def analysis_changes(points: Iterable[DataPoint], sign: str) -> tuple[AnalysisChange, ...]:

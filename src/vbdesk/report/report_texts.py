@@ -35,6 +35,7 @@ class ChartTexts(StrictDataModel):
     unusual: str
     consider: str
     analysis_changed: str
+    language_note: str
     change_note: str
     changes_note: str
 

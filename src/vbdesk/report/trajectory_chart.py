@@ -119,6 +119,8 @@ def _changes(read: TrajectoryRead, signs: Sequence[SignTrajectory]) -> list[Anal
 def _change_note(changes: Sequence[AnalysisChange], zone: tzinfo) -> str:
     """Sentence about changes of the analysis; empty without any."""
     texts, one = report_texts().chart, one_change(changes)
+    if changes and all(change.is_language_only for change in changes):
+        return texts.language_note
     if one is not None:
         return texts.change_note.format(moment=format_moment(one.after, zone), earlier=one.earlier, later=one.later)
     return texts.changes_note.format(versions=", ".join(calibrations_of(changes))) if changes else ""

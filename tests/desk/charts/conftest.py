@@ -78,6 +78,7 @@ READS: dict[str, Callable[[], TrajectoryRead]] = {
     "inconclusive": _inconclusive,
     "recalibrated": lambda: recalibrated("1.0.0", "1.0.0", "1.0.0", "2.0.0", "2.0.0"),
     "moved back and forth": lambda: recalibrated("1.0.0", "2.0.0", "1.0.0", "2.0.0"),
+    "another language": lambda: recalibrated("2.0.0", "2.0.0+widened"),
     "partly told": lambda: recalibrated(None, None, "2.0.0", None, "2.0.0"),
 }
 

@@ -138,6 +138,16 @@ def test_a_course_of_one_calibration_has_no_such_line_nor_words(shown):
     assert "calibration" not in view.accessibleDescription()
 
 
+def test_a_more_cautious_comparison_is_told_as_such(shown):
+    chart, view, _ = shown("another language")
+    assert (
+        "compared in another way, because of the language"
+        in cursor_text(chart, chart.signs[0], chart.times[1]).spoken()
+    )
+    assert "compared more cautiously because of their language" in view.accessibleDescription()
+    assert "analysis changed" not in view.accessibleDescription().lower()
+
+
 def test_the_saved_picture_tells_the_change_too(golden, qtbot):
     for name, told in (("recalibrated", True), ("two", False)):
         sheet = _sheet(golden(name), "")

@@ -34,7 +34,7 @@ class Legend(QWidget):
             (self.tr("Voice differs: right person?"), _other_voice, 18),
             ("Consider", _consider, 20),
             ("No reading", _no_reading, 6),
-            (self.tr("Analysis changed"), _change, 6),
+            (self.tr("Other scale from here"), _change, 6),
         ):
             entry = QWidget(self)
             row = QHBoxLayout(entry)

@@ -31,6 +31,10 @@ _CHANGED_HERE = translate(
     "chart",
     "Analysis changed here (calibration {earlier} to {later}): levels before and after are not on one scale.",
 )
+_LANGUAGE_HERE = translate(
+    "chart",
+    "From here on compared in another way, because of the language: levels before and after are not on one scale.",
+)
 _UNUSUAL_ONCE = {
     "above": translate("chart", "Unusual for this person: well above their own baseline, at one recording only."),
     "below": translate("chart", "Unusual for this person: well below their own baseline, at one recording only."),
@@ -150,7 +154,8 @@ class SignChart:
         """That another calibration made the readings from this moment on, as a sentence; empty if it did not."""
         for change in self.changes:
             if change.after.timestamp() == moment_s:
-                return _CHANGED_HERE.format(earlier=change.earlier, later=change.later)
+                text = _LANGUAGE_HERE if change.is_language_only else _CHANGED_HERE
+                return text.format(earlier=change.earlier, later=change.later)
         return ""
 
     @property
@@ -215,6 +220,12 @@ class TrajectoryChart:
     def change_note(self) -> str:
         """That the readings come from several calibrations, as a sentence; empty if they do not."""
         changes = self.changes
+        if changes and all(change.is_language_only for change in changes):
+            return translate(
+                "chart",
+                "Some recordings were compared more cautiously because of their language: levels on the two sides of "
+                "a mark are not on one scale.",
+            )
         one = one_change(changes)
         if one is not None:
             return translate(

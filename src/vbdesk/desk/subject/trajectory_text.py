@@ -202,7 +202,7 @@ def latest_change(chart: TrajectoryChart, now: datetime) -> LatestChange | None:
         sentences.append(translate("subject", "Also unusual: {signs}.").format(signs=others))
     if any(change.after <= other.end for unusual, other in present for change in unusual.changes):
         sentences.append(
-            translate("subject", "The analysis changed within this course, so the voice may not have changed.")
+            translate("subject", "The scale changed within this course, so the voice may not have changed.")
         )
     return LatestChange(sign.name, episode.end.timestamp(), " ".join(sentences))
 
