@@ -283,6 +283,7 @@ def test_each_side_offers_the_recordings_of_its_own_subject(shelf, open_page, pu
     for card, take_id in ((page.left_card, left), (page.right_card, right)):
         assert card.choice.currentText() == f"{day_of[take_id]} · Moderate"
         assert card.choice.count() == 1
+        assert "Subject" in words_of(card)
 
 
 def test_the_whole_result_of_either_is_a_click_away(opened, asked, pair):

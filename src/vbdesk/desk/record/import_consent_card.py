@@ -16,7 +16,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.outbox.library.consent import GIVEN_KINDS, LONGEST_ASKED_BY, ConsentKind, ConsentPolicy, plain_name
 from vbdesk.outbox.library.consent_wordings import consent_wording
 
-_FIELD_WIDTH, _WORDS_WIDTH = 150, 240
+_FIELD_WIDTH, _WORDS_WIDTH = 170, 330
 
 
 class ImportConsentCard(QWidget):
