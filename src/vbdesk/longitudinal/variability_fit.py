@@ -19,6 +19,7 @@ from vbdesk.longitudinal.student_t import normal_quantile
 from vbdesk.longitudinal.variance_factors import quality_factors
 
 FEWEST_RECORDINGS = 2
+NOBODY = "Nobody has two usable recordings; add recordings of other sessions."
 SCALES = np.geomspace(0.003, 3.0, 140)
 WEIGHTS = np.geomspace(0.5, 64.0, 80)
 STATE_SHARES = (0.05, 0.95)
@@ -89,7 +90,7 @@ def fit_variance_prior(estimates: Iterable[VarianceEstimate]) -> VariancePrior:
     """
     known = [estimate for estimate in estimates if estimate.df > 0.0 and estimate.variance > 0.0]
     if not known:
-        raise ValueError("Nobody has two usable recordings; add recordings of other sessions.")
+        raise ValueError(NOBODY)
     variance, df = np.array(known).T
     best, scale, weight = -np.inf, 1.0, 1.0
     for candidate in WEIGHTS.tolist():
@@ -129,6 +130,8 @@ def fit_variability(
         if members:
             own = [interval_variance[sign] for sign in members if sign in interval_variance]
             classes[name] = _fit_class(people, members, float(np.median(own)) if own else None, parameters)
+    if not classes:
+        raise ValueError(NOBODY)
     return Variability(classes, _state_share(people, halves, signs, parameters), interval_variance)
 
 
