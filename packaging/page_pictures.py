@@ -176,15 +176,19 @@ def spectrum(desk: Desk) -> Walk:
 
 
 def imported(desk: Desk) -> Walk:
-    """The preview of an import."""
+    """The preview of an import, with subjects whose consent is missing."""
     page = record_page(desk)
     if page.model.phase is not RecordPhase.READY:
         page.review.keep()
         yield lambda: page.model.phase is RecordPhase.READY
     page.model.setup.set_subject("ward4-0172")
     page.import_files([SPEECH.parent])
-    begun = time.monotonic()
-    yield lambda: time.monotonic() - begun > 3.0
+    yield lambda: page.intake.preview is not None
+    page.intake.apply_pattern("*_{subject}")
+    yield settled()
+    page.importing.table.choose_keys(["1", "2"])
+    page.intake.consent_noted.emit(3)  # a message of a usual length
+    yield settled()
 
 
 def note(desk: Desk) -> Walk:

@@ -5,6 +5,7 @@ import gc
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -19,10 +20,14 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 sys.path.append(str(Path(__file__).parent))  # free_ports, by name
 
+# Shells start a job in the background so that it ignores Ctrl+C, and every program that it starts would, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 DATA = Path(__file__).parent / "data"
 
-# how fast an example runs says something about the machine, not about the code
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# how fast an example runs says something about the machine, not about the code; every run draws other examples
+settings.register_profile("any machine", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
 

@@ -11,17 +11,28 @@ and texts are not. The table of changes goes to the standard output.
 import argparse
 import re
 import sys
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tomli_w
-from reference_calibration import LEVEL_CUTS, calibrated, metric_reference, read_group, score_at, sign_correlations
+from reference_calibration import (
+    LEVEL_CUTS,
+    Reader,
+    calibrated,
+    metric_reference,
+    read_group,
+    score_at,
+    sign_correlations,
+    without_arousal,
+)
 
 from vbdesk.data_files import read_data, read_toml
+from vbdesk.signs.calibration import Calibration
 from vbdesk.signs.norms import Norms
-from vbdesk.signs.reference_data import load_reference_data
+from vbdesk.signs.reference_data import ReferenceData, load_reference_data
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 ALIKE = 0.6
@@ -44,9 +55,10 @@ def main() -> None:
     before = load_reference_data()
     adopt_norms(chosen.measured)
     norms = read_data(RESOURCES / "norms" / "norms.toml", Norms)
-    calibration = calibrated(before.calibration, norms, group)
     path = RESOURCES / "signs" / "signs.toml"
-    text = path.read_text(encoding="utf-8")
+    text = with_arousal_taken_out(path.read_text(encoding="utf-8"), before, norms, group)
+    weighed = Calibration.model_validate(tomllib.loads(without_pairs(text)))
+    calibration = calibrated(weighed, norms, group)
     sys.stdout.write("| sign | mean, SD before | now | cut for consider before | now |\n|---|---|---|---|---|\n")
     for name, sign in calibration.signs.items():
         old = before.calibration.signs[name]
@@ -113,13 +125,37 @@ def replaced(text: str, table: str, numbers: Mapping[str, Any]) -> str:
     return text[:begin] + part + text[end:]
 
 
+def with_arousal_taken_out(text: str, before: ReferenceData, norms: Norms, group: Sequence[Reader]) -> str:
+    """`text` with the weights of the signs whose common part with arousal is taken out."""
+    arousal = before.metrics.metrics["vad-arousal"].weights
+    for name, sign in before.calibration.signs.items():
+        if sign.arousal_removed is None:
+            continue
+        share, weights = without_arousal(sign, arousal, norms, group)
+        text = replaced(text, f"[sign.{name.value}]", {"arousal_removed": float(f"{share:.4g}")})
+        for feature, weight in weights.items():
+            table = f'[[sign.{name.value}.evidence]]\nfeature = "{feature}"'
+            direction = "higher" if weight > 0 else "lower"
+            text = replaced(text, table, {"weight": weight, "direction": direction})
+    return text
+
+
 def with_pairs(text: str, pairs: list[tuple[str, str, float]]) -> str:
     """`text` with the pairs of signs that cannot be told apart."""
-    begin = text.index("[[separability.pair]]")
-    last = text.rindex("[[separability.pair]]")
-    end = text.index("\n\n", last)
+    begin, end = place_of_pairs(text)
     blocks = [f'[[separability.pair]]\na = "{a}"\nb = "{b}"\nr = {np.round(r, 2)}' for a, b, r in pairs]
     return text[:begin] + "\n".join(blocks) + text[end:]
+
+
+def without_pairs(text: str) -> str:
+    """`text` without pairs: those of the weights before say nothing about the new ones."""
+    begin, end = place_of_pairs(text)
+    return text[:begin].replace("[separability]\n", "[separability]\npair = []\n") + text[end:]
+
+
+def place_of_pairs(text: str) -> tuple[int, int]:
+    """Begin and end of the pairs."""
+    return text.index("[[separability.pair]]"), text.index("\n\n", text.rindex("[[separability.pair]]"))
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from served import Served
 from vbdesk.contract.ids import new_id
 from vbdesk.longitudinal import HistoryEntry, SignReading, job_estimates, trajectory_json
 from vbdesk.longitudinal.incremental_filter import IncrementalFilter
+from vbdesk.longitudinal.parameters import METHODS, shipped_parameters
 from vbdesk.longitudinal.unrounded_report import unrounded_trajectory
 from vbdesk.service.kernel.db.groups import groups, memberships
 from vbdesk.service.kernel.db.jobs import jobs
@@ -60,6 +61,14 @@ def computed(history: list[HistoryEntry], with_intervals: list[HistoryEntry], no
     ):
         seconds = best_cpu_s(task)
         yield judged(TOPIC, f"{what}, {name}", "< 10 ms CPU", f"{1e3 * seconds:.1f} ms", within(seconds, 0.010))
+    first, second = (
+        best_cpu_s(
+            lambda parameters=shipped_parameters(method): unrounded_trajectory(history, now, SIGNS, {}, parameters)
+        )
+        for method in METHODS
+    )
+    ratio = second / first
+    yield judged(TOPIC, f"{what}, whole trajectory, tss-2 over tss-1", "<= 1.5", f"{ratio:.2f}", ratio <= 1.5)
     seconds = best_cpu_s(lambda: job_estimates(with_intervals, history[-1].job_id))
     yield reported(TOPIC, f"{what}, fields, every score with its own interval", f"{1e3 * seconds:.1f} ms CPU")
     seconds = best_cpu_s(

@@ -7,7 +7,7 @@ one half of the readers and rates from the other, both ways.
 
 import csv
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
@@ -133,6 +133,28 @@ def calibrated(calibration: Calibration, norms: Norms, readers: Sequence[Reader]
     return calibration.model_copy(update={"signs": signs})
 
 
+def without_arousal(
+    sign: SignCalibration, arousal: Mapping[str, float], norms: Norms, readers: Sequence[Reader]
+) -> tuple[float, dict[str, float]]:
+    """Weights of `sign` that are uncorrelated with arousal among these readers, whose z are not widened.
+
+    The evidence weights minus `share` times those of arousal, scaled to sum to 1; `share` is the slope of the evidence
+    index on arousal.
+    """
+    as_read = not_widened(norms)
+    placed = [z_of(as_read, reader)[0] for reader in readers]
+    evidence = {row.feature: row.evidence_weight or 0.0 for row in sign.evidence}
+
+    def index(weights: Mapping[str, float]) -> list[float]:
+        return [sum(weight * z.get(feature, 0.0) for feature, weight in weights.items()) for z in placed]
+
+    spread = np.cov(index(evidence), index(arousal), aweights=halved(readers))
+    share = float(spread[0, 1] / spread[1, 1])
+    left = {feature: weight - share * arousal.get(feature, 0.0) for feature, weight in evidence.items()}
+    total = sum(map(abs, left.values()))
+    return share, {feature: round(weight / total, 4) for feature, weight in left.items()}
+
+
 def readings(norms: Norms, calibration: Calibration, reader: Reader) -> dict[SignName, Reading]:
     """Readings of every sign, as an analysis gives them."""
     z, voice = z_of(norms, reader)
@@ -151,14 +173,18 @@ def halves(readers: Sequence[Reader]) -> Iterator[tuple[list[Reader], list[Reade
 
 
 def cross_validated(
-    native: Sequence[Reader], band: Mapping[str, Reader] | None = None
+    native: Sequence[Reader], band: Mapping[str, Reader] | None = None, change: Callable[[Norms], Norms] | None = None
 ) -> list[dict[SignName, Reading]]:
-    """Readings of every native reader by norms and cut-points of the other half; `band` gives other recordings."""
+    """Readings of every native reader by norms and cut-points of the other half.
+
+    `band` gives other recordings; `change` is applied to the norms after the cut-points are set.
+    """
     shipped = load_reference_data().calibration
     found = []
     for fitted, held_out in halves(native):
         norms = measured_norms(fitted)
         calibration = calibrated(shipped, norms, fitted)
+        norms = norms if change is None else change(norms)
         for reader in held_out:
             own = reader if band is None else band.get(reader.name)
             if own is not None:

@@ -22,9 +22,11 @@ from vbdesk.client import Client
 from vbdesk.client.local_service import LocalService, make_account
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.bundles.bundle_file import read_head
+from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.integrity_check import HELD, OLDER_COPY
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.opening import LockedLibrary
+from vbdesk.outbox.library.settings import ConsentRules
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder
 from vbdesk.outbox.profiles.vault import KeyringVault
@@ -262,6 +264,26 @@ def test_an_older_list_put_back_hands_nothing_over_and_is_explained_once(field, 
     assert list(stick.iterdir()) == []
     assert done.stderr.count(OLDER_COPY) == done.stderr.count(HELD) == 1
     assert done.stderr.splitlines()[0].startswith("Nothing was handed over")
+
+
+def test_a_missing_consent_is_status_4_at_both_ends(field, office, stick):
+    required = ConsentRules(policy=ConsentPolicy.REQUIRED)
+    key = office.type("key").stdout.strip()
+    with office.library() as library:
+        library.change_settings(consent=required)
+        library.consents.give("ward4-0", ConsentKind.CLINICAL)
+    with field.library() as library:
+        library.change_settings(consent=required)
+        library.consents.give("ward4-1", ConsentKind.CLINICAL)
+    made = field.type("export", stick, "--for", key)
+    assert (made.exit_code, "Not handed over: ward4-0" in made.stderr) == (4, True)
+    with field.library() as library:
+        library.change_settings(consent=ConsentRules())
+    with office.library() as library:
+        library.consents.withdraw("ward4-1")
+    taken = office.type("import", file_on(stick))
+    assert (taken.exit_code, "Not imported: ward4-1" in taken.stderr) == (4, True)
+    assert office.states() == []
 
 
 def test_only_one_subject_is_handed_over_and_the_bundle_is_taken_back(field, office, stick):

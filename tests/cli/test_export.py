@@ -1,6 +1,7 @@
 """`vbdesk export`, on a real service."""
 
 import csv
+import io
 import json
 from datetime import UTC, datetime, timedelta
 
@@ -8,17 +9,36 @@ import pytest
 import typer
 from failing_disk import FailingDisk, fill
 
-from vbdesk.cli.export_library import note_export, with_library_details
+from vbdesk.cli.export_library import as_library_knows, note_export
 from vbdesk.client import AudioSource, Target
 from vbdesk.contract.jobs import Job
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.consent import ConsentKind
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder, library_key
 from vbdesk.outbox.profiles.vault import MemoryVault
 from vbdesk.report.subject_record import RecordSource, subject_record
+from vbdesk.report.tidy_csv import csv_files
 
 DAYS = [datetime.now(UTC).replace(microsecond=0) - timedelta(days=ago) for ago in (14, 7)]
+
+QUEUED = Job.model_validate(
+    {
+        "job_id": "job-1",
+        "status": "queued",
+        "created_at": "2026-03-01T10:00:00Z",
+        "completed_at": None,
+        "job_type": "sign",
+        "api_version": "v2",
+        "audio_content_type": "audio/flac",
+        "audio_size_bytes": 1,
+        "audio_duration_seconds": 20.0,
+        "audio_sample_rate": 48000,
+        "sign_name": "stress",
+        "result": None,
+    }
+)
 
 
 @pytest.fixture
@@ -177,30 +197,28 @@ def test_tables_have_what_only_the_laptop_knows(profile, tmp_path, speech_file, 
     take_id = library.import_file(speech_file, metadata)
     with library.store.changing():
         library.store.update(take_id, {"job_id": "job-1"})
-    job = Job.model_validate(
-        {
-            "job_id": "job-1",
-            "status": "queued",
-            "created_at": "2026-03-01T10:00:00Z",
-            "completed_at": None,
-            "job_type": "sign",
-            "api_version": "v2",
-            "audio_content_type": "audio/flac",
-            "audio_size_bytes": 1,
-            "audio_duration_seconds": 20.0,
-            "audio_sample_rate": 48000,
-            "sign_name": "stress",
-            "result": None,
-        }
-    )
-    record = subject_record("s-1", RecordSource("https://voice.example", "acc-1"), [(DAYS[0], job)])
-    [without] = with_library_details([record], None, tmp_path, vault)
+    record = subject_record("s-1", RecordSource("https://voice.example", "acc-1"), [(DAYS[0], QUEUED)])
+    [without] = as_library_knows([record], None, tmp_path, vault, tables=True)
     assert without.recordings[0].details is None
     assert "stay empty" in capsys.readouterr().err
     library.close()
-    [known] = with_library_details([record], None, tmp_path, vault)
+    [known] = as_library_knows([record], None, tmp_path, vault, tables=True)
     details = known.recordings[0].details
     assert (details.protocol, details.tags, details.imported) == ("counting", ("pilot",), True)
+
+
+def test_a_withdrawn_consent_is_in_the_tables_when_the_recordings_are_gone(profile, tmp_path):
+    vault, folder = MemoryVault(), library_folder(tmp_path, profile.profile_id)
+    library = LockedLibrary(profile, folder, vault)
+    library.consents.give("s-1", ConsentKind.BOTH, at=DAYS[0])
+    library.withdraw_consent("s-1")
+    library.close()
+    record = subject_record("s-1", RecordSource("https://voice.example", "acc-1"), [(DAYS[1], QUEUED)])
+    [known] = as_library_knows([record], None, tmp_path, vault, tables=True)
+    table = csv_files([known])["recordings.csv"].decode()
+    assert [row["consent"] for row in csv.DictReader(io.StringIO(table))] == ["withdrawn"]
+    [printed] = as_library_knows([record], None, tmp_path, vault, tables=False)
+    assert printed == record, "documents have no columns of the laptop"
 
 
 def test_an_export_to_a_full_disk_is_said_in_a_sentence_and_room_lets_it_be_written(vbdesk, subject, disk_of):

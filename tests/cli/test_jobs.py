@@ -150,7 +150,7 @@ def test_ctrl_c_ends_a_wait_in_order(near_service):
             stdout=subprocess.PIPE,
             text=True,
         )
-        silent.settimeout(30)
+        silent.settimeout(300)
         silent.accept()[0].close()  # the first attempt; it retries
         waiting.send_signal(signal.SIGINT)
         out, err = waiting.communicate(timeout=300)

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from vbdesk.cli.main import app
+from vbdesk.resource_files import resource
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "longitudinal" / "golden.json").read_text())
 JOB = {"job_id": "a", "recorded_at": "2026-01-01T09:00:00Z", "scores": {"stress": {"score": 0.3}}}
@@ -160,3 +161,42 @@ def test_a_folder_is_named_as_it_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, ["longitudinal", "."])
     assert (result.exit_code, result.stderr) == (2, f"{tmp_path.name} cannot be read: Is a directory.\n")
+
+
+def test_the_method_may_be_named_in_the_file_or_on_the_line(tmp_path):
+    case = GOLDEN["cases"][5]  # twenty weekly recordings
+    plain, named = tmp_path / "plain.json", tmp_path / "named.json"
+    plain.write_text(json.dumps(case))
+    named.write_text(json.dumps(case | {"options": case["options"] | {"method": "tss-2"}}))
+
+    def report(*arguments):
+        result = CliRunner().invoke(app, ["longitudinal", *map(str, arguments)])
+        assert result.exit_code == 0, result.stderr
+        return json.loads(result.stdout)
+
+    unnamed, second = report(plain), report(named)
+    assert "method" not in unnamed
+    assert (second["method"], second["parameters_version"]) == ("tss-2", "tss-2.0")
+    assert report(plain, "--method", "tss-2") == second
+    assert report(named, "--method", "tss-1") == {"method": "tss-1", "parameters_version": "tss-1", **unnamed}
+    assert second["trajectory"] != unnamed["trajectory"]
+    shipped = resource("longitudinal", "tss-2.toml")
+    assert report(plain, "--parameters", shipped) == second
+    assert report(plain, "--each-job", "--method", "tss-2")["method"] == "tss-2"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--method", "tss-9"], "There is no method tss-9; choose tss-1 or tss-2."),
+        (["--parameters", "gone.toml"], "gone.toml cannot be read"),
+        (
+            ["--method", "tss-1", "--parameters", str(resource("longitudinal", "tss-2.toml"))],
+            "tss-2.toml holds parameters of tss-2, not of tss-1.",
+        ),
+    ],
+)
+def test_a_wrong_choice_of_parameters_is_explained(arguments, complaint):
+    result = CliRunner().invoke(app, ["longitudinal", "-", *arguments], input=json.dumps(CASE))
+    assert result.exit_code == 2
+    assert complaint in result.stderr

@@ -56,9 +56,17 @@ def test_the_sheet_as_json_carries_the_numbers(run):
 
 
 def test_levels_above_the_highest_allowed_are_marked(run):
-    sheet = json.loads(run("signs", "show", "dry-mouth", "--json")[1])
+    sheet = json.loads(run("signs", "show", "hypervigilance", "--json")[1])
     assert [cut["reported"] for cut in sheet["cuts"]] == [True, True, False, False]
-    assert run("signs", "show", "dry-mouth")[1].count("(reported as consider)") == 2
+    assert run("signs", "show", "hypervigilance")[1].count("(reported as consider)") == 2
+
+
+def test_twins_are_named_on_both_sheets(run):
+    for one, other in (("dehydration", "dry-mouth"), ("dry-mouth", "dehydration")):
+        assert json.loads(run("signs", "show", one, "--json")[1])["twins"] == [other]
+        shown = run("signs", "show", one)[1]
+        assert next(line for line in shown.splitlines() if line.startswith(f"  {other} +0.9")).endswith("stays low")
+    assert json.loads(run("signs", "show", "fatigue", "--json")[1])["twins"] == []
 
 
 def test_repeatability_is_told_as_the_share_of_repeats_that_it_is(run):

@@ -52,6 +52,21 @@ def test_a_folder_is_sent_once_with_the_times_in_its_names_and_awaited(submit, n
     assert [job.job_id for job in jobs_of(near_service, "submit-1")] == [entry["job_id"] for entry in entries]
 
 
+def test_the_language_goes_with_every_file_and_a_wrong_one_sends_nothing(submit, near_service, recordings):
+    file = min(recordings.iterdir())
+    command = [file, "--group", "language-1", "--sign", "stress", "--from-name"]
+    wrong = submit(*command, "--language", "english")
+    assert (wrong.exit_code, near_service.service.queued()) == (2, [])
+    assert "such as en, de or pt-BR" in wrong.stderr
+    done = submit(*command, "--language", "en", "--second-language", "--wait", "--json")
+    assert done.exit_code == 0, done.stderr
+    [entry] = json.loads(done.stdout)
+    assert entry["job"]["status"] == "done"
+    with near_service.service.context.database.reading() as connection:
+        text = connection.exec_driver_sql("SELECT spoken FROM jobs WHERE job_id = ?", (entry["job_id"],)).scalar_one()
+    assert json.loads(text) == {"language": "en", "second_language": "true"}
+
+
 def test_what_failed_is_sent_anew_on_demand_and_only_that(submit, near_service, recordings):
     first, second, _ = sorted(recordings.iterdir())
     command = [first, second, "--group", "subj-7", "--sign", "stress", "--from-name"]

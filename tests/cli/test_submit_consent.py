@@ -2,15 +2,17 @@
 
 import json
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import typer
 
 from vbdesk.cli.connection import ConnectedAccount
-from vbdesk.cli.submit_consent import StatedConsent, submit_consent
+from vbdesk.cli.submit_consent import StatedConsent, SubmitConsent, submit_consent
 from vbdesk.outbox.imports.import_row import ImportRow
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
+from vbdesk.outbox.library.consent_gate import ConsentList
 from vbdesk.outbox.library.items import RecordingTarget
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.settings import ConsentRules
@@ -53,6 +55,15 @@ def test_required_nothing_goes_without_a_consent_and_the_row_says_what_to_do(lib
     assert faults(consents(StatedConsent.RESEARCH)) is None
     assert faults(consents(), consent=" Both ") is None
     assert "not known" in faults(consents(), consent="yes")
+
+
+def test_a_command_that_lacks_a_consent_ends_as_one_that_waits_for_a_person(vbdesk, speech_file, monkeypatch):
+    required = SubmitConsent(ConsentList(ConsentRules(policy=ConsentPolicy.REQUIRED)), None)
+    monkeypatch.setattr("vbdesk.cli.submit.submit_consent", lambda *_: required)
+    held = vbdesk("submit", str(speech_file), "--group", "ward4-1", "--sign", "stress")
+    assert (held.exit_code, "No consent of this subject is noted" in held.stdout) == (4, True)
+    monkeypatch.setattr("vbdesk.cli.submit.submit_consent", lambda *_: replace(required, stated=StatedConsent.BOTH))
+    assert vbdesk("submit", str(speech_file), "--group", "ward4-1", "--sign", "stress").exit_code == 0
 
 
 def test_what_the_desk_has_noted_counts_while_it_is_open(library, consents):

@@ -20,7 +20,7 @@ from vbdesk.cli.connection import open_client, requests_file, service_of
 from vbdesk.cli.locked_library import LockedProfile
 from vbdesk.cli.paths import desk_paths
 from vbdesk.cli.recording_times import parse_times
-from vbdesk.cli.sync import _Watch, send_waiting
+from vbdesk.cli.sync import _Watch, send_waiting, status_of_report
 from vbdesk.client import AudioSource, Target
 from vbdesk.clock import ManualClock, SystemClock
 from vbdesk.contract.limits import Bucket, Plan
@@ -111,6 +111,8 @@ def test_what_waits_for_consent_is_said_and_does_not_hold_the_command(
     library.close()
     report = sync(tmp_path, vault)
     assert [entry["state"] for entry in report["attention"]] == ["waiting"]
+    assert report["without_consent"] == [report["attention"][0]["take_id"]]
+    assert status_of_report(report) == 4, "a person must act first"
     said = capsys.readouterr().out
     assert "this profile requires it. Note the consent" in said
     assert "1 not sent before you decide" in said
@@ -118,7 +120,23 @@ def test_what_waits_for_consent_is_said_and_does_not_hold_the_command(
     library = opened()
     library.consents.give("ward4-0172", ConsentKind.RESEARCH)
     library.close()
-    assert sync(tmp_path, vault)["done"] == 1
+    report = sync(tmp_path, vault)
+    assert (report["done"], status_of_report(report)) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ({}, 0),
+        ({"done": 2, "unsettled": 0}, 0),
+        ({"unsettled": 1}, 1),
+        ({"attention": [{"state": "needs_attention"}]}, 1),
+        ({"unsettled": 1, "attention": [{"state": "waiting"}], "without_consent": ["t"]}, 4),
+        ({"undecided_times": ["t"]}, 4),
+    ],
+)
+def test_the_status_tells_whether_a_person_must_act_or_something_was_refused(sent, status):
+    assert status_of_report(sent) == status
 
 
 def test_nothing_is_sent_from_a_restored_copy_before_it_is_accepted(

@@ -34,6 +34,8 @@ class Desk:
         self.ends_at_once = True
         self.digits = 6  # fractional digits of a second that the service keeps
         self.knows_keys = False  # the interface does not require keys
+        self.reads_language = True  # an addition of our service
+        self.asked_language = []  # of each submit: whether it said the language
 
     def client(self, credentials=None):
         return Client(
@@ -50,6 +52,8 @@ class Desk:
         if not self.knows_keys:
             request.headers.pop("Idempotency-Key", None)
         fault = self.faults.pop(0) if submit and self.faults else None
+        if submit:
+            self.asked_language.append(b'name="language"' in request.read())
         if fault == "cut":
             raise httpx.ConnectError("cut")
         if fault == "never arrived":  # unknown to the caller
@@ -62,6 +66,8 @@ class Desk:
         response = self.service.exchange(request, request.read())
         if not self.knows_keys:
             response.headers.pop("X-Vbdesk-Idempotency", None)
+        if not self.reads_language:
+            response.headers.pop("X-Vbdesk-Fields", None)
         if submit and self.ends_at_once:
             self.finish()
         if isinstance(fault, BaseException):

@@ -13,6 +13,7 @@ from vbdesk.boot_clock import BootTime
 from vbdesk.clock import SystemClock
 from vbdesk.desk.account.app_lock_card import AppLockCard
 from vbdesk.desk.account.page import AccountPage
+from vbdesk.desk.first_start.page import FirstStartPage
 from vbdesk.desk.first_start.profile_creation import ServiceAddress, Setup
 from vbdesk.desk.models.preferences import PreferenceStore
 from vbdesk.desk.models.service_keys import ServiceKeys
@@ -293,6 +294,36 @@ def test_the_lock_is_turned_on_and_off_on_the_account_page(qtbot, open_desk, com
     card.save.click()
     qtbot.waitUntil(lambda: card.turn_on.isVisible())
     assert computer.keyring.get(desk.workspace.profile.library_key_name)
+
+
+@pytest.fixture
+def killed_computer(computer):
+    """The app lock was turned on, and the program was killed while it showed a recovery key that was seen before."""
+    keys = ServiceKeys(computer)
+    keys.open()
+    keys.recovery_was_offered()
+    keys.turn_lock_on(PASSPHRASE)
+    return replace(computer, passphrase_vault=UnlockableVault(), session_vault=MemoryVault())
+
+
+def test_a_recovery_key_that_nobody_confirmed_is_shown_at_the_next_start(qtbot, open_desk, killed_computer):
+    desk = open_desk(killed_computer)
+    assert desk.window._status.words().startswith("Opening the profile")
+    page = shows(qtbot, desk, UnlockPage)
+    assert desk.window._status.words().startswith("Locked")
+    page.passphrase.setText(PASSPHRASE)
+    page.go.click()
+    offer = shows(qtbot, desk, RecoveryOfferPage)
+    assert offer._model.recovery_key == recovery_key_of(killed_computer.passphrase_vault.service_key)
+    offer.done.click()
+    shows(qtbot, desk, RecordPage)
+    assert ServiceKeys(killed_computer).due_recovery_key() is None
+
+
+def test_without_a_profile_the_window_says_so(qtbot, open_desk, ports):
+    desk = open_desk(ports)
+    shows(qtbot, desk, FirstStartPage)
+    assert desk.window._status.words().startswith("No profile yet")
 
 
 def test_wrong_passphrases_slow_down_and_never_lock_out(clock):

@@ -162,7 +162,7 @@ def rescued(count, damaged):
     class Take:
         cut_s, about, duration_s = 0.0, {"group_id": "w1"}, 20.0
 
-    return _rescued_words([Take()] * count, damaged)
+    return _rescued_words([Take()] * count, "w1", damaged)
 
 
 def test_recordings_that_wait_are_counted_in_whole_sentences():
@@ -191,3 +191,16 @@ def test_only_the_return_of_the_chosen_microphone_is_good_news():
     back = gone.listed([studio, laptop])
     assert (back.returned, "is back" in back.notice) == (True, True)
     assert not back.listed([studio, laptop]).returned
+
+
+def test_twins_name_each_other_and_the_weaker_one_says_why_it_stays_low():
+    (weaker,) = sign_rows([signal("dry-mouth", Level.LOW)])
+    (better,) = sign_rows([signal("dehydration", Level.NONE)])
+    (opposite,) = sign_rows([signal("elevated-androgens", Level.NONE)])
+    assert any(sentence.startswith("Nearly the same as Dehydration") for sentence in weaker.about)
+    assert "Dehydration has the stronger evidence, so this level never passes low." in weaker.about
+    assert any(sentence.startswith("Nearly the same as Dry Mouth") for sentence in better.about)
+    assert not any("never passes low" in sentence for sentence in better.about)
+    assert "This sign never passes low, so it flags nobody." in weaker.about
+    assert any(sentence.startswith("Of 1000 healthy people") for sentence in better.about)
+    assert any("opposite of Stress" in sentence and "−0.9" in sentence for sentence in opposite.about)

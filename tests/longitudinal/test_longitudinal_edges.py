@@ -54,11 +54,18 @@ def test_two_recordings_of_one_day_are_one_timepoint_without_an_anomaly(historie
     assert sign_of(read(histories, history)).n_timepoints == 1
 
 
-def test_an_anomaly_is_possible_from_the_third_timepoint_only(histories):
+def test_no_anomaly_before_the_persons_variability_is_known(histories):
+    """However large the change: after few readings, this person may vary as much as anybody."""
+    few = histories.series(range(0, 21, 7), [0.02, 0.02, 0.99])
+    assert not any(point.anomaly for point in sign_of(read(histories, few)).series)
+    more = histories.series(range(0, 70, 7), [0.2, 0.24, 0.21, 0.19, 0.22, 0.23, 0.2, 0.21, 0.8, 0.82])
+    assert [point.anomaly for point in sign_of(read(histories, more)).series][-2:] == [True, True]
+
+
+def test_the_first_method_flags_from_the_third_timepoint(histories):
     days, scores = [200.0, 220.0, 240.0], [0.02, 0.02, 0.99]
-    points = sign_of(read(histories, histories.series(days, scores))).series
+    points = sign_of(read(histories, histories.series(days, scores), parameters=shipped_parameters("tss-1"))).series
     assert [point.anomaly for point in points] == [False, False, True]
-    assert not any(point.anomaly for point in sign_of(read(histories, histories.series(days[1:], scores[1:]))).series)
 
 
 def test_the_order_of_insertion_changes_no_bit(histories):
@@ -146,7 +153,13 @@ def test_an_inconclusive_reading_weighs_least(histories):
 def test_a_slow_sign_waits_for_a_second_timepoint(histories):
     history = histories.series(range(0, 120, 3), [0.25] * 30 + [0.75] * 10, sign="mood-disruption")
     points = sign_of(read(histories, history, day=120), "mood-disruption").series
-    limit_crossed = next(k for k, point in enumerate(points) if point.z_sustained >= 3.1 - 0.35 * math.log(3))
+    slow = shipped_parameters().classes["slow"]
+
+    def limit(n):
+        highest, falling = slow.sustained_limit
+        return highest - falling * math.log(3) + slow.sustained_limit_for_few / n
+
+    limit_crossed = next(k for k, point in enumerate(points) if point.z_sustained >= limit(k + 1))
     assert not points[limit_crossed].anomaly
     assert points[limit_crossed + 1].anomaly
     waiting = [entry.job_id for entry in history if unconfirmed_changes(job_estimates(history, entry.job_id))]

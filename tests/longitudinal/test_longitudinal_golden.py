@@ -1,4 +1,4 @@
-"""The method against its reference implementation: twenty histories, and single formulas."""
+"""Both versions of the method against reference implementations: twenty histories, and single formulas."""
 
 import json
 from datetime import UTC, datetime
@@ -16,6 +16,7 @@ from vbdesk.longitudinal.unrounded_report import unrounded_report
 from vbdesk.longitudinal.variance_factors import quality_factors
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())
+GOLDEN_2 = json.loads((Path(__file__).parent / "golden-tss-2.json").read_text())
 CASES = pytest.mark.parametrize("case", GOLDEN["cases"], ids=[case["name"][:2] for case in GOLDEN["cases"]])
 
 
@@ -43,6 +44,13 @@ def assert_same(found: Any, expected: Any, place: str = "") -> None:
 @CASES
 def test_trajectory_and_job_fields_equal_the_reference(case: dict[str, Any]) -> None:
     assert_same(unrounded_report(read_history_file(json.dumps(case))), case["expected"])
+
+
+@pytest.mark.parametrize("case", GOLDEN_2["cases"], ids=[case["name"][:2] for case in GOLDEN_2["cases"]])
+def test_the_second_method_equals_its_reference(case: dict[str, Any]) -> None:
+    history = next(other for other in GOLDEN["cases"] if other["name"].startswith(case["name"]))
+    file = read_history_file(json.dumps(history | {"options": case["options"]}))
+    assert_same(unrounded_report(file), case["expected"])
 
 
 @pytest.mark.parametrize("case", GOLDEN["cohort"])

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from vbdesk.cli.simulate import BEGIN, END
+from vbdesk.cli.simulate import BEGIN, END, VARIANCES_BEGIN, VARIANCES_END
 from vbdesk.longitudinal.history_file import read_history_file
-from vbdesk.longitudinal.parameters import shipped_parameters
+from vbdesk.longitudinal.parameters import METHODS, shipped_parameters
 from vbdesk.simulation.longitudinal.report import published_results
 from vbdesk.simulation.longitudinal.run import all_settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "method-longitudinal.md").read_text(encoding="utf-8")
-ROW = re.compile(r"^\| `([\w.]+)` \| (.+?) \| .+ \|$", re.MULTILINE)
+ROW = re.compile(r"^\| `([\w.]+)` \| (.+?) \| (.+?) \| .+ \|$", re.MULTILINE)
 CLASSES = ("fast", "slow")
 
 
@@ -22,11 +22,12 @@ def told(value):
     return ", ".join(f"{part:g}" for part in value) if isinstance(value, tuple) else f"{value:g}"
 
 
-def shipped():
-    """Every parameter as the page shows it."""
-    sections = shipped_parameters().model_dump(exclude={"method", "signs", "classes"})
+def shipped(method):
+    """Every parameter of a version as the page shows it."""
+    parameters = shipped_parameters(method)
+    sections = parameters.model_dump(exclude={"method", "version", "fit", "account_fit", "signs", "classes"})
     numbers = {f"{section}.{name}": told(value) for section, rule in sections.items() for name, value in rule.items()}
-    classes = {name: shipped_parameters().classes[name].model_dump(exclude={"time_scale"}) for name in CLASSES}
+    classes = {name: parameters.classes[name].model_dump(exclude={"time_scale"}) for name in CLASSES}
     return numbers | {
         f"classes.{name}": "; ".join(f"{scale} {told(classes[scale][name])}" for scale in CLASSES)
         for name in classes["fast"]
@@ -35,8 +36,18 @@ def shipped():
 
 def test_the_page_lists_every_parameter():
     table = PAGE.split("## Every number and why")[1].split("##")[0]
-    assert dict(ROW.findall(table)) == shipped()
-    assert shipped_parameters().method in PAGE
+    first, second = (shipped(method) for method in METHODS)
+    assert {name: (one, two) for name, one, two in ROW.findall(table)} == {
+        name: (first[name], second[name]) for name in first
+    }
+    for method in METHODS:
+        assert f"`{method}`" in PAGE
+
+
+def test_the_page_shows_false_alarms_and_power_of_both_versions():
+    tables = PAGE.split(VARIANCES_BEGIN)[1].split(VARIANCES_END)[0]
+    for method in METHODS:
+        assert f"| weekly | {shipped_parameters(method).version} |" in tables
 
 
 def test_the_page_shows_the_simulation_with_every_bar_held():
@@ -47,7 +58,17 @@ def test_the_page_shows_the_simulation_with_every_bar_held():
         assert re.search(rf"^\| {setting.sign_class} \| {setting.schedule} \| ", tables, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", ["longitudinal HISTORY.json", "simulate longitudinal", "--each-job"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "longitudinal HISTORY.json",
+        "simulate longitudinal",
+        "simulate variances",
+        "norms variability",
+        "--each-job",
+        "--method tss-2",
+    ],
+)
 def test_the_page_names_the_commands(name):
     assert name in PAGE
 

@@ -12,7 +12,7 @@ from vbdesk.longitudinal import CohortReference, aggregate, job_fields, snapshot
 from vbdesk.longitudinal.aggregate import wilson_interval
 
 TRAJECTORY = """
-{"status":"done","group_id":"subj-7","as_of":"","computed_at":"","method":"tss-1","interval_level":0.9,
+{"status":"done","group_id":"subj-7","as_of":"","computed_at":"","method":"tss-2","parameters":{"version":"","source":"","n_groups":0,"fitted_at":""},"interval_level":0.9,
  "window":{"days":270,"from":"","to":"","max_jobs":1000,"jobs_used":42,"truncated":false,"future_excluded":0},
  "done_job_count":57,"pending_job_count":1,
  "signs":[{"name":"stress","label":"Stress","time_scale":"fast","n_recordings":42,"n_timepoints":38,

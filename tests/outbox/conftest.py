@@ -206,6 +206,8 @@ class FakeService(httpx.BaseTransport):
         self.slips: deque[timedelta] = deque()  # clock errors of the next answers
         self.digits = 6  # of recorded_at
         self.key_kept_s: int | None = None  # keeps idempotency keys for so long, and says so
+        self.reads_language = False  # reads the fields of the language, and says so; else it refuses unknown fields
+        self.asked_fields: list[dict[str, str]] = []
         self.keys: dict[str, tuple[float, bytes, dict]] = {}
         self.recomputes = 0  # number of trajectory reads answered with "running"
         self.latency_s = 0.0
@@ -237,6 +239,8 @@ class FakeService(httpx.BaseTransport):
             answer.headers["Date"] = format_datetime(told.replace(microsecond=0), usegmt=True)
         if self.key_kept_s is not None and kind != "put" and answer.status_code != 401:
             answer.headers["X-Vbdesk-Idempotency"] = str(self.key_kept_s)
+        if self.reads_language:
+            answer.headers["X-Vbdesk-Fields"] = "language, second_language"
         return answer
 
     def count(self, kind: str) -> int:
@@ -323,6 +327,9 @@ class FakeService(httpx.BaseTransport):
             part.get_param("name", header="content-disposition"): part.get_payload(decode=True).decode()
             for part in parts
         }
+        self.asked_fields.append(fields)
+        if not self.reads_language and {"language", "second_language"} & fields.keys():
+            return self._refusal(422, "VALIDATION_ERROR", "Unknown field")
         audio = self.uploads.get(fields["audio_upload_ref"])
         if audio is None:
             return self._refusal(400, "INVALID_REQUEST", "Invalid audio_upload_ref")

@@ -6,6 +6,7 @@ import json
 import random
 import struct
 import wave
+from copy import deepcopy
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -131,9 +132,9 @@ class Mutator:
             if way == 0 and isinstance(place, dict):
                 del place[key]
             elif way == 1 and isinstance(place, dict):
-                place[self.chance.choice(["", "extra", "takes", "\x1b"])] = self.chance.choice(ODD_VALUES)
+                place[self.chance.choice(["", "extra", "takes", "\x1b"])] = deepcopy(self.chance.choice(ODD_VALUES))
             else:
-                place[key] = self.chance.choice(ODD_VALUES)
+                place[key] = deepcopy(self.chance.choice(ODD_VALUES))
             return
 
     def _changed(self, content, within=None):

@@ -1,4 +1,5 @@
 import hashlib
+import json
 import sys
 import tracemalloc
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vbdesk.contract.ids import new_id
+from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.outbox.bundles.bundle_errors import (
     BundleCancelled,
     BundleDamaged,
@@ -18,11 +20,13 @@ from vbdesk.outbox.bundles.bundle_errors import (
     BundleTruncated,
     BundleUnfinished,
     BundleVersionUnknown,
+    MalformedBundle,
 )
 from vbdesk.outbox.bundles.bundle_file import MAGIC, finish, read_bundle, read_head, write_unfinished
 from vbdesk.outbox.bundles.bundle_keys import KeyLock, PassphraseLock, public_key, secret_of, unlock_identity
 from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
 from vbdesk.outbox.bundles.bundle_stream import ByteProgress
+from vbdesk.outbox.bundles.manifest_parser import ManifestParser
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
 
@@ -106,6 +110,35 @@ def test_what_is_written_for_a_key_is_read_with_its_secret(tmp_path, vault, lock
     finish(path)
     got = read(path, secret_of(vault, PROFILE, None))
     assert (got.manifest, got.sounds, got.ended) == (manifest, known, list(known))
+
+
+def parsed(take, number):
+    head = {"format": number, "bundle_id": new_id(), "made_at": "2026-03-01T00:00:00Z"}
+    parser = ManifestParser()
+    parser.feed(json.dumps(head | {"service": "https://voice.example", "account_id": "a", "takes": [take]}).encode())
+    return parser.manifest().takes[0]
+
+
+def test_a_language_is_read_in_format_2_only_and_an_unknown_one_is_not_written():
+    bare = json.loads(take_of(b"one").model_dump_json())
+    assert not {"spoken_language", "second_language"} & bare.keys()
+    assert parsed(bare, 1).spoken == SpokenLanguage()
+    told = bare | {"spoken_language": "pt-BR", "second_language": False}
+    assert parsed(told, 2).spoken == SpokenLanguage("pt-BR", second_language=False)
+    with pytest.raises(MalformedBundle, match="It has languages"):
+        parsed(told, 1)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("spoken_language", "english", "the language that is spoken in it"),
+        ("second_language", "yes", "second language"),
+    ],
+)
+def test_a_wrong_language_is_refused_by_name(field, value, words):
+    with pytest.raises(MalformedBundle, match=words):
+        parsed(json.loads(take_of(b"one").model_dump_json()) | {field: value}, 2)
 
 
 def test_the_right_passphrase_opens_and_another_one_does_not():

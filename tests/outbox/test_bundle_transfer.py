@@ -11,6 +11,7 @@ import pytest
 import soundfile as sf
 
 from vbdesk.contract.limits import MIN_DURATION_S
+from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.outbox.bundles.bundle_errors import (
     BundleAccountWrong,
     BundleCancelled,
@@ -39,6 +40,7 @@ from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, metadata_of
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.subject_notes import SubjectNote
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
 from vbdesk.outbox.sync.upload_queue import UploadQueue
@@ -331,6 +333,14 @@ def test_a_recording_arrives_as_it_was(library, queued, hand_over, office, take_
     assert pending(office, take_id)["event_id"] == pending(library, take_id)["event_id"]
     assert pending(office, take_id)["asked_at"] is not None
     assert not list(office.store.takes_folder.glob("*.arriving"))
+
+
+def test_a_recording_arrives_with_its_language(library, queued, hand_over, office, take_in):
+    spoken = SpokenLanguage("pt-BR", second_language=True)
+    library.subject_notes.keep("ward4-0172", SubjectNote(spoken=spoken))
+    (take_id,) = queued(group_id="ward4-0172")
+    take_in(hand_over().path)
+    assert office.get(take_id).spoken == spoken
 
 
 def test_an_imported_file_arrives_as_it_was(library, hand_over, office, take_in, tmp_path, speech_file):

@@ -70,10 +70,12 @@ def test_a_policy_that_becomes_required_stops_what_waits_already(library, waitin
     assert take_ids_to_send(library) == set()
     assert not UploadQueue(library.store).begin_upload(event)
     assert library.get(take_id).state is OutboxState.WAITING
+    assert library.consent_gate.held_back() == 1
     (left_out,) = exportable_recordings(library).left_out
     assert "requires" in left_out.reason
     library.consents.give("ward4-0172", ConsentKind.CLINICAL)
     assert take_ids_to_send(library) == {take_id}
+    assert library.consent_gate.held_back() == 0
 
 
 def test_what_the_service_has_is_followed_without_consent(library, waiting):
@@ -157,7 +159,7 @@ def banner_now(library, forecast=None):
     around = RowContext(
         now, CONNECTED, library.settings(), forecast=forecast, arranged=arranged, consents=consents, metered=False
     )
-    return banner_of(arranged.figures(now), around)
+    return banner_of(around.figures(), around)
 
 
 def test_what_waits_for_consent_is_not_counted_as_being_sent(library, waiting, new_sync_worker):

@@ -13,8 +13,9 @@ from simulated_laptop import MONDAY, BadNetwork, Fault, Laptop, Precision, World
 
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.column_encryption import ColumnCipher
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
-from vbdesk.outbox.library.course_corrections import CorrectionReason, CorrectionStep
+from vbdesk.outbox.library.course_corrections import CorrectionReason, CorrectionStep, CourseMember
 from vbdesk.outbox.library.items import RecordingTarget
 from vbdesk.outbox.library.library import NotAllowed
 from vbdesk.outbox.library.settings import ConsentRules
@@ -283,6 +284,23 @@ def test_a_recording_needs_the_consent_of_its_new_subject_and_leaves_the_tick_of
     assert library.consents.of(A).events != ()
 
 
+def test_a_refusal_calls_a_subject_by_its_alias(library, new_take):
+    notes = library.subject_notes
+    notes.keep_alias("s-1", "Übung 7")
+    notes.keep_alias("s-2", "Übung 8")
+    one, other = new_take("s-1", seconds=1), new_take("s-2", seconds=1)
+    with library.store.changing():
+        library.store.update(other, {"recorded_at": library.store.row(one)["recorded_at"]})
+    corrections = library.corrections
+    for group_id, name in (("s-1", "Übung 7"), ("s-2", "Übung 8")):
+        with pytest.raises(NotAllowed, match=name) as refused:
+            corrections.move(corrections.member(one), group_id, WRONG)
+        assert "s-" not in str(refused.value)
+    library.change_settings(consent=ConsentRules(policy=ConsentPolicy.REQUIRED))
+    with pytest.raises(NotAllowed, match=r"^\u2068Übung 8\u2069: No consent of this subject is noted"):
+        corrections.move(corrections.member(one), "s-2", WRONG)
+
+
 def test_nothing_of_a_person_is_in_the_clear(library, new_take, tmp_path):
     take_id = new_take("alias-of-jane", seconds=1)
     library.corrections.move(library.corrections.member(take_id), B, WRONG)
@@ -290,6 +308,45 @@ def test_nothing_of_a_person_is_in_the_clear(library, new_take, tmp_path):
     assert len(rows) == 1
     assert b"jane" not in bytes(rows[0]["sealed"])
     assert "jane" not in " ".join(f"{tuple(row)}" for row in library.store.rows("SELECT * FROM audit"))
+
+
+def of_service(number, group_id=A):
+    """A recording that only the service has."""
+    recorded_at = MONDAY + timedelta(minutes=number)
+    return CourseMember(None, group_id, recorded_at, (f"job-{number}",), f"job-{number}")
+
+
+def test_each_version_of_an_entry_is_decrypted_once_however_often_it_is_asked_for(library, reopen, monkeypatch):
+    decrypted, real = [], ColumnCipher.decrypt
+
+    def counted(cipher, sealed, place):
+        decrypted.append(place)
+        return real(cipher, sealed, place)
+
+    for number in range(30):
+        library.corrections.exclude(of_service(number), WRONG)
+    library.close()
+    again = reopen()
+    monkeypatch.setattr(ColumnCipher, "decrypt", counted)
+    for _ in range(5):  # each wake of the sync worker, each read of a trajectory
+        assert len(again.corrections.all()) == len(again.corrections.due()) == len(again.corrections.in_force()) == 30
+    assert sorted(decrypted) == sorted(f"corrections/{number}" for number in range(1, 31))
+    again.corrections.advance(again.corrections.due()[7], CorrectionStep.SETTLED)
+    assert len(again.corrections.due()) == 29
+    assert decrypted[30:] == ["corrections/8"], "only what has changed"
+    assert again.corrections.all()[7].settled
+
+
+def test_entries_of_one_recording_wait_for_each_other_and_for_nothing_else(library):
+    corrections = library.corrections
+    first, other = corrections.exclude(of_service(1), WRONG), corrections.exclude(of_service(2), WRONG)
+    back = corrections.put_back(first.number)
+    moved = corrections.move(of_service(1), B, WRONG)
+    for expected in (first, back, moved):
+        assert [entry.number for entry in corrections.due()] == sorted([expected.number, other.number])
+        corrections.advance(expected, CorrectionStep.SETTLED)
+    assert [entry.number for entry in corrections.due()] == [other.number]
+    assert [entry.number for entry in corrections.in_force()] == [other.number, moved.number]
 
 
 def test_an_entry_that_somebody_else_wrote_is_not_done(ward):

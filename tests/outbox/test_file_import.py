@@ -10,6 +10,7 @@ import pytest
 import soundfile as sf
 
 from vbdesk.clock import ManualClock
+from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.outbox.imports.file_import import find_recordings, import_rows, preview_csv, preview_files
 from vbdesk.outbox.imports.import_list import ImportFailed
 from vbdesk.outbox.imports.import_row import known_recordings
@@ -78,6 +79,16 @@ def test_a_csv_names_subject_time_and_what_is_asked_for(folder):
         datetime(2026, 2, 2, 10, tzinfo=UTC),
         ("The time has no zone and is taken as UTC.",),
     )
+
+
+def test_a_csv_may_say_the_language_and_a_wrong_one_is_a_fault(folder):
+    head = "path,group_id,language,second_language"
+    found = preview(folder, f"{head}\na.wav,ward4,PT-br,Yes\nvisit 2/b.WAV,ward4,,\n")
+    assert [row.spoken for row in found.ready] == [SpokenLanguage("pt-BR", second_language=True), SpokenLanguage()]
+    faulty = preview(folder, f"{head}\na.wav,ward4,english,\nvisit 2/b.WAV,ward4,,maybe\n")
+    assert faulty.ready == ()
+    assert "such as en, de or pt-BR" in faulty.rows[0].error
+    assert "second_language has yes, no, or nothing" in faulty.rows[1].error
 
 
 def test_a_csv_may_ask_for_a_sign_of_the_services_own(folder):

@@ -10,6 +10,7 @@ from vbdesk.outbox.imports.import_draft import ImportDraft, RowField
 from vbdesk.outbox.imports.import_row import FileFacts, ImportRow, KnownRecordings
 from vbdesk.outbox.imports.name_pattern import NamePattern
 from vbdesk.outbox.library.items import RecordingTarget
+from vbdesk.outbox.library.typed_subjects import TypedSubject, TypedSubjects
 
 NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
 WRITTEN = datetime(2026, 11, 20, 9, tzinfo=UTC)
@@ -17,12 +18,17 @@ BERLIN = ZoneInfo("Europe/Berlin")
 NAMES = ("s1_2026-11-01_14-30", "s2_20261102", "s3_03-04-2026", "plain")
 
 
-def draft(names=NAMES, group_id="", known=KnownRecordings(), zone=BERLIN):
+def as_typed(text):
+    """A subject without names in other scripts."""
+    return TypedSubject(text.strip())
+
+
+def draft(names=NAMES, group_id="", known=KnownRecordings(), zone=BERLIN, find=as_typed):
     rows = [
         ImportRow(number, Path(f"/visit/{name}.wav"), group_id, WRITTEN, RecordingTarget("model", "pulse"))
         for number, name in enumerate(names, start=1)
     ]
-    made = ImportDraft(rows, known, zone, lambda: NOON)
+    made = ImportDraft(rows, known, zone, lambda: NOON, find)
     made.set_facts({row.number: FileFacts(20.0, f"digest {row.number}") for row in rows})
     return made
 
@@ -131,3 +137,22 @@ def test_duplicates_are_named():
     assert any("Same subject and time as row 1" in note for note in made.rows[1].notes)
     made.leave_out([1])
     assert made.rows[0].faults == ()
+
+
+def test_a_name_is_the_same_subject_however_it_is_written_and_after_an_undo(library):
+    find = TypedSubjects(library.subject_notes).find
+    made = draft(["a", "b", "c"], find=find)
+    made.edit([1], RowField.SUBJECT, "Übung 7")
+    made.edit([2], RowField.SUBJECT, "ÜBUNG  7")
+    made.edit([3], RowField.SUBJECT, "Ｐ-0042")
+    first, second, third = made.rows
+    assert first.group_id == second.group_id
+    assert first.alias == made.text_of(first, RowField.SUBJECT) == "Übung 7"
+    assert (third.group_id, third.alias) == ("P-0042", "")
+    made.edit([1], RowField.SUBJECT, "x")
+    made.undo()
+    assert made.rows[0].group_id == second.group_id
+    library.subject_notes.keep_alias("s-known", "Übung 7")  # as another page may do meanwhile
+    made.know(KnownRecordings())
+    assert {row.group_id for row in made.rows} == {"s-known", "P-0042"}
+    assert library.subject_notes.note_of(first.group_id).alias == ""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.outbox.library.audit import AuditReader
 from vbdesk.outbox.library.column_encryption import ColumnCipher
 from vbdesk.outbox.library.consent import ConsentKind
@@ -225,6 +226,23 @@ def assert_complete(folder, clock):
     library = Library(folder, KEY, clock)  # and its MACs are right
     assert library.warnings == ()
     library.close()
+
+
+@each_version
+def test_recordings_and_subjects_of_an_earlier_version_say_nothing_about_the_language(old_folder, clock):
+    library = Library(old_folder, KEY, clock)
+    items = library.list()
+    assert items
+    assert {(item.spoken, item.spoken_sent, item.fault) for item in items} == {(SpokenLanguage(), None, None)}
+    group_id = next(item.group_id for item in items if item.state is OutboxState.CHECKED)
+    note = library.subject_notes.note_of(group_id)
+    library.subject_notes.keep(group_id, replace(note, spoken=SpokenLanguage("de", second_language=True)))
+    library.close()
+    again = Library(old_folder, KEY, clock)
+    assert {item.spoken.language for item in again.list() if item.group_id == group_id} <= {None, "de"}
+    assert again.subject_notes.note_of(group_id).text == note.text
+    assert again.warnings == ()
+    again.close()
 
 
 @each_version

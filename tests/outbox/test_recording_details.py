@@ -1,15 +1,20 @@
 """Details of recordings for exports: what the recorder noted stays with the recording."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.contract.ids import new_id
+from vbdesk.contract.jobs import Job
 from vbdesk.outbox.library.consent import ConsentKind
+from vbdesk.outbox.library.course_corrections import CorrectionReason, CourseMember
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, metadata_of
-from vbdesk.outbox.results.recording_details import recording_details
+from vbdesk.outbox.results.recording_details import recording_details, with_corrections, with_details
+from vbdesk.report.subject_record import RecordSource, subject_record
 
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 ABOUT = {"device": "Studio Mic", "language": "de", "protocol_version": 2, "app_version": "1.2.3", "boot": {"x": 1}}
@@ -78,19 +83,103 @@ def test_a_file_has_a_name_here_and_no_microphone(library, tmp_path):
     assert "Müller".encode() not in content
 
 
-def test_the_consent_for_the_recording_is_told_as_it_is_now(library, clock):
-    with_job(library, library.add_take(marked_take(library), metadata()), "job-1")
+def job(job_id):
+    return Job.model_validate(
+        {
+            "job_id": job_id,
+            "status": "queued",
+            "created_at": EIGHT,
+            "completed_at": None,
+            "job_type": "model",
+            "api_version": "v2",
+            "audio_content_type": "audio/flac",
+            "audio_size_bytes": 1,
+            "audio_duration_seconds": 20.0,
+            "audio_sample_rate": 48000,
+            "model_name": "pulse",
+            "result": None,
+        }
+    )
 
-    def told():
-        return recording_details(library, ["s-1"])["job-1"].consent
 
-    assert told() == "none"
-    recorded_at = library.list()[0].recorded_at
-    library.consents.give("s-1", ConsentKind.CLINICAL, at=recorded_at - timedelta(days=9), expires=recorded_at)
-    assert told() == "expired"
+def record(group_id, *jobs):
+    """A subject's record with jobs, by id and recording time."""
+    recordings = [(recorded_at, job(job_id)) for job_id, recorded_at in jobs]
+    return subject_record(group_id, RecordSource.of(None, "acc-1"), recordings)
+
+
+def test_the_consent_is_exported_as_it_is_now_also_for_recordings_that_are_not_here(library, clock):
+    with_job(library, library.add_take(marked_take(library), metadata()), "here")
+    whole = record("s-1", ("elsewhere", EIGHT - timedelta(days=3)), ("here", library.list()[0].recorded_at))
+
+    def exported():
+        [known] = with_details(library, [whole])
+        return [each.consent for each in known.recordings]
+
+    assert exported() == ["none", "none"]
+    before = EIGHT - timedelta(days=1)
+    library.consents.give("s-1", ConsentKind.CLINICAL, at=EIGHT - timedelta(days=9), expires=before)
+    assert exported() == ["clinical", "expired"]
     library.consents.give("s-1", ConsentKind.BOTH)
-    assert told() == "both"
+    assert exported() == ["both", "both"]
     library.withdraw_consent("s-1", ConsentKind.CLINICAL)
-    assert told() == "research"
+    assert exported() == ["research", "research"]
     library.withdraw_consent("s-1")
-    assert told() == "withdrawn"
+    assert exported() == ["withdrawn", "withdrawn"]
+    assert with_details(library, [record("s-2", ("other", EIGHT))])[0].recordings[0].consent == "none"
+
+
+@pytest.mark.parametrize(("asked", "random"), [(EIGHT, True), (EIGHT.replace(microsecond=250_000), False)])
+def test_a_fraction_of_a_second_that_the_import_made_up_is_known_as_such(library, asked, random):
+    source = Path(__file__).parents[1] / "data" / "speech_kathleen_20s.flac"
+    take_id = library.import_file(source, replace(metadata(), recorded_at=asked))
+    with_job(library, take_id, "job-1")
+    kept_at = library.get(take_id).recorded_at
+    assert (kept_at != asked) is random
+    [known] = with_details(library, [record("s-1", ("job-1", kept_at))])
+    assert known.recordings[0].measured_at == asked
+    assert known.recordings[0].recorded_at == kept_at
+
+
+def test_a_time_of_the_microphone_keeps_its_digits(library):
+    moment = EIGHT.replace(microsecond=123_456)
+    with_job(library, library.add_take(marked_take(library), replace(metadata(), recorded_at=moment)), "job-1")
+    [known] = with_details(library, [record("s-1", ("job-1", moment))])
+    assert known.recordings[0].measured_at == moment
+
+
+@pytest.mark.parametrize("target", [None, "s-2"])
+def test_an_export_leaves_out_what_left_the_course_before_the_service_has_done_it(library, target):
+    member = CourseMember(None, "s-1", EIGHT, ("job-1",), "job-1")
+    whole = record("s-1", ("job-1", EIGHT), ("job-2", EIGHT + timedelta(days=1)))
+    other = record("s-3", ("job-3", EIGHT))
+    assert with_corrections(library, [whole, other]) == [whole, other]
+    if target is None:
+        entry = library.corrections.exclude(member, CorrectionReason.POOR_SOUND)
+    else:
+        entry = library.corrections.move(member, target, CorrectionReason.WRONG_PERSON)
+    [left, same] = with_corrections(library, [whole, other])
+    assert [each.job.job_id for each in left.recordings] == ["job-2"]
+    assert same == other
+    library.corrections.put_back(entry.number)
+    assert with_corrections(library, [whole, other]) == [whole, other]
+
+
+@pytest.mark.parametrize("imported", [True, False])
+def test_digits_that_a_person_entered_identify_nothing_and_are_exported(library, imported):
+    if imported:
+        take_id = library.import_file(Path(__file__).parents[1] / "data" / "speech_kathleen_20s.flac", metadata())
+    else:
+        take_id = library.add_take(marked_take(library), metadata())
+    own = library.get(take_id).recorded_at
+    library.set_recorded_at(take_id, own)
+    assert library.get(take_id).time_is_unique, "nothing was changed"
+    entered = EIGHT.replace(microsecond=250_000) - timedelta(hours=1)
+    library.set_recorded_at(take_id, entered)
+    assert not library.get(take_id).time_is_unique
+    with_job(library, take_id, "job-1")
+    [known] = with_details(library, [record("s-1", ("job-1", entered))])
+    assert known.recordings[0].measured_at == entered
+    with_job(library, take_id, None)
+    library.set_recorded_at(take_id, entered.replace(microsecond=0))
+    assert library.get(take_id).time_is_unique, "the digits are random again"

@@ -10,8 +10,9 @@ import soundfile as sf
 
 from vbdesk.outbox.bundles.bundle_manifest import BundledTake
 from vbdesk.outbox.imports import speaker_checks
-from vbdesk.outbox.imports.speaker_checks import SpeakerChecks
-from vbdesk.outbox.imports.speaker_comparison import comparison_rules, sounds_unlike
+from vbdesk.outbox.imports.speaker_checks import SpeakerChecks, confirm_voice
+from vbdesk.outbox.imports.speaker_comparison import SpeakerComparison, comparison_rules, raises_question, sounds_unlike
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.items import RecordingTarget, SpeakerFinding, TakeMetadata, metadata_of
 from vbdesk.outbox.library.states import OutboxState
 
@@ -162,3 +163,66 @@ def test_a_finding_of_another_subject_says_nothing(library, visit):
         found = SpeakerFinding(0.0, "somebody-else", ("x",))
         library.store.keep_details(take_id, replace(metadata_of(library.get(take_id)), speaker=found))
     assert unlike(library, take_id) == [False]
+
+
+def asks(library, *take_ids):
+    return [raises_question(library.get(take_id)) for take_id in take_ids]
+
+
+def test_a_confirmed_voice_is_not_asked_about_again_and_counts_for_later_ones(library, visit, reopen):
+    visit(HER, 0)
+    other, again = visit(HIM, 1), visit(HIM, 2, half=1)
+    run(library)
+    assert asks(library, other, again) == [True, True]
+    assert other not in library.get(again).speaker.earlier, "a voice in question proves nothing about another one"
+    assert SpeakerComparison(library).compare(library.audio(again), "ward4-0172", again).warning is not None
+    confirm_voice(library, other)
+    confirm_voice(library, other)
+    noted = library.store.rows("SELECT take_id FROM audit WHERE what = ?", (AuditAction.VOICE_CONFIRMED,))
+    assert [row["take_id"] for row in noted] == [other]
+    assert SpeakerComparison(library).compare(library.audio(again), "ward4-0172", again).warning is None
+    checks = run(library)
+    assert asks(library, other, again) == [False, False]
+    assert other in library.get(again).speaker.earlier
+    assert not checks.step()
+    library.close()
+    later = reopen()
+    run(later)
+    assert asks(later, other, again) == [False, False]
+    assert later.warnings == ()
+
+
+def test_a_confirmation_is_for_one_person_and_outlives_a_new_comparison(library, visit):
+    first, right = visit(HER, 0), visit(HER, 1, half=1)
+    other = visit(HIM, 2)
+    run(library)
+    confirm_voice(library, other)
+    library.discard(right)  # compared again, with the first one only
+    run(library)
+    assert library.get(other).speaker.earlier == (first,)
+    assert asks(library, other) == [False]
+    visit(HER, 0, "elsewhere", half=1)
+    move(library, other, "elsewhere")
+    run(library)
+    assert asks(library, other) == [True], "nobody said that it is this person"
+    move(library, other, "ward4-0172")
+    run(library)
+    assert asks(library, other) == [False]
+
+
+def test_a_confirmation_that_helps_nothing_is_tried_once(library, visit):
+    """The voice of a confirmed recording may be unlike the next one too."""
+    visit(HIM, 0)
+    mistaken, other = visit(HER, 1), visit(HIM, 2, half=1)
+    confirm_voice(library, mistaken)
+    checks = run(library)
+    version = library.store.version()
+    assert asks(library, mistaken, other) == [False, False]
+    assert not checks.step()
+    assert library.store.version() == version
+
+
+def move(library, take_id, group_id):
+    with library.store.changing():
+        library.store.keep_details(take_id, replace(metadata_of(library.get(take_id)), group_id=group_id))
+        library.store.update(take_id, {"group_id": group_id})

@@ -190,8 +190,10 @@ class Sync(QObject):
 class Tasks:
     """Runs tasks at once."""
 
-    def start(self, work, done, failed=None, *, name):
+    def start(self, work, done, failed=None, *, finished=None, name):
         done(work(None))
+        if finished is not None:
+            finished()
 
 
 def test_the_page_names_the_copies_that_stay(required, waiting, hand_over, clock):

@@ -4,8 +4,10 @@ import csv
 import io
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas
 import pytest
@@ -72,13 +74,23 @@ def test_a_recording_added_later_renames_no_session(cases: dict[str, SubjectReco
     assert names[1] < names[0]
 
 
-def test_consent_is_told_where_this_computer_knows_it(cases: dict[str, SubjectRecord]) -> None:
+def test_consent_is_the_subject_s_also_for_recordings_of_other_computers(cases: dict[str, SubjectRecord]) -> None:
     record = cases["mixed models"]
-    first = record.recordings[0].job.job_id
-    files = bids_files([record.with_details({first: RecordingDetails(consent="withdrawn")})])
-    sidecars = [json.loads(content) for name, content in files.items() if name.endswith("_voice.json")]
-    assert [sidecar["Consent"] for sidecar in sidecars if "Consent" in sidecar] == ["withdrawn"]
-    assert read(files["phenotype/recording_quality.tsv"])["consent"].dropna().tolist() == ["withdrawn"]
+    first = record.recordings[0]
+    known = record.with_details(
+        {first.job.job_id: RecordingDetails(protocol="counting")},
+        lambda recorded_at: "clinical" if recorded_at == first.recorded_at else "expired",
+    )
+    files = bids_files([known])
+    sidecars = _sidecars(files)
+    assert [sidecar["Consent"] for sidecar in sidecars] == ["clinical"] + ["expired"] * (len(record.recordings) - 1)
+    assert [sidecar.get("Protocol") for sidecar in sidecars].count("counting") == 1
+    assert set(read(files["phenotype/recording_quality.tsv"])["consent"]) == {"clinical", "expired"}
+    assert not any("Consent" in sidecar for sidecar in _sidecars(bids_files([record])))
+
+
+def _sidecars(files: Mapping[str, bytes | Path]) -> list[dict[str, Any]]:
+    return [json.loads(content) for name, content in files.items() if name.endswith("_voice.json")]
 
 
 def test_given_audio_is_copied(cases: dict[str, SubjectRecord]) -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pandas
 import pytest
@@ -10,6 +11,7 @@ from report_cases import SOURCE, pulse_scores, subject, unfinished
 
 from vbdesk import __version__
 from vbdesk.contract.jobs import JobStatus
+from vbdesk.contract.longitudinal import SeriesPoint
 from vbdesk.contract.results import ModelResult
 from vbdesk.report.data_dictionary import table_definitions, ucum_code
 from vbdesk.report.recording_details import RecordingDetails
@@ -160,14 +162,14 @@ DETAILS = RecordingDetails(
     markers_s=(1.5, 12.0),
     check={"overall": "watch", "speech_seconds": 17.5, "rms_dbfs": None, "peak_dbfs": True, "clipped_percent": 0.25},
     recorder_version="1.2.3",
-    consent="not_stated",
 )
 
 
 def test_what_the_computer_knows_is_in_the_table_of_recordings(cases: dict[str, SubjectRecord]) -> None:
     record = cases["mixed models"]
     first = record.recordings[0].job.job_id
-    table = read(csv_files([record.with_details({first: DETAILS})]), "recordings").set_index("job_id")
+    known = record.with_details({first: DETAILS}, lambda recorded_at: "not_stated")
+    table = read(csv_files([known]), "recordings").set_index("job_id")
     row = table.loc[first]
     assert row["protocol"] == "reading_passage"
     assert (row["protocol_version"], row["protocol_language"]) == (2, "de")
@@ -178,11 +180,31 @@ def test_what_the_computer_knows_is_in_the_table_of_recordings(cases: dict[str, 
     assert pandas.isna(row["check_rms_dbfs"])
     assert pandas.isna(row["check_peak_dbfs"])
     assert not row["imported"]
-    assert row["consent"] == "not_stated"
+    assert table["consent"].eq("not_stated").all(), "consent is the subject's: also for recordings that are not here"
     others = table.drop(first)
-    for column in ("protocol", "microphone", "tags", "note", "markers", "check", "imported", "consent"):
+    for column in ("protocol", "microphone", "tags", "note", "markers", "check", "imported"):
         assert others[column].isna().all(), column
     assert table["export_version"].eq(__version__).all()
+
+
+def test_a_random_fraction_of_a_second_is_in_no_table(cases: dict[str, SubjectRecord]) -> None:
+    whole = cases["two"]
+    at = {each.job.job_id: each.recorded_at + timedelta(microseconds=471_812) for each in whole.recordings}
+    first, last = at
+    read_by_us = subject_record("two", SOURCE, [(at[each.job.job_id], each.job) for each in whole.recordings])
+    signs = [sign.model_copy(update={"series": _moved(sign.series, at)}) for sign in whole.trajectory.signs]
+    record = replace(read_by_us, trajectory=whole.trajectory.model_copy(update={"signs": signs}))
+    files = csv_files([record.with_details({last: RecordingDetails(imported=True, random_fraction=True)})])
+    for name in ("recordings", "signs", "measures"):
+        times = read(files, name).groupby("job_id")["recorded_at"].unique()
+        assert list(times[last]) == [at[last].replace(microsecond=0)], name
+        assert list(times[first]) == [at[first]], "the microphone's clock measured it"
+    assert set(read(files, "trajectory")["recorded_at"]) == {at[first], at[last].replace(microsecond=0)}
+    assert record.recordings[-1].recorded_at == at[last], "it identifies the recording"
+
+
+def _moved(series: list[SeriesPoint], at: dict[str, datetime]) -> list[SeriesPoint]:
+    return [point.model_copy(update={"t": moment}) for point, moment in zip(series, at.values(), strict=True)]
 
 
 @pytest.mark.parametrize(("version", "norms"), [("1.4.0+norms.ward.7", "ward.7"), ("1.4.0", None)])

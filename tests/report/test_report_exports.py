@@ -101,9 +101,14 @@ def test_a_subject_is_read_through_a_client(cases: dict[str, SubjectRecord]) -> 
     assert told[-1] == (10, 10)
 
 
-def test_a_local_service_is_the_same_source_at_every_port() -> None:
-    assert RecordSource.of("http://127.0.0.1:4711", "a") == RecordSource.of("http://localhost:9000/", "a")
-    assert RecordSource.of("https://h.example:8443/", "a").service == "https://h.example:8443"
+def test_the_service_is_named_and_one_that_vbdesk_runs_needs_no_address() -> None:
+    embedded = RecordSource.of(None, "a")
+    assert (embedded.service, embedded.url) == ("this-computer", "http://localhost")
+    near, other = RecordSource.of("http://127.0.0.1:4711", "a"), RecordSource.of("http://localhost:9000/", "a")
+    assert (near.service, other.service) == ("http://127.0.0.1:4711", "http://localhost:9000"), "two services"
+    assert near.url == other.url == embedded.url, "ids of FHIR stay as they were"
+    far = RecordSource.of("https://h.example:8443/", "a")
+    assert far.service == far.url == "https://h.example:8443"
 
 
 def test_nothing_is_drawn_without_a_result(cases: dict[str, SubjectRecord]) -> None:

@@ -150,7 +150,7 @@ class RunningService:
 
     def client(self, account: TestAccount | None = None) -> httpx.Client:
         headers = account.headers if account else {}
-        client = httpx.Client(base_url=self.base_url, headers=headers, timeout=20, trust_env=False)
+        client = httpx.Client(base_url=self.base_url, headers=headers, timeout=120, trust_env=False)
         self._clients.append(client)
         return client
 

@@ -50,6 +50,36 @@ def test_an_error_in_the_calibration_is_named(tmp_path, reference, old, new, fau
         read_data(path, Calibration, known)
 
 
+def test_a_twin_with_less_evidence_may_not_reach_above_low(tmp_path, calibration):
+    twins = {(one, other) for one in SignName for other in calibration.separability.twins(one)}
+    assert (SignName.DRY_MOUTH, SignName.DEHYDRATION) in twins
+    for one, other in twins:
+        assert Level.LOW in (calibration.signs[one].max_level, calibration.signs[other].max_level)
+    dry_mouth = (
+        'label = "Dry Mouth"\nstandalone = false\nmodels = ["tide"]\nevidence_grade = "D"\nplaceholder = false\n'
+    )
+    path = edited(
+        resource("signs", "signs.toml"),
+        tmp_path,
+        dry_mouth + 'max_level = "low"',
+        dry_mouth + 'max_level = "consider"',
+    )
+    with pytest.raises(DataFileError, match="dry-mouth is a twin of dehydration"):
+        read_data(path, Calibration)
+
+
+def test_anxiety_is_its_evidence_without_the_arousal_axis(calibration, reference):
+    sign = calibration.signs[SignName.ANXIETY]
+    arousal = reference.metrics.metrics["vad-arousal"].weights
+    left = {
+        row.feature: row.evidence_weight - sign.arousal_removed * arousal.get(row.feature, 0) for row in sign.evidence
+    }
+    assert set(arousal) <= set(left)
+    total = sum(map(abs, left.values()))
+    assert sign.weights == pytest.approx({feature: weight / total for feature, weight in left.items()}, abs=1e-3)
+    assert sign.max_level is Level.LOW
+
+
 def test_a_placeholder_may_not_reach_above_low(calibration):
     data = calibration.signs[SignName.IRON_DEFICIENCY].model_dump(by_alias=True)
     with pytest.raises(ValueError, match="max_level"):
@@ -138,7 +168,10 @@ def test_no_sign_with_weak_evidence_can_cause_escalation(calibration):
     highest = {"A": Level.ELEVATED, "B": Level.ELEVATED, "C": Level.MODERATE, "D": Level.CONSIDER}
     for name, sign in calibration.signs.items():
         expected = highest[sign.evidence_grade]
-        if sign.placeholder:
+        if sign.placeholder or name in (
+            SignName.ELEVATED_ANDROGENS,
+            SignName.DRY_MOUTH,
+        ):  # twins of stress, dehydration
             expected = Level.LOW
         elif name is SignName.COGNITIVE_IMPAIRMENT:
             expected = Level.MODERATE

@@ -9,6 +9,7 @@ import pytest
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
 from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction, recommended_action
 from vbdesk.contract.results import IssueCode
+from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.signs.narrative import add_history_sentence, render_summary
 from vbdesk.signs.narrative_texts import UnknownLanguage, find_language, languages
 from vbdesk.signs.reference_data import load_reference_data
@@ -115,6 +116,8 @@ def test_every_combination_of_signs_levels_and_issues_obeys_the_rules(model, lan
             told = add_history_sentence(text, longest, words)
             assert longest in told
             assert_well_worded(told, action, words)
+            cautious = told if issue else f"{words.features.compared_cautiously} {told}"
+            assert_well_worded(cautious, action, words)
 
 
 @EVERY_LANGUAGE
@@ -134,6 +137,7 @@ def test_every_cause_and_every_other_sentence_obeys_the_rules(language):
     said = [words.causes.sentence.format(cause=cause) for cause in words.causes.phrase.values()]
     groups = (words.quality, words.missing, words.special, words.action)
     said += [sentence for group in groups for sentence in group.values()]
+    said.append(words.features.compared_cautiously)
     for section in (words.history, words.evidence, words.evidence_of_several):
         said += section.model_dump().values()
     for sentence in said:
@@ -184,6 +188,17 @@ def test_one_sign_at_consider_reads_as_written(reference):
     )
 
 
+def test_another_language_is_said_where_no_issue_of_quality_is(reference):
+    cautious = load_reference_data(spoken=SpokenLanguage("de"))
+    readings = bundle(reference, ModelName.CLARITY, (), Level.NONE)
+    sentence = "Rate and pauses were compared more cautiously, because of the language."
+    assert write(cautious, readings)[0].startswith(sentence)
+    for text in (write(cautious, readings, ["clipping"])[0], write(reference, readings)[0]):
+        assert sentence not in text
+    unusable = bundle(reference, ModelName.CLARITY, (), Level.NONE, Level.INCONCLUSIVE)
+    assert sentence not in write(cautious, unusable)[0]
+
+
 def test_nothing_found_reads_as_written(reference):
     text, _ = write(reference, bundle(reference, ModelName.CLARITY, (), Level.NONE))
     assert text == (
@@ -232,7 +247,7 @@ def test_the_strongest_three_at_the_highest_level_are_named(reference):
 
 
 def test_with_mixed_grades_the_weakest_is_mentioned(reference):
-    named = (SignName.MOOD_DISRUPTION, SignName.ANXIETY)
+    named = (SignName.MOOD_DISRUPTION, SignName.FATIGUE)
     text, _ = write(reference, bundle(reference, ModelName.PULSE, named, Level.CONSIDER))
     assert "Research support for at least one of these links is limited." in text
     assert reference.narrative.texts.evidence.B not in text

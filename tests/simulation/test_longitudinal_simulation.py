@@ -8,7 +8,7 @@ from vbdesk.simulation.longitudinal.report import Bar, bar_results, published_re
 from vbdesk.simulation.longitudinal.run import ROLLING, Setting, Simulation, all_settings
 from vbdesk.simulation.longitudinal.simulated_subjects import Scenario, recording_days, simulate_subjects
 
-PARAMETERS = shipped_parameters()
+PARAMETERS = shipped_parameters("tss-1")
 SIMULATION = Simulation(seed=7, subjects=600)
 
 

@@ -51,6 +51,7 @@ app.add_typer(admin_operations.database, name="database")
 app.add_typer(admin_operations.worker, name="worker")
 app.add_typer(admin_operations.audio, name="audio")
 app.add_typer(admin_encryption.app, name="encryption")
+_group.command("recompute")(admin_operations.recompute_group)
 app.command("queue")(admin_operations.queue)
 app.command("reconcile")(admin_operations.reconcile)
 

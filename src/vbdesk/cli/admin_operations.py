@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.admin_context import AsJson, DataDir, opened_database, opened_store, show, show_list
+from vbdesk.cli.admin_context import AsJson, DataDir, opened_database, opened_settings, opened_store, show, show_list
 from vbdesk.cli.output import fail
 
 if TYPE_CHECKING:
+    from vbdesk.service.engine.recomputed_readings import RecomputedCount
     from vbdesk.service.maintenance.orphans import SweptStore
+
+_TOLD_EVERY = 50
 
 database = typer.Typer(no_args_is_help=True, help="The database's schema.")
 worker = typer.Typer(no_args_is_help=True, help="Processes that run jobs.")
@@ -183,6 +186,45 @@ def put_back(
         if everything:
             count += sweeping.put_back(access, [found.key for found in sweeping.list_quarantine(access)])
     show({"put_back": count}, as_json)
+
+
+def recompute_group(
+    data_dir: DataDir,
+    account: Annotated[str | None, typer.Option("--account", help="Only the groups of this account.")] = None,
+    group: Annotated[str | None, typer.Option(help="Only groups with this id.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Analyse kept recordings of groups again where another calibration made the reading. The service may run.
+
+    Trajectories then have one scale. Results stay as they are, and nothing is charged. Readings whose recording is gone
+    stay as well: trajectories mark where the analysis changed. It may be repeated.
+    """
+    from vbdesk.service.encryption.state import require_key
+    from vbdesk.service.engine.analysis import analyse_file, prepare
+    from vbdesk.service.engine.recomputed_readings import ReadingRecomputer
+    from vbdesk.service.engine.runtime import MEMORY_BYTES
+    from vbdesk.service.engine.slot_pool import SlotPool
+    from vbdesk.service.maintenance.store_identity import require_no_other
+    from vbdesk.signs.reference_data import load_reference_data
+
+    settings = opened_settings(data_dir)
+    version = load_reference_data(norms_file=settings.norms_file).calibration.meta.version
+    readable = [] if settings.norms_file is None else [settings.norms_file]
+    with opened_store(data_dir) as (opened, store):
+        require_no_other(opened, store)
+        require_key(opened)
+        slots = SlotPool(1, prepare, memory_bytes=MEMORY_BYTES, readable=readable)
+        try:
+            recomputer = ReadingRecomputer(opened, store, settings, slots, analyse_file)
+            count = recomputer.recompute(version, account, group, _tell_progress)
+        finally:
+            slots.close()
+    show({"calibration": version, **asdict(count)}, as_json)
+
+
+def _tell_progress(count: "RecomputedCount") -> None:
+    if count.recomputed % _TOLD_EVERY == 0:
+        typer.echo(f"{count.recomputed} readings were made again.", err=True)
 
 
 def queue(data_dir: DataDir, as_json: AsJson = False) -> None:

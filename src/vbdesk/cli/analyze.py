@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.output import fail, print_json, say
+from vbdesk.cli.spoken_language import known_language
+from vbdesk.contract.spoken_language import SpokenLanguage
 
 if TYPE_CHECKING:
     from vbdesk.contract.results import AudioQuality, ModelResult, Signal, SignResult
@@ -31,16 +33,26 @@ def analyze(
     ] = None,
     diarize: Annotated[bool, typer.Option("--diarize", help="Analyse each speaker separately.")] = False,
     language: Annotated[str, typer.Option(help="Language of the summary of a model, such as de or fr-CA.")] = "en",
+    recording_language: Annotated[
+        str | None, typer.Option(help="Language of the recording (BCP 47), such as en, de or pt-BR.")
+    ] = None,
+    second_language: Annotated[
+        bool | None,
+        typer.Option(
+            "--second-language/--no-second-language", help="Whether that is a second language of the speaker."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result object as JSON.")] = False,
 ) -> None:
     """Analyse a recording on this computer and print the result."""
     target = _target(model, sign, signs_dir, allow_pickled_signs)
     _check_language(language)
+    spoken = SpokenLanguage(known_language(recording_language), second_language)
     if not file.exists():
         fail(f"There is no file {file}.", USAGE)
     if not file.is_file():
         fail(f"{file} is not a file. Name a recording.", USAGE)
-    result = _analyze(file, target, diarize, language, norms)
+    result = _analyze(file, target, diarize, language, norms, spoken)
     if as_json:
         print_json(result, indent=2)
     else:
@@ -76,7 +88,12 @@ def _check_language(tag: str) -> None:
 
 
 def _analyze(
-    file: Path, target: "ScoringTarget | PluginSign", diarize: bool, language: str, norms: Path | None
+    file: Path,
+    target: "ScoringTarget | PluginSign",
+    diarize: bool,
+    language: str,
+    norms: Path | None,
+    spoken: SpokenLanguage,
 ) -> "ModelResult | SignResult":
     from vbdesk.data_files import DataFileError
     from vbdesk.signs.analysis import analyze as analyze_recording
@@ -88,8 +105,10 @@ def _analyze(
 
     try:
         if isinstance(target, PluginSign):
-            return analyze_plugin(decode(file), target, diarize=diarize, norms_file=norms)
-        return analyze_recording(decode(file), target, diarize=diarize, language=language, norms_file=norms)
+            return analyze_plugin(decode(file), target, diarize=diarize, norms_file=norms, spoken=spoken)
+        return analyze_recording(
+            decode(file), target, diarize=diarize, language=language, norms_file=norms, spoken=spoken
+        )
     except (AudioError, ModelUnavailable, DataFileError, PluginError, FileNotFoundError) as error:
         fail(str(error), FAILURE)
     except OSError as error:

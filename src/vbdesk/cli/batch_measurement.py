@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 from vbdesk.cli.output import say
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from vbdesk.signs.corpus.measurement import MeasuredFile, MeasurementOutcome
+    from vbdesk.signs.corpus.parallel_measurement import Source
 
 MOST_LISTED = 50
 
@@ -25,12 +28,27 @@ def outcomes_with_bar(
     paths: Sequence[Path], journal_path: Path, jobs: int | None, *, resume: bool
 ) -> "dict[Path, MeasurementOutcome]":
     """Measure every recording under a progress bar."""
+    from vbdesk.signs.corpus.measurement import file_digest, measure_file
+
+    return sources_with_bar(paths, measure_file, file_digest, journal_path, jobs, resume=resume)
+
+
+def sources_with_bar(
+    sources: "Sequence[Source]",
+    measure: "Callable[[Source], MeasurementOutcome]",
+    digest: "Callable[[Source], str]",
+    journal_path: Path,
+    jobs: int | None,
+    *,
+    resume: bool,
+) -> "dict[Source, MeasurementOutcome]":
+    """Measure every source under a progress bar."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from vbdesk.signs.corpus.journal import MeasurementJournal
     from vbdesk.signs.corpus.measurement import extractor_fingerprint
-    from vbdesk.signs.corpus.parallel_measurement import measure_corpus
+    from vbdesk.signs.corpus.parallel_measurement import measure_sources
 
     if not resume:
         journal_path.unlink(missing_ok=True)
@@ -38,9 +56,14 @@ def outcomes_with_bar(
     columns = TextColumn("Measuring"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     known, began = len(journal), time.monotonic()
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task("", total=len(paths))
-        outcomes = measure_corpus(
-            paths, journal, jobs=processes(jobs), on_done=lambda _: progress.update(task, advance=1)
+        task = progress.add_task("", total=len(sources))
+        outcomes = measure_sources(
+            sources,
+            journal,
+            jobs=processes(jobs),
+            on_done=lambda _: progress.update(task, advance=1),
+            measure=measure,
+            digest=digest,
         )
     seconds = time.monotonic() - began
     say(f"Measured now: {len(journal) - known}, in {seconds:.0f} s; known before: {known}.", err=True)
@@ -51,13 +74,19 @@ def measure_with_bar(
     paths: Sequence[Path], journal_path: Path, jobs: int | None, *, resume: bool
 ) -> "tuple[dict[Path, MeasuredFile], dict[Path, str]]":
     """Measure every recording under a progress bar; returns the measurements, and the reasons of failures."""
+    outcomes = outcomes_with_bar(paths, journal_path, jobs, resume=resume)
+    return usable({path: outcomes[path] for path in paths})
+
+
+def usable(
+    outcomes: "Mapping[Source, MeasurementOutcome]",
+) -> "tuple[dict[Source, MeasuredFile], dict[Source, str]]":
+    """Split outcomes into measurements with enough speech, and reasons of failures."""
     from vbdesk.signs.corpus.measurement import Unmeasurable, too_little_speech
 
-    outcomes = outcomes_with_bar(paths, journal_path, jobs, resume=resume)
-    measured: dict[Path, MeasuredFile] = {}
-    failed: dict[Path, str] = {}
-    for path in paths:
-        outcome = outcomes[path]
+    measured: dict[Source, MeasuredFile] = {}
+    failed: dict[Source, str] = {}
+    for path, outcome in outcomes.items():
         reason = outcome.reason if isinstance(outcome, Unmeasurable) else too_little_speech(outcome)
         if isinstance(outcome, Unmeasurable) or reason is not None:
             failed[path] = str(reason)

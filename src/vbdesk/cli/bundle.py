@@ -10,6 +10,7 @@ import typer
 from vbdesk.cli.connection import (
     ACT_FIRST,
     LATER,
+    REFUSED,
     STATUSES,
     AsJson,
     DataDir,
@@ -89,6 +90,8 @@ def export(
     say(f"{_recordings(len(done.take_ids))} handed over.", err=True)
     for left in done.left_out:
         say(f"Not handed over: {left.item.group_id}, {local_time(left.item.recorded_at)}. {left.reason}", err=True)
+    if done.left_out:
+        raise typer.Exit(ACT_FIRST if any(left.needs_person for left in done.left_out) else REFUSED)
 
 
 @bundle.command("import", epilog=STATUSES)
@@ -129,6 +132,8 @@ def import_(
             "computer that made the bundle.",
             err=True,
         )
+    if taken.without_consent or taken.clashing:
+        raise typer.Exit(ACT_FIRST if taken.without_consent else REFUSED)
 
 
 @bundle.command("list")

@@ -36,7 +36,7 @@ REFUSED, USAGE, LATER, ACT_FIRST, STOPPED = 1, 2, 3, 4, 130
 STATUSES = (
     "Ends with 0, or with one sentence and 1: something was refused or failed; 2: the command line is wrong; 3: the "
     "service cannot be reached now, or the disk takes no data, try later; 4: a person must act first (key, keyring, "
-    "credits); 130: stopped."
+    "credits, consent, a doubtful time); 130: stopped."
 )
 
 ProfileName = Annotated[

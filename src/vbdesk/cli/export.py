@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.connection import LATER, REFUSED, USAGE, DataDir, ProfileName, open_client
-from vbdesk.cli.export_library import note_export, with_library_details
+from vbdesk.cli.export_library import as_library_knows, note_export
 from vbdesk.cli.output import fail, say
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def export(
         records, of_profile = _read(groups, profile, data_dir, language, results)
         if not records:
             fail("The account has no subject yet.", REFUSED)
-        if of_profile and kind.one_folder:
-            records = with_library_details(records, profile, data_dir)
+        if of_profile:
+            records = as_library_knows(records, profile, data_dir, tables=kind.one_folder)
         if every and not kind.one_folder and kind is not ExportFormat.JSON:
             records = _with_results(records)
         files = export_files(kind, records, options, _sound(audio, records))
@@ -158,7 +158,8 @@ def _read(
     from vbdesk.report.subject_record import RecordSource
 
     with open_client(profile, data_dir) as connection:
-        source = RecordSource.of(connection.base_url, connection.account_id)
+        used = connection.profile
+        source = RecordSource.of(connection.base_url if used is None else used.base_url, connection.account_id)
         jobs = connection.client.jobs if results is None else _KeptJobs(results, connection.client.jobs)
         records = [
             read_subject(

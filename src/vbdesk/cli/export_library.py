@@ -16,19 +16,28 @@ if TYPE_CHECKING:
 
 _NOT_NOTED = "The export is written, and not in the audit log:"
 _NO_DETAILS = "The columns that only the recordings of this computer fill stay empty:"
+_NO_CORRECTIONS = "Corrections that the service has not done yet are not in the export:"
 
 
-def with_library_details(
-    records: "list[SubjectRecord]", profile: str | None, data_dir: Path | None, vault: "Vault | None" = None
+def as_library_knows(
+    records: "list[SubjectRecord]",
+    profile: str | None,
+    data_dir: Path | None,
+    vault: "Vault | None" = None,
+    *,
+    tables: bool,
 ) -> "list[SubjectRecord]":
-    """The records with the details of the profile's recordings, if there are any; reports if they cannot be read."""
-    from vbdesk.outbox.results.recording_details import recording_details
+    """The records as corrected in the profile's library, if it has one; reports if that cannot be read.
 
-    with _library(profile, data_dir, vault, _NO_DETAILS) as library:
+    With `tables`, also the details of its recordings and its consents.
+    """
+    from vbdesk.outbox.results.recording_details import with_corrections, with_details
+
+    with _library(profile, data_dir, vault, _NO_DETAILS if tables else _NO_CORRECTIONS) as library:
         if library is None:
             return records
-        details = recording_details(library, [record.group_id for record in records])
-    return [record.with_details(details) for record in records]
+        known = with_corrections(library, records)
+        return with_details(library, known) if tables else known
 
 
 def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: "Vault | None" = None) -> None:

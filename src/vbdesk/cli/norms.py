@@ -1,12 +1,17 @@
 """`vbdesk norms`: measure reference values."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vbdesk.cli.batch_measurement import list_failed, measure_with_bar
+from vbdesk.cli.batch_measurement import list_failed, measure_with_bar, processes
 from vbdesk.cli.output import fail
+from vbdesk.cli.spoken_language import known_language
+
+if TYPE_CHECKING:
+    from vbdesk.signs.person_recordings import ScoredRecording
 
 USAGE = 2
 
@@ -29,6 +34,9 @@ def measure(
     resume: Annotated[
         bool, typer.Option("--resume/--anew", help="Keep what an earlier run measured, or measure all again.")
     ] = True,
+    language: Annotated[
+        str, typer.Option(help="Language that the speakers read, as their first (BCP 47), such as en or de.")
+    ] = "en",
     fewest: Annotated[
         int, typer.Option(min=3, help="Speakers of each sex that a feature needs; below, it keeps its shipped numbers.")
     ] = 20,
@@ -45,6 +53,7 @@ def measure(
     from vbdesk.signs.norms_measure.reference_group import group_by_speaker, read_recording_speakers
     from vbdesk.voice.errors import ModelUnavailable
 
+    read_language = known_language(language) or "en"
     if not folder.is_dir():
         fail(f"There is no folder {folder}.", USAGE)
     try:
@@ -53,7 +62,7 @@ def measure(
         measured, failed = measure_with_bar(list(readers), journal, jobs, resume=resume)
         group = group_by_speaker(readers, measured)
         list_failed(failed, folder)
-        result = measure_norms(group, fewest)
+        result = measure_norms(group, fewest, read_language)
         if not result.measured:
             fail(_nothing_to_write(fewest, [speaker.sex for speaker in group]))
         write_norms(result, out)
@@ -73,6 +82,78 @@ def measure(
     kept = "" if result.signs == len(SignName) else " The others keep the one that ships."
     typer.echo(f"The reference of {result.signs} of {len(SignName)} signs was measured with them.{kept}")
     typer.echo("Use it with --norms, or the setting norms_file. Signs of your own have to be fitted on it again.")
+
+
+@norms.command()
+def variability(
+    folder: Annotated[
+        Path, typer.Argument(help="Folder with one sub-folder for each person, of recordings in different sessions.")
+    ],
+    out: Annotated[Path, typer.Option(help="Parameters file to write.")] = Path("tss-2.toml"),
+    version: Annotated[str, typer.Option(help="Version that trajectories name.")] = "own",
+    data: Annotated[str, typer.Option(help="What the recordings are, for readers of the file.")] = "",
+    jobs: Annotated[int | None, typer.Option(min=1, help="Parallel processes. Default: one per core.")] = None,
+) -> None:
+    """Measure how much one person's readings vary, and write parameters of the longitudinal method with it.
+
+    Every recording is analysed whole and in halves. Rules and limits of the file are the shipped ones; check them with
+    vbdesk simulate variances --parameters FILE. Use the file with vbdesk longitudinal --parameters FILE.
+    """
+    from vbdesk.data_files import DataFileError
+    from vbdesk.longitudinal.fitted_parameters import with_variability, write_parameters
+    from vbdesk.longitudinal.parameters import shipped_parameters
+    from vbdesk.longitudinal.variability_fit import fit_variability
+    from vbdesk.signs.person_recordings import find_persons
+    from vbdesk.voice.errors import ModelUnavailable
+
+    if not folder.is_dir():
+        fail(f"There is no folder {folder}.", USAGE)
+    persons = find_persons(folder)
+    shipped = shipped_parameters("tss-2")
+    try:
+        scored = _score_with_bar([path for paths in persons.values() for path in paths], jobs, folder)
+        people = {name: [scored[path].whole for path in paths if path in scored] for name, paths in persons.items()}
+        halves = [one.halves for one in scored.values()]
+        fitted = fit_variability(people, halves, shipped)
+        record = {
+            "command": "vbdesk norms variability",
+            "data": data or folder.resolve().name,
+            "people": sum(len(entries) > 1 for entries in people.values()),
+            "recordings": sum(len(entries) for entries in people.values() if len(entries) > 1),
+            "state_share": round(fitted.state_share or 0.0, 3),
+        }
+        for name, found in fitted.classes.items():
+            record |= {f"{name}_median": round(found.prior.median, 4), f"{name}_weight": round(found.prior.weight, 1)}
+        write_parameters(with_variability(shipped, fitted, version, record), out)
+    except ValueError as error:
+        fail(f"{folder}: {error}")
+    except (DataFileError, ModelUnavailable) as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename or out} cannot be written: {error.strerror}.")
+    typer.echo(f"{out}: {record['people']} people with {record['recordings']} recordings.")
+    for name, found in fitted.classes.items():
+        prior = found.prior
+        typer.echo(
+            f"  {name}: median variance {prior.median:.3f}, weight {prior.weight:.1f} readings, "
+            f"from {prior.estimates} people and signs"
+        )
+    typer.echo(f"  share that a session has in common: {record['state_share']:.2f}")
+
+
+def _score_with_bar(paths: Sequence[Path], jobs: int | None, folder: Path) -> "dict[Path, ScoredRecording]":
+    """Score every recording under a progress bar; failures go to standard error."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from vbdesk.signs.person_recordings import score_all
+
+    columns = TextColumn("Analysing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("", total=len(paths))
+        outcomes = score_all(paths, processes(jobs), lambda _: progress.update(task, advance=1))
+    list_failed({path: reason for path, reason in outcomes.items() if isinstance(reason, str)}, folder)
+    return {path: outcome for path, outcome in outcomes.items() if not isinstance(outcome, str)}
 
 
 def _nothing_to_write(fewest: int, sexes: list[str]) -> str:

@@ -24,7 +24,9 @@ def report(
     name: Annotated[str | None, typer.Option(help="Subject of jobs in files. Default: the name of the file.")] = None,
     sign_off: Annotated[str | None, typer.Option(metavar="NAME", help="Who has read the report.")] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Raw scores, for research.")] = False,
-    appendix: Annotated[bool, typer.Option("--appendix", help="Add the evidence of each sign, and the method.")] = False,
+    appendix: Annotated[
+        bool, typer.Option("--appendix", help="Add the evidence of each sign, and the method.")
+    ] = False,
     paper: Annotated[str, typer.Option(help="a4 or letter.")] = "a4",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:

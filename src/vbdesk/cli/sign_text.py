@@ -15,7 +15,7 @@ NOTICE = "A biomarker signal, not a diagnosis."
 
 def shipped(sheet: "SignFactSheet") -> "Iterable[str]":
     """The sheet of a shipped sign."""
-    placeholder = ", placeholder: no feature has a confirmed direction" if sheet.placeholder else ""
+    placeholder = ", placeholder: no feature has a confirmed direction of its own" if sheet.placeholder else ""
     yield from (f"{sheet.label} ({sheet.name}), calibration {sheet.version}", NOTICE, "")
     yield from _fields(
         ("Evidence grade", f"{sheet.evidence_grade}{placeholder}. {sheet.evidence_grade_means}"),
@@ -38,7 +38,9 @@ def shipped(sheet: "SignFactSheet") -> "Iterable[str]":
     yield from _confounders(sheet.confounders)
     if sheet.not_told_apart_from:
         yield from ("", "Signs that move with it in healthy readers, not separated by this version (correlation):")
-        yield from (f"  {other} {r:+.2f}" for other, r in sheet.not_told_apart_from.items())
+        for other, r in sheet.not_told_apart_from.items():
+            twin = "" if other not in sheet.twins else "  twin: the one with less evidence stays low"
+            yield f"  {other} {r:+.2f}{twin}"
     yield from ("", "Sources:")
     for source in sheet.sources:
         yield from wrapped(source.cited, "  ", "    ")

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vbdesk.cli.batch_measurement import list_failed, measure_with_bar
-from vbdesk.cli.output import fail
+from vbdesk.cli.batch_measurement import list_failed, outcomes_with_bar, sources_with_bar, usable
+from vbdesk.cli.output import fail, say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from vbdesk.signs.calibration import ExpectedRates, Grade
+    from vbdesk.signs.corpus.measurement import MeasuredFile
+    from vbdesk.signs.fit.study import RecordingLabel
 
 USAGE = 2
 RATED = ("low", "consider", "moderate", "elevated")
@@ -36,6 +38,9 @@ def fit(
     confounder: Annotated[list[str] | None, typer.Option(help="What sounds the same; repeatable.")] = None,
     fewest: Annotated[
         int | None, typer.Option(min=5, help="Speakers needed with each label. Default: 10; the card warns of fewer.")
+    ] = None,
+    corpus_column: Annotated[
+        str | None, typer.Option(help="Column naming the corpus: tests each corpus on a fit on the others.")
     ] = None,
     norms: Annotated[
         Path | None, typer.Option(help="Norms of your own to fit it on. Default: the shipped ones.")
@@ -77,9 +82,9 @@ def fit(
                 "confounders": confounder or ["anything else that differs between the labels in these recordings"],
             }
         )
-        labels = read_labels(data)
+        labels = read_labels(data, corpus_column)
         reject_shared_recordings(labels)
-        measured, failed = measure_with_bar(list(labels), out / "measured.jsonl", jobs, resume=resume)
+        labels, measured, failed = _measured(labels, out / "measured.jsonl", jobs, resume=resume)
         list_failed(failed, data.parent)
         fitted = fit_sign(labels, measured, request, reference.norms, fewest)
         written = fitted.write(out)
@@ -92,6 +97,40 @@ def fit(
     except OSError as error:
         fail(f"{error.filename or out} cannot be written: {error.strerror}.")
     typer.echo("\n".join(_summary(fitted.card, written)))
+
+
+def _measured(
+    labels: "Mapping[Path, RecordingLabel]", journal: Path, jobs: int | None, *, resume: bool
+) -> "tuple[dict[Path, RecordingLabel], dict[Path, MeasuredFile], dict[Path, str]]":
+    """Labels, measurements and reasons of failures; short clips are joined, under the path of their first."""
+    from vbdesk.signs.corpus.joined_clips import is_clip, joined_digest, measure_joined
+    from vbdesk.signs.fit.study import joinable_clips
+
+    outcomes = outcomes_with_bar(list(labels), journal, jobs, resume=resume)
+    measured, failed = usable({path: outcomes[path] for path in labels})
+    found = dict(labels)
+    joined = joinable_clips(labels, outcomes)
+    alone = [path for path in failed if is_clip(outcomes[path])]
+    for path in set(alone).difference(*(source.paths for source in joined)):
+        failed[path] += " There is no other clip of this speaker, label and session to join."
+    if joined:
+        clips = sum(len(source.paths) for source in joined)
+        say(
+            f"Joined {clips} short clips to {len(joined)} recordings, one of each speaker, label and session. Features "
+            "of pauses and phrases are left out.",
+            err=True,
+        )
+        together = sources_with_bar(list(joined), measure_joined, joined_digest, journal, jobs, resume=True)
+        long_enough, short = usable({source: together[source] for source in joined})
+        for source, label in joined.items():
+            first, *others = source.paths
+            for path in source.paths:
+                del failed[path]
+            if source in long_enough:
+                measured[first], found[first] = long_enough[source], label
+            else:
+                failed[first] = f"Joined with {len(others)} more: {short[source]}"
+    return found, measured, failed
 
 
 def _rates(
@@ -125,6 +164,16 @@ def _summary(card: "Mapping[str, Any]", written: "Sequence[Path]") -> list[str]:
     return [
         f"{card['sign']} {card['version']}: {study['recordings']} recordings of {study['speakers']} speakers, "
         f"AUC {auc['value']:.2f}{interval}, highest level {card['max_level']}.",
+        *(_corpus_line(part) for part in card["other_corpora"]),
         *(f"Mind: {sentence}" for sentence in card["warnings"]),
         *(f"Wrote {path}" for path in written),
     ]
+
+
+def _corpus_line(part: "Mapping[str, Any]") -> str:
+    auc = part["auc"]
+    if auc is None:
+        return f"Corpus {part['corpus']}, by a fit on the others: not tested."
+    known = auc["low"] is not None
+    interval = f" (95 % interval {auc['low']:.2f} to {auc['high']:.2f})" if known else " (interval unknown)"
+    return f"Corpus {part['corpus']}, by a fit on the others: AUC {auc['value']:.2f}{interval}."

@@ -9,6 +9,7 @@ import typer
 from vbdesk.cli.output import fail
 
 BEGIN, END = "<!-- simulation: begin -->", "<!-- simulation: end -->"
+VARIANCES_BEGIN, VARIANCES_END = "<!-- variances: begin -->", "<!-- variances: end -->"
 PUBLISHED_SEED = 20240611
 
 app = typer.Typer(no_args_is_help=True, help="Repeat published simulations.")
@@ -61,6 +62,37 @@ def longitudinal(
 
 
 @app.command()
+def variances(
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all draws.")] = PUBLISHED_SEED,
+    scale: Annotated[float, typer.Option(min=0.01, help="Number of subjects over the published one.")] = 1.0,
+    parameters: Annotated[
+        Path | None, typer.Option(help="Parameters of your own instead of those of tss-2, to tune their limits.")
+    ] = None,
+    write: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Write the tables between the marks of this file.")
+    ] = None,
+) -> None:
+    """False alarms and power of both versions of the longitudinal method for people who vary little and much.
+
+    Exit status 1 if the second version misses a bar; with few subjects that can happen by chance.
+    """
+    from vbdesk.data_files import DataFileError
+    from vbdesk.longitudinal.parameters import read_parameters, shipped_parameters
+    from vbdesk.simulation.longitudinal.variance_report import measure, tables
+
+    marks = VARIANCES_BEGIN, VARIANCES_END
+    before, after = _text_around_marks(write, marks) if write else ("", "")
+    try:
+        second = shipped_parameters("tss-2") if parameters is None else read_parameters(parameters)
+    except DataFileError as error:
+        fail(str(error), 2)
+    results = [measure(used, seed, scale) for used in (shipped_parameters("tss-1"), second)]
+    _write_tables(tables(results), write, before, after, marks)
+    if missed := results[-1].missed:
+        fail(f"{missed[0]}" if len(missed) == 1 else f"{len(missed)} bars are missed, the first: {missed[0]}")
+
+
+@app.command()
 def capacity(
     seed: Annotated[int, typer.Option(min=0, help="Seed of all draws.")] = PUBLISHED_SEED,
     write: Annotated[
@@ -75,24 +107,26 @@ def capacity(
     _write_tables(markdown(shipped_assumptions(), shipped_costs(), seed), write, before, after)
 
 
-def _write_tables(text: str, write: Path | None, before: str, after: str) -> None:
+def _write_tables(
+    text: str, write: Path | None, before: str, after: str, marks: tuple[str, str] = (BEGIN, END)
+) -> None:
     if write is None:
         typer.echo(text, nl=False)
         return
     try:
-        write.write_text(f"{before}{BEGIN}\n{text}{END}{after}", encoding="utf-8")
+        write.write_text(f"{before}{marks[0]}\n{text}{marks[1]}{after}", encoding="utf-8")
     except OSError as error:
         fail(f"{write.name} cannot be written: {error.strerror}.", 2)
 
 
-def _text_around_marks(path: Path) -> tuple[str, str]:
+def _text_around_marks(path: Path, marks: tuple[str, str] = (BEGIN, END)) -> tuple[str, str]:
     try:
         with path.open("r+", encoding="utf-8") as file:  # fail before the simulation if it is not writable
             text = file.read()
     except OSError as error:
         fail(f"{path.name} cannot be opened: {error.strerror}.", 2)
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = text.partition(marks[0])
+    _, end, after = rest.partition(marks[1])
     if not (begin and end):
-        fail(f"{path.name} lacks the marks {BEGIN} and {END}.", 2)
+        fail(f"{path.name} lacks the marks {marks[0]} and {marks[1]}.", 2)
     return before, after

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vbdesk.cli.connection import (
+    ACT_FIRST,
     LATER,
     REFUSED,
     USAGE,
@@ -21,7 +22,9 @@ from vbdesk.cli.connection import (
     open_client,
 )
 from vbdesk.cli.output import fail, local_time, print_json, say
+from vbdesk.cli.spoken_language import known_language
 from vbdesk.cli.submit_consent import StatedConsent, submit_consent
+from vbdesk.contract.spoken_language import SpokenLanguage
 
 if TYPE_CHECKING:
     from vbdesk.client import FileToSubmit, SubmissionOutcome
@@ -56,7 +59,8 @@ def submit(
     csv: Annotated[
         Path | None,
         typer.Option(
-            help="A list instead, with the columns path and group_id, and recorded_at, model and consent if wanted."
+            help="A list instead, with the columns path and group_id, and recorded_at, model, language, "
+            "second_language and consent if wanted."
         ),
     ] = None,
     recorded_at: Annotated[
@@ -78,6 +82,16 @@ def submit(
         bool, typer.Option("--longitudinal", help="Score each against the subject's history.")
     ] = False,
     diarize: Annotated[bool, typer.Option("--diarize", help="Analyse each speaker; costs more.")] = False,
+    language: Annotated[
+        str | None, typer.Option(help="Language of the recordings (BCP 47), such as en, de or pt-BR.")
+    ] = None,
+    second_language: Annotated[
+        bool | None,
+        typer.Option(
+            "--second-language/--no-second-language",
+            help="Whether it is a second language of the speakers. A list has its own columns for both.",
+        ),
+    ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Send recordings again whose analysis failed or timed out.")
     ] = False,
@@ -109,6 +123,7 @@ def submit(
     _check_usage(paths, group, csv, recorded_at, from_name)
     moments = _Moments(_moment(recorded_at), from_name, _zone(zone))
     target = _target(model, sign)
+    spoken = SpokenLanguage(known_language(language), second_language)
     with open_client(profile, data_dir) as connection:
         consents = submit_consent(connection, data_dir, consent)
         rows = list(consents.checked(_looked_at(paths, group or "", csv, target, moments, connection)))
@@ -120,6 +135,7 @@ def submit(
             journal or _journal_of(connection, data_dir),
             longitudinal,
             diarize,
+            spoken,
             retry_failed=retry_failed,
             send_again=send_again,
         )
@@ -145,6 +161,8 @@ def submit(
         )
     elif not outcomes:
         say("There is no recording there.", err=True)
+    if any(consents.is_missing(row) for row in rows):
+        raise typer.Exit(ACT_FIRST)
     refused = [outcome for outcome in outcomes if outcome.job_id is None]
     if refused or not outcomes or any(job.result is None for job in ended.values()):
         raise typer.Exit(REFUSED)
@@ -255,6 +273,7 @@ class _Sender:
         journal: Path,
         longitudinal: bool,
         diarize: bool,
+        spoken: SpokenLanguage,
         *,
         retry_failed: bool,
         send_again: bool,
@@ -263,6 +282,7 @@ class _Sender:
         self._journal = journal
         self._longitudinal = longitudinal
         self._diarize = diarize
+        self._spoken = spoken
         self._retry_failed = retry_failed
         self._send_again = send_again
 
@@ -304,8 +324,17 @@ class _Sender:
         from vbdesk.client import FileToSubmit
 
         moment = row.recorded_at or datetime.fromtimestamp(0, UTC)  # None only for rows that are not sent
+        stated, default = row.spoken, self._spoken
+        second = default.second_language if stated.second_language is None else stated.second_language
         return FileToSubmit(
-            row.path, row.group_id, moment, row.target, self._longitudinal, self._diarize, row.duration_s
+            row.path,
+            row.group_id,
+            moment,
+            row.target,
+            self._longitudinal,
+            self._diarize,
+            row.duration_s,
+            spoken=SpokenLanguage(stated.language or default.language, second),
         )
 
 

@@ -24,6 +24,7 @@ class StatedConsent(StrEnum):
     BOTH = "both"
 
 
+_REFUSED = frozenset({"none", "withdrawn", "unreadable"})
 HOW = "Note it in the desk, or state it with --consent or in the column consent of the list."
 
 
@@ -44,6 +45,13 @@ class SubmitConsent:
         for row in rows:
             fault = None if row.error is not None else self._fault(row)
             yield row if fault is None else replace(row, faults=(*row.faults, fault))
+
+    def is_missing(self, row: "ImportRow") -> bool:
+        """Whether the policy refuses a row."""
+        from vbdesk.outbox.library.consent import ConsentPolicy
+
+        required = self.known.rules.policy is ConsentPolicy.REQUIRED
+        return required and self.words(row.group_id, row.consent) in _REFUSED
 
     def words(self, group_id: str, statement: str | None) -> str:
         """The consent that counts: a kind, `withdrawn`, `none`, or empty if the profile does not ask for any."""

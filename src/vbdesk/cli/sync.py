@@ -116,11 +116,16 @@ def sync(
         report["results"] = _fetch(profile, data_dir, results, group, budget, quiet=as_json)
     if as_json:
         print_json(report)
-    sent = report.get("sent", {})
-    if sent.get("undecided_times"):
-        raise typer.Exit(ACT_FIRST)
-    if sent.get("unsettled") or sent.get("attention"):
-        raise typer.Exit(REFUSED)
+    status = status_of_report(report.get("sent", {}))
+    if status:
+        raise typer.Exit(status)
+
+
+def status_of_report(sent: "Mapping[str, Any]") -> int:
+    """The exit status for what `send_waiting` reports."""
+    if sent.get("undecided_times") or sent.get("without_consent"):
+        return ACT_FIRST
+    return REFUSED if sent.get("unsettled") or sent.get("attention") else 0
 
 
 def _keep_log(data_dir: Path | None) -> None:
@@ -408,7 +413,8 @@ class _Watch:
         recordings = [_document(item) for item in self._ended.values()]
         done = sum(item.state is OutboxState.DONE for item in self._ended.values())
         undecided = undecided_times(self._library)
-        attention = self._waiting_for_a_person()
+        without_consent = self._library.held_for_consent()
+        attention = [*self._stopped(), *without_consent]
         if not self._quiet:
             for item in attention:
                 if item.take_id not in self._ended:
@@ -425,16 +431,18 @@ class _Watch:
         report: dict[str, Any] = {"recordings": recordings, "done": done, "unsettled": len(recordings) - done}
         if undecided:
             report["undecided_times"] = [item.take_id for item in undecided]
+        if without_consent:
+            report["without_consent"] = [item.take_id for item in without_consent]
         if attention:
             report["attention"] = [_document(item) for item in attention]
         return report
 
-    def _waiting_for_a_person(self) -> "list[RecordingItem]":
-        """Recordings that wait for a person other than for their time, from any run; changed entries too."""
+    def _stopped(self) -> "list[RecordingItem]":
+        """Recordings that need attention other than for their time, from any run; changed entries too."""
         from vbdesk.outbox.library.states import OutboxState
 
         stopped = [item for item in self._library.list() if item.state is OutboxState.NEEDS_ATTENTION]
-        return [*(item for item in stopped if not is_undecided(item)), *self._library.held_for_consent()]
+        return [item for item in stopped if not is_undecided(item)]
 
 
 def _line(item: "RecordingItem") -> str:

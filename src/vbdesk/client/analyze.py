@@ -11,6 +11,7 @@ from vbdesk.clock import CancelFlag
 from vbdesk.contract.idempotency import KEY_HEADER
 from vbdesk.contract.jobs import GroupJob, Job
 from vbdesk.contract.limits import Bucket
+from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
 from vbdesk.contract.timestamps import format_timestamp
 
 
@@ -60,6 +61,7 @@ def submit(
     idempotency_key: str | None = None,
     after_faults: bool = True,
     cancel: CancelFlag | None = None,
+    spoken: SpokenLanguage = UNKNOWN_LANGUAGE,
 ) -> Job:
     """Submit one recording; returns the queued job, a `GroupJob` if a group was named.
 
@@ -79,6 +81,8 @@ def submit(
         after_faults: retry when the service reports an internal failure, as the interface recommends. Without it the
             caller searches first, since the service may have accepted the recording before it failed.
         cancel: set to stop before the request is sent.
+        spoken: what is known about the language of the recording; sent only if an answer of the service announced that
+            it reads these fields (`Client.reads_language`), because another service may refuse them.
 
     Raises:
         ValueError: `longitudinal` or `recorded_at` without a group.
@@ -93,6 +97,8 @@ def submit(
     if longitudinal:
         parts.append("longitudinal")
     form = {"diarize": "true" if diarize else "false"}
+    if transport.reads_language:
+        form |= spoken.form
     if recorded_at is not None:
         form["recorded_at"] = format_timestamp(recorded_at)
     if webhook is not None:

@@ -23,6 +23,7 @@ from vbdesk.client.uploads import Uploads
 from vbdesk.clock import CancelFlag, Clock, SystemClock
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.limits import Plan
+from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
 
 # an environment's proxy cannot reach a service on this computer
 _DIRECT: Mapping[str, None] = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
@@ -121,6 +122,11 @@ class Client:
         """Seconds for which the service keeps an idempotency key, by its last answer; None: no promise."""
         return self._transport.key_kept_s
 
+    @property
+    def reads_language(self) -> bool | None:
+        """Whether the service reads the fields of the language, by its last answer; None before the first."""
+        return self._transport.reads_language
+
     def analyze(
         self,
         target: AnalysisTarget,
@@ -134,6 +140,7 @@ class Client:
         idempotency_key: str | None = None,
         after_faults: bool = True,
         cancel: CancelFlag | None = None,
+        spoken: SpokenLanguage = UNKNOWN_LANGUAGE,
     ) -> Job:
         """Submit a recording for analysis; see `vbdesk.client.analyze.submit`."""
         return submit(
@@ -148,6 +155,7 @@ class Client:
             idempotency_key=idempotency_key,
             after_faults=after_faults,
             cancel=cancel,
+            spoken=spoken,
         )
 
     def close(self) -> None:

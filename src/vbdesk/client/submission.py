@@ -34,6 +34,7 @@ from vbdesk.client.uploads import Progress
 from vbdesk.clock import CancelFlag, Clock, SystemClock
 from vbdesk.contract.jobs import GroupJob, Job
 from vbdesk.contract.limits import FIRST_RETRY_DELAY_S, MAX_AUDIO_BYTES, MAX_RETRIES
+from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
 
 _MOMENT = re.compile(  # limited ranges, so that a subject's number is not parsed as a year
     r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])[T_ .-]*"
@@ -58,6 +59,7 @@ class FileToSubmit:
         target: model or sign to analyse it for.
         longitudinal: whether to score it against the group's history.
         duration_s: its length if known; helps to find it at services that store fewer digits of a time.
+        spoken: what is known about its language; sent only to a service that announces that it reads it.
         attempt: 2 and more send a recording again whose analysis failed or timed out, or whose outcome is unknown.
     """
 
@@ -69,6 +71,7 @@ class FileToSubmit:
     diarize: bool = False
     duration_s: float | None = None
     attempt: int = 1
+    spoken: SpokenLanguage = UNKNOWN_LANGUAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +222,7 @@ class _Sender:
         """Request the analysis."""
         if not entry.asked and self._client.server_time is None:
             self._client.account.credits()  # reads the service's time and promise
+        spoken = entry.spoken if entry.asked else file.spoken if self._client.reads_language else UNKNOWN_LANGUAGE
 
         def ask(client: Client) -> Job | GroupJob:
             return client.analyze(
@@ -231,9 +235,10 @@ class _Sender:
                 idempotency_key=entry.key,
                 after_faults=False,
                 cancel=self._cancel,
+                spoken=spoken,
             )
 
-        record = _JournalRecord(self._journal, entry, self._client)
+        record = _JournalRecord(self._journal, entry, self._client, spoken)
         self._steps.request(record, entry.group_id, ask)
         return record.entry
 
@@ -279,9 +284,12 @@ class _Sender:
 class _JournalRecord:
     """The entry of one recording, as the shared steps change it."""
 
-    def __init__(self, journal: SubmissionJournal, entry: SubmissionEntry, client: Client) -> None:
+    def __init__(
+        self, journal: SubmissionJournal, entry: SubmissionEntry, client: Client, spoken: SpokenLanguage
+    ) -> None:
         self._journal = journal
         self._client = client
+        self._spoken = spoken
         self.entry = entry
 
     @property
@@ -292,7 +300,7 @@ class _JournalRecord:
         """The note of the first request stays, since the service may have kept its key."""
         if not self.entry.asked:
             now, kept_s = self._client.server_time, self._client.key_kept_s
-            self._change(asked=True, asked_service_at=now, key_kept_s=kept_s)
+            self._change(asked=True, asked_service_at=now, key_kept_s=kept_s, spoken=self._spoken)
         return True
 
     def mark_not_accepted(self) -> None:

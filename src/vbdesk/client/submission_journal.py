@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from vbdesk.client.submission_recovery import with_random_microseconds
+from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
 from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
 from vbdesk.json_lines import JsonLinesDamaged, JsonLinesFile
 
@@ -23,6 +24,7 @@ class SubmissionEntry:
         asked_service_at: the service's time at the first request; None if unknown.
         key_kept_s: for how many seconds the service had promised to keep the key; None: no promise.
         unproven: the service may have the recording, but no job is proved to be its own: a person decides.
+        spoken: what was said about the language when the analysis was requested; a repeat says the same.
         account_id: account of the recording; None in entries of earlier releases.
     """
 
@@ -38,6 +40,7 @@ class SubmissionEntry:
     key_kept_s: int | None = None
     unproven: bool = False
     account_id: str | None = None
+    spoken: SpokenLanguage = UNKNOWN_LANGUAGE
 
 
 class SubmissionJournal:
@@ -56,8 +59,9 @@ class SubmissionJournal:
         for line in self._file.read():
             try:
                 times = {name: parse_timestamp(line[name]) for name in _TIMES if line.get(name) is not None}
-                entry = SubmissionEntry(**line | times | {"recorded_at": times["recorded_at"]})
-            except (TypeError, KeyError, ValueError):
+                spoken = SpokenLanguage.of_form(line.get("spoken") or {})
+                entry = SubmissionEntry(**line | times | {"recorded_at": times["recorded_at"], "spoken": spoken})
+            except (TypeError, KeyError, ValueError, AttributeError):
                 raise JsonLinesDamaged(f"{path} is not a journal of submissions. Name another file.") from None
             if entry.account_id not in (None, account_id):
                 raise JsonLinesDamaged(f"{path} is the journal of another account. Name another file.")
@@ -87,7 +91,7 @@ class SubmissionJournal:
         """Write an entry to the disk, replacing an earlier one of its recording. Raises OSError."""
         fields = {name: getattr(entry, name) for name in SubmissionEntry.__slots__}
         times = {name: format_timestamp(fields[name]) for name in _TIMES if fields[name] is not None}
-        self._file.append(fields | times)
+        self._file.append(fields | times | {"spoken": entry.spoken.form})
         self._entries[entry.key] = entry
         return entry
 

@@ -22,6 +22,7 @@ from vbdesk.clock import CancelFlag, Clock
 from vbdesk.contract.accounts import ACCOUNT_HEADER, API_KEY_HEADER
 from vbdesk.contract.idempotency import RETENTION_HEADER
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
+from vbdesk.contract.spoken_language import ANNOUNCEMENT_HEADER, LANGUAGE_FIELD, SECOND_LANGUAGE_FIELD
 from vbdesk.contract.timestamps import is_plausible_now
 
 T = TypeVar("T")
@@ -73,6 +74,7 @@ class Transport:
         server_time: the time of day in the service's last answer. None before the first answer, and if the last one had
             no time or an impossible one, such as 1970. Refusals do not count: anybody on the network could forge one.
         key_kept_s: seconds for which the service keeps an idempotency key, by its last answer; None: no promise.
+        reads_language: whether the service reads the fields of the language, by its last answer; None before the first.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class Transport:
         self.retries = retries
         self.server_time: datetime | None = None
         self.key_kept_s: int | None = None
+        self.reads_language: bool | None = None
 
     def read(self, call: Call, decode: Callable[[bytes], T], cancel: CancelFlag | None = None) -> T:
         """Send a call and decode its answer.
@@ -185,9 +188,11 @@ class Transport:
             self.server_time = moment if is_plausible_now(moment) else None
 
     def _read_promise(self, response: httpx.Response) -> None:
-        """Read whether keys are kept; the service says so in every answer to authenticated requests."""
+        """Read what the service adds; it says so in every answer to authenticated requests."""
         text = response.headers.get(RETENTION_HEADER, "")
         self.key_kept_s = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+        announced = {name.strip() for name in response.headers.get(ANNOUNCEMENT_HEADER, "").split(",")}
+        self.reads_language = announced >= {LANGUAGE_FIELD, SECOND_LANGUAGE_FIELD}
 
     def _slow_down(self, bucket: Bucket, error: ClientError) -> None:
         """Close the shared budget when the service asks for a pause."""

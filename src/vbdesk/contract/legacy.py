@@ -2,11 +2,12 @@
 
 from typing import Annotated, TypeVar
 
-from pydantic import AnyUrl, Field
+from pydantic import AfterValidator, AnyUrl, Field
 
 from vbdesk.contract.base import WireModel
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.results import Result, Signal, SignResult, SpeakerResult
+from vbdesk.contract.spoken_language import language_tag
 from vbdesk.contract.timestamps import Timestamp
 
 MAX_AUDIO_URL_LENGTH = 2083
@@ -16,6 +17,10 @@ V1_DIARIZED = "-diarized"
 AnySignalT = TypeVar("AnySignalT", bound=Signal)
 
 
+def _tag(text: str | None) -> str | None:
+    return language_tag(text) if text and text.strip() else None
+
+
 class V1Submitted(WireModel):
     """Answer to a v1 analyze call."""
 
@@ -23,9 +28,16 @@ class V1Submitted(WireModel):
 
 
 class V1AudioUrl(WireModel):
-    """Request to analyse audio at a public HTTPS address."""
+    """Request to analyse audio at a public HTTPS address.
+
+    Attributes:
+        language: language of the recording (BCP 47), such as en or pt-BR.
+        second_language: whether the speaker reads a second language.
+    """
 
     url: Annotated[AnyUrl, Field(max_length=MAX_AUDIO_URL_LENGTH)]
+    language: Annotated[str | None, AfterValidator(_tag)] = None
+    second_language: bool | None = None
 
 
 class V1Job(WireModel):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from vbdesk.contract.base import WireModel
+from vbdesk.contract.base import WireModel, is_none
 from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.results import AudioQuality, Share
 from vbdesk.contract.timestamps import Timestamp
@@ -134,12 +134,17 @@ class SignTrajectory(WireModel):
 
 
 class TrajectorySignal(WireModel):
-    """The reading of one sign in one recording; `score` is null if nothing was measurable."""
+    """The reading of one sign in one recording; `score` is null if nothing was measurable.
+
+    Attributes:
+        sign_version: calibration that made the reading; absent if the service does not tell it.
+    """
 
     name: str
     score: Share | None
     level: Level
     flagged: bool
+    sign_version: str | None = Field(default=None, exclude_if=is_none)
 
 
 class DataPoint(WireModel):
@@ -153,14 +158,34 @@ class DataPoint(WireModel):
     signals: list[TrajectorySignal]
 
 
+class MethodParameters(WireModel):
+    """The numbers that a trajectory was computed with.
+
+    Attributes:
+        version: their version, such as `tss-2.0`.
+        source: shipped, or fitted to the account's groups.
+        n_groups: groups that they were fitted to, rounded down to a multiple of ten; null for shipped ones.
+        fitted_at: when they were fitted; null for shipped ones.
+    """
+
+    version: str
+    source: Literal["shipped", "account_groups"] = "shipped"
+    n_groups: int | None = None
+    fitted_at: Timestamp | None = None
+
+
 class TrajectoryRead(WireModel):
-    """A subject's trajectory. `done_job_count` counts the whole group; other counts are of the window."""
+    """A subject's trajectory. `done_job_count` counts the whole group; other counts are of the window.
+
+    `parameters` is an addition of this service; it is left out where a read does not tell it.
+    """
 
     status: Literal["done"] = "done"
     group_id: str
     as_of: Timestamp
     computed_at: Timestamp
     method: str
+    parameters: MethodParameters | None = Field(default=None, exclude_if=is_none)
     interval_level: float
     window: TrajectoryWindow
     done_job_count: int

@@ -136,8 +136,7 @@ def compute_z_scores(
         parameters: the method's parameters.
     """
     rule, offset = parameters.anomaly, parameters.scale.offset
-    df = parameters.personal_scale.prior_readings + 1.0 + positions[:, None]
-    own_sd = np.sqrt(filtered.variance_ratio)
+    df, own_sd = filtered.null_df, np.sqrt(filtered.null_ratio)
     deviation_sd = own_sd * np.sqrt([step.null_deviation_variance for step in steps])[:, None]
     shift_sd = own_sd * np.sqrt([step.null_shift_variance for step in steps])[:, None]
 
@@ -147,13 +146,14 @@ def compute_z_scores(
     z_sustained = normal_equivalent(filtered.shift / shift_sd, df)
 
     log_gap = np.log(gaps)[:, None]
+    for_few = sign_class.sustained_limit_for_few / (positions[:, None] + 1.0)
     eligible = (usable & (positions >= rule.min_timepoints - 1))[:, None]
     reading_off_baseline = values - filtered.trait
 
     side = np.sign(filtered.shift)
     significant = (
         eligible
-        & (np.abs(z_sustained) >= _limit(sign_class.sustained_limit, log_gap))
+        & (np.abs(z_sustained) >= _limit(sign_class.sustained_limit, log_gap) + for_few)
         & (deviation * side >= rule.min_deviation)
         & (reading_off_baseline * side > 0.0)
     )

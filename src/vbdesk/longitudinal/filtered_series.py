@@ -84,7 +84,7 @@ def filter_signs(entries: Sequence[HistoryEntry], signs: Sequence[str], paramete
         scores = score_array(readings)
         present = np.isfinite(scores)
         if has_history(int(np.count_nonzero(present))):
-            factors = reading_factors(readings, by_quality, parameters.class_of(sign), parameters)
+            factors = reading_factors(readings, by_quality, sign, parameters)
             key = (parameters.class_name(sign), present.tobytes(), factors[present].tobytes())
             shared.setdefault(key, []).append((sign, scores))
     all_series = []
@@ -128,6 +128,6 @@ def _filter(
     parameters: Parameters,
 ) -> FilteredSeries:
     steps, _ = gain_steps(timepoints.days.tolist(), timepoints.variance_factors.tolist(), sign_class, parameters.prior)
-    filtered = run_filter(timepoints.values, steps, sign_class.trait_mean, parameters.personal_scale)
+    filtered = run_filter(timepoints.values, steps, sign_class, parameters)
     detections = detect_anomalies(timepoints, steps, filtered, sign_class, parameters)
     return FilteredSeries(signs, sign_class, recordings, timepoints, steps, filtered, detections)

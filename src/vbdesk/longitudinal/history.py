@@ -14,12 +14,14 @@ class SignReading(NamedTuple):
         level: the level on the wire; an `inconclusive` reading counts, with the least weight.
         flagged: whether the level is consider, moderate or elevated.
         interval: 90 % interval of the score; None where the analysis reports none.
+        version: calibration that made the reading; None where unknown. The method does not use it.
     """
 
     score: float | None
     level: str
     flagged: bool
     interval: tuple[float, float] | None = None
+    version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

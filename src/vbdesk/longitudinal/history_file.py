@@ -24,6 +24,7 @@ from vbdesk.contract.longitudinal import TimeScale
 from vbdesk.contract.timestamps import parse_timestamp
 from vbdesk.longitudinal.cohort import CohortReference
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
+from vbdesk.longitudinal.parameters import Method
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -44,6 +45,7 @@ class HistoryFile:
         job_id: the job whose own fields to report; None for the last recording.
         brief: report only the first and last three timepoints of a series.
         time_scales: time scale of signs that the method's parameters do not list; slow by default.
+        method: version of the method; None if the file names none.
     """
 
     as_of: datetime
@@ -53,6 +55,7 @@ class HistoryFile:
     job_id: str | None
     brief: bool
     time_scales: Mapping[str, TimeScale]
+    method: Method | None = None
 
 
 def read_history_file(text: str) -> HistoryFile:
@@ -82,6 +85,7 @@ def read_history_file(text: str) -> HistoryFile:
         job_id=options.job,
         brief=options.brief,
         time_scales=options.time_scales,
+        method=options.method,
     )
     ids = Counter(entry.job_id for entry in file.history)
     if twice := next((job_id for job_id, count in ids.items() if count > 1), None):
@@ -173,6 +177,7 @@ class _Options(_Model):
     job: str | None = None
     brief: bool = False
     time_scales: dict[str, TimeScale] = {}
+    method: Method | None = None
 
 
 class _Document(_Model):

@@ -69,7 +69,7 @@ class IncrementalFilter:
                 self._signs[sign] = _SignFilter(self._parameters.class_of(sign), self._parameters)
             if has_score(entry, sign):
                 reading = entry.signs[sign]
-                factors = reading_factors([reading], by_quality, self._signs[sign].sign_class, self._parameters)
+                factors = reading_factors([reading], by_quality, sign, self._parameters)
                 value = float(started_logit(reading.score or 0.0, self._parameters.scale.offset))
                 self._signs[sign].add(entry.recorded_at.timestamp(), float(factors[0]), value)
         return {sign: self._signs[sign].estimate for sign in sorted(entry.signs)}
@@ -123,7 +123,7 @@ class _SignFilter:
         variance_factor = parameters.timepoint.shared_variance + 1.0 / self._weight
         usable = self._best_factor <= parameters.quality.usable_factor
         steps, gains = gain_steps([day], [variance_factor], self.sign_class, parameters.prior, self._gains)
-        rows, means = mean_rows([value], steps, self._means, parameters.personal_scale)
+        rows, means = mean_rows([value], steps, self._means, self.sign_class, parameters)
         filtered = FilterOutput(*(np.array([[number]]) for number in rows[0]))
         mean_gap = (day - self._past_days[0]) / len(self._past_days) if self._past_days else 0.0
         z_scores = compute_z_scores(

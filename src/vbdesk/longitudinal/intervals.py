@@ -34,8 +34,7 @@ def score_intervals(
     trait_variance = np.array([step.trait_variance for step in steps])[:, None]
     level_variance = np.array([step.level_variance for step in steps])[:, None]
     within = sign_class.state_variance + sign_class.shift_variance + sign_class.reading_variance
-    df = parameters.personal_scale.prior_readings + 1.0 + np.arange(len(steps))[:, None]
-    factor = central_t_quantile(parameters.interval.level, df) * np.sqrt(filtered.variance_ratio)
+    factor = central_t_quantile(parameters.interval.level, filtered.df) * np.sqrt(filtered.variance_ratio)
 
     def around(centre: Array, variance: Array) -> Array:
         half = factor * np.sqrt(variance)

@@ -1,37 +1,38 @@
-"""Parameters of the method: `resources/longitudinal/parameters.toml`."""
+"""Parameters of the method, one file for each of its versions: `resources/longitudinal/tss-2.toml`."""
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Self
+from pathlib import Path
+from typing import Annotated, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AwareDatetime, Field, model_validator
 
 from vbdesk.contract.longitudinal import TimeScale
-from vbdesk.data_files import read_toml
+from vbdesk.data_files import StrictDataModel, read_data
 from vbdesk.resource_files import resource
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 Range = tuple[Positive, Positive]
 
+Method = Literal["tss-1", "tss-2"]
+METHODS: tuple[Method, ...] = get_args(Method)
+DEFAULT_METHOD: Method = "tss-2"
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
-
-class WindowRule(_Section):
+class WindowRule(StrictDataModel):
     """How far in the future a recording may be."""
 
     future_hours: Annotated[float, Field(ge=0)]
 
 
-class ScaleRule(_Section):
+class ScaleRule(StrictDataModel):
     """Offset of the started logit."""
 
     offset: Positive
 
 
-class QualityRule(_Section):
+class QualityRule(StrictDataModel):
     """How length and noise of a recording become a variance factor."""
 
     base: Positive
@@ -47,29 +48,49 @@ class QualityRule(_Section):
     score_interval_level: Share
 
 
-class TimepointRule(_Section):
+class TimepointRule(StrictDataModel):
     """Variance that recordings of one day have in common."""
 
     shared_variance: Annotated[float, Field(ge=0)]
 
 
-class PriorRule(_Section):
+class PriorRule(StrictDataModel):
     """Widening of the population prior, and the natural wander that is no change."""
 
     trait_widening: Positive
     natural_wander: Annotated[float, Field(ge=0, le=1)]
 
 
-class PersonalScaleRule(_Section):
-    """How a subject's own variance is estimated."""
+class PersonalScaleRule(StrictDataModel):
+    """How a subject's own variance is estimated.
+
+    Attributes:
+        prior_readings: weight of the prior of the subject's own variance.
+        innovation_clip: largest effect of one reading, in predictive standard deviations.
+        variance_clip: the same for its effect on the variance; the same value if None.
+        clip_correction: makes the clipped variance unbiased.
+        clip_by_certainty: widen both clips, as Student's t does, while the subject's variance is uncertain.
+        first_timepoint: timepoint from which readings tell the variance; the first one tells only the norm.
+        lag: latest timepoints that do not count in the variance of z, so that a change does not hide itself; at most
+            `lag_share` of all timepoints.
+        lag_share: see `lag`.
+        range: lowest and highest variance over the class's variance.
+        variance_range: lowest and highest variance of one reading, started logit; replaces `range`.
+    """
 
     prior_readings: Positive
     innovation_clip: Positive
+    variance_clip: Positive | None = None
     clip_correction: Positive
-    range: Range
+    clip_by_certainty: bool = False
+    first_timepoint: Annotated[int, Field(ge=1)] = 1
+    lag: Annotated[int, Field(ge=0)] = 0
+    lag_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    range: Range | None = None
+    variance_range: Range | None = None
 
 
-class AnomalyRule(_Section):
+class AnomalyRule(StrictDataModel):
     """Conditions of every anomaly, in addition to the limits of its class."""
 
     min_timepoints: Annotated[int, Field(ge=1)]
@@ -79,7 +100,7 @@ class AnomalyRule(_Section):
     gap_range_days: Range
 
 
-class TrendRule(_Section):
+class TrendRule(StrictDataModel):
     """When a slope is reported as rising or falling."""
 
     min_timepoints: Annotated[int, Field(ge=3)]
@@ -87,13 +108,13 @@ class TrendRule(_Section):
     level: Share
 
 
-class IntervalRule(_Section):
+class IntervalRule(StrictDataModel):
     """Level of every interval on the wire."""
 
     level: Share
 
 
-class CohortRule(_Section):
+class CohortRule(StrictDataModel):
     """Which groups form a cohort, and from what size it is published."""
 
     min_groups: Annotated[int, Field(ge=11)]  # in a smaller cohort single subjects could be inferred
@@ -103,10 +124,15 @@ class CohortRule(_Section):
     member_within_days: Positive
 
 
-class SignClass(_Section):
+class SignClass(StrictDataModel):
     """Variances (started logit), lengths (days) and limits of a class of signs.
 
-    A limit is (h0, h1): |z| must reach `h0 - h1 * ln(mean gap in days)`.
+    A limit is (h0, h1): |z| must reach `h0 - h1 * ln(mean gap in days)`, and for a lasting change
+    `sustained_limit_for_few / n` more at the n-th timepoint.
+
+    Attributes:
+        interval_variance: usual variance of a reading's own score interval; a wider one lowers its weight. The
+            variance of the reading itself if None.
     """
 
     time_scale: TimeScale
@@ -118,24 +144,59 @@ class SignClass(_Section):
     shift_variance: Positive
     shift_days: Positive
     reading_variance: Positive
+    interval_variance: Positive | None = None
     sustained_limit: tuple[Positive, Positive]
+    sustained_limit_for_few: Annotated[float, Field(ge=0)] = 0.0
     acute_limit: tuple[Positive, Positive] | None = None
     needs_confirmation: bool
     trend_days: Positive
     trend_min_days: Positive
 
+    @property
+    def within_variance(self) -> float:
+        """Variance of one reference recording of an unchanged subject: state and reading."""
+        return self.state_variance + self.reading_variance
 
-class SignAssignment(_Section):
-    """Class of each sign."""
+    def with_within_variance(self, variance: float) -> Self:
+        """Copy for subjects of another usual variance; state, shift and reading keep their shares."""
+        factor = variance / self.within_variance
+        scaled = ("state_variance", "shift_variance", "reading_variance")
+        return self.model_copy(update={name: getattr(self, name) * factor for name in scaled})
+
+
+class SignAssignment(StrictDataModel):
+    """Class of each sign, and the usual variance of its score interval if it is not the class's."""
 
     default_class: str
     class_of: dict[str, str]
+    interval_variance: dict[str, Positive] = Field(default_factory=dict)
 
 
-class Parameters(_Section):
-    """All parameters of the method."""
+class AccountFit(StrictDataModel):
+    """That the usual variances were fitted to an account's groups.
 
-    method: str
+    Attributes:
+        n_groups: rounded down to a multiple of ten.
+    """
+
+    n_groups: int
+    fitted_at: AwareDatetime
+
+
+class Parameters(StrictDataModel):
+    """All parameters of the method.
+
+    Attributes:
+        method: the method's version, such as `tss-2`.
+        version: version of these numbers.
+        fit: what the priors were fitted on, for readers; None if they are assumed.
+        account_fit: set where an account's own groups replace them.
+    """
+
+    method: Method
+    version: str
+    fit: dict[str, str | int | float] | None = None
+    account_fit: AccountFit | None = None
     window: WindowRule
     scale: ScaleRule
     quality: QualityRule
@@ -154,14 +215,17 @@ class Parameters(_Section):
         named = {self.signs.default_class, *self.signs.class_of.values()}
         if unknown := sorted(named - self.classes.keys()):
             raise ValueError(f"no such class: {', '.join(unknown)}; define [classes.NAME] or correct [signs]")
+        if (self.personal_scale.range is None) == (self.personal_scale.variance_range is None):
+            raise ValueError("personal_scale needs either range or variance_range")
         ranges = {
             "quality.voiced_range_s": self.quality.voiced_range_s,
             "quality.factor_range": self.quality.factor_range,
             "personal_scale.range": self.personal_scale.range,
+            "personal_scale.variance_range": self.personal_scale.variance_range,
             "anomaly.gap_range_days": self.anomaly.gap_range_days,
         }
-        for name, (low, high) in ranges.items():
-            if low > high:
+        for name, limits in ranges.items():
+            if limits is not None and limits[0] > limits[1]:
                 raise ValueError(f"{name} must be [lowest, highest]")
         if self.timepoint.shared_variance >= self.quality.factor_range[0]:
             raise ValueError("timepoint.shared_variance must be below the lowest quality factor")
@@ -174,6 +238,20 @@ class Parameters(_Section):
     def class_of(self, sign: str) -> SignClass:
         """The class of `sign`."""
         return self.classes[self.class_name(sign)]
+
+    def ratio_range(self, sign_class: SignClass) -> Range:
+        """Lowest and highest variance of a subject over that of the class."""
+        rule = self.personal_scale
+        if rule.variance_range is not None:
+            lowest, highest = rule.variance_range
+            return lowest / sign_class.within_variance, highest / sign_class.within_variance
+        return rule.range or (1.0, 1.0)  # one of the two is given
+
+    def interval_variance(self, sign: str) -> float:
+        """Variance of a score interval that leaves the weight of a reading of `sign` as it is."""
+        sign_class = self.class_of(sign)
+        own = self.signs.interval_variance.get(sign, sign_class.interval_variance)
+        return sign_class.reading_variance if own is None else own
 
     def with_signs(self, time_scales: Mapping[str, TimeScale]) -> Self:
         """Copy with more signs by time scale; existing entries are kept.
@@ -194,10 +272,19 @@ class Parameters(_Section):
 
 
 @cache
-def shipped_parameters() -> Parameters:
-    """The parameters that ship with the product.
+def shipped_parameters(method: Method = DEFAULT_METHOD) -> Parameters:
+    """The parameters of `method` that ship with the product.
 
     Raises:
-        pydantic.ValidationError: the file is incomplete or inconsistent.
+        DataFileError: the file is incomplete or inconsistent.
     """
-    return Parameters.model_validate(read_toml(resource("longitudinal", "parameters.toml")))
+    return read_parameters(resource("longitudinal", f"{method}.toml"))
+
+
+def read_parameters(path: Path) -> Parameters:
+    """Read parameters from a file in the shipped format.
+
+    Raises:
+        DataFileError: the file cannot be read, is incomplete or inconsistent.
+    """
+    return read_data(path, Parameters)

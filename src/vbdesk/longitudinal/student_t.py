@@ -1,5 +1,7 @@
 """Student's t distribution in closed form: normal equivalents and quantiles."""
 
+from functools import lru_cache
+from math import expm1, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -13,6 +15,13 @@ def normal_equivalent(t: ArrayLike, df: ArrayLike) -> Array:
     value, nu = np.asarray(t, dtype=np.float64), np.asarray(df, dtype=np.float64)
     size = np.sqrt(nu * np.log1p(value * value / nu)) * (8.0 * nu + 1.0) / (8.0 * nu + 3.0)
     return np.asarray(np.sign(value) * size)
+
+
+@lru_cache(maxsize=1024)
+def t_of_normal(z: float, df: float) -> float:
+    """t with `df` as unlikely as the normal deviate `z`: the inverse of `normal_equivalent`."""
+    size = z * (8.0 * df + 3.0) / (8.0 * df + 1.0)
+    return sqrt(df * expm1(size * size / df))
 
 
 def central_t_quantile(level: float, df: ArrayLike) -> Array:

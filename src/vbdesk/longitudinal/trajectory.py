@@ -117,6 +117,7 @@ def _values(
         "as_of": format_timestamp(header.as_of),
         "computed_at": format_timestamp(header.computed_at),
         "method": parameters.method,
+        "parameters": _method_parameters(parameters),
         "interval_level": parameters.interval.level,
         "window": {
             "days": HISTORY_DAYS,
@@ -273,6 +274,7 @@ def _data_points(
             },
             "signals": [
                 {"name": name, "score": scores[name][k], "level": reading.level, "flagged": reading.flagged}
+                | ({} if reading.version is None else {"sign_version": reading.version})
                 for name, reading in entry.signs.items()
                 if name in scores
             ],
@@ -294,6 +296,16 @@ def _trend(slope: SlopeEstimate, horizon_days: float) -> Values:
         "slope_per_30d": rounded(slope.slope_per_30d),
         "interval": interval,
         "horizon_days": round(horizon_days),
+    }
+
+
+def _method_parameters(parameters: Parameters) -> Values:
+    account = parameters.account_fit
+    return {
+        "version": parameters.version,
+        "source": "shipped" if account is None else "account_groups",
+        "n_groups": None if account is None else account.n_groups,
+        "fitted_at": None if account is None else format_timestamp(account.fitted_at),
     }
 
 

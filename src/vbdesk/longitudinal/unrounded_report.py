@@ -14,7 +14,7 @@ from vbdesk.longitudinal.history_file import HistoryFile
 from vbdesk.longitudinal.incremental_filter import estimates_by_job
 from vbdesk.longitudinal.intervals import score_intervals
 from vbdesk.longitudinal.job_fields import job_estimates
-from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
+from vbdesk.longitudinal.parameters import Method, Parameters, shipped_parameters
 from vbdesk.longitudinal.scale import score_of
 from vbdesk.longitudinal.timepoints import SECONDS_PER_DAY
 from vbdesk.longitudinal.trend import SlopeEstimate, slopes
@@ -23,11 +23,17 @@ from vbdesk.longitudinal.window import DONE, history_order, window_as_of, window
 References = Mapping[str, CohortReference]
 NULLS = NULL_JOB_FIELDS.model_dump()
 ENDS_SHOWN = 3  # timepoints at either end of a brief series
+METHOD_OF_FILES: Method = "tss-1"
+"""Method of a file that names none: such files and their expected numbers are older than the second version."""
 
 
-def unrounded_report(file: HistoryFile) -> dict[str, Any]:
-    """The trajectory as of `file.as_of`, and the fields of one job as of its own time."""
-    parameters = shipped_parameters().with_signs(file.time_scales)
+def unrounded_report(file: HistoryFile, parameters: Parameters | None = None) -> dict[str, Any]:
+    """The trajectory as of `file.as_of`, and the fields of one job as of its own time.
+
+    With `parameters`, or in a file that names its method, the report names method and version of the parameters.
+    """
+    named = _named(file, parameters)
+    parameters = _parameters_for(file, parameters)
     trajectory = unrounded_trajectory(file.history, file.as_of, file.signs, file.references, parameters)
     if file.brief:
         for numbers in trajectory.values():
@@ -35,18 +41,19 @@ def unrounded_report(file: HistoryFile) -> dict[str, Any]:
                 numbers["series"] = {
                     name: values[:ENDS_SHOWN] + values[-ENDS_SHOWN:] for name, values in numbers["series"].items()
                 }
-    report: dict[str, Any] = {"trajectory": trajectory}
-    job_id = file.job_id or _last_job(file)
+    report: dict[str, Any] = named | {"trajectory": trajectory}
+    job_id = file.job_id or _last_job(file, parameters)
     if job_id is not None:
         report["job_fields"] = unrounded_job_fields(file.history, job_id, file.references, parameters)
     return report
 
 
-def unrounded_fields_of_all_jobs(file: HistoryFile) -> dict[str, Any]:
+def unrounded_fields_of_all_jobs(file: HistoryFile, parameters: Parameters | None = None) -> dict[str, Any]:
     """The fields of every finished job as of its own time, in recording order."""
     wanted = None if file.signs is None else set(file.signs)
-    parameters = shipped_parameters().with_signs(file.time_scales)
-    return {
+    named = _named(file, parameters)
+    parameters = _parameters_for(file, parameters)
+    return named | {
         "job_fields": [
             {
                 "job_id": entry.job_id,
@@ -180,8 +187,19 @@ def _episodes(series: FilteredSeries, column: int, seconds: Sequence[float]) -> 
     ]
 
 
-def _last_job(file: HistoryFile) -> str | None:
+def _parameters_for(file: HistoryFile, parameters: Parameters | None) -> Parameters:
+    return (parameters or shipped_parameters(file.method or METHOD_OF_FILES)).with_signs(file.time_scales)
+
+
+def _named(file: HistoryFile, parameters: Parameters | None) -> dict[str, Any]:
+    if parameters is None and file.method is None:
+        return {}
+    used = _parameters_for(file, parameters)
+    return {"method": used.method, "parameters_version": used.version}
+
+
+def _last_job(file: HistoryFile, parameters: Parameters) -> str | None:
     """The last finished recording in the window of a read at `file.as_of`."""
-    ahead = timedelta(hours=shipped_parameters().window.future_hours)
+    ahead = timedelta(hours=parameters.window.future_hours)
     done = [entry for entry in file.history if entry.status == DONE and entry.recorded_at - file.as_of <= ahead]
     return max(done, key=history_order).job_id if done else None

@@ -7,7 +7,7 @@ import numpy as np
 
 from vbdesk.contract.levels import Level
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
-from vbdesk.longitudinal.parameters import Parameters, QualityRule, SignClass
+from vbdesk.longitudinal.parameters import Parameters, QualityRule
 from vbdesk.longitudinal.scale import Array, started_logit
 from vbdesk.longitudinal.student_t import normal_quantile
 
@@ -28,7 +28,7 @@ def quality_factors(entries: Sequence[HistoryEntry], rule: QualityRule) -> Array
     return np.clip(length_factor * noise_factor, *rule.factor_range)
 
 
-def interval_factors(low: Array, high: Array, reading_variance: float, offset: float, rule: QualityRule) -> Array:
+def interval_factors(low: Array, high: Array, usual_variance: float, offset: float, rule: QualityRule) -> Array:
     """Variance factor of readings by their score interval (0 without), shape (n,).
 
     It can only raise the factor by quality. Resampling one recording does not show differences between days, so a
@@ -37,26 +37,26 @@ def interval_factors(low: Array, high: Array, reading_variance: float, offset: f
     Args:
         low: shape (n,), lower ends of the intervals; NaN where unknown.
         high: shape (n,), upper ends.
-        reading_variance: variance of a reference recording, started logit.
+        usual_variance: variance that an interval has in a reference recording, started logit.
         offset: offset of the started logit.
         rule: level of the intervals and largest factor.
     """
     width = started_logit(high, offset) - started_logit(low, offset)
     sd = width / (2.0 * normal_quantile(rule.score_interval_level))
-    factors = np.minimum(sd * sd / reading_variance, rule.factor_range[1])
+    factors = np.minimum(sd * sd / usual_variance, rule.factor_range[1])
     return np.where(np.isfinite(factors), factors, 0.0)
 
 
 def reading_factors(
-    readings: Sequence[SignReading | None], by_quality: Array, sign_class: SignClass, parameters: Parameters
+    readings: Sequence[SignReading | None], by_quality: Array, sign: str, parameters: Parameters
 ) -> Array:
-    """Variance factor of readings by quality, score interval and level."""
+    """Variance factor of readings of `sign` by quality, score interval and level."""
     rule = parameters.quality
     factors = by_quality
     if any(r is not None and r.interval is not None for r in readings):
         known = [(nan, nan) if r is None or r.interval is None else r.interval for r in readings]
         low, high = (np.array([interval[end] for interval in known]) for end in (0, 1))
-        own = interval_factors(low, high, sign_class.reading_variance, parameters.scale.offset, rule)
+        own = interval_factors(low, high, parameters.interval_variance(sign), parameters.scale.offset, rule)
         factors = np.maximum(factors, own)
     inconclusive = np.array([r is not None and r.level == Level.INCONCLUSIVE for r in readings])
     return np.where(inconclusive, rule.factor_range[1], factors)

@@ -19,8 +19,9 @@ class RecordingDetails:
         markers_s: marked moments, in seconds from the beginning of the part that was analysed.
         check: figures of the check before it was sent.
         recorder_version: vbdesk's own, when it recorded.
-        consent: for the recording: `clinical`, `research`, `both`, `not_stated`, or `none`, `expired`, `withdrawn`,
-            `unreadable`.
+        spoken_language: BCP 47 tag of what is spoken; empty if it is not known.
+        second_language: whether that is a second language of the speaker; None if it is not known.
+        random_fraction: the fraction of a second of its time is random: it only identifies a file.
     """
 
     protocol: str = ""
@@ -34,4 +35,6 @@ class RecordingDetails:
     markers_s: tuple[float, ...] = ()
     check: Mapping[str, Any] = field(default_factory=dict)
     recorder_version: str = ""
-    consent: str = ""
+    random_fraction: bool = False
+    spoken_language: str = ""
+    second_language: bool | None = None

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from vbdesk.data_files import StrictDataModel, read_toml
+from vbdesk.report.comparison_basis import ComparisonBasis
 from vbdesk.resource_files import resource
 
 Months = Annotated[tuple[str, ...], Field(min_length=12, max_length=12)]
@@ -33,6 +34,10 @@ class ChartTexts(StrictDataModel):
     own_range: str
     unusual: str
     consider: str
+    analysis_changed: str
+    language_note: str
+    change_note: str
+    changes_note: str
 
 
 class FactTexts(StrictDataModel):
@@ -80,6 +85,21 @@ class SignalTexts(StrictDataModel):
     first: str
     not_compared: str
     strip: str
+
+
+class ComparisonTexts(StrictDataModel):
+    """With whom a result was compared."""
+
+    shipped: str
+    site: str
+    own_sign: str
+    other_release: str
+    unknown: str
+
+    def of(self, basis: ComparisonBasis) -> str:
+        """The sentence."""
+        text: str = getattr(self, basis.kind.name.lower())
+        return text.format(calibration=basis.calibration, norms=basis.norms, readers=basis.readers)
 
 
 class CautionTexts(StrictDataModel):
@@ -182,6 +202,7 @@ class ReportTexts(StrictDataModel):
     overall: OverallLevelTexts
     signals: SignalTexts
     caution: CautionTexts
+    compared: ComparisonTexts
     reader: ReaderTexts
     details: DetailTexts
     attachment: AttachmentTexts

@@ -29,6 +29,8 @@ class ShippedSign:
         confounders: everyday causes that can sound the same.
         needs_baseline: whether it means little without the person's own earlier recordings.
         features: the features that it weighs.
+        twins: signs that are nearly the same as it in healthy readers, or nearly its opposite, with the correlation.
+        held_low_by: the twin with more evidence, because of which its level never passes `low`; None if there is none.
     """
 
     version: str
@@ -39,6 +41,8 @@ class ShippedSign:
     confounders: tuple[str, ...]
     needs_baseline: bool
     features: frozenset[str]
+    twins: Mapping[str, float]
+    held_low_by: str | None
 
     def evidence_text(self, grade: str | None = None) -> str:
         """Text of a reading's evidence grade, by default the calibration's."""
@@ -53,7 +57,7 @@ def shipped_signs() -> Mapping[str, ShippedSign]:
     data = read_toml(resource("signs", "signs.toml"))
     version = data["meta"]["version"]
     no_cause = frozenset(read_toml(resource("narrative", "narrative.toml"))["cause"]["without_baseline"])
-    return {name: _shipped_sign(version, entry, no_cause) for name, entry in data["sign"].items()}
+    return {name: _shipped_sign(name, version, data, no_cause) for name in data["sign"]}
 
 
 @cache
@@ -63,8 +67,15 @@ def healthy_flagged_share() -> Mapping[str, float]:
     return {name: entry["healthy_native_sex_unknown"]["any_flagged"] for name, entry in data["model"].items()}
 
 
-def _shipped_sign(version: str, entry: Mapping[str, Any], no_cause: frozenset[str]) -> ShippedSign:
+def _shipped_sign(name: str, version: str, data: Mapping[str, Any], no_cause: frozenset[str]) -> ShippedSign:
+    entry = data["sign"][name]
     highest = LEVEL_ORDER.index(Level(entry["max_level"]))
+    twins = {
+        pair["b"] if pair["a"] == name else pair["a"]: pair["r"]
+        for pair in data["separability"]["pair"]
+        if name in (pair["a"], pair["b"]) and abs(pair["r"]) > data["separability"]["twin_from"]
+    }
+    better = [twin for twin in twins if Level(data["sign"][twin]["max_level"]) is not Level.LOW]
     return ShippedSign(
         version=version,
         evidence_grade=entry["evidence_grade"],
@@ -74,4 +85,6 @@ def _shipped_sign(version: str, entry: Mapping[str, Any], no_cause: frozenset[st
         confounders=tuple(cause for cause in entry["confounders"] if cause not in no_cause),
         needs_baseline=not no_cause.isdisjoint(entry["confounders"]),
         features=frozenset(row["feature"] for row in entry["evidence"]),
+        twins=twins,
+        held_low_by=better[0] if better and Level(entry["max_level"]) is Level.LOW else None,
     )

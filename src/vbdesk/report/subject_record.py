@@ -1,6 +1,6 @@
 """All data of one subject as the service returned it: the input of every export."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlsplit
@@ -12,20 +12,35 @@ from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.contract.results import AudioQuality, LongitudinalSignal, ModelResult, Signal, signals_of
 from vbdesk.report.recording_details import RecordingDetails
 
+EMBEDDED_SERVICE = "this-computer"
+"""The service that vbdesk runs itself: it has another address at each start. Its account ids are globally unique."""
+
+_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+
 
 @dataclass(frozen=True, slots=True)
 class RecordSource:
-    """Source of a record: the service's address and the account's public id."""
+    """Source of a record.
+
+    Attributes:
+        service: the service's address, or `EMBEDDED_SERVICE`.
+        account_id: the account's public id.
+    """
 
     service: str
     account_id: str
 
     @classmethod
-    def of(cls, base_url: str, account_id: str) -> "RecordSource":
-        """Source of a client, without the changing port of a local service."""
-        address = urlsplit(base_url)
-        local = address.hostname in {"127.0.0.1", "localhost", "::1"}
-        return cls("http://localhost" if local else base_url.rstrip("/"), account_id)
+    def of(cls, base_url: str | None, account_id: str) -> "RecordSource":
+        """Source of an account; `base_url` is None for the service that vbdesk runs itself."""
+        return cls(EMBEDDED_SERVICE if base_url is None else base_url.rstrip("/"), account_id)
+
+    @property
+    def url(self) -> str:
+        """The service as a URL that stays the same: without the port of a service on this computer."""
+        if self.service == EMBEDDED_SERVICE or urlsplit(self.service).hostname in _LOOPBACK:
+            return "http://localhost"
+        return self.service
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +51,20 @@ class RecordingRecord:
         recorded_at: capture time, aware; orders the history.
         job: the analysis in any state.
         details: what the computer that recorded knows; None elsewhere.
+        consent: of the subject for this recording, as this computer knows it: `clinical`, `research`, `both`,
+            `not_stated`, or `none`, `expired`, `withdrawn`, `unreadable`; empty if no library was read.
     """
 
     recorded_at: datetime
     job: Job
     details: RecordingDetails | None = None
+    consent: str = ""
+
+    @property
+    def measured_at(self) -> datetime:
+        """Capture time without a random fraction of a second; `recorded_at` identifies, this is what is known."""
+        random = self.details is not None and self.details.random_fraction
+        return self.recorded_at.replace(microsecond=0) if random else self.recorded_at
 
     @property
     def done(self) -> bool:
@@ -116,10 +140,21 @@ class SubjectRecord:
         """Copy with this recording only, and the trajectory."""
         return replace(self, recordings=(recording,))
 
-    def with_details(self, details: Mapping[str, RecordingDetails]) -> "SubjectRecord":
-        """Copy with details of recordings, by job id."""
-        recordings = (replace(each, details=details.get(each.job.job_id, each.details)) for each in self.recordings)
+    def with_details(
+        self, details: Mapping[str, RecordingDetails], consent: Callable[[datetime], str] = lambda recorded_at: ""
+    ) -> "SubjectRecord":
+        """Copy with details of recordings, by job id, and with the subject's consent for a recording of a time."""
+        recordings = (
+            replace(each, details=details.get(each.job.job_id, each.details), consent=consent(each.recorded_at))
+            for each in self.recordings
+        )
         return replace(self, recordings=tuple(recordings))
+
+    def without(self, job_ids: Collection[str], trajectory: TrajectoryRead | None) -> "SubjectRecord":
+        """Copy without recordings that left the course; changes against the baseline come from `trajectory`."""
+        kept = (each for each in self.recordings if each.job.job_id not in job_ids)
+        recordings = (replace(each, job=job_with_changes(each.job, trajectory)) for each in kept)
+        return replace(self, recordings=tuple(recordings), trajectory=trajectory)
 
     def recording(self, job_id: str) -> RecordingRecord:
         """The recording with this job.

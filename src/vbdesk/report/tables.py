@@ -6,6 +6,8 @@ from datetime import datetime
 from vbdesk import __version__
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.results import AudioQuality, LongitudinalSignal, ModelResult, Signal, SpeakerResult
+from vbdesk.contract.spoken_language import is_widened
+from vbdesk.report.comparison_basis import split_version
 from vbdesk.report.data_dictionary import ucum_code
 from vbdesk.report.recording_details import RecordingDetails
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
@@ -51,6 +53,7 @@ def _recordings(record: SubjectRecord) -> Iterator[Row]:
             "service": record.source.service,
             "account_id": record.source.account_id,
             **_details(recording.details or RecordingDetails(), known=recording.details is not None),
+            "consent": recording.consent or None,
             **_versions(recording),
         }
 
@@ -73,23 +76,20 @@ def _details(details: RecordingDetails, *, known: bool) -> Row:
         "check_peak_dbfs": _number(check.get("peak_dbfs")),
         "check_clipped_percentage": _number(check.get("clipped_percent")),
         "recorder_version": details.recorder_version or None,
-        "consent": details.consent or None,
+        "spoken_language": details.spoken_language or None,
+        "second_language": details.second_language,
     }
 
 
 def _versions(recording: RecordingRecord) -> Row:
     found = sorted({signal.sign_version for signal in recording.signals if signal.sign_version})
-    norms = sorted({norms for version in found if (norms := _site_norms(version))})
+    norms = sorted({norms for version in found if (norms := split_version(version)[1])})
     return {
         "sign_versions": ";".join(found) or None,
         "norms_version": ";".join(norms) or None,
+        "compared_cautiously": any(is_widened(version) for version in found) if found else None,
         "export_version": __version__,
     }
-
-
-def _site_norms(sign_version: str) -> str:
-    """Version of a site's own norms, which the analysis appends to that of its calibration."""
-    return sign_version.partition("norms.")[2]
 
 
 def _text(value: object) -> str | None:
@@ -101,6 +101,8 @@ def _number(value: object) -> float | None:
 
 
 def _signs(record: SubjectRecord) -> Iterator[Row]:
+    points = () if record.trajectory is None else record.trajectory.data_points
+    in_trajectory = {(point.job_id, signal.name): signal.sign_version for point in points for signal in point.signals}
     for recording in record.finished:
         for signal in recording.signals:
             low, high = signal.score_interval or (None, None)
@@ -118,6 +120,7 @@ def _signs(record: SubjectRecord) -> Iterator[Row]:
                 **_longitudinal_fields(signal),
                 "evidence_grade": signal.evidence_grade,
                 "sign_version": signal.sign_version,
+                "trajectory_sign_version": in_trajectory.get((recording.job.job_id, signal.name)),
             }
 
 
@@ -186,12 +189,13 @@ def signals_of_speaker(speaker: SpeakerResult) -> list[Signal]:
 
 
 def _trajectory(record: SubjectRecord) -> Iterator[Row]:
+    measured = {recording.recorded_at: recording.measured_at for recording in record.recordings}
     for sign in record.trajectory.signs if record.trajectory else []:
         for point in sign.series:
             yield {
                 "group_id": record.group_id,
                 "sign": sign.name,
-                "recorded_at": point.t,
+                "recorded_at": measured.get(point.t, point.t),
                 "recordings": point.n,
                 "reading": point.reading,
                 "latest_score": point.latest,
@@ -211,7 +215,7 @@ def _row_key(record: SubjectRecord, recording: RecordingRecord) -> Row:
     return {
         "group_id": record.group_id,
         "job_id": recording.job.job_id,
-        "recorded_at": recording.recorded_at,
+        "recorded_at": recording.measured_at,
     }
 
 

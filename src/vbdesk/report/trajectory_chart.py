@@ -9,19 +9,22 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.longitudinal import DataPoint, SeriesPoint, SignTrajectory, TrajectoryRead
 from vbdesk.contract.timestamps import add_clamped, in_zone
+from vbdesk.report.analysis_changes import AnalysisChange, analysis_changes, calibrations_of, one_change
 from vbdesk.report.drawing.glyphs import level_glyph, level_word
 from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Point, Shape, TextLine, moved
 from vbdesk.report.drawing.style import style
 from vbdesk.report.drawing.text_size import text_width, wrapped
 from vbdesk.report.report_texts import report_texts
 from vbdesk.report.shipped_signs import shipped_signs
-from vbdesk.report.time_format import format_utc_offset
+from vbdesk.report.time_format import format_moment, format_utc_offset
 
 SCORE_RANGE = (0.06, 0.94)  # the same in all charts, so that heights are comparable
 GAP = timedelta(days=21)
 DENSE = 150
 """With more recordings than this, readings are drawn behind the estimate, small and light."""
 ROW_HEIGHT, AXIS_HEIGHT, LEGEND_HEIGHT = 58.0, 20.0, 16.0
+_NOTE_SIZE, _NOTE_LINE = 7.0, 10.0
+_CHANGE_DASHES = (4.0, 2.0)
 _NAMES_WIDTH, _LADDER_WIDTH, _LADDER_GAP = 158.0, 4.0, 8.0
 _MIN_TICK_WIDTH = 26.0
 
@@ -46,18 +49,21 @@ class _Area:
         return self.bottom - (self.bottom - self.top) * share
 
 
-def charts_height(signs: int) -> float:
-    """Height of a drawing of that many signs, in points."""
-    return signs * ROW_HEIGHT + AXIS_HEIGHT + LEGEND_HEIGHT
+def charts_height(read: TrajectoryRead, signs: Sequence[SignTrajectory], width: float, zone: tzinfo) -> float:
+    """Height of a drawing of these signs, in points."""
+    notes = len(_note_lines(_changes(read, signs), width, zone))
+    return len(signs) * ROW_HEIGHT + AXIS_HEIGHT + LEGEND_HEIGHT + notes * _NOTE_LINE
 
 
 def trajectory_drawing(read: TrajectoryRead, signs: Sequence[SignTrajectory], width: float, zone: tzinfo) -> Drawing:
     """Draw `signs` of a trajectory, `width` points wide, with days of `zone`."""
+    changes = _changes(read, signs)
+    note = _change_note(changes, zone)
     drawing = Drawing(
         width=width,
-        height=charts_height(len(signs)),
+        height=charts_height(read, signs, width, zone),
         title=report_texts().chart.title.format(group_id=read.group_id),
-        description=" ".join(describe_sign(sign) for sign in signs),
+        description=" ".join([*(describe_sign(sign) for sign in signs), *([note] if note else [])]),
     )
     start, end = _span(read)
     for row, sign in enumerate(signs):
@@ -67,11 +73,16 @@ def trajectory_drawing(read: TrajectoryRead, signs: Sequence[SignTrajectory], wi
             drawing.line([(0, top), (width, top)], style().colour.border, 0.5)
         _draw_name(drawing, sign, read.data_points, top)
         _draw_sign(drawing, area, sign, read.data_points)
+        _draw_changes(drawing, area, analysis_changes(read.data_points, sign.name))
         _draw_ladder(drawing, area, sign)
         if row == 0:
             _name_gaps(drawing, area, sign.series)
     _draw_axis(drawing, area if signs else None, len(signs) * ROW_HEIGHT, zone)
-    _draw_legend(drawing, drawing.height - 4)
+    lines = _note_lines(changes, width, zone)
+    legend = drawing.height - 4 - len(lines) * _NOTE_LINE
+    _draw_legend(drawing, legend, changed=bool(changes))
+    for place, line in enumerate(lines, start=1):
+        drawing.add(TextLine((0, legend + place * _NOTE_LINE), line, _NOTE_SIZE, style().colour.text2))
     return drawing
 
 
@@ -99,6 +110,25 @@ def trend_text(sign: SignTrajectory) -> str:
     if sign.n_recordings < 2:
         return words.first if sign.n_recordings else words.none
     return words.early
+
+
+def _changes(read: TrajectoryRead, signs: Sequence[SignTrajectory]) -> list[AnalysisChange]:
+    return [change for sign in signs for change in analysis_changes(read.data_points, sign.name)]
+
+
+def _change_note(changes: Sequence[AnalysisChange], zone: tzinfo) -> str:
+    """Sentence about changes of the analysis; empty without any."""
+    texts, one = report_texts().chart, one_change(changes)
+    if changes and all(change.is_language_only for change in changes):
+        return texts.language_note
+    if one is not None:
+        return texts.change_note.format(moment=format_moment(one.after, zone), earlier=one.earlier, later=one.later)
+    return texts.changes_note.format(versions=", ".join(calibrations_of(changes))) if changes else ""
+
+
+def _note_lines(changes: Sequence[AnalysisChange], width: float, zone: tzinfo) -> list[str]:
+    note = _change_note(changes, zone)
+    return wrapped(note, _NOTE_SIZE, width) if note else []
 
 
 def _span(read: TrajectoryRead) -> tuple[datetime, datetime]:
@@ -155,6 +185,12 @@ def _draw_sign(drawing: Drawing, area: _Area, sign: SignTrajectory, points: Sequ
         drawing.line([(area.x(point.t), area.y(point.latest)) for point in run], colours.accent, 1.1)
     if not dense:
         _draw_readings(drawing, area, sign, points)
+
+
+def _draw_changes(drawing: Drawing, area: _Area, changes: Sequence[AnalysisChange]) -> None:
+    for change in changes:
+        x = area.x(change.at)
+        drawing.line([(x, area.top), (x, area.bottom)], style().colour.text2, 0.8, _CHANGE_DASHES)
 
 
 def _draw_readings(drawing: Drawing, area: _Area, sign: SignTrajectory, points: Sequence[DataPoint]) -> None:
@@ -264,14 +300,15 @@ def _ticks(area: _Area, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
         yield in_zone(moment, UTC), f"{name} {moment.year}" if moment.month == 1 else name
 
 
-def _draw_legend(drawing: Drawing, y: float) -> None:
-    """Draw each mark with its label, from left to right on the base line `y`."""
+def _draw_legend(drawing: Drawing, y: float, *, changed: bool) -> None:
+    """Draw each mark with its label, from left to right on the base line `y`; that of `changed` if there is one."""
     colours, words, x = style().colour, report_texts().chart, 0.0
     middle = y - 2.4
     ring = Paint(fill=colours.surface, stroke=colours.text2, width=0.7)
     unusual = Paint(fill=colours.surface, stroke=colours.text, width=0.9)
     line = Paint(stroke=colours.accent, width=1.1)
     dots = Paint(stroke=style().level[Level.CONSIDER].shape, width=0.8, dash=(1.2, 2.4))
+    seam = Paint(stroke=colours.text2, width=0.8, dash=_CHANGE_DASHES)
     marks: tuple[tuple[str, float, tuple[Shape, ...]], ...] = (
         (words.reading, 6, (Circle((3, 0), 1.6, Paint(fill=colours.text2, opacity=0.62)),)),
         (words.issue, 6, (Circle((3, 0), 1.6, ring),)),
@@ -283,8 +320,9 @@ def _draw_legend(drawing: Drawing, y: float) -> None:
         (words.own_range, 12, (Box(0, -3, 12, 6, Paint(fill=colours.base)),)),
         (words.unusual, 7, (Circle((3.5, 0), 3.2, unusual), Circle((3.5, 0), 1.7, Paint(fill=colours.text2)))),
         (words.consider, 12, (Path(((0, 0), (12, 0)), dots),)),
+        (words.analysis_changed, 2, (Path(((1, -4), (1, 4)), seam),)),
     )
-    for word, width, shapes in marks:
+    for word, width, shapes in marks if changed else marks[:-1]:
         drawing.add(*(moved(shape, x, middle) for shape in shapes))
         drawing.add(TextLine((x + width + 3.5, y), word, 7, colours.text2))
         x += width + 3.5 + text_width(word, 7) + 12

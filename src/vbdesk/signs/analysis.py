@@ -11,9 +11,10 @@ from typing import TypeVar
 
 from vbdesk.contract.catalog import ModelName
 from vbdesk.contract.results import AudioQuality, IssueCode, ModelResult, SignResult, SpeakerResult
+from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
 from vbdesk.signs.metrics import extended_metrics
 from vbdesk.signs.narrative_texts import DEFAULT_LANGUAGE
-from vbdesk.signs.passage import MeasurementOptions, Passage, measure_passage, merge_turns
+from vbdesk.signs.passage import DEVIATIONS, MeasurementOptions, Passage, measure_passage, merge_turns
 from vbdesk.signs.reference_data import ReferenceData, load_reference_data
 from vbdesk.signs.scoring import Reading, RecordingConditions, score_sign
 from vbdesk.signs.stage_timing import ACTIVITY, FEATURES, NARRATIVE, QUALITY, SCORING, SPEAKERS, StageTimer, no_timing
@@ -43,12 +44,18 @@ class RecordingMeasurements:
         passages: one per speaker, the speaker with most speech first; a single one without diarization.
         speakers: the speaker of each passage; None without diarization.
         norms_file: the site norms that the passages were compared with; None for the shipped norms.
+        spoken: what was known about the language when they were compared.
     """
 
     quality: Quality
     passages: Sequence[Passage]
     speakers: Sequence[SpeakerTurns] | None
     norms_file: Path | None = None
+    spoken: SpokenLanguage = UNKNOWN_LANGUAGE
+
+    def reference(self, language: str = DEFAULT_LANGUAGE) -> ReferenceData:
+        """What the passages were compared with, with texts in `language`."""
+        return load_reference_data(language, self.norms_file, self.spoken)
 
 
 def analyze(
@@ -58,6 +65,7 @@ def analyze(
     diarize: bool = False,
     language: str = DEFAULT_LANGUAGE,
     norms_file: Path | None = None,
+    spoken: SpokenLanguage = UNKNOWN_LANGUAGE,
     stages: StageTimer = no_timing,
 ) -> ModelResult | SignResult:
     """Analyse `recording` for a model or a sign.
@@ -68,18 +76,24 @@ def analyze(
         diarize: separate the speakers and score each; the top-level fields are those of the speaker with most speech.
         language: BCP 47 tag of the summary's language.
         norms_file: site norms, in place of the shipped norms.
+        spoken: what is known about the language that is spoken.
         stages: timer that is called with each stage.
 
     Raises:
         DataFileError: the norms cannot be used.
         UnknownLanguage: there are no texts for `language`.
     """
-    measurements = measure_recording(recording, diarize=diarize, norms_file=norms_file, stages=stages)
+    measurements = measure_recording(recording, diarize=diarize, norms_file=norms_file, spoken=spoken, stages=stages)
     return score_recording(measurements, target, language=language, stages=stages)
 
 
 def measure_recording(
-    recording: Recording, *, diarize: bool = False, norms_file: Path | None = None, stages: StageTimer = no_timing
+    recording: Recording,
+    *,
+    diarize: bool = False,
+    norms_file: Path | None = None,
+    spoken: SpokenLanguage = UNKNOWN_LANGUAGE,
+    stages: StageTimer = no_timing,
 ) -> RecordingMeasurements:
     """Measure everything that any target needs; arguments as in `analyze`.
 
@@ -93,7 +107,7 @@ def measure_recording(
             activity = detect_speech(recording)
         with stages(QUALITY):
             quality = assess_quality(recording, activity, diarized=diarize)
-    options = measurement_options(quality, load_reference_data(norms_file=norms_file))
+    options = measurement_options(quality, load_reference_data(norms_file=norms_file, spoken=spoken))
     speakers = None
     if diarize:
         with stages(SPEAKERS):
@@ -101,14 +115,14 @@ def measure_recording(
     if speakers is None or len(speakers) < 2:
         frames = measuring.result() if measuring else _measure(recording.samples, stages)
         passages = [measure_passage(frames, activity.segments, activity.speech_s, None, options)]
-        return RecordingMeasurements(quality, passages, speakers, norms_file)
+        return RecordingMeasurements(quality, passages, speakers, norms_file, spoken)
     passages = []
     for speaker in speakers:
         others = [segment for other in speakers if other is not speaker for segment in other.segments]
         turns = merge_turns(speaker.segments, others)
         frames = _measure(isolate_speaker(recording.samples, turns), stages)
         passages.append(measure_passage(frames, speaker.segments, speaker.speech_seconds, turns, options))
-    return RecordingMeasurements(quality, passages, speakers, norms_file)
+    return RecordingMeasurements(quality, passages, speakers, norms_file, spoken)
 
 
 def _measure(samples: Samples, stages: StageTimer) -> FrameAnalysis | None:
@@ -124,7 +138,7 @@ def score_recording(
     stages: StageTimer = no_timing,
 ) -> ModelResult | SignResult:
     """Score `measurements` for `target`; the summary is in `language`, a BCP 47 tag."""
-    reference = load_reference_data(language, measurements.norms_file)
+    reference = measurements.reference(language)
     return combine_speakers(
         measurements, lambda passage: _result(passage, measurements.quality, target, reference, stages)
     )
@@ -147,6 +161,7 @@ def measurement_options(quality: Quality, reference: ReferenceData) -> Measureme
         norms=reference.norms,
         reliable_voice_quality=IssueCode.NOISE_LIMITS_VOICE_QUALITY not in quality.issues,
         left_out=dict.fromkeys(left_out, "narrow_bandwidth"),
+        shifts=() if reference.widening is None else reference.widening.shifts(reference.norms, DEVIATIONS),
     )
 
 

@@ -25,13 +25,16 @@ class FeatureEvidence(DataModel):
     """One feature of a sign: its direction, its weight and its sources.
 
     Attributes:
+        strength: of the evidence; `none` for a row that only takes out arousal.
+        evidence_weight: weight before arousal is taken out; None in a sign that keeps it.
         sex: the voice class with evidence; the weight counts in proportion to that class.
     """
 
     feature: str
     direction: Literal["higher", "lower"]
-    strength: Literal["strong", "moderate", "weak", "conflicting"]
+    strength: Literal["strong", "moderate", "weak", "conflicting", "none"]
     weight: float
+    evidence_weight: float | None = None
     cites: Annotated[list[str], Field(min_length=1)]
     note: str = ""
     sex: Literal["female", "male"] | None = None
@@ -62,6 +65,8 @@ class SignCalibration(DataModel):
             `measured_flag_rate_second_language` is that of second-language readers.
         icc_free_speech: intraclass correlation of the index between two recordings of one person; provisional.
         mdc95_free_speech: smallest change of the index between two recordings that exceeds error, at 95 %.
+        arousal_removed: share of the metric `vad-arousal` that is subtracted from the evidence weights, so that the two
+            are uncorrelated in healthy readers; None in a sign that keeps it.
     """
 
     label: str
@@ -89,6 +94,7 @@ class SignCalibration(DataModel):
     measured_flag_rate_second_language: ShareOfOne | None = None
     icc_free_speech: ShareOfOne
     mdc95_free_speech: Positive | None = None
+    arousal_removed: float | None = None
     evidence: Annotated[list[FeatureEvidence], Field(min_length=2)]
 
     @property
@@ -200,9 +206,22 @@ class SimilarSigns(DataModel):
 
 
 class Separability(DataModel):
-    """Signs that this version cannot distinguish."""
+    """Signs that this version cannot distinguish.
 
+    Attributes:
+        twin_from: correlation, of either sign, beyond which two signs are twins.
+    """
+
+    twin_from: ShareOfOne
     pair: list[SimilarSigns]
+
+    def similar(self, name: SignName) -> dict[SignName, float]:
+        """Signs that correlate with `name`, strongest first, with the correlation."""
+        return {pair.b if pair.a is name else pair.a: pair.r for pair in self.pair if name in (pair.a, pair.b)}
+
+    def twins(self, name: SignName) -> dict[SignName, float]:
+        """Signs that are nearly the same as `name`, or nearly its opposite, with the correlation."""
+        return {other: r for other, r in self.similar(name).items() if abs(r) > self.twin_from}
 
 
 class ModelRates(DataModel):
@@ -256,6 +275,21 @@ class Calibration(DataModel):
             if model not in self.models or self.models[model].signs != [sign.value for sign in bundle]:
                 raise ValueError(f"the signs of {model} must be those of the catalog, in its order")
         return self
+
+    @model_validator(mode="after")
+    def _twins_with_less_evidence_stay_low(self) -> Self:
+        for name, sign in self.signs.items():
+            for other, r in self.separability.twins(name).items():
+                if self._evidence_rank(name) > self._evidence_rank(other) and sign.max_level is not Level.LOW:
+                    raise ValueError(
+                        f"{name} is a twin of {other} (r {r}) with less evidence: its max_level must be low"
+                    )
+        return self
+
+    def _evidence_rank(self, name: SignName) -> tuple[str, bool, int]:
+        """Order of the evidence, best first: grade, then placeholders, then the order of the catalog."""
+        sign = self.signs[name]
+        return sign.evidence_grade, sign.placeholder, list(SignName).index(name)
 
     @model_validator(mode="after")
     def _has_known_references(self, info: ValidationInfo) -> Self:

@@ -104,6 +104,7 @@ class SignFactSheet(FactSheetPart):
     repeatability: Repeatability
     confounders: list[str]
     not_told_apart_from: dict[SignName, float]
+    twins: list[SignName]
     sources: list[PublicationEntry]
 
 
@@ -151,8 +152,6 @@ def sign_fact_sheet(name: SignName, reference: ReferenceData) -> SignFactSheet:
     calibration = reference.calibration
     sign, rules = calibration.signs[name], calibration.scoring
     expected = calibration.expected_rates(name, reference.norms)
-    pairs = calibration.separability.pair
-    alike = {pair.b if pair.a is name else pair.a: pair.r for pair in pairs if name in (pair.a, pair.b)}
     return SignFactSheet(
         name=name,
         label=sign.label,
@@ -176,7 +175,8 @@ def sign_fact_sheet(name: SignName, reference: ReferenceData) -> SignFactSheet:
         needs=recording_requirements(rules, sign.weights),
         repeatability=Repeatability(icc=sign.icc_free_speech, smallest_real_change=sign.mdc95_free_speech),
         confounders=sign.confounders,
-        not_told_apart_from=alike,
+        not_told_apart_from=calibration.separability.similar(name),
+        twins=list(calibration.separability.twins(name)),
         sources=_sources([key for row in sign.evidence for key in row.cites]),
     )
 

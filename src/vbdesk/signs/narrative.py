@@ -1,7 +1,7 @@
 """The summary for care staff: rules choose its sentences from written templates.
 
-The order is quality, finding, features, evidence, an everyday cause, special sentences, action. The text describes the
-recording and the voice, never the person. It names levels in words and gives no number.
+The order is quality (or else language), finding, features, evidence, an everyday cause, special sentences, action. The
+text describes the recording and the voice, never the person. It names levels in words and gives no number.
 """
 
 import re
@@ -59,7 +59,10 @@ def render_summary(
     named = named_readings(readings, narrative.rules.length.max_signals)
     signs = [reference.calibration.signs[reading.sign] for reading in named]
     signals = texts.list.join([texts.signs[reading.sign] for reading in named])
-    sentences = [*_quality(issues, texts), texts.finding[overall].format(signals=signals)]
+    caution = _quality(issues, texts)
+    if not caution and reference.widening is not None and overall is not Level.INCONCLUSIVE:
+        caution = [texts.features.compared_cautiously]
+    sentences = [*caution, texts.finding[overall].format(signals=signals)]
     if named:
         sentences += [_heard(named, z, narrative), _evidence(signs, texts)]
     if overall.flagged:

@@ -107,10 +107,11 @@ class ListSeparators(StrictDataModel):
 
 
 class FeatureSentences(StrictDataModel):
-    """Sentences about features; `heard` contains {clauses}."""
+    """Sentences about features; `heard` contains {clauses}. `compared_cautiously` is for another language."""
 
     heard: Annotated[str, Field(pattern=rf"^{_CAPITAL}{_TEXT}*\{{clauses\}}{_TEXT}*\.$")]
     none_stood_out: Sentence
+    compared_cautiously: Sentence
 
 
 class HistorySentences(StrictDataModel):

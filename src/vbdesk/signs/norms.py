@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.results import ValueInterpretation
+from vbdesk.contract.spoken_language import BAD_LANGUAGE, language_tag
 from vbdesk.data_files import DataModel
 from vbdesk.voice.measurement import FeatureSet
 
@@ -47,6 +48,13 @@ class VoicePosition:
 
 
 UNKNOWN_VOICE = VoicePosition(None, 0.5, None)
+
+
+def _known_language(text: str) -> str:
+    tag = language_tag(text)
+    if tag is None:
+        raise ValueError(BAD_LANGUAGE)
+    return tag
 
 
 class Spread(DataModel):
@@ -159,9 +167,14 @@ class VoiceClass(DataModel):
 
 
 class NormsMeta(DataModel):
-    """Version of the norms."""
+    """Version of the norms.
+
+    Attributes:
+        language: BCP 47 tag of the language that the reference speakers read, as their first language.
+    """
 
     version: Annotated[str, Field(pattern=r"^[\w.+-]+$", max_length=60)]
+    language: Annotated[str, AfterValidator(_known_language)] = "en"
 
 
 class IndexReference(DataModel):

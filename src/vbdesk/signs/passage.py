@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from vbdesk.signs.norms import Norms, VoicePosition, ZScores
+from vbdesk.signs.norms import Z_LIMIT, Norms, VoicePosition, ZScores
 from vbdesk.voice.features import FrameAnalysis, summarise_features
 from vbdesk.voice.measurement import FeatureSet, Measurement
 
@@ -18,7 +18,7 @@ SEED = 20_250_101  # fixed, so that the same samples give the same result
 LONGEST_UNIT_S = 4.0  # longer phrases are cut; otherwise a fluent reader would be one unit
 
 # Quantiles of the standard normal: a few draws then have its mean and nearly its SD.
-_DEVIATIONS = [NormalDist().inv_cdf((index + 0.5) / RESAMPLES) for index in range(RESAMPLES)]
+DEVIATIONS = [NormalDist().inv_cdf((index + 0.5) / RESAMPLES) for index in range(RESAMPLES)]
 
 WINDOW_S = 10.0
 HOP_S = 5.0
@@ -31,11 +31,13 @@ class MeasurementOptions:
     Attributes:
         reliable_voice_quality: False if noise hides the voice quality.
         left_out: features not to measure in this recording, with the missing code.
+        shifts: z to add in each bootstrap draw, where the average of this speaker's language is unknown.
     """
 
     norms: Norms
     reliable_voice_quality: bool = True
     left_out: Mapping[str, str] | None = None
+    shifts: Sequence[Mapping[str, float]] = ()
 
     def measure(self, frames: FrameAnalysis | None, spans: Spans | None) -> FeatureSet:
         """Measure the features of the parts `spans`."""
@@ -63,7 +65,8 @@ class Passage:
     Attributes:
         features: of the whole passage, in their units; `z` standardised.
         voice: where the voice lies among the reference voices, internal.
-        replicates: `z` of bootstrap resamples of the phrases, each with the resonances of a simulated take.
+        replicates: `z` of bootstrap resamples of the phrases, each with the resonances of a simulated take and, for
+            another language, with a simulated average of its speakers.
         windows: windows of 10 s, 5 s apart.
     """
 
@@ -106,7 +109,7 @@ def measure_passage(
         features=features,
         z=z,
         voice=voice,
-        replicates=[in_replicate(spans, deviation) for spans, deviation in _draws(units)],
+        replicates=_shifted([in_replicate(spans, deviation) for spans, deviation in _draws(units)], options.shifts),
         windows=[
             Window(speech_s, in_window(parts)) for parts, speech_s in _windows(segments, turns) if frames is not None
         ],
@@ -151,10 +154,20 @@ def _draws(units: Spans) -> list[tuple[list[tuple[float, float]], float]]:
         return []
     random = np.random.default_rng(SEED)
     chosen = random.integers(len(units), size=(RESAMPLES, len(units)))
-    deviations = random.permutation(_DEVIATIONS).tolist()
+    deviations = random.permutation(DEVIATIONS).tolist()
     return [
         ([units[index] for index in np.sort(draw)], deviation)
         for draw, deviation in zip(chosen, deviations, strict=True)
+    ]
+
+
+def _shifted(replicates: Sequence[ZScores], shifts: Sequence[Mapping[str, float]]) -> Sequence[ZScores]:
+    """`replicates`, each with its shift; as they are without shifts."""
+    if not shifts:
+        return replicates
+    return [
+        {name: min(max(value + shift.get(name, 0.0), -Z_LIMIT), Z_LIMIT) for name, value in z.items()}
+        for z, shift in zip(replicates, shifts, strict=False)
     ]
 
 

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
 from vbdesk.data_files import read_data
 from vbdesk.resource_files import resource
 from vbdesk.signs.bibliography import read_bibliography
-from vbdesk.signs.calibration import Calibration
+from vbdesk.signs.calibration import Calibration, CalibrationMeta
+from vbdesk.signs.language_widening import LanguageWidening, widened_version
 from vbdesk.signs.metrics import MetricSet
 from vbdesk.signs.narrative_texts import DEFAULT_LANGUAGE, Narrative, NarrativeRules, NarrativeTexts, find_language
 from vbdesk.signs.norms import Norms
@@ -20,6 +22,7 @@ class ReferenceData:
 
     Attributes:
         site_norms: whether the norms are site norms; every version in a result then names them.
+        widening: the widening of `norms` for this speaker; None if the recording is compared as native reading.
     """
 
     norms: Norms
@@ -27,25 +30,32 @@ class ReferenceData:
     metrics: MetricSet
     narrative: Narrative
     site_norms: bool = False
+    widening: LanguageWidening | None = None
 
     def version_of(self, version: str) -> str:
         """The version to report for a plug-in sign, which was calibrated without these norms."""
+        version = widened_version(version) if self.widening is not None else version
         return version_with_norms(version, self.norms.meta.version) if self.site_norms else version
 
 
-def load_reference_data(language: str = DEFAULT_LANGUAGE, norms_file: Path | None = None) -> ReferenceData:
+def load_reference_data(
+    language: str = DEFAULT_LANGUAGE, norms_file: Path | None = None, spoken: SpokenLanguage = UNKNOWN_LANGUAGE
+) -> ReferenceData:
     """Read and check the data files of an analysis; each file is read once per process.
 
     Args:
         language: BCP 47 tag of the summary's language.
         norms_file: site norms, in place of the shipped norms.
+        spoken: what is known about the language of the recording; rate and pauses are compared more cautiously if it
+            differs from that of the norms, or is a second language.
 
     Raises:
         DataFileError: a file is not valid.
         FileNotFoundError: the installation is incomplete.
         UnknownLanguage: there are no texts for `language`.
     """
-    return _load(find_language(language), norms_file)
+    widened = spoken.differs_from(_norms(norms_file).meta.language)
+    return _load(find_language(language), norms_file, widened=widened)
 
 
 @cache
@@ -55,22 +65,38 @@ def shipped_norms() -> Norms:
 
 
 @cache
-def _load(language: str, norms_file: Path | None) -> ReferenceData:
-    norms, calibration, metrics, rules = _load_data(norms_file)
-    texts = read_data(resource("narrative", f"{language}.toml"), NarrativeTexts, {"norms": norms, "rules": rules})
-    return ReferenceData(norms, calibration, metrics, Narrative(rules, texts), norms_file is not None)
+def _norms(norms_file: Path | None) -> Norms:
+    shipped = shipped_norms()
+    return shipped if norms_file is None else read_site_norms(norms_file, shipped)
 
 
 @cache
-def _load_data(norms_file: Path | None) -> tuple[Norms, Calibration, MetricSet, NarrativeRules]:
-    norms = shipped = shipped_norms()
-    if norms_file is not None:
-        norms = read_site_norms(norms_file, shipped)
+def read_widening() -> LanguageWidening:
+    """Read how much other languages widen the comparison. Raises DataFileError."""
+    known = {"features": frozenset(shipped_norms().features)}
+    return read_data(resource("norms", "second_language.toml"), LanguageWidening, known)
+
+
+@cache
+def _load(language: str, norms_file: Path | None, *, widened: bool) -> ReferenceData:
+    norms, calibration, metrics, rules = _load_data(norms_file, widened=widened)
+    texts = read_data(resource("narrative", f"{language}.toml"), NarrativeTexts, {"norms": norms, "rules": rules})
+    widening = read_widening() if widened else None
+    return ReferenceData(norms, calibration, metrics, Narrative(rules, texts), norms_file is not None, widening)
+
+
+@cache
+def _load_data(norms_file: Path | None, *, widened: bool) -> tuple[Norms, Calibration, MetricSet, NarrativeRules]:
+    norms = _norms(norms_file)
     known = {
         "features": frozenset(norms.features),
         "citations": frozenset(read_bibliography(resource("signs", "bibliography.bib"))),
     }
     calibration = read_data(resource("signs", "signs.toml"), Calibration, known)
+    if widened:
+        norms = read_widening().widen(norms)
+        own = CalibrationMeta(version=widened_version(calibration.meta.version))
+        calibration = calibration.model_copy(update={"meta": own})
     if norms_file is not None:
         calibration = calibrate_for_norms(norms, calibration)
     metrics = read_data(resource("metrics", "metrics.toml"), MetricSet, known)

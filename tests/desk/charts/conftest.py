@@ -1,6 +1,7 @@
 """Reads of subjects as the service computes them, from made-up recordings."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -50,6 +51,16 @@ def _mixed() -> TrajectoryRead:
     return trajectory("ward4-0172", entries, AS_OF, labels={})
 
 
+def recalibrated(*versions: str | None, signs: Iterable[str] = PULSE) -> TrajectoryRead:
+    """A recording a week, each by the calibration of its place; None where the service does not tell it."""
+    entries = []
+    for number, version in enumerate(versions):
+        made = recording(number, 7.0 * (len(versions) - number), dict.fromkeys(signs, 0.3))
+        made_by = {name: reading._replace(version=version) for name, reading in made.signs.items()}
+        entries.append(replace(made, signs=made_by))
+    return trajectory("ward4-0172", entries, AS_OF, labels={})
+
+
 def _inconclusive() -> TrajectoryRead:
     entries = [
         recording(number, 30 - 7 * number, dict.fromkeys(PULSE, None), ["insufficient_speech"]) for number in range(4)
@@ -65,6 +76,10 @@ READS: dict[str, Callable[[], TrajectoryRead]] = {
     "1,001": lambda: read_of(np.linspace(269.0, 0.01, 1001)),
     "mixed": _mixed,
     "inconclusive": _inconclusive,
+    "recalibrated": lambda: recalibrated("1.0.0", "1.0.0", "1.0.0", "2.0.0", "2.0.0"),
+    "moved back and forth": lambda: recalibrated("1.0.0", "2.0.0", "1.0.0", "2.0.0"),
+    "another language": lambda: recalibrated("2.0.0", "2.0.0+widened"),
+    "partly told": lambda: recalibrated(None, None, "2.0.0", None, "2.0.0"),
 }
 
 

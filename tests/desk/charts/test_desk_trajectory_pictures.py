@@ -5,6 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 
 from vbdesk.contract.levels import Level
+from vbdesk.desk.charts.chart_picture import _sheet
 from vbdesk.desk.charts.cursor_text import cursor_text
 from vbdesk.desk.charts.sign_plot import SignPlot
 from vbdesk.desk.charts.trajectory_data import DAY_S, NoteMarker
@@ -111,6 +112,48 @@ def test_a_thousand_recordings_stand_back_behind_their_estimate(shown):
             x, y = round(frame.x_at(course.t[index])), round(frame.y_at(course.estimate[index]))
             on_line += any(near(image.pixelColor(x, y + dy), app_theme().colour("accent"), 40) for dy in (-1, 0, 1))
         assert on_line > 0.9 * len(range(5, len(course.t) - 5, 5))
+
+
+@pytest.mark.parametrize("scheme", [Scheme.LIGHT, Scheme.DARK])
+def test_a_change_of_the_analysis_is_a_line_between_its_recordings_and_is_explained(shown, scheme):
+    app_theme().set_scheme(scheme)
+    chart, view, plots = shown("recalibrated")
+    before, after = chart.times[2], chart.times[3]
+    middle = (before + after) / 2
+    for sign in chart.signs:
+        assert has(plots[sign.name], "text2", middle - DAY_S / 4, middle + DAY_S / 4)
+        assert not has(plots[sign.name], "text2", before + DAY_S, middle - DAY_S)
+    assert view._legend.findChildren(Text)[-1].isVisible()
+    assert "(calibration 1.0.0 to 2.0.0): levels before and after" in view.accessibleDescription()
+    first, second = (cursor_text(chart, chart.signs[0], moment).spoken() for moment in (before, after))
+    assert "Analysis changed here (calibration 1.0.0 to 2.0.0)" in second
+    assert "Analysis changed" not in first
+
+
+def test_a_course_of_one_calibration_has_no_such_line_nor_words(shown):
+    chart, view, plots = shown("partly told")
+    assert chart.changes == ()
+    assert not any(has(plot, "text2", chart.times[1] + DAY_S, chart.times[2] - DAY_S) for plot in plots.values())
+    assert not view._legend.findChildren(Text)[-1].isVisible()
+    assert "calibration" not in view.accessibleDescription()
+
+
+def test_a_more_cautious_comparison_is_told_as_such(shown):
+    chart, view, _ = shown("another language")
+    assert (
+        "compared in another way, because of the language"
+        in cursor_text(chart, chart.signs[0], chart.times[1]).spoken()
+    )
+    assert "compared more cautiously because of their language" in view.accessibleDescription()
+    assert "analysis changed" not in view.accessibleDescription().lower()
+
+
+def test_the_saved_picture_tells_the_change_too(golden, qtbot):
+    for name, told in (("recalibrated", True), ("two", False)):
+        sheet = _sheet(golden(name), "")
+        qtbot.addWidget(sheet)
+        texts = [text.text() for text in sheet.findChildren(Text)]
+        assert any("The analysis changed with the recording of" in text for text in texts) is told
 
 
 def test_a_recording_that_asked_for_one_sign_stands_in_its_chart_alone(shown):

@@ -1,5 +1,7 @@
 """The Compare page: two recordings side by side."""
 
+import threading
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -13,11 +15,15 @@ from vbdesk.contract.results import AudioQuality, ValueInterpretation
 from vbdesk.desk.compare.comparison import compare, side_of
 from vbdesk.desk.compare.pair_playback import PairPlayback
 from vbdesk.desk.models.result_source import Found
+from vbdesk.desk.models.result_text import moment_of
 from vbdesk.desk.shell.all_pages import build_compare_page
 from vbdesk.desk.shell.view_models import compare_view_model
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.course_corrections import CorrectionReason
 from vbdesk.outbox.library.states import OutboxState
+
+HANGS_S = 60.0  # only ends a test that hangs
 
 
 def changed(job, signal=None, feature=None, **result):
@@ -225,6 +231,23 @@ def test_playing_either_is_noted_and_stops_the_other(opened, workspace, pair, qt
     opened.left_card.button.click()
 
 
+def test_a_change_while_the_sounds_are_read_does_not_load_them_again(workspace, pair, qtbot, monkeypatch):
+    model, read, loaded, reads = compare_view_model(workspace), workspace.library.audio, [], []
+    read_twice = threading.Event()
+    monkeypatch.setattr(workspace.library, "audio", lambda take_id: read_twice.wait(HANGS_S) and read(take_id))
+    model.same_subject_changed.connect(lambda _: reads.append(1))
+    for side in model.playback.sides:
+        side.loaded.connect(lambda _, side=side: loaded.append(side))
+    model.open(ComparisonRoute(*(RecordingRoute(take_id=take_id) for take_id in pair)))
+    qtbot.waitUntil(lambda: len(reads) == 1)
+    model.reload()
+    qtbot.waitUntil(lambda: len(reads) == 2)
+    read_twice.set()
+    qtbot.waitUntil(lambda: not model._disk.busy and not workspace.tasks.busy and len(loaded) >= 2)
+    assert loaded == list(model.playback.sides)
+    model.leave()
+
+
 def test_by_keyboard_one_seeks_and_changes_over(opened, qtbot):
     left, right = opened.view_model.playback.sides
     qtbot.keyClick(opened.left_card.waveform, Qt.Key.Key_PageDown)
@@ -245,6 +268,22 @@ def test_another_recording_can_be_chosen_and_the_sides_exchanged(opened, shelf, 
     choice.activated.emit(0)
     assert opened.view_model.comparison.right.take_id == pair[1]
     qtbot.waitUntil(lambda: "Same level" in words_of(opened.signs) and "lower" not in words_of(opened.signs))
+
+
+def test_each_side_offers_the_recordings_of_its_own_subject(shelf, open_page, pulse_job, workspace):
+    """The left one is excluded from its course, so it is in no list but its own choice."""
+    left, right = (
+        shelf.put(subject, OutboxState.DONE, hours_ago=hours, job=pulse_job.model_copy(update={"job_id": subject}))
+        for subject, hours in (("a", 24), ("b", 48))
+    )
+    corrections = workspace.library.corrections
+    corrections.exclude(corrections.member(left), CorrectionReason.TEST)
+    page = open_page(RecordingRoute(take_id=left), RecordingRoute(take_id=right))
+    day_of = {take_id: moment_of(workspace.library.get(take_id).recorded_at) for take_id in (left, right)}
+    for card, take_id in ((page.left_card, left), (page.right_card, right)):
+        assert card.choice.currentText() == f"{day_of[take_id]} · Moderate"
+        assert card.choice.count() == 1
+        assert "Subject" in words_of(card)
 
 
 def test_the_whole_result_of_either_is_a_click_away(opened, asked, pair):

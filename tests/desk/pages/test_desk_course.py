@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from vbdesk.contract.limits import Plan
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.models.course_actions import CourseChange
 from vbdesk.desk.shell.all_pages import build_result_page, build_subject_page
@@ -28,6 +29,12 @@ READING = {
     "audio_quality": {"issues": [], "voice_percentage": 60.0, "audio_clarity": 90.0},
     "signals": [{"name": "anxiety", "score": 0.3, "level": "none", "flagged": False}],
 }
+
+
+@pytest.fixture
+def profile(profile):
+    """A plan with room: by one of ten requests a minute, the last of many changes would wait for a minute."""
+    return replace(profile, plan=Plan.ENTERPRISE)
 
 
 @pytest.fixture
@@ -99,7 +106,7 @@ def test_a_recording_of_another_person_is_moved_from_its_result_and_undone(cours
     page = open_result(job_id=course[0], group_id=A)
     page.correct_button.click()
     answer(page, qtbot, CourseChange.MOVE, B)
-    qtbot.waitUntil(lambda: page.banner.words().startswith(f"Moved to {B}. The service is told"))
+    qtbot.waitUntil(lambda: page.banner.words().startswith(f"Moved to {B}. The service gets this correction"))
     qtbot.waitUntil(lambda: page.view_model.view.group_id == B)
     assert page.course_card.isHidden()
     take_id = page.view_model.view.recording.take_id
@@ -218,7 +225,7 @@ def counts(workspace, qtbot):
         entries = () if cohort.reading is None else cohort.reading.summaries
         summed = next((entry.recordings for entry in entries if entry.group_id == group_id), 0)
         found = re.search(r"(\d+) recordings?, last", "" if subject.reading is None else subject.reading.sentence)
-        return listed, 0 if found is None else int(found[1]), len(compare.same_subject), summed
+        return listed, 0 if found is None else int(found[1]), len(compare.same_subject[0]), summed
 
     def agree(group_id, number):
         for page in (subjects, cohort):
@@ -281,3 +288,33 @@ def test_a_course_without_any_recording_still_lists_what_can_be_put_back(course,
     page.table.acted.emit(course[1])
     answer(page, qtbot, CourseChange.PUT_BACK)
     qtbot.waitUntil(lambda: [row.excluded for row in page.view_model.reading.rows].count(False) == 1)
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_the_last_recording_of_a_subject_is_the_last_that_counts(course, workspace, network, shelf, qtbot, listed):
+    library = workspace.library
+    first, second = (library.of_job(job_id) for job_id in course[:2])
+    if listed:  # by the service, which has not done the correction when the list was read
+        network.add_group(A, jobs=3, latest=second.recorded_at.replace(microsecond=0))
+    subjects = subjects_view_model(workspace)
+    subjects.setParent(workspace)
+
+    def last_is(moment):
+        subjects.show()
+        qtbot.waitUntil(lambda: [row.last for row in subjects._rows if row.key == A] == [moment])
+
+    last_is(second.recorded_at)
+    entry = library.corrections.exclude(library.corrections.member(second.take_id), CorrectionReason.TEST)
+    last_is(first.recorded_at)
+    library.corrections.put_back(entry.number)
+    last_is(second.recorded_at)
+    library.corrections.move(library.corrections.member(second.take_id), B, CorrectionReason.WRONG_PERSON)
+    last_is(first.recorded_at)
+    if not listed:
+        library.corrections.exclude(library.corrections.member(first.take_id), CorrectionReason.TEST)
+        last_is(None)
+        [row] = [row for row in subjects._rows if row.key == A]
+        assert [cell.text for cell in row.cells[1:2]] == ["None that counts"]
+    waiting = library.get(shelf.put(A, OutboxState.WAITING))
+    last_is(waiting.recorded_at)
+    subjects.leave()

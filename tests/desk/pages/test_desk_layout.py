@@ -29,6 +29,8 @@ def test_at_200_percent_text_the_outbox_keeps_the_actions_of_rows_and_of_the_bar
     assert not page.list.isColumnHidden(act)
     right = page.list.visualRect(page.list.model().index(0, act)).right()
     assert right <= page.list.viewport().width()
+    name = page.list.visualRect(page.list.model().index(0, 0)).width() - app_theme().px(page.list.first_edge() + 8)
+    assert name >= QFontMetricsF(app_theme().font(Role.LABEL_STRONG)).horizontalAdvance("ward4-0155")
     bar = page.bar
     assert page.rect().contains(bar.mapTo(page, bar.rect().bottomRight()))
 

@@ -7,16 +7,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from known_recordings import NOON, recording
 
+from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.outbox.actions import selection_of
 from vbdesk.desk.outbox.banner import BannerAction, banner_of
-from vbdesk.desk.outbox.rows import OutboxRow, RowAction, RowContext
+from vbdesk.desk.outbox.rows import OutboxRow, RowAction, RowContext, Show
 from vbdesk.desk.outbox.sorting import SortedOutbox
 from vbdesk.desk.ui.cells import LevelCell, ProgressCell, StateCell
+from vbdesk.outbox.library.consent import ConsentChange, ConsentEvent, ConsentKind, ConsentPolicy
+from vbdesk.outbox.library.consent_gate import ConsentList
+from vbdesk.outbox.library.consent_rows import SubjectConsent
 from vbdesk.outbox.library.items import Changes
-from vbdesk.outbox.library.settings import LibrarySettings, SendRule
+from vbdesk.outbox.library.settings import ConsentRules, LibrarySettings, SendRule
 from vbdesk.outbox.library.states import EDGES, Fix, OutboxState
 from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
 from vbdesk.outbox.sync.forecast import Forecast
+from vbdesk.outbox.sync.network import ManualNetwork
 
 S = OutboxState
 
@@ -171,7 +176,7 @@ def test_no_button_offers_what_the_library_would_refuse(around):
 @settings(max_examples=400, deadline=None)
 @given(circumstances())
 def test_the_banner_names_the_cause_that_holds_the_line_and_no_other(around):
-    figures = around.arranged.figures(NOON)
+    figures = around.figures()
     news = banner_of(figures, around)
     moving = figures.waiting + figures.uploading + figures.running
     if around.status.on_hold is not None:
@@ -213,5 +218,52 @@ def test_a_mark_stands_at_what_a_hand_has_to_let_go():
         arranged=SortedOutbox().after(Changes(1, items, [])),
     )
     assert [OutboxRow(item, around).action for item in items] == [RowAction.CANCEL, RowAction.SEND_NOW]
-    news = banner_of(around.arranged.figures(NOON), around)
+    news = banner_of(around.figures(), around)
     assert news.sentence == "1 recording waits until you send it. 1 other is on the way."
+
+
+def test_only_what_can_go_is_counted_in_line():
+    """The first and the third have no consent: they wait for a person, not in line."""
+    given = ConsentEvent("e", "agreed", ConsentChange.GIVEN, ConsentKind.CLINICAL, NOON - timedelta(days=9))
+    consents = ConsentList(ConsentRules(policy=ConsentPolicy.REQUIRED), {"agreed": SubjectConsent((given,))})
+    items = [
+        recording(str(place), group_id=group_id, recorded_at=NOON - timedelta(hours=9 - place))
+        for place, group_id in enumerate(("other", "agreed", "other", "agreed"))
+    ]
+    around = RowContext(
+        NOON,
+        SyncStatus(True, "Connected.", None, 3, ConnectivityState.CONNECTED),
+        arranged=SortedOutbox().after(Changes(1, items, [])),
+        consents=consents,
+    )
+    told = [OutboxRow(item, around).cells[2].text for item in items]
+    assert (told[1], told[3]) == ("Next in line.", "Second in line.")
+    assert all("requires it" in words for words in (told[0], told[2]))
+    figures = around.figures()
+    assert (figures.waiting, figures.attention) == (2, 2)
+    sentence = banner_of(figures, around).sentence
+    assert sentence.startswith("2 recordings on their way.")
+    assert sentence.endswith("2 recordings wait for consent and are not sent.")
+    assert around.listed(Show.ATTENTION) == ["0", "2"]
+    assert around.listed(Show.ON_THEIR_WAY) == ["1", "3"]
+    assert len(around.listed(Show.ALL)) == 4
+
+
+def test_what_a_hand_has_to_let_go_is_not_counted_in_line():
+    items = [
+        recording(name, released=name == "b", recorded_at=NOON - timedelta(hours=9 - place))
+        for place, name in enumerate("ab")
+    ]
+    around = RowContext(
+        NOON,
+        SyncStatus(True, "Connected.", None, 3, ConnectivityState.CONNECTED),
+        LibrarySettings(send_rule=SendRule.BY_HAND),
+        arranged=SortedOutbox().after(Changes(1, items, [])),
+    )
+    assert OutboxRow(items[1], around).cells[2].text == "Next in line."
+
+
+def test_the_window_counts_what_is_held_back_as_attention():
+    sync = SyncState(ManualNetwork())
+    sync.set_counts({**dict.fromkeys(S, 0), S.WAITING: 3, S.NEEDS_ATTENTION: 1}, LibrarySettings(), held_back=2)
+    assert (sync.on_their_way, sync.need_attention) == (1, 3)

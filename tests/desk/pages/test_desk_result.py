@@ -17,6 +17,7 @@ from vbdesk.desk.shell.all_pages import build_result_page
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.report.shipped_signs import healthy_flagged_share
 
 
 @pytest.fixture
@@ -94,7 +95,13 @@ def test_everyday_causes_stand_one_click_away(opened):
 
 def test_the_share_of_healthy_speakers_flagged_stands_one_click_away(opened):
     opened.sign_rows.share.button.click()
-    assert "The Pulse analysis flags about 7 % of healthy speakers" in visible_words(opened)
+    share = round(100 * healthy_flagged_share()["pulse"])
+    assert f"The Pulse analysis flags about {share} % of healthy speakers" in visible_words(opened)
+
+
+def test_the_reference_of_the_comparison_is_one_line_below_the_signals(opened):
+    assert opened.sign_rows.compared.text().startswith("How this was compared: ")
+    assert opened.sign_rows.compared.text() in visible_words(opened)
 
 
 def test_raw_json_is_the_researchers_and_can_be_read_and_copied(opened):

@@ -373,7 +373,7 @@ def test_a_report_and_a_bundle_of_this_recording_are_written(
     page = open_page(RecordingRoute(take_id=take_id))
     page.export_menu.actions()[place].trigger()
     choose_file(page, tmp_path / "made")
-    qtbot.waitUntil(lambda: page.banner.words() == f"Saved as {tmp_path / 'made'}.", timeout=10_000)
+    qtbot.waitUntil(lambda: page.banner.words() == f"Saved as {tmp_path / 'made'}.")
     assert (tmp_path / "made").read_bytes().startswith(beginning)
     folder = workspace.ports.library_dir(workspace.profile.profile_id)
     entries = AuditReader(folder, workspace.library.store.key).entries()

@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 from PySide6.QtCore import Qt
 
+from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.desk.models.opened_results import OpenedResults
 from vbdesk.desk.models.subject_list import KEPT_AS
 from vbdesk.desk.shell.all_pages import build_subjects_page
@@ -143,6 +144,27 @@ def test_a_note_and_tags_are_written_by_keyboard_and_found(network, open_page, w
     qtbot.keyClicks(page.search, "hoarse")
     assert names(page) == ["ward4-0001"]
     assert not [path for path in network.asked if path != "/v2/groups"]
+
+
+def test_language_and_second_language_are_noted_with_the_subject_and_shown_again(network, open_page, workspace, qtbot):
+    network.add_group("ward4-0001")
+    spoken = SpokenLanguage("pt-BR", second_language=False)
+    workspace.library.subject_notes.keep("ward4-0001", SubjectNote(spoken=spoken))
+    page = open_page(1)
+    page.list.acted.emit("ward4-0001")
+    note = page.note
+    assert (note.language.currentText(), note.second_language.currentText()) == ("Portuguese (pt-BR)", "No")
+    note.language.setCurrentText("German")
+    note.second_language.setCurrentText("Yes")
+    note.save_button.click()
+    kept = SubjectNotes(workspace.library.store)
+    german = SubjectNote(spoken=SpokenLanguage("de", second_language=True))
+    qtbot.waitUntil(lambda: kept.all() == {"ward4-0001": german})
+    page.list.acted.emit("ward4-0001")
+    note.language.setCurrentIndex(0)
+    note.second_language.setCurrentIndex(0)
+    note.save_button.click()
+    qtbot.waitUntil(lambda: kept.all() == {})
 
 
 def test_a_note_under_way_is_kept_when_another_page_is_opened(network, open_page, workspace, qtbot):

@@ -16,7 +16,9 @@ from vbdesk.desk.models.speaker_watch import SpeakerWatch
 from vbdesk.desk.shell.all_pages import build_result_page
 from vbdesk.desk.subject.trajectory_text import subject_of
 from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.outbox.imports.speaker_checks import confirm_voice
 from vbdesk.outbox.imports.speaker_comparison import comparison_rules, sounds_unlike
+from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.items import RecordingTarget, SpeakerFinding, TakeMetadata, metadata_of
 from vbdesk.outbox.library.states import OutboxState
 
@@ -47,6 +49,35 @@ def test_the_result_asks_whether_it_is_the_right_person(shelf, workspace, pulse_
     find(workspace.library, take_id, limit + 0.1)
     qtbot.waitUntil(lambda: not page.question.isVisible())
     page.closed()
+
+
+def test_yes_it_is_this_person_ends_the_question_for_good(shelf, workspace, pulse_job, qtbot):
+    take_id, library = shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job), workspace.library
+    find(library, take_id, comparison_rules().unlike_below - 0.1)
+    page = build_result_page(workspace)
+    qtbot.addWidget(page)
+    page.show()
+    page.opened(RecordingRoute(take_id=take_id))
+    qtbot.waitUntil(page.question.isVisible)
+    assert page.question.other_button.text() == "Yes, it is this person"
+    page.question.other_button.click()
+    qtbot.waitUntil(lambda: not page.question.isVisible())
+    qtbot.waitUntil(lambda: page.banner.words().startswith("Noted: it is this person."))
+    find(library, take_id, comparison_rules().unlike_below - 0.2)  # compared again
+    page.opened(RecordingRoute(take_id=take_id))
+    qtbot.waitUntil(lambda: page.view_model.view.reading is not None)
+    assert not page.question.isVisible()
+    assert library.store.rows("SELECT 1 FROM audit WHERE what = ?", (AuditAction.VOICE_CONFIRMED,))
+    page.closed()
+
+
+def test_a_confirmed_voice_is_not_marked_in_the_course(workspace, reading):
+    subject, job_id = reading
+    library = workspace.library
+    item = library.of_job(job_id)
+    confirm_voice(library, item.take_id)
+    confirmed = subject_of(subject.read, subject.read.as_of, [library.get(item.take_id)])
+    assert not any(sign.other_voice for sign in confirmed.chart.signs)
 
 
 @pytest.fixture

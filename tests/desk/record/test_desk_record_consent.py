@@ -2,7 +2,9 @@
 
 from datetime import timedelta
 
+import numpy as np
 import pytest
+import soundfile as sf
 from PySide6.QtCore import Qt
 
 from vbdesk.desk.record.view_model import RecordPhase
@@ -183,3 +185,65 @@ def test_required_a_list_says_in_each_row_whose_consent_is_missing(user, rules, 
     found = {row.group_id: row.error for row in user.page.intake.preview.rows}
     assert found["known"] is None
     assert found["unknown"] is not None
+
+
+def listed(user, speech_file, tmp_path, *subjects):
+    """The table of a list with a recording of each of `subjects`."""
+    samples, rate = sf.read(speech_file)
+    lines = []
+    for place, subject in enumerate(subjects):
+        sf.write(tmp_path / f"{place}.wav", np.roll(samples, 1000 * place), rate)
+        lines.append(f"{place}.wav,{subject},2026-03-0{place + 1}T08:00:00Z")
+    table = tmp_path / "list.csv"
+    table.write_text("path,group_id,recorded_at\n" + "\n".join(lines), encoding="utf-8")
+    user.page.import_files([table])
+    user.waits_for(lambda: user.page.intake.preview is not None)
+    return user.page.importing
+
+
+def test_required_the_consent_of_the_checked_subjects_of_a_table_is_noted_in_one_step(
+    user, rules, speech_file, tmp_path
+):
+    rules(ConsentPolicy.REQUIRED, asked_by="Nurse Adler", valid_days=365)
+    view = listed(user, speech_file, tmp_path, "a-1", "a-1", "b-2", "Übung 7", "--")
+    card, notes = view.consent, user.workspace.library.subject_notes
+    words = "3 subjects have no consent noted, and this profile requires one. Check the rows of those who agreed."
+    assert card.words.text() == words
+    assert not card.note.isEnabled()
+    assert not view.send.isEnabled()
+    assert notes.group_id_of("Übung 7") is None
+    view.table.choose_keys(["2", "5"])  # lines of the list: the first one is its heading
+    assert card.note.text() == "Note consent of 2 subjects"
+    assert card.asked_by.text() == "Nurse Adler"
+    card.kind.setCurrentIndex(card.kind.findData("research"))
+    card.asked_by.setText("Dr Berg")
+    card.note.click()
+    user.waits_for_words("The consent of 2 subjects is noted.")
+    assert card.words.text().startswith("1 subject has no consent noted")
+    consents, alias_id = user.workspace.library.consents, notes.group_id_of("Übung 7")
+    (event,) = consents.of(alias_id).events
+    assert (event.kind, event.asked_by, event.wording != "") == (ConsentKind.RESEARCH, "Dr Berg", True)
+    assert event.expires - event.at == timedelta(days=365)
+    assert (len(consents.of("a-1").events), consents.of("b-2").events) == (1, ())
+    card.check.click()
+    assert card.note.text() == "Note consent of 1 subject"
+    card.note.click()
+    user.waits_for(lambda: card.isHidden())
+    view.keep.click()
+    user.waits_for_words("Imported: 4. Not imported: 1;")
+    assert {item.group_id for item in user.outbox()} == {"a-1", "b-2", alias_id}
+    assert notes.note_of(alias_id).alias == "Übung 7"
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (ConsentPolicy.REMINDED, "1 subject has no consent noted. Check the rows of those who agreed."),
+        (ConsentPolicy.OFF, ""),
+    ],
+)
+def test_reminded_a_table_offers_the_consent_and_goes_on_without_it(user, rules, speech_file, tmp_path, policy, words):
+    rules(policy)
+    view = listed(user, speech_file, tmp_path, "a-1")
+    assert (view.consent.words.text() if not view.consent.isHidden() else "") == words
+    assert view.send.isEnabled()

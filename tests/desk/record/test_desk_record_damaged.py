@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
+from vbdesk.desk.ui.text import Text
 from vbdesk.outbox.library.audit import AuditReader
 
 RATE = 48_000
@@ -144,3 +145,15 @@ def test_a_recording_of_the_library_says_what_can_be_read_and_offers_it(user, wo
     assert path.read_bytes() == content
     assert [each.take_id for each in user.outbox()] == [item.take_id]
     assert actions(workspace)[-1] == "readable parts of damaged sound recovered"
+
+
+def test_a_take_that_was_cut_short_is_called_by_the_alias_of_its_subject(user, workspace):
+    workspace.library.subject_notes.keep_alias("s-1", "Übung 7")
+    leave_take(workspace, "s-1", flipped=20)
+    looks(user)
+    user.page.banner.button.click()
+    (card,) = user.page.damaged.cards
+    (title,) = (label.text() for label in card.findChildren(Text) if "Übung" in label.text())
+    assert title.startswith("\u2068Übung 7\u2069, ")
+    card.recover.click()
+    user.waits_for_words("A recording of \u2068Übung 7\u2069 is kept")

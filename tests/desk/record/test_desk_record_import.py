@@ -6,12 +6,14 @@ import threading
 import numpy as np
 import pytest
 import soundfile as sf
-from PySide6.QtCore import QItemSelectionModel, Qt
+from PySide6.QtCore import QItemSelectionModel, QPoint, QRect, Qt
 from PySide6.QtWidgets import QLineEdit
 
 from vbdesk.contract.catalog import Sign
+from vbdesk.contract.groups import group_id_fault
 from vbdesk.desk.record import import_model
 from vbdesk.desk.record.view_model import RecordPhase
+from vbdesk.desk.ui.banner import Tone
 from vbdesk.desk.ui.routes import FilesRoute
 from vbdesk.outbox.imports.import_row import FileFacts
 from vbdesk.outbox.library.states import OutboxState
@@ -66,7 +68,7 @@ def test_a_list_names_its_own_subjects(user, folder):
             [
                 ("path", "group_id", "recorded_at", "model"),
                 ("monday.wav", "a-1", "2026-03-01T09:30:00Z", ""),
-                ("tuesday.wav", "b 2", "2026-03-02T09:30:00Z", ""),
+                ("tuesday.wav", "--", "2026-03-02T09:30:00Z", ""),
                 ("nowhere.wav", "c-3", "", ""),
             ]
         )
@@ -267,3 +269,49 @@ def test_other_files_wait_until_the_import_is_done(user, folder):
     drops(user, folder / "monday.wav")
     assert "Finish or cancel this import first" in user.page.banner.words()
     assert user.page.intake.table.rowCount() == 4
+
+
+def test_a_name_in_another_script_works_in_the_table_as_on_record(user, folder):
+    """The wire cannot carry it: it is kept as an alias, and a random id is sent."""
+    user.enters_subject("مريم")  # typed on Record, not recorded yet
+    pending = user.page.model.setup.subject.group_id
+    view, notes = listed(user, folder), user.workspace.library.subject_notes
+    assert cell(user, "monday.wav", SUBJECT) == "\u2068مريم\u2069"
+    types(user, "tuesday.wav", SUBJECT, "Übung 7")
+    user.waits_for(lambda: "Übung 7" in cell(user, "tuesday.wav", SUBJECT))
+    assert "the name stays here" in fates(user)["tuesday.wav"]
+    assert notes.group_id_of("Übung 7") is None  # nothing is stored while a person types
+    types(user, "too-short.wav", SUBJECT, "--")
+    user.waits_for(lambda: "A subject's name has at least one letter or digit." in fates(user)["too-short.wav"])
+    view.keep.click()
+    user.waits_for_words("Imported: 2. Not imported: 2;")
+    assert {item.group_id for item in user.outbox()} == {pending, notes.group_id_of("Übung 7")}
+    assert notes.note_of(pending).alias == "مريم"
+    assert all(group_id_fault(item.group_id) is None for item in user.outbox())
+    user.page.intake.cancel()
+
+
+def test_one_file_keeps_the_name_that_was_typed_on_record(user, folder):
+    user.enters_subject("Übung 8")
+    drops(user, folder / "monday.wav")
+    user.sees_check()
+    user.page.check.keep.click()
+    user.waits_for(lambda: user.outbox())
+    (item,) = user.outbox()
+    assert user.workspace.library.subject_notes.note_of(item.group_id).alias == "Übung 8"
+
+
+@pytest.mark.parametrize("size", [(824, 586), (1080, 740)])
+def test_no_message_covers_a_button_of_the_import(open_page, folder, size):
+    user = open_page(size=size)
+    user.enters_subject("ward4-0172")
+    view = listed(user, folder)
+    user.page._say(Tone.WARN, "A sentence that is long enough for two lines in a small window. " * 2, "Close", None)
+    user.waits_for(user.page.banner.isVisible)
+    window = user.page.window()
+    covered = QRect(user.page.banner.mapTo(window, QPoint()), user.page.banner.size())
+    card = view.consent
+    for part in (view.cancel, view.keep, view.send, view.names, card, card.note, card.kind, card.asked_by):
+        assert part.isVisible(), part
+        assert not covered.intersects(QRect(part.mapTo(window, QPoint()), part.size()))
+    user.page.intake.cancel()

@@ -1,9 +1,14 @@
 """Names in any script on the Record page."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 
 from vbdesk.contract.groups import group_id_fault
+from vbdesk.desk.record.view_model import RecordPhase
+from vbdesk.outbox.library.items import ItemFilter, metadata_of
+from vbdesk.outbox.library.settings import LibrarySettings, SubjectDetail
 from vbdesk.outbox.library.subject_notes import SubjectNote
 
 
@@ -43,7 +48,14 @@ def test_the_page_says_what_is_sent_and_what_is_known(user):
     notes.keep(group_id, SubjectNote(alias="Übung 7", detail="1956"))
     user.page.opened(group_id)  # as from the page of the subject
     assert user.page.ready.setup.subject.text() == "Übung 7"
-    user.waits_for(lambda: field.below_text().startswith("1956 · Known subject"))
+    user.waits_for(lambda: field.below_text().startswith("1956 · Known subject · 1 recording, last "))
+    library = user.workspace.library
+    [item] = library.list(ItemFilter(group_id=group_id))
+    with library.store.changing():
+        library.store.keep_details(item.take_id, replace(metadata_of(item), excluded=True))
+    user.page.opened("ward4-0172")
+    user.page.opened(group_id)
+    user.waits_for(lambda: field.below_text().startswith("1956 · Known subject · 1 recording · Sent as"))
 
 
 def test_a_consent_that_is_noted_before_an_import_stays_with_the_name(user, qtbot):
@@ -83,3 +95,52 @@ def test_what_is_no_name_is_refused_in_words(user, typed):
     user.page.ready.setup.subject.setText(typed)
     assert user.page.ready.setup.subject_field.below_text().startswith("A subject's name has")
     assert not user.page.model.setup.ready
+
+
+@pytest.fixture
+def second_line(user):
+    """The profile chooses a second line, as the account page does."""
+
+    def use(kind):
+        user.workspace.library.change_settings(detail=kind)
+        user.workspace.sync.set_counts(user.workspace.sync.counts, LibrarySettings(detail=kind))
+
+    return use
+
+
+def test_a_new_subject_gets_its_second_line_on_record(user, second_line):
+    card, setup = user.page.ready.setup, user.page.model.setup
+    user.enters_subject("Übung 7")
+    assert not card.detail_field.isVisible()
+    second_line(SubjectDetail.BIRTH_YEAR)
+    assert card.detail_field.isVisible()
+    card.detail.setText("56")
+    assert card.detail_field.below_text() == "A birth year has four digits, as in 1956."
+    assert setup.missing == "A birth year has four digits, as in 1956."
+    user.page.model.press()
+    assert user.page.model.phase is RecordPhase.READY
+    card.detail.setText("1956")
+    notes = user.workspace.library.subject_notes
+    assert notes.note_of(setup.subject.group_id) == SubjectNote()  # nothing is stored while a person types
+    group_id, _ = recorded_as(user, "Übung 7")
+    assert notes.note_of(group_id) == SubjectNote(alias="Übung 7", detail="1956")
+    user.enters_subject("Übung 7")
+    assert not card.detail_field.isVisible()
+    assert setup.subject_name(group_id).endswith("1956")
+
+
+def test_a_second_line_is_that_of_one_subject_and_is_never_asked_without_being_chosen(user, second_line):
+    card, setup = user.page.ready.setup, user.page.model.setup
+    second_line(SubjectDetail.INITIALS)
+    user.enters_subject("a-1")
+    card.detail.setText("M. M.")
+    user.enters_subject("a-2")
+    assert (setup.detail, card.detail.text()) == ("", "")
+    group_id, _ = recorded_as(user, "a-2")
+    assert user.workspace.library.subject_notes.note_of(group_id) == SubjectNote()
+    user.enters_subject("a-1")
+    card.detail.setText("M. M.")
+    second_line(SubjectDetail.NONE)
+    assert not card.detail_field.isVisible()
+    group_id, _ = recorded_as(user, "a-1")
+    assert user.workspace.library.subject_notes.note_of(group_id) == SubjectNote()

@@ -14,9 +14,11 @@ sys.path.append(str(Path(__file__).parents[2] / "outbox"))
 
 from service_in_process import API, Clock, ServiceInProcess
 
+from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.service.accounts.service import AccountService
 from vbdesk.service.erasure.service import Eraser, list_erasures
 from vbdesk.service.groups.waiting_jobs import GroupHistories
+from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.db.uploads import uploads
 from vbdesk.service.kernel.db.webhooks import account_webhooks
 
@@ -41,12 +43,12 @@ def old(tmp_path, archive):
     service.close()
 
 
-def ask(service, method, path, *, key=None, audio=None):
+def ask(service, method, path, *, key=None, audio=None, fields=None):
     headers = {"X-Account-ID": service.known["account_id"], "X-API-Key": service.known["api_key"]}
     if key is not None:
         headers["Idempotency-Key"] = key
     files = None if audio is None else {"audio": ("a.flac", audio, "audio/flac")}
-    request = httpx.Request(method, f"{API}{path}", headers=headers, files=files)
+    request = httpx.Request(method, f"{API}{path}", headers=headers, files=files, data=fields)
     return service.exchange(request, request.read())
 
 
@@ -67,6 +69,18 @@ def test_a_key_from_before_the_upgrade_answers_its_job_and_a_new_one_is_bound_to
     new = ask(old, "POST", PATH, key="take-2", audio=audio).json()["job_id"]
     assert ask(old, "POST", PATH, key="take-2", audio=audio).json()["job_id"] == new
     assert ask(old, "POST", PATH, key="take-2", audio=audio + bytes(1)).status_code == 409
+
+
+def test_jobs_of_an_older_folder_say_nothing_about_the_language_and_a_used_key_stands_for_that(old):
+    done, queued = old.known["job_ids"]
+    audio = old.records.audio({job.job_id: job for job in old.records.jobs(old.known["account_id"])}[done])
+    with old.context.database.writing() as connection:
+        run = JobLifecycle.of(old.context).start(connection, queued, "one", 60)
+    assert run.spoken == SpokenLanguage()
+    assert ask(old, "POST", PATH, key="take-1", audio=audio, fields={"language": "de"}).status_code == 409
+    new = ask(old, "POST", PATH, key="take-2", audio=audio, fields={"language": "de"}).json()["job_id"]
+    with old.context.database.writing() as connection:
+        assert JobLifecycle.of(old.context).start(connection, new, "one", 60).spoken == SpokenLanguage("de")
 
 
 @pytest.mark.parametrize("archive", ["service_8.zip"])

@@ -6,6 +6,7 @@ from typing import Literal
 
 import pytest
 
+from vbdesk.contract.spoken_language import SpokenLanguage, is_widened
 from vbdesk.resource_files import resource
 from vbdesk.service.engine.analysis import AnalysisRequest, analyse_file
 from vbdesk.signs.plugins.source import PluginSource
@@ -37,6 +38,16 @@ def test_the_analysis_is_on_the_norms_of_the_site(tmp_path: Path, kind: Literal[
         result = json.loads(analyse_file(recording, request).result)
     signal = result["signals"][0] if kind == "model" else result["signal"]
     assert signal["sign_version"] == "2.0.0+norms.2.0.site"
+
+
+@pytest.mark.parametrize(("kind", "name"), [("model", "haven"), ("sign", "stress")])
+def test_the_analysis_is_told_the_language(tmp_path: Path, kind: Literal["model", "sign"], name: str) -> None:
+    spoken = SpokenLanguage("en", second_language=True)
+    request = AnalysisRequest(kind, name, False, PluginSource(tmp_path / "none"), "en", spoken=spoken)
+    with SPEECH.open("rb") as recording:
+        result = json.loads(analyse_file(recording, request).result)
+    signal = result["signals"][0] if kind == "model" else result["signal"]
+    assert is_widened(signal["sign_version"])
 
 
 def test_the_summary_is_in_the_language_that_was_asked_for(summaries: dict[str, str]) -> None:

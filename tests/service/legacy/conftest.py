@@ -49,8 +49,10 @@ class Bench:
         """A multipart form to v1."""
         return _post_form(self.v1, f"/api/v1/{path}", audio, headers, fields)
 
-    def post_url(self, url: str, path: str = "wellness/analyze-audio-url", headers: Any = None) -> httpx.Response:
-        return self.v1.post(f"/api/v1/{path}", json={"url": url}, headers=headers)
+    def post_url(
+        self, url: str, path: str = "wellness/analyze-audio-url", headers: Any = None, **fields: Any
+    ) -> httpx.Response:
+        return self.v1.post(f"/api/v1/{path}", json={"url": url, **fields}, headers=headers)
 
     def job(self, path: str, **fields: str) -> Any:
         answer = self.post(path, **fields)

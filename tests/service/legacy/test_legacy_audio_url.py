@@ -15,7 +15,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.service.encryption.recording_files import RecordingFiles
+from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.address_guard import AddressGuard, AddressNotAllowed
 from vbdesk.service.kernel.errors import AudioTooLarge, InvalidRequest
 from vbdesk.service.legacy.audio_fetch import AudioFetcher
@@ -153,6 +155,17 @@ def test_a_used_key_does_not_answer_another_address(open_bench, audio_host):
     open_bench.post_url(f"{audio_host.origin}/speech", headers=headers)
     refused(open_bench.post_url(f"{audio_host.origin}/speech?other", headers=headers), "CONFLICT", 409)
     assert len(audio_host.requests) == 1
+
+
+def test_the_language_of_audio_at_an_address_is_kept_and_belongs_to_the_key(open_bench, audio_host):
+    url, headers = f"{audio_host.origin}/speech", {"Idempotency-Key": "a"}
+    refused(open_bench.post_url(url, language="english"), "VALIDATION_ERROR", 422)
+    job_id = open_bench.post_url(url, headers=headers, language="de", second_language=False).json()["job_id"]
+    refused(open_bench.post_url(url, headers=headers), "CONFLICT", 409)
+    context = open_bench.service.context
+    with context.database.writing() as connection:
+        run = JobLifecycle.of(context).start(connection, job_id, "bench", 120)
+    assert run.spoken == SpokenLanguage("de", second_language=False)
 
 
 def test_slow_hosts_keep_nobody_else_waiting(open_bench, audio_host):

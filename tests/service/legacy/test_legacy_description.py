@@ -21,7 +21,8 @@ def codes(operation, status):
 WRITES = {"200", "400", "401", "402", "409", "413", "422", "429", "500", "503"}
 """Statuses of every analyze route."""
 
-COMMON = {"audio", "audio_upload_ref", "diarize", "webhook_url", "webhook_secret_key"}
+LANGUAGE = {"language", "second_language"}
+COMMON = {"audio", "audio_upload_ref", "diarize", "webhook_url", "webhook_secret_key"} | LANGUAGE
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_v1_analyze_routes_are_described(paths, route):
         assert operation["requestBody"]["content"].keys() == {"application/json"}
     else:
         assert form_of(operation)["required"] == ["audio"]
-        assert form_of(operation)["properties"].keys() == {"audio"}
+        assert form_of(operation)["properties"].keys() == {"audio"} | LANGUAGE
 
 
 def test_v1_account_routes_are_described(paths):

@@ -168,6 +168,12 @@ def test_fields_of_v2_mean_nothing_to_v1(bench):
     assert bench.credits() == 100_000 - 10
 
 
+def test_a_form_may_say_the_language(bench):
+    assert bench.post_v1("cognitive/analyze-audio", language="de", second_language="true").status_code == 200
+    answer = bench.post_v1("cognitive/analyze-audio", language="english")
+    assert (answer.status_code, answer.json()["detail"][0]["loc"]) == (422, ["body", "language"])
+
+
 def test_a_repeat_with_the_same_idempotency_key_is_the_same_job(bench):
     first, again = (bench.post_v1("wellness/analyze-audio", headers={"Idempotency-Key": "a"}) for _ in range(2))
     assert first.json() == again.json()

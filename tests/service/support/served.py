@@ -165,7 +165,7 @@ class Served(VbdeskProcess):
         self.headers = {"X-Account-ID": account.account_id, "X-API-Key": key.api_key}
 
     def client(self) -> httpx.Client:
-        return httpx.Client(base_url=self.base_url, headers=self.headers, timeout=20, trust_env=False)
+        return httpx.Client(base_url=self.base_url, headers=self.headers, timeout=120, trust_env=False)
 
 
 def proportional_mb(pid: int) -> float:

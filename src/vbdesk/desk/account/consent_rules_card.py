@@ -10,10 +10,9 @@ from vbdesk.desk.ui.fields import ChoiceField, Field, LineField
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
-from vbdesk.outbox.library.consent import LONGEST_ASKED_BY, ConsentKind, ConsentPolicy, plain_name
+from vbdesk.outbox.library.consent import GIVEN_KINDS, LONGEST_ASKED_BY, ConsentKind, ConsentPolicy, plain_name
 from vbdesk.outbox.library.settings import ConsentRules, LibrarySettings
 
-_KINDS = (ConsentKind.CLINICAL, ConsentKind.RESEARCH, ConsentKind.BOTH)
 _VALID_DAYS = (None, 182, 365, 730, 1826)
 
 
@@ -34,7 +33,7 @@ class ConsentRulesCard(QWidget):
         )
         self.words = Text("", Role.BODY, "text2", wrap=True)
         self.kind, self.valid = ChoiceField("file"), ChoiceField("clock")
-        for kind in _KINDS:
+        for kind in GIVEN_KINDS:
             self.kind.addItem(kind_words(kind), kind.value)
         self.asked_by = LineField(icon="person")
         self.asked_by.setMaxLength(LONGEST_ASKED_BY)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
 from vbdesk.outbox.profiles.vault import Vault
@@ -47,11 +47,12 @@ class ProfilesViewModel(QObject):
         """Make it; `profile` is in use, and `vault_for` gives the vault for a profile's way of keeping secrets."""
         super().__init__()
         self._profile, self._store, self._vault_for = profile, store, vault_for
-        self._tasks, self._navigator = tasks, navigator
+        self._navigator = navigator
+        self._list = Lane(tasks, self)  # do not show an older list after a newer one
 
     def read(self) -> None:
         """Read the list."""
-        self._tasks.start(self._read, self._on_read, self._on_failed, name="profiles")
+        self._list.run(self._read, self._on_read, self._on_failed, name="profiles")
 
     def switch(self, profile_id: str) -> None:
         """Switch to another profile."""
@@ -68,7 +69,7 @@ class ProfilesViewModel(QObject):
             self._store.rename(profile_id, name)
             return self._store.all()
 
-        self._tasks.start(work, self._on_renamed, self._on_failed, name="profile-rename")
+        self._list.run(work, self._on_renamed, self._on_failed, name="profile-rename")
 
     def remove(self, profile_id: str) -> None:
         """Remove a profile and its key; its recordings stay on this computer."""
@@ -81,7 +82,7 @@ class ProfilesViewModel(QObject):
                 self._store.remove(profile_id, self._vault_for(profile.secrets))
             return self._read(context)
 
-        self._tasks.start(work, self._on_read, self._on_failed, name="profile-remove")
+        self._list.run(work, self._on_read, self._on_failed, name="profile-remove")
 
     def _read(self, context: TaskContext) -> tuple[ProfileLine, ...]:
         return self._lines(self._store.all())

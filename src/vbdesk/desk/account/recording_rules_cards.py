@@ -109,13 +109,11 @@ class RulesCards(QWidget):
         options = [(str(days), one if days == 1 else many.format(days=days), "") for days in _TRASH_DAYS]
         self.trash = SegmentedChoice(name, options)
         self.trash.chosen.connect(self._on_trash)
-        card = card_with_header(self.tr("Trash"), self.trash)
         words = self.tr(
             "A deleted recording can be restored for this time, from the trash of the Outbox. Then its key and its "
             "sound are destroyed, also without a network."
         )
-        card.body.addWidget(Text(words, Role.BODY, "text2", wrap=True))
-        return card
+        return _explained(self.tr("Trash"), self.trash, words)
 
     def _subject_card(self) -> Card:
         name = self.tr("Second line of a subject")
@@ -125,13 +123,11 @@ class RulesCards(QWidget):
         ]
         self.detail = SegmentedChoice(name, options)
         self.detail.chosen.connect(self._on_detail)
-        card = card_with_header(self.tr("Subjects"), self.detail)
         words = self.tr(
             "The second line is shown with the subject's id on every page. It is kept encrypted on this computer "
-            "and never sent. Enter it on the page Subjects, with the note."
+            "and never sent. Enter it on the page Record, or on Subjects with the note."
         )
-        card.body.addWidget(Text(words, Role.BODY, "text2", wrap=True))
-        return card
+        return _explained(self.tr("Subjects"), self.detail, words)
 
     def _care_card(self) -> Card:
         self.check = secondary_button("Check the log", icon="check")
@@ -220,3 +216,10 @@ class RulesCards(QWidget):
         self.answer.setText(sentence)
         self.answer.set_ink(ink)
         self.answer.show()
+
+
+def _explained(title: str, choice: SegmentedChoice, words: str) -> Card:
+    """A card with one choice and what it means."""
+    card = card_with_header(title, choice)
+    card.body.addWidget(Text(words, Role.BODY, "text2", wrap=True))
+    return card

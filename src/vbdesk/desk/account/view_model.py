@@ -16,7 +16,7 @@ from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.models.unlocking import PassphraseViewModel
 from vbdesk.desk.ports import AccountConnection
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
@@ -95,6 +95,7 @@ class AccountViewModel(QObject):
         self._profile, self._vault, self._library = profile, vault, library
         self._sync, self._connection = sync, connection
         self._tasks, self._clock = tasks, clock
+        self._keys = Lane(tasks, self)  # in order, so that the last key is the one that stays
         self.profiles, self.rules, self.webhook, self.choices = profiles, rules, webhook, choices
         self.passphrase, self.app_lock = passphrase, app_lock
         for part in (profiles, rules, webhook, choices, passphrase):
@@ -140,7 +141,7 @@ class AccountViewModel(QObject):
             vault.set(profile.api_key_name, key.strip())
             library.note(AuditAction.KEY_ENTERED)
 
-        self._tasks.start(work, self._on_key_saved, self._on_failed, name="key")
+        self._keys.run(work, self._on_key_saved, self._on_failed, name="key")
 
     def _read_prices(self, context: TaskContext) -> PriceList:
         return PriceList(prices(), diarize_price())

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.client.trial_delivery import webhook_faults
 from vbdesk.desk.ports import AccountConnection
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.outbox.library.response_cache import ResponseCache
 
 _KEPT_AS = "webhook"
@@ -49,6 +49,7 @@ class WebhookViewModel(QObject):
         super().__init__()
         self._responses, self._connection = responses, connection
         self._send_trial, self._tasks = send_trial, tasks
+        self._changes = Lane(tasks, self)  # in order, so that the last address is the one that stays
 
     def read(self) -> None:
         """Read the address set from here."""
@@ -70,7 +71,7 @@ class WebhookViewModel(QObject):
             self._responses.keep(_KEPT_AS, _Kept(url=url).model_dump_json().encode())
             return message
 
-        self._tasks.start(work, self._on_set, self._on_failed, name="webhook-set")
+        self._changes.run(work, self._on_set, self._on_failed, name="webhook-set")
 
     def try_out(self, url: str, secret_key: str) -> None:
         """Send a signed test event to `url` from this computer."""

@@ -67,5 +67,7 @@ def _sheet(chart: TrajectoryChart, note: str) -> QWidget:
     card.body.addWidget(view)
     layout.addWidget(card, 1)
     layout.addSpacing(6)
+    if chart.change_note:
+        layout.addWidget(Text(chart.change_note, Role.CAPTION, "text2", wrap=True))
     layout.addWidget(Text("Voice biomarker signals, not diagnoses.", Role.CAPTION, "text3"))
     return sheet

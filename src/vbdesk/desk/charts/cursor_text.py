@@ -53,6 +53,8 @@ def _sentences(chart: TrajectoryChart, sign: SignChart, index: int | None, momen
         said = [f"{sign.label} could not be heard in this recording, or was not asked for."]
     else:
         said = [sign.explanation(index) or "In line with this person's own recordings."]
+        changed = sign.change_at(moment_s)
+        said += [changed] if changed else []
     others = [
         other.label
         for other in chart.signs

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.marker_pixmaps import paint_unusual_marker
-from vbdesk.desk.charts.sign_painting import dashed, dotted, faded, paint_voice_marker
+from vbdesk.desk.charts.sign_painting import change_pen, dashed, dotted, faded, paint_voice_marker
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 
@@ -34,6 +34,7 @@ class Legend(QWidget):
             (self.tr("Voice differs: right person?"), _other_voice, 18),
             ("Consider", _consider, 20),
             ("No reading", _no_reading, 6),
+            (self.tr("Other scale from here"), _change, 6),
         ):
             entry = QWidget(self)
             row = QHBoxLayout(entry)
@@ -42,7 +43,14 @@ class Legend(QWidget):
             row.addWidget(_Mark(paint, width))
             row.addWidget(Text(words, Role.CAPTION, "text2"))
             self._entries.append(entry)
+        self._change = self._entries[-1]
+        self.show_changes(shown=False)
         self._theme.changed.connect(self._place)
+
+    def show_changes(self, *, shown: bool) -> None:
+        """Explain the mark of a change of the analysis, or leave it out."""
+        self._change.setVisible(shown)
+        self._place()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Wrap the entries again."""
@@ -53,6 +61,8 @@ class Legend(QWidget):
     def _place(self) -> None:
         x, y, height = _SIDE, _TOP, max(entry.sizeHint().height() for entry in self._entries)
         for entry in self._entries:
+            if entry.isHidden():
+                continue
             width = entry.sizeHint().width()
             if x > _SIDE and x + width > self.width() - _SIDE:
                 x, y = _SIDE, y + height + _LINE_GAP
@@ -129,3 +139,8 @@ def _no_reading(theme: Theme, painter: QPainter, rect: QRectF) -> None:
     painter.drawLine(
         QPointF(rect.center().x(), rect.center().y() - 3), QPointF(rect.center().x(), rect.center().y() + 3)
     )
+
+
+def _change(theme: Theme, painter: QPainter, rect: QRectF) -> None:
+    painter.setPen(change_pen(theme))
+    painter.drawLine(QPointF(rect.center().x(), rect.top() + 1), QPointF(rect.center().x(), rect.bottom() - 1))

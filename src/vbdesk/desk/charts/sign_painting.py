@@ -1,5 +1,6 @@
 """Painting functions for the chart of one sign."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.marker_pixmaps import draw_readings, draw_unusual
 from vbdesk.desk.charts.trajectory_data import DAY_S, EstimateSeries, Floats, SignChart
 from vbdesk.desk.ui.theme import Role, Theme
+from vbdesk.report.analysis_changes import AnalysisChange
 
 ScoreRange = tuple[float, float]
 
@@ -94,6 +96,21 @@ def paint_uncounted_time(theme: Theme, painter: QPainter, frame: ChartFrame, win
     painter.setPen(QPen(theme.colour("control"), 1.0))
     sharp = round(begins) + 0.5
     painter.drawLine(QLineF(sharp, frame.rect.top(), sharp, frame.rect.bottom()))
+
+
+def paint_changes(theme: Theme, painter: QPainter, changes: Sequence[AnalysisChange], frame: ChartFrame) -> None:
+    """Paint a line where another calibration made the readings."""
+    painter.setPen(change_pen(theme))
+    for change in changes:
+        x = round(frame.x_at(change.at.timestamp())) + 0.5
+        painter.drawLine(QLineF(x, frame.rect.top(), x, frame.rect.bottom()))
+
+
+def change_pen(theme: Theme) -> QPen:
+    """Pen of a change of the analysis."""
+    pen = QPen(theme.colour("text2"), 1.5)
+    pen.setDashPattern([5, 3])
+    return pen
 
 
 def paint_gaps(theme: Theme, painter: QPainter, course: EstimateSeries, frame: ChartFrame) -> None:

@@ -19,7 +19,14 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
-from vbdesk.desk.charts.sign_painting import ChartFrame, ScoreRange, paint_gaps, paint_sign, paint_uncounted_time
+from vbdesk.desk.charts.sign_painting import (
+    ChartFrame,
+    ScoreRange,
+    paint_changes,
+    paint_gaps,
+    paint_sign,
+    paint_uncounted_time,
+)
 from vbdesk.desk.charts.time_window import TimeViewBox, TimeWindow
 from vbdesk.desk.charts.trajectory_data import DAY_S, SignChart
 from vbdesk.desk.ui.painting import antialiased
@@ -204,6 +211,7 @@ class _SignItem(pg.GraphicsObject):  # type: ignore[misc]
         painter.translate(-frame.rect.topLeft())
         paint_uncounted_time(self._theme, painter, frame, self._counts)
         paint_sign(self._theme, painter, self._chart, frame)
+        paint_changes(self._theme, painter, self._chart.changes, frame)
         if self._shows_gap_texts:
             paint_gaps(self._theme, painter, self._chart.course, frame)
         today = frame.x_at(self._today_s)

@@ -19,12 +19,22 @@ from vbdesk.contract.longitudinal import (
     TrajectorySignal,
     Trend,
 )
+from vbdesk.contract.timestamps import in_zone
+from vbdesk.report.analysis_changes import AnalysisChange, analysis_changes, calibrations_of, one_change
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 translate = QCoreApplication.translate
 
+_CHANGED_HERE = translate(
+    "chart",
+    "Analysis changed here (calibration {earlier} to {later}): levels before and after are not on one scale.",
+)
+_LANGUAGE_HERE = translate(
+    "chart",
+    "From here on compared in another way, because of the language: levels before and after are not on one scale.",
+)
 _UNUSUAL_ONCE = {
     "above": translate("chart", "Unusual for this person: well above their own baseline, at one recording only."),
     "below": translate("chart", "Unusual for this person: well below their own baseline, at one recording only."),
@@ -107,6 +117,7 @@ class SignChart:
         unusual: indices of the unusual readings.
         other_voice: indices of the readings whose voice raises a question.
         silent: times of the recordings without a reading of this sign.
+        changes: where another calibration made the readings, in time order.
     """
 
     name: str
@@ -121,6 +132,7 @@ class SignChart:
     unusual: frozenset[int]
     other_voice: frozenset[int]
     silent: Floats
+    changes: tuple[AnalysisChange, ...] = ()
 
     def explanation(self, index: int) -> str:
         """Why reading `index` is unusual, as a sentence; empty if it is not."""
@@ -137,6 +149,14 @@ class SignChart:
     def is_unusual(self, index: int) -> bool:
         """Whether reading `index` is the newest of a timepoint that is marked as an anomaly."""
         return index in self.unusual
+
+    def change_at(self, moment_s: float) -> str:
+        """That another calibration made the readings from this moment on, as a sentence; empty if it did not."""
+        for change in self.changes:
+            if change.after.timestamp() == moment_s:
+                text = _LANGUAGE_HERE if change.is_language_only else _CHANGED_HERE
+                return text.format(earlier=change.earlier, later=change.later)
+        return ""
 
     @property
     def present(self) -> AnomalyEpisode | None:
@@ -190,6 +210,36 @@ class TrajectoryChart:
     issues: tuple[tuple[str, ...], ...]
     marks: tuple[NoteMarker, ...] = ()
     voice_questions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def changes(self) -> tuple[AnalysisChange, ...]:
+        """Changes of the analysis in all signs."""
+        return tuple(change for sign in self.signs for change in sign.changes)
+
+    @property
+    def change_note(self) -> str:
+        """That the readings come from several calibrations, as a sentence; empty if they do not."""
+        changes = self.changes
+        if changes and all(change.is_language_only for change in changes):
+            return translate(
+                "chart",
+                "Some recordings were compared more cautiously because of their language: levels on the two sides of "
+                "a mark are not on one scale.",
+            )
+        one = one_change(changes)
+        if one is not None:
+            return translate(
+                "chart",
+                "The analysis changed with the recording of {day} (calibration {earlier} to {later}): levels before "
+                "and after are not on one scale.",
+            ).format(day=f"{in_zone(one.after):%d %B %Y}".lstrip("0"), earlier=one.earlier, later=one.later)
+        if not changes:
+            return ""
+        return translate(
+            "chart",
+            "The analysis changed more than once (calibrations {versions}): levels on the two sides of a mark are not "
+            "on one scale.",
+        ).format(versions=", ".join(calibrations_of(changes)))
 
     @property
     def span(self) -> tuple[float, float]:
@@ -281,6 +331,7 @@ def _sign_chart(
         unusual=frozenset(unusual.tolist()),
         other_voice=frozenset(place for place, job_id in enumerate(readings.job_ids) if job_id in questions),
         silent=times[[place for place, signal in spoken if signal.score is None]],
+        changes=analysis_changes(points, sign.name),
     )
 
 

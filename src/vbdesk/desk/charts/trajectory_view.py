@@ -95,6 +95,7 @@ class TrajectoryView(QWidget):
         self._drop_rows(len(chart.signs))
         self._axis.show_chart(chart)
         self._lane.show_marks(chart.marks)
+        self._legend.show_changes(shown=bool(chart.changes))
         first, last = self._span = _whole_time(chart)
         self.time.set_limits(min(first, chart.window[0]), last)
         if not same or self._follows:
@@ -316,7 +317,8 @@ def _in_words(chart: TrajectoryChart) -> str:
     until = in_zone(from_unix_seconds(chart.span[1]))
     signs = "; ".join(f"{sign.label}: {sign.level.value}, {sign.trend.lstrip('↑↓= ').lower()}" for sign in chart.signs)
     left_out = " Older recordings are left out." if chart.truncated else ""
-    return f"{counted(chart.recordings, 'recording')} until {until:%d %B %Y}.{left_out} {signs}."
+    changed = f" {chart.change_note}" if chart.change_note else ""
+    return f"{counted(chart.recordings, 'recording')} until {until:%d %B %Y}.{left_out} {signs}.{changed}"
 
 
 def _whole_time(chart: TrajectoryChart) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """Comparison of two recordings of one subject, as texts; made on a worker."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from PySide6.QtCore import QCoreApplication
@@ -116,6 +116,8 @@ def side_of(found: Found, microphone: str | None, seconds: float | None) -> Side
 
 def compare(left: Side, right: Side) -> ComparisonReading:
     """Compare two recordings; `right` is compared with `left`."""
+    if left.view.group_id != right.view.group_id:
+        left, right = _with_subject(left), _with_subject(right)
     same_task = left.task is not None and left.task == right.task
     one, other = left.reading, right.reading
     if one is None or other is None:
@@ -130,6 +132,12 @@ def compare(left: Side, right: Side) -> ComparisonReading:
         tuple(_sign_pair(before, after, same_task=same_task, same_scale=same_scale) for before, after in signs),
         tuple(_feature_pair(before, after, same_task=same_task) for before, after in features),
     )
+
+
+def _with_subject(side: Side) -> Side:
+    """The side with its subject among the facts."""
+    name = side.subject or side.view.group_id
+    return replace(side, facts=((translate("compare", "Subject"), name), *side.facts))
 
 
 def _paired(left: tuple[Row, ...], right: tuple[Row, ...]) -> list[tuple[Row | None, Row | None]]:

@@ -6,8 +6,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout,
 
 from vbdesk.desk.compare.cards import PairsCard, SideCard, feature_row, sign_row
 from vbdesk.desk.compare.comparison import ComparisonReading
-from vbdesk.desk.compare.view_model import CompareViewModel, SoundPicture
-from vbdesk.desk.models.same_subject import SameSubjectRecording
+from vbdesk.desk.compare.view_model import CompareViewModel, SameSubjects, SoundPicture
 from vbdesk.desk.ui.advice_card import AdviceCard
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.breadcrumb import Breadcrumb
@@ -122,12 +121,13 @@ class ComparePage(QWidget):
         self._card(place).show_sound(picture)
 
     @Slot(object)
-    def _on_same_subject(self, same_subject: tuple[SameSubjectRecording, ...]) -> None:
+    def _on_same_subject(self, same_subject: SameSubjects) -> None:
         comparison = self.view_model.comparison
         if comparison is None:
             return
-        for card, recording in ((self.left_card, comparison.left), (self.right_card, comparison.right)):
-            card.show_same_subject(same_subject, next((one for one in same_subject if one.is_of(recording)), None))
+        sides = zip((self.left_card, self.right_card), (comparison.left, comparison.right), same_subject, strict=True)
+        for card, recording, known in sides:
+            card.show_same_subject(known, next((one for one in known if one.is_of(recording)), None))
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:

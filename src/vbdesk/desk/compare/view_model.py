@@ -14,7 +14,7 @@ from vbdesk.desk.compare.comparison import ComparisonReading, Side, compare, sid
 from vbdesk.desk.compare.pair_playback import PairPlayback
 from vbdesk.desk.models.playback import envelope_of
 from vbdesk.desk.models.result_source import Found, ResultSource
-from vbdesk.desk.models.same_subject import SameSubjectRecording, same_subject_recordings
+from vbdesk.desk.models.same_subject import SameSubjectRecording, same_subject_recordings, with_itself
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
@@ -25,6 +25,9 @@ from vbdesk.outbox.library.subject_names import ShownSubject
 from vbdesk.outbox.results.repository import ResultRepository
 
 _COLUMNS = 700
+
+SameSubjects = tuple[tuple[SameSubjectRecording, ...], tuple[SameSubjectRecording, ...]]
+"""The recordings of the left subject and of the right one, newest first; usually the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ class CompareViewModel(QObject):
     Signals:
         shown: (ComparisonReading) the content changed.
         pictured: (int, SoundPicture) the sound of one side, 0 left and 1 right.
-        same_subject_changed: (tuple[SameSubjectRecording, ...]) recordings that can be chosen, newest first.
+        same_subject_changed: (SameSubjects) recordings that can be chosen.
         failed: (str) why no newer content can be shown.
     """
 
@@ -96,7 +99,7 @@ class CompareViewModel(QObject):
         self.playback = PairPlayback(tasks, player, self)
         self.comparison: ComparisonRoute | None = None
         self.reading: ComparisonReading | None = None
-        self.same_subject: tuple[SameSubjectRecording, ...] = ()
+        self.same_subject: SameSubjects = ((), ())
         self._found: tuple[Found, Found] | None = None
         self._sounds: list[Sound | None] = [None, None]
 
@@ -119,13 +122,16 @@ class CompareViewModel(QObject):
         if comparison is None:
             return
 
-        def work(context: TaskContext) -> tuple[ComparisonRoute, tuple[Found, Found], tuple[SameSubjectRecording, ...]]:
+        def work(context: TaskContext) -> tuple[ComparisonRoute, tuple[Found, Found], SameSubjects]:
             found = (self._source.here(comparison.left), self._source.here(comparison.right))
-            group_id = found[1].group_id
-            same_subject = same_subject_recordings(self._library, self._results, group_id) if group_id else ()
-            return comparison, found, same_subject
+            known = {group_id: self._of_subject(group_id) for group_id in {one.group_id for one in found}}
+            left, right = (with_itself(known[one.group_id], one.recording, one.item) for one in found)
+            return comparison, found, (left, right)
 
         self._tasks.start(work, self._on_here, self._on_failed, name="compare")
+
+    def _of_subject(self, group_id: str) -> tuple[SameSubjectRecording, ...]:
+        return same_subject_recordings(self._library, self._results, group_id) if group_id else ()
 
     def leave(self) -> None:
         """The page is hidden."""
@@ -204,7 +210,7 @@ class CompareViewModel(QObject):
                 self.pictured.emit(side, picture)
 
     @Slot(object)
-    def _on_here(self, read: tuple[ComparisonRoute, tuple[Found, Found], tuple[SameSubjectRecording, ...]]) -> None:
+    def _on_here(self, read: tuple[ComparisonRoute, tuple[Found, Found], SameSubjects]) -> None:
         comparison, found, same_subject = read
         if comparison != self.comparison:
             return
@@ -240,7 +246,7 @@ class CompareViewModel(QObject):
     @Slot(object)
     def _on_sound(self, read: tuple[ComparisonRoute | None, int, str, Sound]) -> None:
         comparison, side, take_id, sound = read
-        if comparison != self.comparison:
+        if comparison != self.comparison or self._sounds[side] is not None:  # a change asked for it again meanwhile
             return
         library = self._library
         self._sounds[side] = sound

@@ -87,7 +87,7 @@ def event_words(event: ConsentEvent) -> str:
     elif given:
         text = QCoreApplication.translate("Consent", "{day}: given ({kind}).")
     elif event.asked_by:
-        text = QCoreApplication.translate("Consent", "{day}: withdrawn ({kind}), told to {name}.")
+        text = QCoreApplication.translate("Consent", "{day}: withdrawn ({kind}), noted by {name}.")
     else:
         text = QCoreApplication.translate("Consent", "{day}: withdrawn ({kind}).")
     return text.format(day=day_words(event.at), kind=kind_words(event.kind), name=event.asked_by)

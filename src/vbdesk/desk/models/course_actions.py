@@ -256,7 +256,7 @@ class CourseActions(QObject):
         return self._library.subject_notes.shown(group_id).words
 
     def _follows(self, member: CourseMember) -> str:
-        return self.tr("The service is told as soon as it answers.") if member.job_ids else ""
+        return self.tr("The service gets this correction as soon as it answers.") if member.job_ids else ""
 
     def _undone(self, undo: Callable[[], object]) -> _Done:
         undo()

@@ -6,8 +6,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from vbdesk.desk.ui.tokens import LARGEST_SCALE, LEAST_SCALE, Scheme
-from vbdesk.privacy import make_private, owner_only_opener
+from vbdesk.privacy import FILE_MODE, make_private, owner_only_opener
 
 PEDAL_KEY = "F9"
 LONGEST_LOCK_AFTER = 24 * 60
@@ -71,8 +73,11 @@ class PreferenceStore:
 
     def change(self, **choices: Any) -> Preferences:
         """Save some preferences and keep the others. Raises OSError."""
-        changed = replace(self.load(), **choices)
-        self.save(changed)
+        make_private(self._path.parent)
+        # against other threads and windows between reading and writing
+        with FileLock(self._path.with_suffix(".lock"), mode=FILE_MODE, is_singleton=False):
+            changed = replace(self.load(), **choices)
+            self.save(changed)
         return changed
 
 

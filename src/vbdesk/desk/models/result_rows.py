@@ -1,15 +1,17 @@
 """The rows of a result: one signal, one vocal feature; made on a worker."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
 from vbdesk.contract.baseline_changes import Comparison
+from vbdesk.contract.catalog import label_of
 from vbdesk.contract.feature_texts import is_finding, plain_words
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.results import LongitudinalSignal, Signal, ValueInterpretation, VocalFeature
 from vbdesk.desk.models.repeatability import sign_repeatability
-from vbdesk.report.shipped_signs import shipped_signs
+from vbdesk.report.shipped_signs import ShippedSign, shipped_signs
 
 translate = QCoreApplication.translate
 
@@ -125,7 +127,9 @@ def _sign_row(signal: Signal, comparison: Comparison) -> SignRow:
         about.append(_why_no_baseline(signal, comparison))
     if reference is not None and reference.known:
         about.append(reference.known)
-    about.extend(_healthy_share(signal))
+    if reference is not None:
+        about.extend(_twin_sentences(reference))
+    about.extend(_healthy_share(signal, reference))
     return SignRow(
         name=signal.name,
         label=signal.label,
@@ -183,7 +187,29 @@ def _why_no_baseline(signal: Signal, comparison: Comparison) -> str:
     )
 
 
-def _healthy_share(signal: Signal) -> list[str]:
+def _twin_sentences(reference: ShippedSign) -> Iterator[str]:
+    """Which signs are nearly the same as this one, and what follows for its level."""
+    for name, r in reference.twins.items():
+        if r > 0:
+            sentence = translate(
+                "Result",
+                "Nearly the same as {sign}: the two move as one in healthy readers (correlation {r}). "
+                "Read them as one finding.",
+            )
+        else:
+            sentence = translate(
+                "Result",
+                "Nearly the opposite of {sign}: in healthy readers one rises as the other falls (correlation {r}).",
+            )
+        yield sentence.format(sign=label_of(name), r=f"{r:+.2f}".replace("-", "−"))
+    if reference.held_low_by is not None:
+        sentence = translate("Result", "{sign} has the stronger evidence, so this level never passes low.")
+        yield sentence.format(sign=label_of(reference.held_low_by))
+
+
+def _healthy_share(signal: Signal, reference: ShippedSign | None) -> list[str]:
+    if reference is not None and not any(level.flagged for level in reference.score_cuts):
+        return [translate("Result", "This sign never passes low, so it flags nobody.")]
     known = sign_repeatability().get(signal.name)
     if known is None or known.healthy_share is None:
         return []

@@ -7,6 +7,7 @@ from enum import StrEnum
 from PySide6.QtCore import QCoreApplication
 
 from vbdesk.contract.jobs import JobStatus
+from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE
 from vbdesk.desk.models.analysis_text import model_words, sign_words, task_words
 from vbdesk.desk.models.consent_text import consent_words, missing_words
 from vbdesk.desk.models.result_source import Found
@@ -98,7 +99,8 @@ def view_of(found: Found) -> ResultView:
     """
     item, result = found.item, found.result
     recorded_at = found.recorded_at or (None if found.job is None else found.job.created_at)
-    reading = None if result is None else reading_of(result, found.raw, found.seconds, found.comparison)
+    spoken = UNKNOWN_LANGUAGE if item is None else item.spoken
+    reading = None if result is None else reading_of(result, found.raw, found.seconds, found.comparison, spoken)
     standing = _MissingResult("", "") if reading is not None else _missing_result(found)
     return ResultView(
         recording=found.recording,

@@ -22,11 +22,13 @@ from vbdesk.contract.results import (
     signals_of,
 )
 from vbdesk.contract.rounding import whole
+from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage, is_widened, without_widening
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.analysis_text import model_words
 from vbdesk.desk.models.metric_rows import MetricRow, metric_rows
 from vbdesk.desk.models.result_rows import FeatureRow, SignRow, feature_row, sign_rows
 from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.report.comparison_basis import Basis, ComparisonBasis, comparison_basis
 from vbdesk.report.result_texts import quality_text, result_texts
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
 
@@ -44,6 +46,7 @@ class VoiceReading:
         action: title and sentence of the suggested action.
         longitudinal: a sign is compared with the subject's own baseline.
         first: the service keeps a history, and this is its first recording.
+        compared: why the comparison was more cautious, as a sentence; empty if it was not.
     """
 
     level: Level
@@ -53,6 +56,7 @@ class VoiceReading:
     features: tuple[FeatureRow, ...]
     longitudinal: bool
     first: bool
+    compared: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,7 @@ class ResultReading:
         voice: of the whole recording.
         speakers: one reading for each, if they were separated.
         metrics: sound of the voice in the whole recording.
+        compared: with whom the voice was compared, as a sentence.
         flagged_share: the share of healthy speakers that this model flags, as a sentence; empty when unknown.
         notes: what limits this result, as sentences.
         versions: of the calibrations that scored it.
@@ -96,6 +101,7 @@ class ResultReading:
     voice: VoiceReading
     speakers: tuple[Speaker, ...]
     metrics: tuple[MetricRow, ...]
+    compared: str
     flagged_share: str
     quality: QualityReading
     notes: tuple[str, ...]
@@ -121,24 +127,27 @@ def reading_of(
     raw: str | None = None,
     seconds: float | None = None,
     comparison: Comparison = Comparison.COMPARED,
+    spoken: SpokenLanguage = UNKNOWN_LANGUAGE,
 ) -> ResultReading:
     """Put `result` in words.
 
     Args:
         comparison: whether it is compared with earlier recordings of the subject.
+        spoken: what this computer knows about the language of the recording.
         result: what the service found.
         raw: the JSON to show; by default the result's own.
         seconds: how long the recording is, where that is known.
     """
     signals = signals_of(result)
     model = _model_of(signals) if isinstance(result, ModelResult) else None
-    voice = _voice(signals, result.summary if isinstance(result, ModelResult) else None, comparison)
+    voice = _voice(signals, result.summary if isinstance(result, ModelResult) else None, comparison, spoken)
     versions = tuple(dict.fromkeys(signal.sign_version for signal in signals if signal.sign_version))
     return ResultReading(
         target=model_words(model.value) if model else ", ".join(signal.label for signal in signals[:1]),
         voice=voice,
-        speakers=tuple(_speaker(speaker) for speaker in result.speakers or ()),
+        speakers=tuple(_speaker(speaker, spoken) for speaker in result.speakers or ()),
         metrics=metric_rows(result.extended_metrics, signals) if isinstance(result, ModelResult) else (),
+        compared=_compared(comparison_basis(signals)),
         flagged_share=_flagged_share(model),
         quality=quality_reading(result.audio_quality),
         notes=(*_comparison_notes(signals, comparison), *_notes(signals, versions)),
@@ -178,7 +187,9 @@ def _model_of(signals: Sequence[Signal]) -> ModelName | None:
     return next((name for name, signs in MODEL_SIGNS.items() if names == {sign.value for sign in signs}), None)
 
 
-def _voice(signals: list[Signal], summary: Summary | None, comparison: Comparison) -> VoiceReading:
+def _voice(
+    signals: list[Signal], summary: Summary | None, comparison: Comparison, spoken: SpokenLanguage
+) -> VoiceReading:
     levels = [signal.level for signal in signals]
     if summary is not None:
         level, action = summary.overall_level, summary.recommended_action
@@ -194,15 +205,26 @@ def _voice(signals: list[Signal], summary: Summary | None, comparison: Compariso
         features=tuple(feature_row(feature) for feature in summary.description.vocal_features) if summary else (),
         longitudinal=compared,
         first=bool(history) and not compared and comparison in (Comparison.FIRST, Comparison.COMPARED),
+        compared=_compared_cautiously(signals, spoken),
     )
 
 
-def _speaker(speaker: SpeakerResult) -> Speaker:
+def _compared_cautiously(signals: Sequence[Signal], spoken: SpokenLanguage) -> str:
+    if not any(is_widened(signal.sign_version) for signal in signals):
+        return ""
+    if spoken.second_language:
+        return translate("Result", "Compared more cautiously: the speaker reads a second language.")
+    if spoken.language is not None:
+        return translate("Result", "Compared more cautiously: the recording is not in the language of the reference.")
+    return translate("Result", "Compared more cautiously, because of the language of the recording.")
+
+
+def _speaker(speaker: SpeakerResult, spoken: SpokenLanguage) -> Speaker:
     number = speaker.speaker.rpartition("_")[2]
     name = f"Speaker {number}" if number.isdigit() else speaker.speaker
     signals: list[Signal] = list(speaker.signals or ([speaker.signal] if speaker.signal else []))
     label = f"{name}, {clock_words(speaker.speech_seconds)} of speech"
-    return Speaker(label, tuple(speaker.segments), _voice(signals, speaker.summary, Comparison.PENDING))
+    return Speaker(label, tuple(speaker.segments), _voice(signals, speaker.summary, Comparison.PENDING, spoken))
 
 
 def _action(action: RecommendedAction) -> tuple[str, str]:
@@ -219,6 +241,37 @@ def _flagged_share(model: ModelName | None) -> str:
         "The {analysis} flags about {percent} % of healthy speakers: of 100 people without any of these conditions, "
         "about {percent} would show at least one signal at consider or above.",
     ).format(analysis=model_words(model.value), percent=round(100 * share))
+
+
+def _compared(basis: ComparisonBasis) -> str:
+    match basis.kind:
+        case Basis.SHIPPED:
+            text = translate(
+                "result",
+                "How this was compared: with {readers} adults who read English aloud (norms {norms}, calibration "
+                "{calibration}).",
+            )
+        case Basis.SITE:
+            text = translate(
+                "result",
+                "How this was compared: with the service's own reference recordings (norms {norms}, calibration "
+                "{calibration}).",
+            )
+        case Basis.OWN_SIGN:
+            text = translate(
+                "result",
+                "How this was compared: with the reference of this sign, which is not one of vbdesk (version "
+                "{calibration}).",
+            )
+        case Basis.OTHER_RELEASE:
+            text = translate(
+                "result",
+                "How this was compared: with the reference of calibration {calibration}, which this vbdesk cannot "
+                "describe.",
+            )
+        case Basis.UNKNOWN:
+            text = translate("result", "How this was compared: the service does not tell the version of its reference.")
+    return text.format(calibration=basis.calibration, norms=basis.norms, readers=basis.readers)
 
 
 def _comparison_notes(signals: Sequence[Signal], comparison: Comparison) -> list[str]:
@@ -251,7 +304,8 @@ def _notes(signals: Sequence[Signal], versions: Sequence[str]) -> tuple[str, ...
         )
     references = shipped_signs()
     here = sorted({reference.version for reference in references.values()})
-    strange = [version for version in versions if version not in here]
+    calibrations = dict.fromkeys(without_widening(version) for version in versions)
+    strange = [version for version in calibrations if version not in here]
     if strange and any(signal.name in references for signal in signals):
         notes.append(
             f"Scored by calibration {', '.join(strange)}; what is said here about research and healthy speakers "

@@ -48,6 +48,21 @@ def same_subject_recordings(
     return tuple(sorted(found, key=lambda one: one.recorded_at, reverse=True))
 
 
+def with_itself(
+    same_subject: tuple[SameSubjectRecording, ...], recording: RecordingRoute, item: RecordingItem | None
+) -> tuple[SameSubjectRecording, ...]:
+    """The list with `recording`, `item` on this computer, if it lacks it: it may be excluded from the course."""
+    if any(one.is_of(recording) for one in same_subject):
+        return same_subject
+    if item is not None:
+        own = _of_item(item)
+    elif recording.recorded_at is not None:
+        own = SameSubjectRecording(recording, recording.recorded_at, None)
+    else:
+        return same_subject
+    return tuple(sorted((*same_subject, own), key=lambda one: one.recorded_at, reverse=True))
+
+
 def neighbours(
     same_subject: tuple[SameSubjectRecording, ...], recording: RecordingRoute, recorded_at: datetime | None
 ) -> tuple[tuple[SameSubjectRecording, ...], tuple[SameSubjectRecording, ...]]:

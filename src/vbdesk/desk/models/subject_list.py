@@ -1,6 +1,6 @@
 """The list of subjects from library and service: rows, filters, orders and a cached copy.
 
-No Qt: made on a worker.
+No widgets: made on a worker.
 """
 
 import json
@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import islice
 from typing import Any, NamedTuple
+
+from PySide6.QtCore import QCoreApplication
 
 from vbdesk.contract.groups import Group
 from vbdesk.contract.levels import LEVEL_ORDER, Level
@@ -49,6 +51,7 @@ class SubjectRow:
         level: of the newest result, where that is on this computer.
         unknown_level: the newest result is here, but its level is not read yet.
         at_service: the service has results.
+        last: when the newest recording was made; excluded ones do not count.
         recordings: number in the course; see `RecordingCounts`.
         here: number of recordings on this computer.
         moving: number of these in progress.
@@ -75,13 +78,18 @@ class SubjectRow:
         missing = "Reading" if self.unknown_level else "Open to see" if self.at_service else "No result yet"
         return (
             TwoLineCell(self.note.shown(self.key).name, " · ".join(self._below())),
-            LabelCell(day_and_time(self.last, self.now) if self.last else "No recording yet"),
+            LabelCell(day_and_time(self.last, self.now) if self.last else self._no_date()),
             LevelCell(self.level, missing, overall=True),
             LabelCell(f"{self.unread:,} unread".replace(",", " ") if self.unread else "", "accent", strong=True),
             LabelCell(f"{self.recordings:,}".replace(",", " "), "text"),
             LabelCell(f"{self.moving} on the way" if self.moving else here, "text3"),
             ButtonCell("Edit note" if self.note.text or self.note.tags else "Add note", quiet=True),
         )
+
+    def _no_date(self) -> str:
+        if self.here:
+            return QCoreApplication.translate("Subjects", "None that counts")
+        return QCoreApplication.translate("Subjects", "No recording yet")
 
     def _below(self) -> Iterable[str]:
         """Second line, tags and the note's first line."""
@@ -206,7 +214,7 @@ def merged(
 
 
 def _last(items: Sequence[RecordingItem], group: AtService | None) -> datetime | None:
-    times = [item.recorded_at for item in items[:1]]
+    times = [item.recorded_at for item in items if not item.excluded][:1]
     if group is not None and group.latest is not None:
         times.append(group.latest)
     return max(times, default=None)

@@ -15,13 +15,11 @@ from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.disk_faults import file_sentence
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
-from vbdesk.outbox.results.recording_details import recording_details
+from vbdesk.outbox.results.recording_details import with_details
 from vbdesk.outbox.results.repository import ResultRepository
 
 if TYPE_CHECKING:
     from vbdesk.report.subject_record import SubjectRecord
-
-_HERE = "http://localhost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +82,9 @@ class SubjectsExport(QObject):
         from vbdesk.report.exports import ExportFormat, export_files, write_files  # slow to import
 
         now = self._clock.now().replace(microsecond=0)
-        records = self._records(context, group_ids)
-        details = recording_details(self._library, group_ids)
+        records = with_details(self._library, self._records(context, group_ids))
         options = ReportOptions(exported_at=now, zone=now.astimezone().tzinfo or UTC, scores=True)
-        files = export_files(ExportFormat(kind), [record.with_details(details) for record in records], options)
+        files = export_files(ExportFormat(kind), records, options)
         context.check()
         place = folder / f"vbdesk-{kind}-{_local(now):%Y%m%d-%H%M%S}"
         write_files(place, files)
@@ -99,7 +96,7 @@ class SubjectsExport(QObject):
         from vbdesk.report.subject_reader import read_subject
         from vbdesk.report.subject_record import RecordSource
 
-        source = RecordSource.of(self._profile.base_url or _HERE, self._profile.account_id)
+        source = RecordSource.of(self._profile.base_url, self._profile.account_id)
         records = []
         with self._results.reader() as reader:
             for place, group_id in enumerate(group_ids):

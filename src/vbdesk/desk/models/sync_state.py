@@ -17,7 +17,7 @@ class NextStep(StrEnum):
     SENDING = "sending"  # nothing
     SERVICE = "service"  # the network or the service
     RESUME = "resume"  # sending is paused
-    HAND = "hand"  # recordings are sent by hand
+    HAND = "hand"  # recordings are sent manually
     PERSON = "person"  # the queue is on hold: key, credits, clock, disk
 
 
@@ -28,6 +28,7 @@ class SyncState(QObject):
         network: what the operating system knows of the network.
         status: connection, credits, and what holds the queue.
         counts, settings: how many recordings are in each state, and the settings of the library.
+        held_back: how many queued recordings the consent policy does not let go.
 
     Signals:
         library_changed: a recording changed; at most five times a second.
@@ -49,16 +50,17 @@ class SyncState(QObject):
         self.status = SyncStatus(None, "Connecting", None, None)
         self.counts: dict[OutboxState, int] = dict.fromkeys(OutboxState, 0)
         self.settings = LibrarySettings()
+        self.held_back = 0
 
     @property
     def on_their_way(self) -> int:
         """How many recordings are on their way to a result."""
-        return sum(self.counts[state] for state in ON_THEIR_WAY)
+        return sum(self.counts[state] for state in ON_THEIR_WAY) - self.held_back
 
     @property
     def need_attention(self) -> int:
         """How many recordings wait for a person."""
-        return self.counts[OutboxState.NEEDS_ATTENTION]
+        return self.counts[OutboxState.NEEDS_ATTENTION] + self.held_back
 
     @property
     def stopped(self) -> bool:
@@ -80,9 +82,9 @@ class SyncState(QObject):
         """Take over a balance that was read outside of the queue."""
         self.set_status(replace(self.status, credits=balance))
 
-    def set_counts(self, counts: dict[OutboxState, int], settings: LibrarySettings) -> None:
+    def set_counts(self, counts: dict[OutboxState, int], settings: LibrarySettings, held_back: int = 0) -> None:
         """Take over what was read from the library."""
-        self.counts, self.settings = counts, settings
+        self.counts, self.settings, self.held_back = counts, settings, held_back
         self.counts_changed.emit(counts)
 
     @Slot(object)

@@ -26,7 +26,7 @@ def passphrase_fault(passphrase: str, repeated: str) -> str | None:
 
 
 class WrongTries:
-    """The pause after wrong passphrases: longer with each, at most a minute, so that nobody is locked out for ever."""
+    """The pause after wrong passphrases: longer with each, at most a minute, so that nobody stays locked out."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

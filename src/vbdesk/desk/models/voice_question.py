@@ -2,13 +2,13 @@
 
 from PySide6.QtCore import QCoreApplication
 
-from vbdesk.outbox.imports.speaker_comparison import sounds_unlike
+from vbdesk.outbox.imports.speaker_comparison import raises_question
 from vbdesk.outbox.library.items import RecordingItem
 
 
 def voice_question(item: RecordingItem | None) -> str:
     """What to ask about a recording; empty if its voice raises no question."""
-    if item is None or not sounds_unlike(item):
+    if item is None or not raises_question(item):
         return ""
     return QCoreApplication.translate(
         "VoiceQuestion", "This voice differs from this person's earlier recordings. Is it the right person?"

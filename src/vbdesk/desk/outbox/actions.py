@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
 
 from vbdesk.desk.models.service_erasures import ServiceErasures
 from vbdesk.desk.outbox.rows import RowAction, RowContext, row_action
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.bundles.bundle_export import take_back
 from vbdesk.outbox.library.items import RecordingItem
@@ -193,7 +193,8 @@ class OutboxActions(QObject):
     def __init__(self, library: Library, erasures: ServiceErasures | None, tasks: TaskOwner) -> None:
         """Make it; `erasures` of the service on this computer, None for a service elsewhere."""
         super().__init__()
-        self._library, self._erasures, self._tasks = library, erasures, tasks
+        self._library, self._erasures = library, erasures
+        self._changes = Lane(tasks, self)  # in order, so that the last choice is the one that stays
         self._step = self._other_step = ActionStep.CLOSE
         self._asked_about: tuple[str, ...] = ()
         self._unconfirmed: dict[str, ErasureScope] = {}  # removed on this page, not confirmed by the service yet
@@ -397,7 +398,7 @@ class OutboxActions(QObject):
         def work(context: TaskContext) -> object:
             return action()
 
-        self._tasks.start(work, done, self._on_failed, name="outbox-act")
+        self._changes.run(work, done, self._on_failed, name="outbox-act")
 
     def _say(self, notice: Notice) -> None:
         self._step, self._other_step = notice.step, notice.other_step

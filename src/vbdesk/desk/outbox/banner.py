@@ -1,6 +1,6 @@
 """The banner of the Outbox: why the upload queue is stopped, or how long it will take. No Qt."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from PySide6.QtCore import QCoreApplication
@@ -8,7 +8,6 @@ from PySide6.QtCore import QCoreApplication
 from vbdesk.desk.outbox.rows import RowContext
 from vbdesk.desk.outbox.sorting import Figures, SortedOutbox
 from vbdesk.desk.ui.time_text import counted
-from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.settings import SendRule
 from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.sync.connectivity import ConnectivityState
@@ -64,8 +63,7 @@ _REACHES = {
 def banner_of(figures: Figures, around: RowContext) -> OutboxBanner | None:
     """The first cause that stops the queue, or how long it will take; None if nothing waits."""
     status, settings = around.status, around.settings
-    held = _held_for_consent(around)
-    figures = replace(figures, waiting=figures.waiting - len(held))
+    held = around.held_back
     moving = figures.waiting + figures.uploading + figures.running
     if around.held:
         return OutboxBanner(around.held, warning=True, act="Accept this list", mend=BannerAction.ACCEPT_COPY)
@@ -93,15 +91,6 @@ def _resting(arranged: SortedOutbox, held: frozenset[str]) -> int:
     """Number of queued recordings on hold."""
     waiting = set(arranged.of_states({OutboxState.WAITING})) - held
     return sum(not arranged.items[take_id].released for take_id in waiting)
-
-
-def _held_for_consent(around: RowContext) -> frozenset[str]:
-    """Queued recordings that the consent policy does not let go."""
-    consents, arranged = around.consents, around.arranged
-    if consents.rules.policy is not ConsentPolicy.REQUIRED:
-        return frozenset()
-    waiting = [arranged.items[take_id] for take_id in arranged.of_states({OutboxState.WAITING})]
-    return frozenset(item.take_id for item in waiting if consents.refusal(item.group_id, item.recorded_at) is not None)
 
 
 def _waiting_for_consent(held: int) -> str:

@@ -53,7 +53,9 @@ _DEEDS = (
     (_TAKE_IN, "Take in", "import"),
 )
 _NOT_READ = "\N{EN DASH}"
-_NARROW_WIDTHS = (138, 158, 150, 172, 118)  # with large text: actions stay
+_WIDE_WIDTHS = (300, 162, 300, 270, 140)
+_WIDE_FROM = 1300
+_NARROW_WIDTHS = (164, 154, 150, 172, 118)  # with large text: actions stay, and usual ids are whole
 _LEAST_ROWS = 36 + 2 * 55 + 48  # with less space the page scrolls, so that the list keeps some rows
 _FIGURES_FROM = 480  # with less height, at 100 % text, the list takes the room of the figures
 
@@ -67,6 +69,7 @@ class OutboxPage(QWidget):
         self.setObjectName("page")
         self.view_model = view_model
         view_model.setParent(self)
+        self._wide = False
         self.figures = FiguresCard()
         self.banner = Banner()
         self.notice = Banner()
@@ -159,6 +162,10 @@ class OutboxPage(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
         self.figures.setVisible(self.height() >= self._theme.px(_FIGURES_FROM))
+        wide = self.width() >= self._theme.px(_WIDE_FROM)
+        if wide is not self._wide:
+            self._wide = wide
+            self.list.set_widths(_WIDE_WIDTHS if wide else _WIDTHS, _STRETCH)
 
     def closed(self) -> None:
         """Another page is shown."""

@@ -1,11 +1,11 @@
 """The card of the Outbox to correct the time of a recording made with a wrong clock."""
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from vbdesk.desk.outbox.actions import OutboxActions, TimeQuestion
 from vbdesk.desk.ui.buttons import primary_button, quiet_button
-from vbdesk.desk.ui.card import Card, scroll_area
+from vbdesk.desk.ui.card import Card, foot_row, scroll_area
 from vbdesk.desk.ui.fields import Field, LineField
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
@@ -50,12 +50,7 @@ class TimeCard(QWidget):
         for part in (self.title, self.sentence, self.choice, self.time_field):
             card.body.addWidget(part)
         card.body.addStretch(1)
-        foot = QHBoxLayout()
-        foot.setSpacing(12)
-        foot.addStretch(1)
-        foot.addWidget(self.close_button)
-        foot.addWidget(self.go)
-        card.body.addLayout(foot)
+        card.body.addLayout(foot_row(self.close_button, self.go))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(scroll_area(card))

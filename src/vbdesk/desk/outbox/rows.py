@@ -3,6 +3,7 @@
 A row shows what the library knows of its recording, and what stops the whole queue.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,10 +14,11 @@ from PySide6.QtCore import QCoreApplication
 
 from vbdesk.desk.models.consent_text import no_consent_words
 from vbdesk.desk.models.levels import level_of
-from vbdesk.desk.outbox.sorting import STOPPED, SortedOutbox
+from vbdesk.desk.outbox.sorting import STOPPED, Figures, Rank, SortedOutbox, rank_of
 from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, ProgressCell, StateCell, TwoLineCell
 from vbdesk.desk.ui.time_text import day_and_time, megabytes, place_in_line, rate_words
 from vbdesk.outbox.imports.take_check import kept_fault
+from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.consent_gate import NOT_ASKED_FOR, ConsentList
 from vbdesk.outbox.library.course_corrections import CourseCorrection
 from vbdesk.outbox.library.items import RecordingItem
@@ -124,6 +126,43 @@ class RowContext:
     corrections: Mapping[str, CourseCorrection] = field(default_factory=dict)
     subject: Callable[[str], ShownSubject] = field(default=ShownSubject, compare=False)
 
+    @cached_property
+    def held_back(self) -> frozenset[str]:
+        """Queued recordings that the consent policy does not let go."""
+        consents = self.consents
+        if consents.rules.policy is not ConsentPolicy.REQUIRED:
+            return frozenset()
+        return frozenset(
+            item.take_id for item in self._queued if consents.refusal(item.group_id, item.recorded_at) is not None
+        )
+
+    def figures(self) -> Figures:
+        """Numbers for the top of the page."""
+        return self.arranged.figures(self.now, len(self.held_back))
+
+    @cached_property
+    def ranks_that_stay(self) -> tuple[Rank, ...]:
+        """Ranks of queued recordings that do not go: without consent, or until a person sends them."""
+        return tuple(
+            rank_of(item) for item in self._queued if item.take_id in self.held_back or _needs_attention(item, self)
+        )
+
+    def place_in_line(self, item: RecordingItem) -> int:
+        """Place of a queued recording among those that can go, from 1."""
+        return self.arranged.place_in_line(item) - bisect_left(self.ranks_that_stay, rank_of(item))
+
+    def listed(self, show: Show) -> list[str]:
+        """Take ids of the recordings to show, in order; those that are held back need attention."""
+        order = self.arranged.of_states(SHOWN[show] | ({_S.WAITING} if show is Show.ATTENTION else frozenset()))
+        if show is Show.ATTENTION:
+            items = self.arranged.items
+            return [key for key in order if items[key].state is not _S.WAITING or key in self.held_back]
+        return [key for key in order if key not in self.held_back] if show is Show.ON_THEIR_WAY else order
+
+    @cached_property
+    def _queued(self) -> tuple[RecordingItem, ...]:
+        return tuple(self.arranged.items[take_id] for take_id in self.arranged.of_states({_S.WAITING}))
+
 
 @dataclass(frozen=True, eq=False)
 class OutboxRow:
@@ -217,14 +256,15 @@ def _happening(item: RecordingItem, around: RowContext) -> Cell:
         case _S.CHECKED:
             return LabelCell(item.reason or _kept_words(item))
         case _S.DONE if item.excluded or item.take_id in around.corrections:
-            return LabelCell(_course_words(item, around.corrections.get(item.take_id)))
+            return LabelCell(_course_words(item, around))
         case _S.DONE:
             return LevelCell(level_of(item), "The service gave no result", overall=True)
     return LabelCell(item.fault or item.reason or _STOPPED_WORDS[item.state])
 
 
-def _course_words(item: RecordingItem, waiting: CourseCorrection | None) -> str:
+def _course_words(item: RecordingItem, around: RowContext) -> str:
     """How the course of a recording was corrected, and what the service has not done of it yet."""
+    waiting = around.corrections.get(item.take_id)
     if waiting is None:
         return translate("outbox", "Excluded from the person's course. It can be put back.")
     if waiting.target is None:
@@ -232,7 +272,7 @@ def _course_words(item: RecordingItem, waiting: CourseCorrection | None) -> str:
     elif waiting.source is None:
         what = translate("outbox", "Put back into the person's course.")
     else:
-        what = translate("outbox", "Moved from {source}.").format(source=waiting.source)
+        what = translate("outbox", "Moved from {source}.").format(source=around.subject(waiting.source).name)
     why = waiting.trouble or translate("outbox", "Waiting for the service.")
     return f"{what} {why}"
 
@@ -256,7 +296,7 @@ def _waiting_words(item: RecordingItem, around: RowContext) -> str:
         return item.reason or "It was in a bundle. The service is asked first whether it has the recording."
     if item.asked:
         return item.reason or "No answer came to the last try. The service is asked first whether it has the recording."
-    place = f"{place_in_line(around.arranged.place_in_line(item))}."
+    place = f"{place_in_line(around.place_in_line(item))}."
     return f"{place} {item.reason}" if item.reason else place
 
 

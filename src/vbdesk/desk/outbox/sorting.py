@@ -80,15 +80,15 @@ class SortedOutbox:
                 after._insert(item)
         return after
 
-    def figures(self, now: datetime) -> Figures:
-        """Numbers for the top of the page."""
+    def figures(self, now: datetime, held_back: int = 0) -> Figures:
+        """Numbers for the top of the page; queued recordings that are `held_back` need attention."""
         midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
         count = self._counts
         return Figures(
-            waiting=count[_S.WAITING],
+            waiting=count[_S.WAITING] - held_back,
             uploading=count[_S.UPLOADING],
             running=count[_S.RUNNING] + count[_S.SUBMITTED],
-            attention=sum(count[state] for state in STOPPED),
+            attention=sum(count[state] for state in STOPPED) + held_back,
             done_today=len(self._done_at) - bisect_left(self._done_at, midnight),
         )
 

@@ -12,7 +12,7 @@ from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.outbox.actions import OutboxActions, Selection, selection_of, trash_selection
 from vbdesk.desk.outbox.banner import BannerAction, OutboxBanner, banner_of
 from vbdesk.desk.outbox.bundles import BundleWork
-from vbdesk.desk.outbox.rows import HEADINGS, SHOWN, OutboxRow, RowAction, RowContext, Show
+from vbdesk.desk.outbox.rows import HEADINGS, OutboxRow, RowAction, RowContext, Show
 from vbdesk.desk.outbox.sorting import STOPPED, Figures, Rank, SortedOutbox
 from vbdesk.desk.outbox.trash_rows import TrashRow
 from vbdesk.desk.ports import AccountConnection
@@ -292,7 +292,7 @@ class OutboxViewModel(QObject):
         items = arranged.items
         for take_id in items.keys() if changed_ids is None else changed_ids & items.keys():
             rows[take_id] = OutboxRow(items[take_id], around)
-        figures = arranged.figures(around.now)
+        figures = around.figures()
         return _Read(
             around,
             rows,
@@ -316,7 +316,7 @@ class OutboxViewModel(QObject):
         elif show is self._show and order is read.arranged.order and read.changed_ids is not None:
             self.table.exchange(read.rows[key] for key in read.changed_ids if key in read.rows)
         else:
-            self.table.show([read.rows[key] for key in read.arranged.of_states(SHOWN[self._show])])
+            self.table.show([read.rows[key] for key in self._around().listed(self._show)])
         self._listed = (self._show, read.arranged.order)
         self.listed.emit()
 
@@ -358,7 +358,8 @@ def _changed_rows(before: _Read, around: RowContext, changed: list[RecordingItem
 def _holds_the_line(around: RowContext) -> tuple[object, ...]:
     """The state that all rows in progress depend on."""
     seconds = None if around.forecast is None else around.forecast.whole_s
-    return around.status, around.settings, around.metered, None if seconds is None else approximate_duration(seconds)
+    words = None if seconds is None else approximate_duration(seconds)
+    return around.status, around.settings, around.metered, around.ranks_that_stay, words
 
 
 def _speeds(before: dict[str, _Sent], items: list[RecordingItem]) -> dict[str, _Sent]:

@@ -102,7 +102,7 @@ class TakeReviewViewModel(QObject):
         self.playback = Playback(tasks, player, self)
         self._disk = Lane(tasks, self)  # a take that is being stored is not left over
         self.findings = TakeFindings(library, tasks, self)
-        self.damaged = DamagedTakesViewModel(library.damaged, self._disk, self)
+        self.damaged = DamagedTakesViewModel(library.damaged, library.subject_notes, self._disk, self)
         self._waiting: list[CheckSource] = []
         self._checking: Task | None = None
         self._audio: TakeAudio | None = None

@@ -283,7 +283,7 @@ class CheckView(QWidget):
         if review.good:
             self.reason.setText(missing)
             self.reason.set_ink("fail" if review.refusal else "warn")
-        told = review.refusal or self.tr("It can be sent without consent. This is noted with it wherever it is listed.")
+        told = review.refusal or self.tr("It can be sent without consent. Every list shows that it is missing.")
         self._reason_below.setText(told if review.good else f"{missing}. {told}")
 
     @Slot(str)

@@ -1,6 +1,6 @@
 """Consent on the Record page: what is in force, or a tick with its kind and wording."""
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QCoreApplication, Qt, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -11,9 +11,9 @@ from vbdesk.desk.ui.card import scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, TickBox
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.outbox.library.consent import ConsentKind
+from vbdesk.outbox.library.consent import GIVEN_KINDS, ConsentKind
+from vbdesk.outbox.library.consent_wordings import ConsentWording
 
-_KINDS = (ConsentKind.CLINICAL, ConsentKind.RESEARCH, ConsentKind.BOTH)
 _WORDING_WIDTH, _WORDING_HEIGHT = 520, 380
 
 
@@ -38,7 +38,7 @@ class ConsentBox(QWidget):
         self.tick = ConsentTick(model.words(), model.caption())
         self.kind = ChoiceField("file")
         self.kind.setAccessibleName(self.tr("What the consent covers"))
-        for kind in _KINDS:
+        for kind in GIVEN_KINDS:
             self.kind.addItem(kind_words(kind), kind.value)
         self.read_button = Button(self.tr("Wording"), ButtonKind.LINK, size=ButtonSize.ROW)
         self.read_button.setAccessibleName(self.tr("Show the wording of the consent"))
@@ -78,12 +78,14 @@ class ConsentBox(QWidget):
 
     @Slot()
     def _show_wording(self) -> None:
-        wording = self._model.wording
-        version = self.tr("Version {version}, language {language}").format(
-            version=wording.version, language=wording.language
-        )
-        dialog = WordingDialog(self, wording.title, wording.text(self._model.kind), version)
-        dialog.open()
+        show_wording(self, self._model.wording, self._model.kind)
+
+
+def show_wording(parent: QWidget, wording: ConsentWording, kind: ConsentKind) -> None:
+    """Open the wording of a consent of this kind."""
+    version = QCoreApplication.translate("ConsentBox", "Version {version}, language {language}")
+    shown = version.format(version=wording.version, language=wording.language)
+    WordingDialog(parent, wording.title, wording.text(kind), shown).open()
 
 
 class WordingDialog(QDialog):

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.clock import Clock
-from vbdesk.contract.timestamps import add_clamped, in_zone
+from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.consent_text import consent_words, kind_words, noted_words
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
@@ -21,16 +21,6 @@ from vbdesk.outbox.library.settings import ConsentRules
 class _ReadConsent:
     group_id: str
     status: ConsentStatus
-
-
-@dataclass(frozen=True, slots=True)
-class TickedConsent:
-    """A consent that was ticked and is not stored yet."""
-
-    group_id: str
-    kind: ConsentKind
-    at: datetime
-    rules: ConsentRules
 
 
 class ConsentViewModel(QObject):
@@ -152,33 +142,19 @@ class ConsentViewModel(QObject):
         """A function that stores the tick, for a worker; None if there is nothing to store."""
         if self.ticked_at is None or not self.group_id or self.in_force:
             return None
-        ticked = TickedConsent(self.group_id, self.kind, self.ticked_at, self.rules)
-        wording = self.wording
+        group_id, kind, at, rules = self.group_id, self.kind, self.ticked_at, self.rules
+        return lambda: self._library.consents.give_by(rules, [group_id], kind, at)
 
-        def store() -> None:
-            days = ticked.rules.valid_days
-            self._library.consents.give(
-                ticked.group_id,
-                ticked.kind,
-                wording=wording.version,
-                language=wording.language,
-                asked_by=ticked.rules.asked_by,
-                expires=None if days is None else add_clamped(ticked.at, timedelta(days=days)),
-                at=ticked.at,
-            )
-
-        return store
-
-    def store(self, first: Callable[[], None], then: Callable[[], None]) -> None:
+    def store(self, first: Callable[[], None] | None, then: Callable[[], None]) -> None:
         """Store the tick, if there is one, after `first` on the same worker, and call `then`."""
-        store = self.storing()
-        if store is None:
+        steps = [step for step in (first, self.storing()) if step is not None]
+        if not steps:
             then()
             return
 
         def work(context: TaskContext) -> Callable[[], None]:
-            first()
-            store()
+            for step in steps:
+                step()
             return then
 
         self._tasks.start(work, self._on_stored, self._on_failed, name="store-consent")

@@ -5,9 +5,11 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.capture.crash_recovery import DamagedTake
+from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.tasks import Failure, Lane
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.library.damaged_takes import DamagedTakes
+from vbdesk.outbox.library.subject_notes import SubjectNotes
 
 
 class DamagedTakesViewModel(QObject):
@@ -26,10 +28,10 @@ class DamagedTakesViewModel(QObject):
     decided = Signal(str)
     failed = Signal(str)
 
-    def __init__(self, damaged: DamagedTakes, disk: Lane, parent: QObject | None = None) -> None:
+    def __init__(self, damaged: DamagedTakes, notes: SubjectNotes, disk: Lane, parent: QObject | None = None) -> None:
         """Make it; `disk` runs the file operations, one at a time."""
         super().__init__(parent)
-        self._damaged, self._disk = damaged, disk
+        self._damaged, self._notes, self._disk = damaged, notes, disk
         self.takes: tuple[DamagedTake, ...] = ()
 
     def show(self, takes: tuple[DamagedTake, ...]) -> None:
@@ -37,6 +39,14 @@ class DamagedTakesViewModel(QObject):
         if takes != self.takes:
             self.takes = takes
             self.changed.emit()
+
+    def title(self, take: DamagedTake) -> str:
+        """Whose recording it is, and when its file was written last."""
+        when = f"{in_zone(take.last_written):%d %b %Y %H:%M}"
+        group_id = take.about.get("group_id")
+        if not group_id:
+            return self.tr("Unknown subject, {when}").format(when=when)
+        return self.tr("{subject}, {when}").format(subject=self._notes.shown(group_id).words, when=when)
 
     def recover(self, take: DamagedTake) -> None:
         """Offer the readable parts as new recordings, and keep the file."""

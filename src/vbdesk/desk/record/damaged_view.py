@@ -60,8 +60,7 @@ class DamagedCard(Card):
     """One damaged recording."""
 
     def __init__(self, take: DamagedTake, model: DamagedTakesViewModel) -> None:
-        when = f"{take.last_written.astimezone():%d %b %Y %H:%M}"
-        super().__init__(f"{take.about.get('group_id') or 'Unknown subject'}, {when}", padding=16)
+        super().__init__(model.title(take), padding=16)
         self._take, self._model = take, model
         self.sentence = Text(take.sentence, Role.BODY, "text2", wrap=True)
         recover = f"Recover {clock_words(take.readable_s)}" if take.readable_s >= 1 else "Recover what can be read"

@@ -12,6 +12,8 @@ from PySide6.QtCore import QObject, QTimeZone, Signal, Slot
 from vbdesk.capture.protocols import RecordingProtocol
 from vbdesk.clock import Clock
 from vbdesk.contract.groups import group_id_fault
+from vbdesk.desk.models.sync_state import SyncState
+from vbdesk.desk.record.import_consent import lacking_consent
 from vbdesk.desk.record.import_rows import EDITABLE, PreviewRow, headings
 from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.editable_table import EditableCellTable
@@ -27,8 +29,12 @@ from vbdesk.outbox.imports.import_draft import ImportDraft, PatternPreview, RowF
 from vbdesk.outbox.imports.import_list import read_list
 from vbdesk.outbox.imports.import_row import FileFacts, ImportRow, known_recordings
 from vbdesk.outbox.imports.name_pattern import NamePattern
+from vbdesk.outbox.library.consent import ConsentKind
 from vbdesk.outbox.library.items import TakeMetadata
 from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.library.settings import ConsentRules
+from vbdesk.outbox.library.subject_notes import AliasTaken
+from vbdesk.outbox.library.typed_subjects import TypedSubjects
 
 _LIST = ".csv"
 _FEWEST_MERGED = 25  # files; a check of 5,000 rows takes 0.1 s
@@ -71,6 +77,14 @@ class _Imported:
 
 
 @dataclass(frozen=True, slots=True)
+class _ConsentNoted:
+    """Of how many subjects a consent was noted."""
+
+    subjects: int
+    after: _Snapshot
+
+
+@dataclass(frozen=True, slots=True)
 class _Found:
     """What a pattern finds, or why it is wrong."""
 
@@ -99,7 +113,8 @@ class IntakeViewModel(QObject):
         pattern_found: (PatternPreview | None, str) what the pattern finds, or why it is wrong.
         single: (Path) only one recording was dropped.
         imported: (int, int) number imported, and number not imported.
-        failed: (str) why nothing can be imported.
+        consent_noted: (int) of how many subjects.
+        failed: (str) why nothing can be imported, or why a consent was not noted.
         left: the import was cancelled or has ended.
     """
 
@@ -110,12 +125,13 @@ class IntakeViewModel(QObject):
     pattern_found = Signal(object, str)
     single = Signal(object)
     imported = Signal(int, int)
+    consent_noted = Signal(int)
     failed = Signal(str)
     left = Signal()
 
-    def __init__(self, library: Library, tasks: TaskOwner, clock: Clock) -> None:
+    def __init__(self, library: Library, sync: SyncState, tasks: TaskOwner, clock: Clock) -> None:
         super().__init__()
-        self._library, self._tasks, self._clock = library, tasks, clock
+        self._library, self._sync, self._tasks, self._clock = library, sync, tasks, clock
         self._lane = Lane(tasks, self)
         self._task: Task | None = None
         self._common: TakeMetadata | None = None
@@ -135,6 +151,11 @@ class IntakeViewModel(QObject):
         self.chosen: Callable[[], Collection[str]] = tuple
 
     @property
+    def importing(self) -> bool:
+        """Whether recordings are being imported."""
+        return self._importing
+
+    @property
     def busy(self) -> bool:
         """Whether files are being inspected or imported."""
         return self._task is not None or self._importing
@@ -144,12 +165,18 @@ class IntakeViewModel(QObject):
         """What would be imported; None while files are inspected or imported."""
         return None if self._draft is None or self.busy else ImportPreview(tuple(self.rows))
 
+    @property
+    def rules(self) -> ConsentRules:
+        """What the profile asks of subjects."""
+        return self._sync.settings.consent
+
     def look(
         self,
         paths: list[Path],
         common: TakeMetadata,
         signs: Collection[str],
         protocols: Sequence[RecordingProtocol],
+        typed: TypedSubjects,
     ) -> None:
         """Inspect files, folders or a CSV.
 
@@ -158,6 +185,7 @@ class IntakeViewModel(QObject):
             common: subject, analysis and other values that a list does not contain.
             signs: names that a list may request.
             protocols: those that a row can have.
+            typed: finds the subject that a text means.
         """
         if self.busy:
             return
@@ -165,7 +193,7 @@ class IntakeViewModel(QObject):
         self._common, self.protocols = common, protocols
         self.begun.emit()
         self._task = self._tasks.start(
-            lambda context: self._list(paths, common, signs),
+            lambda context: self._list(paths, common, signs, typed),
             self._on_listed,
             self._on_failed,
             finished=self._on_ended,
@@ -214,6 +242,24 @@ class IntakeViewModel(QObject):
         """Check the rows against the library as it is now; a consent may have been noted meanwhile."""
         library = self._library
         self._change(lambda draft: draft.know(known_recordings(library)))
+
+    def note_consent(self, kind: ConsentKind, asked_by: str) -> None:
+        """Note the consent of the subjects of the checked rows, of all of them or of none."""
+        draft, chosen, rules = self._draft, {int(key) for key in self.chosen()}, self.rules
+        subjects = lacking_consent(row for row in self.rows if row.number in chosen)
+        if draft is None or self._importing or not subjects:
+            return
+        now = self._clock.now()
+
+        def work(context: TaskContext) -> _ConsentNoted:
+            for group_id, alias in subjects.items():
+                if alias:
+                    self._library.subject_notes.keep_alias(group_id, alias)
+            self._library.consents.give_by(rules, subjects, kind, now, asked_by)
+            draft.know(known_recordings(self._library))
+            return _ConsentNoted(len(subjects), _Snapshot.of(draft))
+
+        self._lane.run(work, self._on_consent_noted, self._on_consent_refused, name="import-consent")
 
     def take_in(self, *, queue: bool) -> None:
         """Import what is ready as one batch; `queue` adds it to the upload queue."""
@@ -275,7 +321,9 @@ class IntakeViewModel(QObject):
         row = None if place is None else self.table.row(place)
         return f"{row.row.path.name}: {row.words()}" if isinstance(row, PreviewRow) else ""
 
-    def _list(self, paths: list[Path], common: TakeMetadata, signs: Collection[str]) -> _Listed | Path | None:
+    def _list(
+        self, paths: list[Path], common: TakeMetadata, signs: Collection[str], typed: TypedSubjects
+    ) -> _Listed | Path | None:
         named = not (len(paths) == 1 and paths[0].suffix.lower() == _LIST)
         if named:
             found = find_recordings(paths)
@@ -291,15 +339,18 @@ class IntakeViewModel(QObject):
                 row,
                 protocol=common.protocol if row.protocol is None else row.protocol,
                 tags=common.tags if row.tags is None else row.tags,
+                spoken=row.spoken,
             )
             for row in rows
         ]
         zones = _zones()
-        draft = ImportDraft(rows, known_recordings(self._library), _zone(zones[0]), self._clock.now)
+        draft = ImportDraft(rows, known_recordings(self._library), _zone(zones[0]), self._clock.now, typed.find)
         if named:
             draft.apply(NamePattern(), [row.number for row in rows])
             draft.forget_undo()
-        return _Listed(draft, zones, self._library.groups())
+        notes = self._library.subject_notes
+        names = (notes.note_of(group_id).alias or group_id for group_id in self._library.groups())
+        return _Listed(draft, zones, tuple(names))
 
     def _read_files(self, rows: Sequence[ImportRow], read: deque[tuple[int, FileFacts]], context: TaskContext) -> None:
         for done, row in enumerate(rows, start=1):
@@ -412,6 +463,16 @@ class IntakeViewModel(QObject):
     def _on_changed(self, snapshot: _Snapshot) -> None:
         if snapshot.draft is self._draft:
             self._show(snapshot)
+
+    @Slot(object)
+    def _on_consent_noted(self, noted: _ConsentNoted) -> None:
+        self._on_changed(noted.after)
+        self.consent_noted.emit(noted.subjects)
+
+    @Slot(object)
+    def _on_consent_refused(self, failure: Failure) -> None:
+        """Nothing was noted; the rows stay as they are."""
+        self.failed.emit(str(failure.error) if isinstance(failure.error, AliasTaken) else failure.sentence)
 
     @Slot(object)
     def _on_found(self, found: _Found) -> None:

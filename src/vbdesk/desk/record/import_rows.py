@@ -9,6 +9,7 @@ from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.outbox.imports.file_import import ImportOutcome
 from vbdesk.outbox.imports.import_draft import RowField
 from vbdesk.outbox.imports.import_row import ImportRow
+from vbdesk.outbox.library.subject_names import isolated
 
 EDITABLE = {1: RowField.SUBJECT, 2: RowField.TIME, 3: RowField.PROTOCOL, 4: RowField.TAGS}
 """Column and field."""
@@ -62,7 +63,7 @@ class PreviewRow:
         length = "–" if row.duration_s is None else clock_words(row.duration_s)
         return (
             TwoLineCell(row.path.name, row.path.parent.name),
-            LabelCell(subject or "–", "text" if subject else "fail", strong=True, name=True),
+            LabelCell(isolated(subject) or "–", "text" if subject else "fail", strong=True, name=True),
             LabelCell(time or "–", "text2" if row.recorded_at is not None else "fail"),
             LabelCell(self.protocol or "–"),
             LabelCell(tags or "–"),

@@ -3,20 +3,23 @@
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from vbdesk.desk.record.import_consent_card import ImportConsentCard
 from vbdesk.desk.record.import_model import IntakeViewModel
 from vbdesk.desk.record.import_rows import EDITABLE
 from vbdesk.desk.record.name_pattern_card import NamePatternCard
-from vbdesk.desk.ui.buttons import ButtonSize, primary_button, quiet_button, secondary_button
-from vbdesk.desk.ui.card import Card
+from vbdesk.desk.ui.buttons import primary_button, quiet_button, secondary_button
+from vbdesk.desk.ui.card import Card, scroll_area
 from vbdesk.desk.ui.cell_editing import Choices, EditableCellView
+from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.progress import ProgressBar
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.outbox.imports.import_draft import RowField
 
 _WIDTHS = (190, 118, 140, 130, 100, 300, 70, 90)
 _FATE, _TAGS, _LENGTH, _ANALYSIS = 5, 4, 6, 7
 _LEAST_FATE = 175
+_WORDS_WIDTH = 260
 _LEAST_HEIGHT = 124  # one row and the headings, at 100 % text
 
 
@@ -27,7 +30,7 @@ class ImportView(QWidget):
         super().__init__()
         self._model = model
         self.words = Text("", Role.BODY, "text2", wrap=True)
-        self.names = NamePatternCard(model)
+        self.names, self.consent = NamePatternCard(model), ImportConsentCard(model)
         self.table = EditableCellView(
             self.tr("Files to import"),
             model.table,
@@ -38,14 +41,14 @@ class ImportView(QWidget):
             choices=self._choices,
             completions=self._completions,
         )
-        self.table.setMinimumHeight(_LEAST_HEIGHT)
+        self.table.setMinimumHeight(app_theme().px(_LEAST_HEIGHT))
         self.row_words = Text("", Role.CAPTION, "text2", wrap=True)
         model.chosen = self.table.chosen_keys
         self.progress = ProgressBar("Files done")
         self._how_far = Text("", Role.CAPTION, "text2")
-        self.cancel = quiet_button("Cancel", size=ButtonSize.LARGE)
-        self.keep = secondary_button("Import, do not send", size=ButtonSize.LARGE)
-        self.send = primary_button("Import and send", icon="import", size=ButtonSize.LARGE)
+        self.cancel = quiet_button("Cancel")
+        self.keep = secondary_button("Import, do not send")
+        self.send = primary_button("Import and send", icon="import")
         self._lay_out()
         self.cancel.clicked.connect(model.cancel)
         self.keep.clicked.connect(self._on_keep)
@@ -56,6 +59,7 @@ class ImportView(QWidget):
         model.changed.connect(self._show_changed)
         model.imported.connect(self._show_done)
         self.names.leave_out.clicked.connect(self._on_leave_out)
+        self.consent.check_wanted.connect(self._check_without_consent)
         self.table.delete_wanted.connect(self._on_leave_out)
         self.table.chosen_changed.connect(self._show_row)
         self.table.selectionModel().currentChanged.connect(self._show_row)
@@ -65,29 +69,32 @@ class ImportView(QWidget):
         words.setSpacing(2)
         words.addWidget(Text("Import", Role.PAGE_TITLE))
         words.addWidget(self.words)
+        # at the head: a message floats over the foot of the window
+        head = PageHeader(words, self.cancel, self.keep, self.send, words_width=_WORDS_WIDTH)
         card = Card(padding=1)
         card.body.setSpacing(0)
         card.body.addWidget(self.table)
-        told = QVBoxLayout()
-        told.setSpacing(6)
-        told.addStretch(1)
-        told.addWidget(self._how_far)
-        told.addWidget(self.progress)
-        told.addStretch(1)
         foot = QHBoxLayout()
-        foot.setContentsMargins(0, 8, 0, 8)
         foot.setSpacing(12)
-        foot.addLayout(told, 1)
-        foot.addSpacing(24)
-        for button in (self.cancel, self.keep, self.send):
-            foot.addWidget(button)
+        foot.addWidget(self._how_far)
+        foot.addWidget(self.progress, 1)
+        for part in (self._how_far, self.progress):
+            policy = part.sizePolicy()
+            policy.setRetainSizeWhenHidden(True)
+            part.setSizePolicy(policy)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(12)
-        column.addLayout(words)
-        column.addWidget(self.names)
-        column.addWidget(card, 1)
-        column.addWidget(self.row_words)
+        column.addWidget(head)
+        content = QWidget()
+        body = QVBoxLayout(content)
+        body.setContentsMargins(0, 0, 0, 0)
+        body.setSpacing(12)
+        body.addWidget(self.names)
+        body.addWidget(card, 1)
+        body.addWidget(self.row_words)
+        body.addWidget(self.consent)
+        column.addWidget(scroll_area(content), 1)  # large text in a low window
         column.addLayout(foot)
 
     @Slot()
@@ -101,6 +108,10 @@ class ImportView(QWidget):
     @Slot()
     def _on_leave_out(self) -> None:
         self._model.leave_out(self.table.chosen_keys())
+
+    @Slot()
+    def _check_without_consent(self) -> None:
+        self.table.choose_keys([str(row.number) for row in self._model.rows if row.lacks_consent])
 
     def _begin(self, *, queue: bool) -> None:
         self._show_busy(busy=True)
@@ -154,6 +165,7 @@ class ImportView(QWidget):
         """Say everything about the current row, and for which rows an edit is meant."""
         chosen = len(self.table.chosen_keys())
         self.names.leave_out.setEnabled(chosen > 0)
+        self.consent.show_state()
         told = [self._model.row_words(self.table.current_key())]
         if chosen > 1:
             told.append(self.tr("An edit in one of the {count} checked rows changes all of them.").format(count=chosen))

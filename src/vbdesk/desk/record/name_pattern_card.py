@@ -25,7 +25,7 @@ class NamePatternCard(QWidget):
         self.pattern = LineField(icon="search", placeholder=self.tr("Date and time, found automatically"))
         self.pattern.setAccessibleName(self.tr("Pattern of the file names"))
         self.pattern.setAccessibleDescription(
-            self.tr("{subject}, {date}, {time}, {year}, {month} and {day} stand for these, * for anything.")
+            self.tr("{subject}, {date}, {time}, {year}, {month} and {day} match these parts, * matches any text.")
         )
         self.pattern.setToolTip(self.pattern.accessibleDescription())
         self.fill = secondary_button(self.tr("Fill from names"))

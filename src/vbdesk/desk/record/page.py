@@ -127,7 +127,7 @@ class RecordPage(QWidget):
     def _look_at(self, paths: list[Path]) -> None:
         setup = self.model.setup
         signs = [sign.name for sign in setup.offered.signs]
-        self.intake.look(paths, setup.metadata(self.model.now()), signs, setup.protocols)
+        self.intake.look(paths, setup.metadata(self.model.now()), signs, setup.protocols, setup.typed)
 
     def _bind(self) -> None:
         model, review, intake = self.model, self.review, self.intake
@@ -159,6 +159,7 @@ class RecordPage(QWidget):
         intake.begun.connect(self._on_import_begun)
         intake.single.connect(self._on_single)
         intake.imported.connect(self._on_imported)
+        intake.consent_noted.connect(self._on_consent_noted)
         intake.failed.connect(self._show_failure)
         intake.left.connect(self._on_import_left)
         self.damaged.close_button.clicked.connect(self._close_damaged)
@@ -391,13 +392,17 @@ class RecordPage(QWidget):
             return
         if takes:
             why = self.review.not_stored
-            sentence = f"{why} {_rescued_words(takes, damaged)}".strip()
+            sentence = f"{why} {self._rescued_words(takes, damaged)}".strip()
             self._say(Tone.WARN if why else Tone.INFO, sentence, "Review it", self._review_rescued)
         elif damaged:
             one = self.tr("A recording that was cut short is damaged. Decide what to do with its file.")
             several = self.tr("{count} recordings that were cut short are damaged. Decide what to do with their files.")
             sentence = one if damaged == 1 else several.format(count=damaged)
             self._say(Tone.WARN, sentence, "Look", self._open_damaged)
+
+    def _rescued_words(self, takes: list[RescuedTake], damaged: int) -> str:
+        group_id = takes[0].about.get("group_id", "")
+        return _rescued_words(takes, self.review.subject(group_id).words if group_id else "", damaged)
 
     def _review_rescued(self) -> None:
         if self._rescued and self.model.phase is RecordPhase.READY:
@@ -445,6 +450,14 @@ class RecordPage(QWidget):
             self._say(Tone.OK, f"{counted(well, 'recording')} imported. {they} in the Outbox.")
             self.intake.cancel()
 
+    @Slot(int)
+    def _on_consent_noted(self, subjects: int) -> None:
+        one, several = (
+            self.tr("The consent of 1 subject is noted."),
+            self.tr("The consent of {count} subjects is noted."),
+        )
+        self._say(Tone.OK, (one if subjects == 1 else several).format(count=subjects))
+
     @Slot()
     def _on_import_left(self) -> None:
         self.model.ready_again()
@@ -472,10 +485,10 @@ class RecordPage(QWidget):
             self._fade.stop()
 
 
-def _rescued_words(takes: list[RescuedTake], damaged: int) -> str:
-    """Description of the rescued takes, oldest first."""
+def _rescued_words(takes: list[RescuedTake], subject: str, damaged: int) -> str:
+    """Description of the rescued takes, oldest first; `subject` is that of the first, empty if it has none."""
     translate, take = QCoreApplication.translate, takes[0]
-    subject, length = take.about.get("group_id", ""), clock_words(take.duration_s)
+    length = clock_words(take.duration_s)
     found = (
         translate("record", "A recording of {subject} is kept, {length} long. Decide whether to send it.")
         if subject

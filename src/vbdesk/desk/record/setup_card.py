@@ -5,12 +5,14 @@ from PySide6.QtWidgets import QCompleter, QHBoxLayout, QListView, QPlainTextEdit
 
 from vbdesk.capture.devices import Device
 from vbdesk.contract.catalog import MODEL_SIGNS, Sign, label_of
+from vbdesk.desk.models.subject_detail import detail_label
 from vbdesk.desk.record.consent_box import ConsentBox
 from vbdesk.desk.record.setup_model import RecordForm, RecordSetupViewModel, Subject
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, TagsField
 from vbdesk.desk.ui.theme import app_theme
 from vbdesk.outbox.library.items import RecordingTarget
+from vbdesk.outbox.library.subject_names import tidy
 
 _NAMES = {"default": "System default", "pulse": "PulseAudio", "pipewire": "PipeWire"}
 
@@ -28,6 +30,10 @@ class SetupCard(Card):
         self.tags, self.note = TagsField("Enter makes a tag"), QPlainTextEdit()
         self.consent = ConsentBox(model.consent)
         self.subject_field = Field("Subject", self.subject, help_text=self.tr("An id, or a name in any script"))
+        self.detail = LineField()
+        self.detail_field = Field(
+            "", self.detail, optional=True, help_text=self.tr("Stays on this computer, encrypted")
+        )
         self.protocol_field = Field("Protocol", self.protocol)
         self.device_field = Field("Microphone", self.device, help_text="Looking for microphones")
         self._known = QStringListModel(self)
@@ -57,6 +63,7 @@ class SetupCard(Card):
         column.setSpacing(12)
         for field in (
             self.subject_field,
+            self.detail_field,
             self.protocol_field,
             self.device_field,
             Field("Analysis", self.target),
@@ -81,11 +88,12 @@ class SetupCard(Card):
         if kept:
             self.body.addWidget(self._foot)
         else:
-            self._fields.insertWidget(1, self._foot)
+            self._fields.insertWidget(2, self._foot)  # below the subject and its second line
 
     def _bind(self) -> None:
         model = self._model
         self.subject.textChanged.connect(self._on_subject_typed)
+        self.detail.textChanged.connect(self._on_detail_typed)
         self.protocol.activated.connect(model.choose_protocol)
         self.device.activated.connect(model.choose_device)
         self.target.activated.connect(self._on_target)
@@ -97,6 +105,7 @@ class SetupCard(Card):
         model.form_changed.connect(self._show_form)
         model.language_changed.connect(self._show_language)
         model.offered.signs_changed.connect(self._show_offered)
+        self._show_subject(model.subject)
 
     @Slot()
     def _show_language(self) -> None:
@@ -123,6 +132,11 @@ class SetupCard(Card):
     def _on_subject_typed(self, text: str) -> None:
         self._model.set_subject(text)
 
+    @Slot(str)
+    def _on_detail_typed(self, text: str) -> None:
+        self._model.set_detail(text)
+        self.detail_field.set_fault(self._model.detail_fault)
+
     @Slot(int)
     def _on_target(self, index: int) -> None:
         self._model.choose_target(RecordingTarget.parse(self.target.itemData(index)))
@@ -141,6 +155,11 @@ class SetupCard(Card):
             self.subject.setText(subject.typed)
         self.subject_field.set_help(self._model.subject_words() or self.tr("An id, or a name in any script"))
         self.subject_field.set_fault(subject.fault)
+        if tidy(self.detail.text()) != self._model.detail:
+            self.detail.setText(self._model.detail)
+        self.detail_field.set_label(detail_label(self._model.detail_kind))
+        self.detail_field.set_fault(self._model.detail_fault)
+        self.detail_field.setVisible(self._model.asks_detail)
         self.subject.show_mark("error" if subject.fault else "check" if subject.usable else "", "ok")
         if subject.fault:
             self.subject.show_mark("error", "fail")

@@ -13,15 +13,18 @@ from vbdesk.capture.protocols import RecordingProtocol, nearest_language, protoc
 from vbdesk.clock import Clock
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
+from vbdesk.desk.models.subject_detail import detail_fault
 from vbdesk.desk.models.sync_state import NextStep, SyncState
 from vbdesk.desk.record.consent_model import ConsentViewModel
 from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
-from vbdesk.desk.tasks import TaskContext, TaskOwner
+from vbdesk.desk.tasks import Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import counted
 from vbdesk.outbox.library.items import ItemFilter, RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.subject_names import alias_fault, as_group_id, new_group_id, search_key, tidy
+from vbdesk.outbox.library.settings import SubjectDetail
+from vbdesk.outbox.library.subject_names import as_group_id, search_key, tidy
 from vbdesk.outbox.library.subject_notes import SubjectNote
+from vbdesk.outbox.library.typed_subjects import TypedSubjects
 
 _LOOK_UP_AFTER_MS = 150
 DEFAULT_TARGET = RecordingTarget("model", "pulse")
@@ -36,6 +39,7 @@ class Subject:
         fault: why the text is invalid; None if it is valid or empty.
         alias: the name as typed, if the service's id cannot carry it; else empty.
         recordings: number here; None while it is being read.
+        last: when the newest of them was made; excluded ones do not count.
     """
 
     group_id: str
@@ -79,6 +83,8 @@ class RecordSetupViewModel(QObject):
         language: the chosen one; by default the system's if it exists.
         protocols: in the chosen language.
         offered: the signs that can be requested individually.
+        typed: finds the subject that a text means.
+        detail: the second line of the subject as typed here; empty if nothing was.
         consent: of the subject.
 
     Signals:
@@ -118,12 +124,14 @@ class RecordSetupViewModel(QObject):
         """Make it; the microphone and the preferences are kept in `config_dir`."""
         super().__init__()
         self._library, self._tasks, self._clock, self._lister = library, tasks, clock, lister
+        self._choosing = Lane(tasks, self)  # in order, so that the last choice is the one that stays
         self.languages = protocol_languages()
         self.language = nearest_language(QLocale().bcp47Name(), self.languages)
         self.protocols = protocols(self.language)
         self.form = RecordForm(self.protocols[0])
         self.subject = Subject("", None)
-        self._new_ids: dict[str, str] = {}
+        self.detail = ""
+        self.typed = TypedSubjects(library.subject_notes)
         self.offered, self.consent = offered, ConsentViewModel(library, sync, tasks, clock)
         for part in (self.offered, self.consent):
             part.setParent(self)
@@ -142,6 +150,8 @@ class RecordSetupViewModel(QObject):
         self._not_listed.connect(self.device_noticed)
         self._sync = sync
         sync.library_changed.connect(self._load_subjects)
+        self._shown_kind = self.detail_kind
+        sync.counts_changed.connect(self._on_settings)
 
     @property
     def next_step(self) -> NextStep:
@@ -161,13 +171,16 @@ class RecordSetupViewModel(QObject):
     @property
     def ready(self) -> bool:
         """Whether a recording can begin."""
-        return self.subject.usable and self.device is not None and not self.consent.missing
+        named = self.subject.usable and self.detail_fault is None
+        return named and self.device is not None and not self.consent.missing
 
     @property
     def missing(self) -> str:
         """What is missing before a recording can begin; empty if nothing is."""
         if not self.subject.usable:
             return self.subject.fault or "Enter a subject to begin."
+        if self.detail_fault is not None:
+            return self.detail_fault
         if self.devices is None:
             return "Looking for microphones."
         return self.consent.missing if self.device is not None else "Plug in a microphone to begin."
@@ -190,27 +203,52 @@ class RecordSetupViewModel(QObject):
 
     def set_subject(self, text: str) -> None:
         """Set the subject as typed: an id, or a name in any script, which becomes an alias."""
-        self.subject = self._subject_of(tidy(text))
+        found = self.typed.find(text)
+        if found.group_id != self.subject.group_id:
+            self.detail = ""
+        self.subject = Subject(found.group_id, found.fault, alias=found.alias)
         self.consent.set_subject(self.subject.group_id if self.subject.usable else "")
         self.subject_changed.emit(self.subject)
         self._tell_ready()
         if self.subject.usable:
             self._look_up.start()
 
-    def keep_alias(self) -> None:
-        """Store the alias of the subject before its first recording. Blocks on the disk."""
-        if self.subject.usable and self.subject.alias:
-            self._library.subject_notes.keep_alias(self.subject.group_id, self.subject.alias)
+    @property
+    def detail_kind(self) -> SubjectDetail:
+        """What the second line of a subject holds in this profile."""
+        return self._sync.settings.detail
+
+    @property
+    def asks_detail(self) -> bool:
+        """Whether the second line of the subject can be entered: the profile has one, and none is noted."""
+        known = self._note(self.subject.group_id).detail
+        return self.subject.usable and self.detail_kind is not SubjectDetail.NONE and not known
+
+    @property
+    def detail_fault(self) -> str | None:
+        """Why the second line as typed is none; None if it is one or empty."""
+        return detail_fault(self.detail_kind, self.detail) if self.asks_detail else None
+
+    def set_detail(self, text: str) -> None:
+        """Set the second line of the subject, as typed."""
+        self.detail = tidy(text)
+        self._tell_ready()
+
+    def keep_name(self) -> None:
+        """Store the alias and the second line of the subject before its first recording. Blocks on the disk."""
+        group_id, note = self.subject.group_id, self._noted()
+        if note != self._note(group_id):
+            self._library.subject_notes.keep(group_id, note)
 
     def store_consent(self, then: Callable[[], None]) -> None:
-        """Store a ticked consent without a recording, with the name of its subject, and call `then`."""
-        self.consent.store(self.keep_alias, then)
+        """Store a ticked consent without a recording, and the name of a new subject, and call `then`."""
+        new = self._noted() != self._note(self.subject.group_id)
+        self.consent.store(self.keep_name if new else None, then)
 
     def subject_name(self, group_id: str) -> str:
         """How a subject is shown, in one line."""
-        subject = self.subject
-        if subject.alias and subject.group_id == group_id:  # perhaps not stored yet
-            return SubjectNote(alias=subject.alias, detail=self._note(group_id).detail).shown(group_id).words
+        if self.subject.usable and self.subject.group_id == group_id:  # perhaps not stored yet
+            return self._noted().shown(group_id).words
         return self._library.subject_notes.shown(group_id).words
 
     def choose_protocol(self, index: int) -> None:
@@ -246,7 +284,7 @@ class RecordSetupViewModel(QObject):
         other = devices[index] != self.device
         self._choice = self._choice.chosen(devices[index])
         wanted = WantedDevice(devices[index].name, devices[index].host_api)
-        self._tasks.start(lambda context: self._remembered.save(wanted), name="remember-microphone")
+        self._choosing.run(lambda context: self._remembered.save(wanted), name="remember-microphone")
         if other:
             self.devices_changed.emit(devices)
             self._tell_ready()
@@ -285,19 +323,20 @@ class RecordSetupViewModel(QObject):
             parts.append(told.format(group_id=subject.group_id))
         return " · ".join(parts)
 
-    def _subject_of(self, typed: str) -> Subject:
-        if not typed:
-            return Subject("", None)
-        group_id = as_group_id(typed)
-        if group_id is not None:
-            return Subject(group_id, None, alias=self._note(group_id).alias)
-        fault = alias_fault(typed)
-        if fault is not None:
-            return Subject(typed, fault)
-        known = self._library.subject_notes.group_id_of(typed)
-        if known is None:
-            known = self._new_ids.setdefault(search_key(typed), new_group_id(self._library.subject_notes.names()))
-        return Subject(known, None, alias=self._note(known).alias or typed)
+    @Slot(object)
+    def _on_settings(self, _: object) -> None:
+        if self.detail_kind is not self._shown_kind:
+            self._shown_kind = self.detail_kind
+            self.subject_changed.emit(self.subject)
+            self._tell_ready()
+
+    def _noted(self) -> SubjectNote:
+        """The note of the subject with what was typed here."""
+        note = self._note(self.subject.group_id)
+        if not self.subject.usable:
+            return note
+        detail = self.detail if self.asks_detail and self.detail_fault is None else note.detail
+        return replace(note, alias=self.subject.alias or note.alias, detail=detail)
 
     def _note(self, group_id: str) -> SubjectNote:
         return self._library.subject_notes.note_of(group_id)
@@ -331,7 +370,8 @@ class RecordSetupViewModel(QObject):
     def _read_subject(self, context: TaskContext) -> Subject:
         subject = self.subject
         items = self._library.list(ItemFilter(group_id=subject.group_id))
-        return replace(subject, recordings=len(items), last=items[0].recorded_at if items else None)
+        last = next((item.recorded_at for item in items if not item.excluded), None)
+        return replace(subject, recordings=len(items), last=last)
 
     @Slot(object)
     def _on_subject(self, subject: Subject) -> None:

@@ -283,7 +283,7 @@ class RecordViewModel(QObject):
     # The audio lane: calls that may block on the sound system
 
     def _start_recorder(self, context: TaskContext) -> None:
-        self.setup.keep_alias()
+        self.setup.keep_name()
         self._recorder.start(self.setup.device, self._about(), lead_in_s=self._count_in_s)
         if len(self.setup.form.protocol.tasks) > 1:
             self._recorder.begin_task(self.setup.form.protocol.tasks[0].task_id)

@@ -52,6 +52,8 @@ class OverallCard(Card):
         action.setTextFormat(Qt.TextFormat.RichText)
         action.setText(f"<b>{escape(title)}</b> {escape(sentence)}")
         column.addWidget(action)
+        if voice.compared:
+            column.addWidget(Text(voice.compared, Role.LABEL, "text2", wrap=True))
         for head, sentences in zip(("Why", "Next time"), inconclusive or (), strict=False):
             if sentences:
                 column.addSpacing(8)

@@ -21,8 +21,6 @@ from vbdesk.report.exports import EXTENSIONS, ExportFormat, export_files, write_
 from vbdesk.report.file_names import file_stems
 from vbdesk.report.subject_record import RecordSource, SubjectRecord, subject_record
 
-_HERE = "http://localhost"
-
 
 class ResultExport(QObject):
     """Exports the result that is shown.
@@ -84,7 +82,7 @@ class ResultExport(QObject):
     def _record(self, view: ResultView) -> SubjectRecord:
         stored = self._results.stored_trajectory(view.group_id)
         trajectory = None if stored is None else stored.value
-        source = RecordSource.of(self._profile.base_url or _HERE, self._profile.account_id)
+        source = RecordSource.of(self._profile.base_url, self._profile.account_id)
         return subject_record(view.group_id, source, [(view.recorded_at, self._job(view))], trajectory)
 
     def _job(self, view: ResultView) -> Job:

@@ -77,6 +77,7 @@ class ResultPage(QWidget):
         self.banner.acted.connect(self._on_banner)
         self.question = Banner()
         self.question.acted.connect(view_model.correct)
+        self.question.other_acted.connect(view_model.confirm_voice)
         self.player = PlayerCard(view_model.playback)
         self.json_panel = JsonPanel()
         self.json_panel.closed.connect(self._hide_json)
@@ -114,6 +115,7 @@ class ResultPage(QWidget):
         self.course_card.left.connect(self._on_course_left)
         view_model.course.changed.connect(self._on_course_changed)
         view_model.course.refused.connect(self._on_course_refused)
+        view_model.voice_confirmed.connect(self._on_voice_confirmed)
         self._theme.changed.connect(self._rebuild)
         QShortcut(sequence("result-compare"), self).activated.connect(self._compare)
         QShortcut(sequence("result-play"), self).activated.connect(view_model.playback.toggle)
@@ -219,7 +221,8 @@ class ResultPage(QWidget):
         if self.banner.tone is Tone.WARN:
             self.banner.clear()
         if view.question:
-            self.question.say(Tone.INFO, view.question, action=self.tr("Correct"))
+            yes = self.tr("Yes, it is this person")
+            self.question.say(Tone.INFO, view.question, action=self.tr("Correct"), other=yes)
         else:
             self.question.clear()
         self._reading = view.reading
@@ -271,6 +274,12 @@ class ResultPage(QWidget):
         self._can_undo = changed.can_undo
         self.banner.say(Tone.OK, changed.sentence, action=self.tr("Undo") if changed.can_undo else "")
         announce(self, changed.sentence)
+
+    @Slot()
+    def _on_voice_confirmed(self) -> None:
+        sentence = self.tr("Noted: it is this person. If that was a mistake, press Correct.")
+        self.banner.say(Tone.OK, sentence)
+        announce(self, sentence)
 
     @Slot(str)
     def _on_course_refused(self, sentence: str) -> None:
@@ -380,7 +389,7 @@ class ResultPage(QWidget):
             self._right_box().addStretch(1)
             return
         voice, researcher = self._voice(reading), self.segment.choice() == "researcher"
-        self.sign_rows = SignRows(voice, reading.flagged_share, researcher=researcher)
+        self.sign_rows = SignRows(voice, reading.flagged_share, reading.compared, researcher=researcher)
         why = reading.inconclusive if voice.level is Level.INCONCLUSIVE else None
         self._add_left(OverallCard(voice, why), self.sign_rows)
         if len(reading.speakers) > 1:

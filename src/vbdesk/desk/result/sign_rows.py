@@ -22,7 +22,7 @@ _STRIPS_FROM = 600  # narrower cards hide the strips: the text next to them says
 class SignRows(Card):
     """All signals of one result."""
 
-    def __init__(self, voice: VoiceReading, flagged_share: str, *, researcher: bool) -> None:
+    def __init__(self, voice: VoiceReading, flagged_share: str, compared: str, *, researcher: bool) -> None:
         self._theme = app_theme()
         super().__init__(padding=0)
         self.body.setSpacing(0)
@@ -34,10 +34,13 @@ class SignRows(Card):
             self.rows.append(row)
             self.body.addWidget(horizontal_line())
             self.body.addWidget(row)
+        self.body.addWidget(horizontal_line())
         if flagged_share:
-            self.body.addWidget(horizontal_line())
             self.share = _Share(flagged_share)
             self.body.addWidget(self.share)
+        self.compared = Text(compared, Role.CAPTION, "text2", wrap=True)
+        self.compared.setContentsMargins(_SIDE, 0 if flagged_share else 10, _SIDE, 12)
+        self.body.addWidget(self.compared)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)

@@ -17,6 +17,7 @@ from vbdesk.desk.result.export import ResultExport
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute, ReviewRoute
+from vbdesk.outbox.imports.speaker_checks import confirm_voice
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.subject_names import ShownSubject
@@ -42,12 +43,14 @@ class ResultViewModel(QObject):
     Signals:
         shown: (ResultView) the content changed.
         failed: (str) why no newer content can be shown.
-        siblings_changed: (SameSubject) what the recording can be compared with.
+        same_subject_changed: (SameSubject) what the recording can be compared with.
+        voice_confirmed: it was noted that its voice is that of the subject.
     """
 
     shown = Signal(object)
     failed = Signal(str)
     same_subject_changed = Signal(object)
+    voice_confirmed = Signal()
 
     def __init__(
         self,
@@ -121,6 +124,18 @@ class ResultViewModel(QObject):
         """Ask what to do about a recording that does not belong into the course."""
         if self.view is not None:
             self.course.ask(self.view.recording)
+
+    @Slot()
+    def confirm_voice(self) -> None:
+        """The voice of the recording is that of its subject, whatever the comparison says."""
+        take_id = None if self.view is None else self.view.recording.take_id
+        if take_id is not None:
+            self._tasks.start(
+                lambda context: confirm_voice(self._library, take_id),
+                self._on_voice_confirmed,
+                self._on_failed,
+                name="confirm-voice",
+            )
 
     @Slot()
     def open_subject(self) -> None:
@@ -214,6 +229,11 @@ class ResultViewModel(QObject):
             return recording, view_of(self._source.ask(found))
 
         self._tasks.start(ask, self._on_asked, self._on_failed, name="result-service")
+
+    @Slot(object)
+    def _on_voice_confirmed(self, _: None) -> None:
+        self.reload()
+        self.voice_confirmed.emit()
 
     @Slot(object)
     def _on_asked(self, read: tuple[RecordingRoute, ResultView]) -> None:

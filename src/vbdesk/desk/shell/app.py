@@ -129,6 +129,8 @@ class Desk(QObject):
         model.opened.connect(self._on_profile_made)
         page = FirstStartPage(model, self._ports.data_dir)
         self.window.show_alone(page)
+        if self.workspace is None:
+            self.window.show_no_profile(self.tr("No profile yet"), "info")
         return page
 
     def _find_profile(self, context: TaskContext) -> tuple[Profile | None, list[Profile]]:
@@ -225,11 +227,13 @@ class Desk(QObject):
         page.profile_wanted.connect(self._use_profile)
         self.window.notice.clear()
         self.window.show_alone(page)
+        self.window.show_no_profile(self.tr("Locked"), "lock")
 
     @Slot()
     def _on_unlocked(self) -> None:
         """Read the profile again, since a recovery may have changed where its keys are."""
         if self._next is not None:
+            self.window.show_no_profile(self.tr("Opening the profile"), "clock")
             self._ports.keyring.allow_prompt()
             self._use_profile(self._next.profile_id)
 

@@ -103,7 +103,7 @@ class MainWindow(QMainWindow):
         self._lock_key.activated.connect(self.lock_wanted)
         self._theme.resized.connect(self._forget_unseen_pages)
         self._theme.changed.connect(self._fit_sidebar)
-        self.show_no_profile()
+        self.show_no_profile(self.tr("Opening the profile"), "clock")
 
     @property
     def sidebar(self) -> Sidebar:
@@ -181,10 +181,10 @@ class MainWindow(QMainWindow):
         """Whether a recording is under way."""
         return any(isinstance(page, _Recording) and page.is_recording() for page in self._built.values())
 
-    def show_no_profile(self) -> None:
-        """Say that no profile is open."""
+    def show_no_profile(self, why: str, icon: str) -> None:
+        """Say why no profile is open, with an icon."""
         self._sidebar.hide()
-        self._status.show_profile("No profile yet", "info")
+        self._status.show_profile(why, icon)
         self._status.show_connection("", "clock", "text2")
         self._status.show_moving("")
         self._status.show_right("", f"Biomarker signals, not diagnoses     vbdesk {__version__}")

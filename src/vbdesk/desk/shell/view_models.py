@@ -93,7 +93,7 @@ def take_review_view_model(
 
 def intake_view_model(workspace: Workspace) -> IntakeViewModel:
     """An import of files."""
-    return IntakeViewModel(workspace.library, workspace.tasks, workspace.ports.clock)
+    return IntakeViewModel(workspace.library, workspace.sync, workspace.tasks, workspace.ports.clock)
 
 
 def subjects_export(workspace: Workspace) -> SubjectsExport:

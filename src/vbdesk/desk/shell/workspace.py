@@ -40,6 +40,7 @@ class _Counted:
     """The library as the frame of the window shows it."""
 
     counts: dict[OutboxState, int]
+    held_back: int
     settings: LibrarySettings
     warnings: tuple[str, ...]
     owes_erasure: bool
@@ -277,11 +278,12 @@ class Workspace(QObject):
     def _count(self, context: TaskContext) -> _Counted:
         erasures = self.library.erasures
         owes_erasure = erasures is not None and bool(erasures.due())
-        return _Counted(self.library.counts(), self.library.settings(), self.library.warnings, owes_erasure)
+        held_back = self.library.consent_gate.held_back()
+        return _Counted(self.library.counts(), held_back, self.library.settings(), self.library.warnings, owes_erasure)
 
     @Slot(object)
     def _on_counts(self, found: _Counted) -> None:
-        self.sync.set_counts(found.counts, found.settings)
+        self.sync.set_counts(found.counts, found.settings, found.held_back)
         if found.owes_erasure and self.erasures is not None and self._local_service is not None:
             self.erasures.look()
         if found.warnings != self._warnings:

@@ -17,9 +17,7 @@ from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role
-from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
-
-_KINDS = (ConsentKind.CLINICAL, ConsentKind.RESEARCH, ConsentKind.BOTH)
+from vbdesk.outbox.library.consent import GIVEN_KINDS, ConsentKind, ConsentPolicy
 
 
 class ConsentLine(QWidget):
@@ -82,7 +80,7 @@ class ConsentCard(QWidget):
         self.present = Text("", Role.BODY, wrap=True)
         self.history = Text("", Role.LABEL, "text2", wrap=True)
         self.kind = SegmentedChoice(
-            self.tr("What the consent covers"), [(kind.value, kind_words(kind), "") for kind in _KINDS]
+            self.tr("What the consent covers"), [(kind.value, kind_words(kind), "") for kind in GIVEN_KINDS]
         )
         self.question = Text("", Role.BODY_MEDIUM, wrap=True)
         self.erasure = Text("", Role.BODY, "text2", wrap=True)

@@ -1,17 +1,14 @@
 """Consent on the Subject page: what is in force, its history, a new one, and a withdrawal."""
 
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.clock import Clock
-from vbdesk.contract.timestamps import add_clamped
 from vbdesk.desk.models.sync_state import SyncState
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.outbox.library.consent import NO_CONSENT, ConsentKind, ConsentPolicy, ConsentState, ConsentStatus
 from vbdesk.outbox.library.consent_rows import SubjectConsent
-from vbdesk.outbox.library.consent_wordings import consent_wording
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.subject_erasure import SubjectErasure, erase_subject, recordings_to_erase
 from vbdesk.outbox.profiles.profiles import Profile
@@ -65,6 +62,7 @@ class SubjectConsentViewModel(QObject):
         super().__init__()
         self._profile, self._library, self._sync = profile, library, sync
         self._tasks, self._clock = tasks, clock
+        self._changes = Lane(tasks, self)  # in order: whether a consent holds depends on what came last
         self.reading = ConsentReading()
         self._group_id = ""
         sync.library_changed.connect(self.read)
@@ -105,21 +103,11 @@ class SubjectConsentViewModel(QObject):
     def give(self, kind: ConsentKind) -> None:
         """Note a new consent, with the wording and validity of the profile's rules."""
         group_id, rules, now = self._group_id, self._sync.settings.consent, self._clock.now()
-        wording = consent_wording(rules.language)
 
         def work(context: TaskContext) -> None:
-            days = rules.valid_days
-            self._library.consents.give(
-                group_id,
-                kind,
-                wording=wording.version,
-                language=wording.language,
-                asked_by=rules.asked_by,
-                expires=None if days is None else add_clamped(now, timedelta(days=days)),
-                at=now,
-            )
+            self._library.consents.give_by(rules, [group_id], kind, now)
 
-        self._tasks.start(work, self._on_given, self._on_failed, name="give-consent")
+        self._changes.run(work, self._on_given, self._on_failed, name="give-consent")
 
     def withdraw(self, kind: ConsentKind, *, erase: bool) -> None:
         """Note a withdrawal, and erase the subject's recordings if wanted."""
@@ -129,7 +117,7 @@ class SubjectConsentViewModel(QObject):
             self._library.withdraw_consent(group_id, kind, asked_by=asked_by)
             return _Withdrawn(erase_subject(self._library, group_id) if erase else None)
 
-        self._tasks.start(work, self._on_withdrawn, self._on_failed, name="withdraw-consent")
+        self._changes.run(work, self._on_withdrawn, self._on_failed, name="withdraw-consent")
 
     def erasure_words(self) -> str:
         """What erasing does, and what it cannot do."""

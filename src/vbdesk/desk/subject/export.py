@@ -13,7 +13,7 @@ from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
-from vbdesk.outbox.results.recording_details import recording_details
+from vbdesk.outbox.results.recording_details import with_details
 from vbdesk.outbox.results.repository import ResultRepository
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ CHARTS = ("png", "svg")
 PRINTED = "pdf"
 SIGNED = ("pdf", "fhir")
 """Formats that tell who has read."""
-_HERE = "http://localhost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +140,7 @@ class SubjectExport(QObject):
             refuse_overwriting(folder, expected_files(kind, [read.group_id]))  # before a read that may take long
         record = self._record(context, wish.kind, read)
         if kind.one_folder:
-            record = record.with_details(recording_details(self._library, [read.group_id]))
+            [record] = with_details(self._library, [record])
         files = export_files(kind, [record], options)
         context.check()
         write_files(folder, files, overwrite=wish.replace)
@@ -155,7 +154,7 @@ class SubjectExport(QObject):
         from vbdesk.report.subject_reader import read_subject
         from vbdesk.report.subject_record import RecordSource, subject_record
 
-        source = RecordSource.of(self._profile.base_url or _HERE, self._profile.account_id)
+        source = RecordSource.of(self._profile.base_url, self._profile.account_id)
         if kind in CHARTS:
             return subject_record(read.group_id, source, (), read)
 

@@ -73,6 +73,7 @@ class SubjectPage(QWidget):
         told.setSpacing(0)
         told.addWidget(self.sentence)
         told.addWidget(self._change_row)
+        told.addWidget(self.analysis_change)
         layout.addLayout(told)
         layout.addWidget(self.consent_line)
         self.banner.float_over(self)
@@ -126,6 +127,7 @@ class SubjectPage(QWidget):
         self._badge_words = Text(self.tr("in the last recording"), Role.CAPTION, "text2")
         self.sentence = ElidedText("", Role.BODY, "text2")
         self.change = ElidedText("", Role.BODY_MEDIUM, "text")
+        self.analysis_change = ElidedText("", Role.CAPTION, "text2")
         self.show_change = Button("Show", ButtonKind.LINK, size=ButtonSize.ROW)
         self.show_change.setAccessibleName("Show what is unusual in the charts")
         self.show_change.clicked.connect(self._on_show_change)
@@ -228,6 +230,9 @@ class SubjectPage(QWidget):
         change = None if reading is None else reading.change
         self.change.setText("" if change is None else change.sentence)
         self._change_row.setVisible(change is not None)
+        changed = "" if reading is None else reading.chart.change_note
+        self.analysis_change.setText(changed)
+        self.analysis_change.setVisible(bool(changed))
 
     @Slot()
     def _on_show_change(self) -> None:

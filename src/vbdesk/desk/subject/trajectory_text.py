@@ -200,6 +200,10 @@ def latest_change(chart: TrajectoryChart, now: datetime) -> LatestChange | None:
     if len(present) > 1:
         others = _listed([other.label for other, _ in present[1:]])
         sentences.append(translate("subject", "Also unusual: {signs}.").format(signs=others))
+    if any(change.after <= other.end for unusual, other in present for change in unusual.changes):
+        sentences.append(
+            translate("subject", "The scale changed within this course, so the voice may not have changed.")
+        )
     return LatestChange(sign.name, episode.end.timestamp(), " ".join(sentences))
 
 
@@ -285,5 +289,7 @@ def _notes(point: DataPoint, chart: TrajectoryChart, lacks_consent: str) -> str:
         notes.append("Quality issues.")
     if lacks_consent:
         notes.append(f"{lacks_consent}.")
+    changed = dict.fromkeys(sentence for sign in chart.signs if (sentence := sign.change_at(moment)))
+    notes.extend(changed)
     notes.extend(mark.words for mark in chart.marks if mark.t == moment)
     return " ".join(notes)

@@ -2,19 +2,28 @@
 
 from dataclasses import replace
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
+from vbdesk.contract.spoken_language import SECOND_LANGUAGE_FIELD, SpokenLanguage
+from vbdesk.desk.models.language_choice import language_name, language_names
 from vbdesk.desk.models.subject_detail import detail_fault, detail_label
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
-from vbdesk.desk.ui.card import Card
-from vbdesk.desk.ui.fields import Field, LineField, TagsField
+from vbdesk.desk.ui.card import Card, scroll_area
+from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, TagsField
 from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role
 from vbdesk.outbox.library.settings import SubjectDetail
 from vbdesk.outbox.library.subject_names import tidy
 from vbdesk.outbox.library.subject_notes import SubjectNote
+
+
+class _NoteEdit(QPlainTextEdit):
+    """Text that takes the height that is left, so that the card scrolls only where it is too low."""
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), self.minimumHeight())
 
 
 class SubjectNoteCard(Card):
@@ -37,10 +46,16 @@ class SubjectNoteCard(Card):
         self.detail_field = Field("", self.detail, optional=True)
         self.tags = TagsField("Add a tag")
         self.tags.setAccessibleName("Tags of the subject")
-        self.text = QPlainTextEdit()
+        self.text = _NoteEdit()
         self.text.setAccessibleName("Note on the subject")
         self.text.setTabChangesFocus(True)
         self.text.setMinimumHeight(72)
+        self.language = ChoiceField("globe")
+        self.language.setAccessibleName(self.tr("Language of the recordings"))
+        self.second_language = ChoiceField("talk")
+        self.second_language.setAccessibleName(self.tr("Reads a second language"))
+        for words, value in ((self.tr("Not known"), ""), (self.tr("Yes"), "true"), (self.tr("No"), "false")):
+            self.second_language.addItem(words, value)
         self.save_button = secondary_button("Save")
         self.close_button = quiet_button("Close")
         self.save_button.clicked.connect(self._save)
@@ -49,12 +64,23 @@ class SubjectNoteCard(Card):
         row.addStretch(1)
         row.addWidget(self.close_button)
         row.addWidget(self.save_button)
+        fields = QVBoxLayout()
+        fields.setContentsMargins(0, 0, 0, 0)
+        fields.setSpacing(12)
+        fields.addWidget(self.detail_field)
+        fields.addWidget(Field(self.tr("Language"), self.language))
+        fields.addWidget(Field(self.tr("Reads a second language"), self.second_language))
+        fields.addWidget(Field("Tags", self.tags))
+        fields.addWidget(Field("Note", self.text), 1)
+        stays = self.tr(
+            "All of it stays on this computer, encrypted. Only language and second language are sent with recordings, "
+            "so that rate and pauses are compared more cautiously."
+        )
+        fields.addWidget(Text(stays, Role.CAPTION, "text2", wrap=True))
+        content = QWidget()
+        content.setLayout(fields)
         self.body.addWidget(self._title)
-        self.body.addWidget(self.detail_field)
-        self.body.addWidget(Field("Tags", self.tags))
-        self.body.addWidget(Field("Note", self.text), 1)
-        stays = self.tr("All of it stays on this computer, encrypted.")
-        self.body.addWidget(Text(stays, Role.CAPTION, "text2", wrap=True))
+        self.body.addWidget(scroll_area(content), 1)
         self.body.addLayout(row)
 
     def edit(self, group_id: str, note: SubjectNote, kind: SubjectDetail = SubjectDetail.NONE) -> None:
@@ -68,6 +94,7 @@ class SubjectNoteCard(Card):
         self.detail_field.set_label(detail_label(kind))
         self.detail_field.set_fault(None)
         self.detail.setText(note.detail)
+        self._show_language(note.spoken)
         self.tags.set_tags(note.tags)
         self.text.setPlainText(note.text)
         self.show()
@@ -91,7 +118,21 @@ class SubjectNoteCard(Card):
         fault = self._detail_fault()
         detail = self._note.detail if fault else tidy(self.detail.text())
         text = self.text.toPlainText().strip()
-        self.kept.emit(self.group_id, replace(self._note, text=text, tags=tuple(dict.fromkeys(tags)), detail=detail))
+        second = self.second_language.currentData()
+        spoken = SpokenLanguage(self.language.currentData() or None, second == "true" if second else None)
+        note = replace(self._note, text=text, tags=tuple(dict.fromkeys(tags)), detail=detail, spoken=spoken)
+        self.kept.emit(self.group_id, note)
+
+    def _show_language(self, spoken: SpokenLanguage) -> None:
+        """Offer every language, and the noted one also if it is a variant of one."""
+        self.language.clear()
+        self.language.addItem(self.tr("Not known"), "")
+        for tag, name in language_names():
+            self.language.addItem(name, tag)
+        if spoken.language is not None and self.language.findData(spoken.language) < 0:
+            self.language.addItem(language_name(spoken.language), spoken.language)
+        self.language.setCurrentIndex(self.language.findData(spoken.language or ""))
+        self.second_language.setCurrentIndex(self.second_language.findData(spoken.form.get(SECOND_LANGUAGE_FIELD, "")))
 
     def _detail_fault(self) -> str | None:
         return detail_fault(self._kind, tidy(self.detail.text()))

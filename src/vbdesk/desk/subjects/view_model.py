@@ -27,7 +27,7 @@ from vbdesk.desk.models.subject_list import (
 )
 from vbdesk.desk.models.subjects_export import SubjectsExport
 from vbdesk.desk.models.sync_state import SyncState
-from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.time_text import age_words, counted
@@ -106,6 +106,7 @@ class SubjectsViewModel(QObject):
         subjects_export.setParent(self)
         self._library, self._results, self._budget, self._sync = library, results, budget, sync
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
+        self._notes = Lane(tasks, self)  # in order, so that the last note is the one that stays
         self.table = CellTable(HEADINGS, self)
         self.tags: tuple[str, ...] = ()
         self.only, self.tag, self.order = SubjectFilter.ALL, "", Order.NEWEST
@@ -223,24 +224,21 @@ class SubjectsViewModel(QObject):
         def work(context: TaskContext) -> None:
             self._library.subject_notes.keep(group_id, note)
 
-        self._tasks.start(work, failed=self._on_note_failed, name="note")
+        self._notes.run(work, failed=self._on_note_failed, name="note")
 
     def tag_many(self, group_ids: Collection[str], tags: Collection[str], *, added: bool) -> None:
         """Give subjects tags, or take tags from them; notes and other tags stay."""
-        chosen, changed = set(group_ids), {}
-        for row in self._rows:
-            if row.key in chosen:
-                kept = tuple(tag for tag in row.note.tags if added or tag not in tags)
-                more = tuple(tag for tag in tags if added and tag not in kept)
-                changed[row.key] = replace(row.note, tags=(*kept, *more))
-        self._rows = [replace(row, note=changed.get(row.key, row.note)) for row in self._rows]
+        chosen = {row.key for row in self._rows} & set(group_ids)
+        self._rows = [
+            replace(row, note=row.note.tagged(tags, added=added)) if row.key in chosen else row for row in self._rows
+        ]
         self._list()
         notes = self._library.subject_notes
 
         def work(context: TaskContext) -> None:
-            notes.keep_many(changed)
+            notes.tag_many(chosen, tags, added=added)
 
-        self._tasks.start(work, failed=self._on_note_failed, name="tags")
+        self._notes.run(work, failed=self._on_note_failed, name="tags")
 
     def refresh(self) -> None:
         """Read local recordings again; one read at a time."""
@@ -302,8 +300,10 @@ class SubjectsViewModel(QObject):
         library = self._library
         notes = library.subject_notes
         levels = dict(self._levels)
+        newest = self._results.newest_listed({key: group.latest for key, group in service.groups.items()})
+        groups = {key: group._replace(latest=newest[key]) for key, group in service.groups.items()}
         rows = merged(
-            library.list(), service.groups, notes.all(), notes.unread(), levels, self._results.counts.all(), self._now()
+            library.list(), groups, notes.all(), notes.unread(), levels, self._results.counts.all(), self._now()
         )
         self._levels = levels
         self._store_copy(service, rows, levels)

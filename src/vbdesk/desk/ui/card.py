@@ -43,6 +43,16 @@ def card_with_header(title: str | Text, *controls: QWidget) -> Card:
     return card
 
 
+def foot_row(*buttons: QWidget) -> QHBoxLayout:
+    """Buttons at the right of a card's foot, the main one last."""
+    row = QHBoxLayout()
+    row.setSpacing(12)
+    row.addStretch(1)
+    for button in buttons:
+        row.addWidget(button)
+    return row
+
+
 def horizontal_line() -> QFrame:
     """A 1 px line between rows."""
     frame = QFrame()

@@ -1,9 +1,10 @@
 """The table view of the desk: cells painted by one delegate, usable by mouse and keyboard."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import (
     QEvent,
+    QItemSelection,
     QItemSelectionModel,
     QModelIndex,
     QPersistentModelIndex,
@@ -52,7 +53,7 @@ _EDGE = 20
 _BUTTON_PAD = 11
 _BUTTON_HEIGHT = 30
 _BAR_WIDTH = 220
-_LEAST_STRETCH, _LEAST_NARROW = 150, 100
+_LEAST_STRETCH, _LEAST_NARROW = 150, 92
 _TICK, _TICK_GAP = 18, 12
 _NOWHERE = QPoint(-1, -1)
 
@@ -131,6 +132,7 @@ class CellView(QTableView):
         head = self.horizontalHeader()
         head.setHighlightSections(False)
         head.setSectionsClickable(False)
+        head.setTextElideMode(Qt.TextElideMode.ElideRight)
         head.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._theme.changed.connect(self.fit)
@@ -217,6 +219,14 @@ class CellView(QTableView):
         ranges = sorted((part.top(), part.bottom()) for part in parts)
         places = (place for first, last in ranges for place in range(first, last + 1))
         return [self._table.row(place).key for place in places]
+
+    def choose_keys(self, keys: Iterable[str]) -> None:
+        """Check exactly these rows, those that are here."""
+        places = sorted(place for key in keys if (place := self._table.place_of(key)) is not None)
+        rows, last = QItemSelection(), self._table.columnCount() - 1
+        for place in places:
+            rows.select(self._table.index(place, 0), self._table.index(place, last))
+        self.selectionModel().select(rows, QItemSelectionModel.SelectionFlag.ClearAndSelect)
 
     def first_edge(self) -> int:
         """Left margin of the first column's text, at 100 % text."""

@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QCompleter, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.ui.buttons import primary_button, quiet_button
-from vbdesk.desk.ui.card import Card, scroll_area
+from vbdesk.desk.ui.card import Card, foot_row, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
@@ -52,12 +52,7 @@ class CorrectionCard(QWidget):
         for part in (self.sentence, self.subject_field, self.reason_field, self.fault):
             card.body.addWidget(part)
         card.body.addStretch(1)
-        foot = QHBoxLayout()
-        foot.setSpacing(12)
-        foot.addStretch(1)
-        foot.addWidget(self.close_button)
-        foot.addWidget(self.go)
-        card.body.addLayout(foot)
+        card.body.addLayout(foot_row(self.close_button, self.go))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(scroll_area(card))

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -68,10 +68,15 @@ class BundleOwner:
 
 @dataclass(frozen=True, slots=True)
 class ExcludedRecording:
-    """A recording that cannot be handed over, with the reason as a sentence."""
+    """A recording that cannot be handed over, with the reason as a sentence.
+
+    Attributes:
+        needs_person: whether a person has to decide about it, or to note a consent, before it can be sent at all.
+    """
 
     item: RecordingItem
     reason: str
+    needs_person: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +142,8 @@ def exportable_recordings(library: Library, take_ids: Collection[str] | None = N
         if reason is None:
             items.append(item)
         else:
-            left_out.append(ExcludedRecording(item, reason))
+            refused = consents.refusal(item.group_id, item.recorded_at) is not None
+            left_out.append(ExcludedRecording(item, reason, needs_person=undecided or refused))
     return ExportableRecordings(tuple(items), tuple(left_out))
 
 
@@ -331,7 +337,7 @@ def _manifest(
     aliases = aliases_to_carry(library, group_ids)
     try:
         manifest = BundleManifest(
-            format=2 if consents or aliases else 1,  # earlier versions read format 1 only
+            format=_oldest_format(takes, consents, aliases),
             bundle_id=new_id(),
             made_at=library.store.clock.now(),
             service=owner.service,
@@ -345,6 +351,11 @@ def _manifest(
             f"A bundle cannot be made for {field_at_fault(error)}. Set the clock and the profile right, and try again."
         ) from None
     return manifest, tuple(left_out)
+
+
+def _oldest_format(takes: Collection[BundledTake], *others: Collection[object]) -> Literal[1, 2]:
+    """The format that the content needs; earlier versions read format 1 only."""
+    return 2 if any(others) or any(take.spoken.is_known for take in takes) else 1
 
 
 def _bundled(library: Library, item: RecordingItem, event_id: str, watch: ByteProgress) -> BundledTake:
@@ -375,6 +386,8 @@ def _bundled(library: Library, item: RecordingItem, event_id: str, watch: BytePr
         retake_of=item.retake_of,
         source_sha256=item.source_sha256,
         time_is_unique=item.time_is_unique if item.imported else None,
+        spoken_language=item.spoken.language,
+        second_language=item.spoken.second_language,
         sound_sha256=sound_sha256,
         size=size,
         sha256=digest.hexdigest(),

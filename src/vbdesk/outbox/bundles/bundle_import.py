@@ -197,6 +197,7 @@ class _Taker:
             retake_of=take.retake_of,
             source_sha256=take.source_sha256,
             time_is_unique=take.time_is_unique,
+            spoken=take.spoken,
         )
         store.insert(take.take_id, metadata, take.duration_s, imported=take.imported)
         store.keep_take_key(take.take_id, self._keys[take.take_id])

@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from vbdesk.contract.groups import subject_fault
+from vbdesk.contract.spoken_language import SpokenLanguage, language_tag
 from vbdesk.contract.timestamps import Timestamp
 from vbdesk.outbox.library.consent import LONGEST_ASKED_BY
 from vbdesk.outbox.library.items import RecordingTarget
@@ -78,6 +79,13 @@ def _plain_line(text: str) -> str:
     if not text.isprintable() or "<" in text:  # it is shown in a terminal or a window
         raise ValueError("This text has signs that steer what shows it.")
     return text
+
+
+def _checked_language(text: str) -> str:
+    tag = language_tag(text)
+    if tag is None:
+        raise ValueError("This is not a language.")
+    return tag
 
 
 def _checked_trim(trim_s: tuple[float, float]) -> tuple[float, float]:
@@ -144,6 +152,8 @@ class BundledTake(_Part):
         source_sha256: digest of the imported file; empty for a take.
         time_is_unique: for a file, whether no other recording can have its `recorded_at`; None if unknown, and for a
             take. Earlier versions do not know this field, so None is not written.
+        spoken_language: BCP 47 tag of its language; None if unknown, and then not written. Since format 2.
+        second_language: whether that is a second language of the speaker; likewise.
     """
 
     take_id: _Id
@@ -166,12 +176,20 @@ class BundledTake(_Part):
     sha256: _Digest
     sound_sha256: _Digest | None
     time_is_unique: bool | None = None
+    spoken_language: Annotated[str, AfterValidator(_checked_language)] | None = None
+    second_language: bool | None = None
+
+    @property
+    def spoken(self) -> SpokenLanguage:
+        """What is known about the language."""
+        return SpokenLanguage(self.spoken_language, self.second_language)
 
     @model_serializer(mode="wrap")
     def _without_unknown(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         written: dict[str, Any] = write(self)
-        if self.time_is_unique is None:
-            del written["time_is_unique"]
+        for name in ("time_is_unique", "spoken_language", "second_language"):
+            if written[name] is None:
+                del written[name]
         return written
 
 
@@ -206,7 +224,7 @@ class ManifestHeader(_Part):
     """The header of a manifest.
 
     Attributes:
-        format: 2 if it carries consents or aliases, which earlier versions do not know.
+        format: 2 if it carries consents, aliases or languages, which earlier versions do not know.
         service: address of the service that the recordings are meant for.
         account_id: the account there.
     """
@@ -251,6 +269,8 @@ _FIELD_WORDS = {
     "expires": "the end of its consent",
     "wording": "the wording of its consent",
     "language": "the language of its consent",
+    "spoken_language": "the language that is spoken in it",
+    "second_language": "whether it is in a second language",
     "asked_by": "who asked for its consent",
     "alias": "its alias",
     "duration_s": "its length",

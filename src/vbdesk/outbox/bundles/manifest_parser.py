@@ -103,6 +103,8 @@ class ManifestParser:
             raise MalformedBundle
         if head.format == 1 and any(counts[1:]):
             raise MalformedBundle("It has consents, and says that it has none.")
+        if head.format == 1 and any(take.spoken.is_known for take in self._takes):
+            raise MalformedBundle("It has languages, and says that it has none.")
         known = head.model_dump(exclude={"takes", "consents", "aliases"})
         return BundleManifest.model_construct(
             **known, takes=tuple(self._takes), consents=tuple(self._consents), aliases=tuple(self._aliases)

@@ -17,6 +17,7 @@ from vbdesk.outbox.imports.import_list import read_list, written_at
 from vbdesk.outbox.imports.import_row import FileFacts, ImportRow, KnownRecordings, check_rows
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library, NotAllowed
+from vbdesk.outbox.library.subject_notes import AliasTaken
 from vbdesk.voice.errors import AudioError
 
 SUFFIXES = frozenset({".wav", ".flac", ".mp3", ".m4a"})
@@ -140,7 +141,7 @@ def import_rows(
 
     Args:
         library: the destination.
-        rows: those with an error are skipped.
+        rows: those with an error are skipped; a new alias is stored with the first recording of its subject.
         common: note and consent of all of them; protocol and tags of rows without own ones.
         queue: whether to put each into the upload queue.
         progress: called with the number of rows done, and of all.
@@ -166,11 +167,14 @@ def _import(library: Library, row: ImportRow, common: TakeMetadata, queue: bool)
         target=row.target,
         protocol=common.protocol if row.protocol is None else row.protocol,
         tags=common.tags if row.tags is None else row.tags,
+        spoken=row.spoken,
         consented_at=common.consented_at if row.group_id == common.group_id else None,
     )
     try:
+        if row.alias:
+            library.subject_notes.keep_alias(row.group_id, row.alias)
         take_id = library.import_file(row.path, metadata)
-    except (NotAllowed, OSError, ValueError, AudioError) as error:
+    except (AliasTaken, NotAllowed, OSError, ValueError, AudioError) as error:
         return ImportOutcome(row, None, _words(error))
     try:
         if queue:

@@ -9,6 +9,7 @@ from vbdesk.outbox.imports.import_list import split_tags
 from vbdesk.outbox.imports.import_row import FileFacts, ImportRow, KnownRecordings, check_rows
 from vbdesk.outbox.imports.name_pattern import NamePattern
 from vbdesk.outbox.imports.written_times import WrittenTime, read_time, written_in
+from vbdesk.outbox.library.typed_subjects import TypedSubject
 
 _MOST_UNDO = 50
 
@@ -52,13 +53,19 @@ class ImportDraft:
     """
 
     def __init__(
-        self, rows: Sequence[ImportRow], known: KnownRecordings, zone: tzinfo | None, now: Callable[[], datetime]
+        self,
+        rows: Sequence[ImportRow],
+        known: KnownRecordings,
+        zone: tzinfo | None,
+        now: Callable[[], datetime],
+        find_subject: Callable[[str], TypedSubject],
     ) -> None:
+        """Check the rows; `find_subject` says which subject a typed text means."""
         self.zone = zone
-        self._known, self._now = known, now
+        self._known, self._now, self._find = known, now, find_subject
         self._undo: list[Sequence[ImportRow]] = []
         self._facts = {row.number: row.facts for row in rows if row.facts is not None}
-        self.rows: Sequence[ImportRow] = check_rows(rows, known, zone, now())
+        self.rows: Sequence[ImportRow] = check_rows(self._found(rows), known, zone, now())
 
     @property
     def ready(self) -> tuple[ImportRow, ...]:
@@ -145,13 +152,13 @@ class ImportDraft:
     def know(self, known: KnownRecordings) -> None:
         """Check against the library as it is now."""
         self._known = known
-        self._check(self.rows)
+        self._check(self._found(self.rows))
 
     def text_of(self, row: ImportRow, field: RowField) -> str:
         """A field as it is edited."""
         match field:
             case RowField.SUBJECT:
-                return row.group_id
+                return row.alias or row.group_id
             case RowField.TIME:
                 return self._time_text(row)
             case RowField.PROTOCOL:
@@ -167,13 +174,22 @@ class ImportDraft:
     def _edited(self, row: ImportRow, field: RowField, text: str) -> ImportRow:
         match field:
             case RowField.SUBJECT:
-                return replace(row, group_id=text.strip())
+                return self._of_subject(row, text)
             case RowField.TIME:
                 return replace(row, time_text=self._completed(row, text), time_from_name=False, time_fault=None)
             case RowField.PROTOCOL:
                 return replace(row, protocol=text)
             case RowField.TAGS:
                 return replace(row, tags=split_tags(text))
+
+    def _of_subject(self, row: ImportRow, text: str) -> ImportRow:
+        """The row with the subject that a text means."""
+        found = self._find(text)
+        return replace(row, group_id=found.group_id, alias=found.alias, subject_fault=found.fault)
+
+    def _found(self, rows: Iterable[ImportRow]) -> list[ImportRow]:
+        """The rows with their subjects as they are known now."""
+        return [self._of_subject(row, row.alias or row.group_id) for row in rows]
 
     def _completed(self, row: ImportRow, text: str) -> str:
         """A typed time with the day or the time of day that the row has; unchanged if it is not understood."""
@@ -189,7 +205,7 @@ class ImportDraft:
     def _named(self, row: ImportRow, pattern: NamePattern) -> ImportRow:
         found = pattern.find(row.path)
         if found.subject:
-            row = replace(row, group_id=found.subject)
+            row = self._of_subject(row, found.subject)
         if found.written == WrittenTime():
             automatic = not pattern.text.strip()
             return replace(row, time_fault=found.fault) if found.fault and automatic and _by_file(row) else row

@@ -8,12 +8,14 @@ from datetime import datetime
 from pathlib import Path
 
 from vbdesk.contract.catalog import STANDALONE_SIGNS, ModelName
+from vbdesk.contract.spoken_language import SpokenLanguage, language_tag
 from vbdesk.contract.timestamps import from_unix_seconds
 from vbdesk.outbox.imports.import_row import ImportRow
 from vbdesk.outbox.library.items import RecordingTarget
 
 COLUMNS = ("path", "group_id", "recorded_at", "model", "protocol", "tags")
 DELIMITERS = ",;\t"
+_YES_OR_NO = {"": None, "yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
 class ImportFailed(Exception):
@@ -25,8 +27,9 @@ def read_list(path: Path, target: RecordingTarget, signs: Collection[str] = STAN
 
     Columns are `path` and `group_id`, and optionally `recorded_at` (as in `written_times`; the file's own time if
     empty), `model` (a model, or `sign:` and a sign; `target` if empty), `protocol`, `tags` (separated by
-    semicolons or commas) and `consent` (for `vbdesk submit`). Paths are relative to the list. Separators are commas,
-    semicolons or tabs; the encoding is UTF-8, or that of Excel on Windows.
+    semicolons or commas), `language` (BCP 47), `second_language` (yes or no) and `consent` (for `vbdesk submit`).
+    Paths are relative to the list. Separators are commas, semicolons or tabs; the encoding is UTF-8, or that of Excel
+    on Windows.
 
     Raises:
         ImportFailed: it is no such list.
@@ -97,9 +100,20 @@ def _csv_row(
         row = replace(row, target=_target(cells.get("model", ""), default, signs))
     except ValueError as error:
         faults.append(str(error))
+    try:
+        row = replace(row, spoken=_spoken(cells))
+    except ValueError as error:
+        faults.append(str(error))
     tags = split_tags(cells["tags"]) if cells.get("tags") else None
     protocol, consent = cells.get("protocol") or None, cells.get("consent") or None
     return replace(row, protocol=protocol, tags=tags, consent=consent, list_faults=tuple(faults))
+
+
+def _spoken(cells: dict[str, str]) -> SpokenLanguage:
+    language, second = cells.get("language", ""), cells.get("second_language", "").casefold()
+    if second not in _YES_OR_NO:
+        raise ValueError("The column second_language has yes, no, or nothing if it is not known.")
+    return SpokenLanguage(language_tag(language) if language else None, _YES_OR_NO[second])
 
 
 def _is_file(path: Path) -> bool:

@@ -9,6 +9,7 @@ from vbdesk.capture.protocols import protocols
 from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.contract.rounding import whole
+from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
 from vbdesk.outbox.imports.written_times import moment_of, read_time, zone_name
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.consent_gate import ConsentList
@@ -36,7 +37,9 @@ class ImportRow:
 
     Attributes:
         number: its line in the CSV, or its place among the files, from 1.
-        group_id: the subject, as typed.
+        group_id: the subject, as the service knows it; as typed if it is no subject.
+        alias: the name that a person typed, if the service's id cannot carry it; else empty.
+        subject_fault: why the typed subject is none; None if that was not looked at.
         recorded_at: when it was recorded; None if that is not known or not understood.
         target: what the service is asked for.
         time_text: the time as typed or as the list or the name has it; None if `recorded_at` is the file's own time.
@@ -44,7 +47,9 @@ class ImportRow:
         time_fault: why the name of the file gave no time.
         protocol, tags: None for those of the whole import.
         consent: the kind of consent that the list states; the desk notes its own.
+        spoken: what the list says about the language; the rest comes from the subject.
         facts: of the file; None before it was read.
+        lacks_consent: whether the profile asks for a consent that is not noted.
         list_faults: faults of its line in the list, which only a correction there repairs.
         faults: every reason why it cannot be imported, and what to do; empty if it can.
         notes: assumptions that were made, and what a person should look at.
@@ -55,13 +60,17 @@ class ImportRow:
     group_id: str
     recorded_at: datetime | None
     target: RecordingTarget
+    alias: str = ""
+    subject_fault: str | None = None
     time_text: str | None = None
     time_from_name: bool = False
     time_fault: str | None = None
     protocol: str | None = None
     tags: tuple[str, ...] | None = None
     consent: str | None = None
+    spoken: SpokenLanguage = UNKNOWN_LANGUAGE
     facts: FileFacts | None = None
+    lacks_consent: bool = False
     list_faults: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -127,8 +136,10 @@ def check_rows(
     for row, time_faults in timed:
         refusal, consent_notes = _consent(row, known.consents, now)
         faults = [*row.list_faults, *_faults(row, now), *time_faults, *refusal, *_sound_faults(row, known, same_sound)]
-        notes = [*row.notes, *_notes(row, known, same_time), *consent_notes]
-        checked.append(replace(row, faults=tuple(faults), notes=tuple(notes)))
+        name = [f"Sent as {row.group_id}; the name stays here."] if row.alias else []
+        notes = [*name, *row.notes, *_notes(row, known, same_time), *consent_notes]
+        lacks = bool(refusal or consent_notes)
+        checked.append(replace(row, faults=tuple(faults), notes=tuple(notes), lacks_consent=lacks))
     return checked
 
 
@@ -154,7 +165,7 @@ def _timed(row: ImportRow, zone: tzinfo | None) -> tuple[ImportRow, list[str]]:
 
 def _faults(row: ImportRow, now: datetime) -> list[str]:
     faults = []
-    if (fault := subject_fault(row.group_id)) is not None:
+    if (fault := row.subject_fault or subject_fault(row.group_id)) is not None:
         faults.append(fault)
     known = {protocol.protocol_id for protocol in protocols()}
     if row.protocol and row.protocol not in known:

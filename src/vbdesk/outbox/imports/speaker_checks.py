@@ -1,15 +1,18 @@
 """Compare every recording of a library with its subject's earlier ones, whichever way it came in.
 
 The outcome is stored with the recording (`RecordingItem.speaker`). It is computed again when an earlier recording that
-it rests on was moved to another subject, excluded or deleted.
+it rests on was moved to another subject, excluded or deleted. A recording whose voice raises a question does not count
+as an earlier one, until a person confirms that it is the right one.
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 
-from vbdesk.outbox.imports.speaker_comparison import SpeakerComparison
-from vbdesk.outbox.library.items import ItemFilter, RecordingItem, metadata_of
-from vbdesk.outbox.library.library import Library
+from vbdesk.outbox.imports.speaker_comparison import SpeakerComparison, raises_question
+from vbdesk.outbox.library.audit import AuditAction
+from vbdesk.outbox.library.items import ItemFilter, RecordingItem, SpeakerFinding, metadata_of
+from vbdesk.outbox.library.library import Library, NotAllowed
 from vbdesk.outbox.library.store import UnknownTake
 
 
@@ -22,7 +25,7 @@ class SpeakerChecks:
         self._version = 0
         self._groups: dict[str, str] = {}  # subjects as last seen, by take id
         self._due: set[str] = set()  # subjects
-        self._unheard: dict[str, tuple[str, ...]] = {}  # compared in vain, with these
+        self._tried: dict[str, tuple[str, ...]] = {}  # recordings that were compared, with these
 
     def step(self) -> bool:
         """Compare one recording, the newest first; True if there was one. Cheap if nothing changed."""
@@ -47,7 +50,7 @@ class SpeakerChecks:
     def _compare_one(self, group_id: str) -> bool:
         items = [item for item in self._library.list(ItemFilter(group_id=group_id)) if item.fault is None]
         versions = _versions(items)
-        members = {item.take_id for item in items if not item.excluded}
+        members = {item.take_id for item in items if not item.excluded and not raises_question(item)}
         for item in items:
             together = versions[item.take_id]
             earlier = [
@@ -64,13 +67,13 @@ class SpeakerChecks:
         known = item.speaker
         if known is not None and (known.group_id != item.group_id or not members >= set(known.earlier)):
             return True
-        tried = self._unheard.get(item.take_id) == tuple(other.take_id for other in earlier)
-        return known is None and bool(earlier) and _has_sound(item) and not tried
+        if not earlier or not _has_sound(item) or self._tried.get(item.take_id) == _ids(earlier):
+            return False
+        return known is None or (raises_question(item) and _newly_confirmed(earlier, known))
 
     def _keep(self, item: RecordingItem, earlier: list[RecordingItem]) -> None:
         found = self._comparison.finding(item, earlier) if earlier and _has_sound(item) else None
-        if found is None:
-            self._unheard[item.take_id] = tuple(other.take_id for other in earlier)
+        self._tried[item.take_id] = _ids(earlier)
         if found == item.speaker:
             return
         with self._library.store.changing():
@@ -80,6 +83,32 @@ class SpeakerChecks:
                 return
             if now.fault is None and (now.group_id, now.trim_s) == (item.group_id, item.trim_s):
                 self._library.store.keep_details(item.take_id, replace(metadata_of(now), speaker=found))
+
+
+def confirm_voice(library: Library, take_id: str) -> None:
+    """Note that a person says that this is the subject's voice; it is not asked again, and counts for later ones.
+
+    Raises:
+        NotAllowed: its entry was changed by something other than vbdesk.
+        UnknownTake: it is no longer on this computer.
+    """
+    with library.store.changing():
+        item = library.get(take_id)
+        if item.fault is not None:
+            raise NotAllowed(item.fault)
+        if item.confirmed_voice != item.group_id:
+            library.store.keep_details(take_id, replace(metadata_of(item), confirmed_voice=item.group_id))
+            library.store.note(AuditAction.VOICE_CONFIRMED, take_id)
+
+
+def _ids(items: Sequence[RecordingItem]) -> tuple[str, ...]:
+    return tuple(item.take_id for item in items)
+
+
+def _newly_confirmed(earlier: Sequence[RecordingItem], known: SpeakerFinding) -> bool:
+    """Whether a voice was confirmed that the comparison did not know as one of the subject's."""
+    confirmed = {item.take_id for item in earlier if item.confirmed_voice == item.group_id}
+    return not confirmed <= set(known.earlier)
 
 
 def _has_sound(item: RecordingItem) -> bool:

@@ -124,6 +124,14 @@ def sounds_unlike(item: RecordingItem) -> bool:
     return known.similarity < comparison_rules().unlike_below
 
 
+def raises_question(item: RecordingItem) -> bool:
+    """Whether to ask if a stored recording is of the right person: its voice is unlike, and nobody confirmed it.
+
+    Such a recording proves nothing about later ones.
+    """
+    return sounds_unlike(item) and item.confirmed_voice != item.group_id
+
+
 class SpeakerComparison:
     """Compares takes with their subject's earlier ones. Reads sound: call it in a task, one at a time."""
 
@@ -135,7 +143,8 @@ class SpeakerComparison:
         """Compare a take with the newest earlier ones of `group_id`, except `version_of` and its versions."""
         without = self._versions(version_of)
         listed = self._library.list(ItemFilter(group_id=group_id))
-        items = [item for item in listed if item.take_id not in without and not item.excluded]
+        counted = (item for item in listed if not item.excluded and not raises_question(item))
+        items = [item for item in counted if item.take_id not in without]
         if not items:
             return SpeakerSimilarity(None, 0, None)
         voices = (self._voice(item) for item in items[: comparison_rules().earlier_takes])

@@ -48,6 +48,7 @@ class AuditAction(StrEnum):
     EXCLUDED = "excluded from the course"
     MOVED = "moved to another subject"
     PUT_BACK = "put back into the course"
+    VOICE_CONFIRMED = "voice confirmed as the subject's"
     CORRECTED_AT_SERVICE = "course corrected at the service"
     LISTENED = "listened to"
     QUEUED = "queued"

@@ -22,6 +22,10 @@ class ConsentKind(StrEnum):
     """A tick of an earlier release, which had no kinds."""
 
 
+GIVEN_KINDS = (ConsentKind.CLINICAL, ConsentKind.RESEARCH, ConsentKind.BOTH)
+"""What a person can consent to now."""
+
+
 class ConsentChange(StrEnum):
     """What happened."""
 

@@ -8,6 +8,7 @@ from vbdesk.outbox.library.consent import ConsentPolicy, ConsentState, ConsentSt
 from vbdesk.outbox.library.consent_rows import SubjectConsent, consent_of, read_consents
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.settings import SETTINGS_NAME, ConsentRules, LibrarySettings, read_settings
+from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import Store
 
 _WHY = {
@@ -67,6 +68,16 @@ class ConsentGate:
             rows = self._store.rows("SELECT event_id, group_id, sealed FROM consents")
             self._read = state, ConsentList(_rules(settings), read_consents(rows, self._store.cipher))
         return self._read[1]
+
+    def held_back(self) -> int:
+        """Number of queued recordings that the policy does not let go."""
+        consents = self.all()
+        if consents.rules.policy is not ConsentPolicy.REQUIRED:
+            return 0
+        query = "SELECT group_id, recorded_at FROM recordings WHERE state = ?"
+        queued = self._store.rows(query, (OutboxState.WAITING,))
+        made = ((row["group_id"], datetime.fromisoformat(row["recorded_at"])) for row in queued)
+        return sum(consents.refusal(group_id, at) is not None for group_id, at in made)
 
     def refusal(self, group_id: str, at: datetime | None = None) -> str | None:
         """Why nothing may be done for a recording made `at`, now if None; None if the policy allows it."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from vbdesk.contract.ids import new_id
+from vbdesk.contract.timestamps import add_clamped
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.consent import (
     ConsentChange,
@@ -15,6 +16,8 @@ from vbdesk.outbox.library.consent import (
     plain_name,
 )
 from vbdesk.outbox.library.consent_rows import SubjectConsent, read_consents, sealed_row
+from vbdesk.outbox.library.consent_wordings import consent_wording
+from vbdesk.outbox.library.settings import ConsentRules
 from vbdesk.outbox.library.store import Store
 
 
@@ -54,6 +57,37 @@ class Consents:
             new_id(), group_id, ConsentChange.GIVEN, kind, moment, wording, language, plain_name(asked_by), expires
         )
         return self._note(event)
+
+    def give_by(
+        self,
+        rules: ConsentRules,
+        group_ids: Iterable[str],
+        kind: ConsentKind,
+        at: datetime,
+        asked_by: str | None = None,
+    ) -> None:
+        """Note that subjects have consented `at` a moment, with the wording and validity of `rules`; all or none.
+
+        Args:
+            rules: of the profile.
+            group_ids: the subjects.
+            kind: what the consent covers.
+            at: when they consented.
+            asked_by: who asked; as the rules say if None.
+        """
+        wording = consent_wording(rules.language)
+        expires = None if rules.valid_days is None else add_clamped(at, timedelta(days=rules.valid_days))
+        with self._store.changing():
+            for group_id in group_ids:
+                self.give(
+                    group_id,
+                    kind,
+                    wording=wording.version,
+                    language=wording.language,
+                    asked_by=rules.asked_by if asked_by is None else asked_by,
+                    expires=expires,
+                    at=at,
+                )
 
     def withdraw(self, group_id: str, kind: ConsentKind = ConsentKind.BOTH, *, asked_by: str = "") -> ConsentEvent:
         """Note that a subject has withdrawn consent for these purposes."""

@@ -22,8 +22,10 @@ from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.column_encryption import InvalidTag
 from vbdesk.outbox.library.consent_gate import ConsentGate
 from vbdesk.outbox.library.items import RecordingItem, metadata_of
+from vbdesk.outbox.library.recording_language import with_language_of_other
 from vbdesk.outbox.library.states import NotAllowed, OutboxState
 from vbdesk.outbox.library.store import Store, time_text
+from vbdesk.outbox.library.subject_notes import SubjectNotes
 
 _TIME_TAKEN = (
     "{subject} has a recording of exactly this time already, so these may be the same recording. Exclude or erase one "
@@ -118,9 +120,9 @@ class CourseCorrection:
 class CourseCorrections:
     """The journal of one library. Every method reads or writes the disk."""
 
-    def __init__(self, store: Store, consent: ConsentGate) -> None:
-        self._store, self._consent = store, consent
-        self._opened: dict[int, tuple[bytes, CourseCorrection]] = {}  # the sync worker asks before each task
+    def __init__(self, store: Store, consent: ConsentGate, notes: SubjectNotes) -> None:
+        self._store, self._consent, self._notes = store, consent, notes
+        self._opened: dict[int, tuple[bytes, CourseCorrection]] = {}  # each version of a row is decrypted once
 
     # Reading
 
@@ -131,22 +133,25 @@ class CourseCorrections:
 
     def due(self) -> list[CourseCorrection]:
         """Entries that the service can be asked about now: of each recording the oldest that is not settled."""
-        waiting: list[CourseCorrection] = []
+        first: list[CourseCorrection] = []
+        seen: set[str] = set()
         for entry in self.all():
-            before = (set(other.member.job_ids) for other in waiting)
-            if not entry.settled and not any(jobs & set(entry.member.job_ids) for jobs in before):
-                waiting.append(entry)
-        return waiting
+            if entry.settled:
+                continue
+            if seen.isdisjoint(entry.member.job_ids):
+                first.append(entry)
+            seen.update(entry.member.job_ids)
+        return first
 
     def in_force(self) -> list[CourseCorrection]:
         """Of each recording the newest entry that was not undone, oldest first: what can be put back."""
-        done: list[CourseCorrection] = []
+        done: dict[int, CourseCorrection] = {}
         for entry in self.all():
             if entry.undoes is None:
-                done.append(entry)
+                done[entry.number] = entry
             else:
-                done = [other for other in done if other.number != entry.undoes]
-        newest = {(entry.member.take_id or entry.member.job_ids): entry for entry in done}
+                done.pop(entry.undoes, None)
+        newest = {(entry.member.take_id or entry.member.job_ids): entry for entry in done.values()}
         return sorted(newest.values(), key=lambda entry: entry.number)
 
     def member(self, take_id: str) -> CourseMember:
@@ -192,10 +197,10 @@ class CourseCorrections:
         if fault is not None:
             raise ValueError(fault)
         if group_id == member.group_id:
-            raise NotAllowed(f"This recording belongs to {group_id} already. Choose another subject.")
+            raise NotAllowed(f"This recording belongs to {self._shown(group_id)} already. Choose another subject.")
         refusal = self._consent.refusal(group_id, member.recorded_at)
         if refusal is not None:
-            raise NotAllowed(f"{group_id}: {refusal}")
+            raise NotAllowed(f"{self._shown(group_id)}: {refusal}")
         with self._store.changing():
             source: str | None = member.group_id
             if member.take_id is not None:
@@ -242,6 +247,10 @@ class CourseCorrections:
             changed = replace(entry, attempts=entry.attempts + 1, not_before=not_before, trouble=trouble)
             self._keep(replace(changed, step=step or entry.step))
 
+    def _shown(self, group_id: str) -> str:
+        """How a person calls a subject."""
+        return self._notes.shown(group_id).name
+
     # Within a transaction
 
     def _correctable(self, take_id: str) -> RecordingItem:
@@ -266,9 +275,12 @@ class CourseCorrections:
             (group_id, time_text(item.recorded_at), item.take_id),
         )
         if clash:
-            raise NotAllowed(_TIME_TAKEN.format(subject=group_id))
+            raise NotAllowed(_TIME_TAKEN.format(subject=self._shown(group_id)))
         ticked = item.consented_at if group_id == item.group_id else None  # the consent of another subject
         metadata = replace(metadata_of(item), group_id=group_id, excluded=excluded, consented_at=ticked)
+        if item.job_id is None:
+            before, after = (self._notes.note_of(each).spoken for each in (item.group_id, group_id))
+            metadata = with_language_of_other(metadata, before, after)
         self._store.keep_details(item.take_id, metadata)
         self._store.update(item.take_id, {"group_id": group_id})
 

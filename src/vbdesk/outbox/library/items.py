@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from vbdesk.contract.results import Result
+from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
 from vbdesk.outbox.library.column_encryption import ColumnCipher
 from vbdesk.outbox.library.recording_time import TimeDoubt, TimeReference, doubt_json, reference_json
 from vbdesk.outbox.library.states import Fix, OutboxState
@@ -75,8 +76,11 @@ class TakeMetadata:
         original_time: `recorded_at` before a person corrected it; None if nobody did.
         excluded: whether a person took it out of the subject's course; it stays a recording.
         speaker: comparison of its voice with earlier recordings; None before. It stays on this computer.
+        confirmed_voice: the subject whose voice it is, as a person confirmed; empty if nobody did. It stays here too.
         capture: what the recorder noted: `device`, `sample_rate`, `language`, `protocol_version`, `app_version`,
             `marks_s`; empty for a file, and for a take of an earlier version.
+        spoken: what is known about its language; sent if the service reads it.
+        spoken_sent: whether the last request for its analysis said that; None before one.
     """
 
     group_id: str
@@ -100,7 +104,10 @@ class TakeMetadata:
     original_time: datetime | None = None
     excluded: bool = False
     speaker: SpeakerFinding | None = None
+    confirmed_voice: str = ""
     capture: Mapping[str, Any] = field(default_factory=dict)
+    spoken: SpokenLanguage = UNKNOWN_LANGUAGE
+    spoken_sent: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +140,8 @@ class RecordingItem:
         source_sha256: digest of the imported file; empty for a take.
         file_name: its name, encrypted and never sent, because it may contain a person's name; empty for a take.
         time_is_unique: whether no other recording anywhere can have this `recorded_at`.
-        reference, time_doubt, time_decided, time_suggested, original_time, excluded, speaker, capture: see
-            `TakeMetadata`.
+        reference, time_doubt, time_decided, time_suggested, original_time, excluded, speaker, confirmed_voice, capture,
+            spoken, spoken_sent: see `TakeMetadata`.
         asked: whether the analysis was requested without an answer yet, or may have been by another computer.
         searched_only: `asked` because of a bundle alone; this computer has never requested it.
         released: whether a person has released it to be sent, see `Library.send_now`.
@@ -180,7 +187,10 @@ class RecordingItem:
     original_time: datetime | None = None
     excluded: bool = False
     speaker: SpeakerFinding | None = None
+    confirmed_voice: str = ""
     capture: Mapping[str, Any] = field(default_factory=dict)
+    spoken: SpokenLanguage = UNKNOWN_LANGUAGE
+    spoken_sent: bool | None = None
     asked: bool = False
     searched_only: bool = False
     released: bool = True
@@ -231,7 +241,10 @@ def metadata_of(item: RecordingItem) -> TakeMetadata:
         original_time=item.original_time,
         excluded=item.excluded,
         speaker=item.speaker,
+        confirmed_voice=item.confirmed_voice,
         capture=item.capture,
+        spoken=item.spoken,
+        spoken_sent=item.spoken_sent,
     )
 
 
@@ -273,7 +286,10 @@ def details_json(metadata: TakeMetadata) -> bytes:
         "original_time": None if metadata.original_time is None else metadata.original_time.isoformat(),
         "excluded": metadata.excluded,
         "speaker": None if metadata.speaker is None else asdict(metadata.speaker),
+        "confirmed_voice": metadata.confirmed_voice,
         "capture": dict(metadata.capture),
+        "spoken": metadata.spoken.form,
+        "spoken_sent": metadata.spoken_sent,
     }
     return json.dumps(document).encode()
 

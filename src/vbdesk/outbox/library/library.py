@@ -34,6 +34,7 @@ from vbdesk.outbox.library.integrity_check import (
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, metadata_of
 from vbdesk.outbox.library.listing import RecordingList
 from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasures
+from vbdesk.outbox.library.recording_language import with_language_of_subject
 from vbdesk.outbox.library.recording_time import TOLERANCE, TimeReference, clock_words, read_reference
 from vbdesk.outbox.library.response_cache import ResponseCache
 from vbdesk.outbox.library.rollback_detection import KeyringReading
@@ -112,7 +113,7 @@ class Library(RecordingList):
         self.consents = Consents(self.store)
         self.consent_gate = ConsentGate(self.store)
         self.responses = ResponseCache(self.store)
-        self.corrections = CourseCorrections(self.store, self.consent_gate)
+        self.corrections = CourseCorrections(self.store, self.consent_gate, self.subject_notes)
         self.erasures = PendingErasures(self.store) if erases_at_service else None
         self._sounds = SoundFiles(self.store, self.recording_folder)
         self.damaged = DamagedTakes(
@@ -170,7 +171,7 @@ class Library(RecordingList):
         take_id = new_id()
         if metadata.reference is None:
             metadata = replace(metadata, reference=_reference(audio, metadata.recorded_at))
-        metadata = replace(metadata, capture=capture_facts(audio))
+        metadata = self._with_language(replace(metadata, capture=capture_facts(audio)))
         try:
             with self.store.changing():
                 self.store.insert(take_id, metadata, duration_s, imported=False)
@@ -205,6 +206,7 @@ class Library(RecordingList):
             source_sha256=hashlib.sha256(content).hexdigest(),
             file_name=path.name.encode("utf-8", "replace").decode(),
         )
+        metadata = self._with_language(metadata)
         take_id = new_id()
         take_key = self._sounds.seal_copy(take_id, path)
         with self.store.changing():
@@ -213,6 +215,9 @@ class Library(RecordingList):
             self.store.note(AuditAction.IMPORTED, take_id)
             self._sounds.keep_copy(take_id, take_key)
         return take_id
+
+    def _with_language(self, metadata: TakeMetadata) -> TakeMetadata:
+        return with_language_of_subject(metadata, self.subject_notes.note_of(metadata.group_id).spoken)
 
     def queue(self, take_id: str) -> None:
         """Put a `checked` recording into the queue. Raises NotAllowed in any other state, and without consent."""
@@ -301,9 +306,10 @@ class Library(RecordingList):
         with self.store.changing():
             item = self._with_correctable_time(take_id, moment)
             suggested = item.time_doubt is not None and item.time_doubt.suggested == moment
+            measured = suggested or moment in (item.recorded_at, item.original_time)  # else a person entered its digits
             decided = replace(
                 metadata_of(item),
-                time_is_unique=item.time_is_unique or moment.microsecond == 0,
+                time_is_unique=moment.microsecond == 0 or (item.time_is_unique and measured),
                 time_suggested=suggested,
                 original_time=item.original_time or item.recorded_at,
             )

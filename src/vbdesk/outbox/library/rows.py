@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from operator import itemgetter
 from typing import Any
 
+from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.contract.timestamps import add_clamped
 from vbdesk.outbox.library.column_encryption import NONCE_BYTES, ColumnCipher, InvalidTag
 from vbdesk.outbox.library.items import EncryptedResult, RecordingItem, RecordingTarget, read_speaker
@@ -194,7 +195,10 @@ def _item(
         original_time=_moment(details.get("original_time")),
         excluded=bool(details.get("excluded")),
         speaker=read_speaker(details.get("speaker")),
+        confirmed_voice=details.get("confirmed_voice", ""),  # earlier versions wrote none
         capture=details.get("capture") or {},
+        spoken=SpokenLanguage.of_form(details.get("spoken") or {}),
+        spoken_sent=details.get("spoken_sent"),
         asked=row["asked_at"] is not None,
         searched_only=_is_searched_only(row),
         released=row["released"] is None or bool(row["released"]),

@@ -141,6 +141,12 @@ class Store:
         """Whether nothing may be sent until a person or the keyring has acted."""
         return bool(self.findings) or self.unknown is not None
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Keep changes by other threads out until the end."""
+        with self._lock:
+            yield
+
     def close(self) -> None:
         """Close the database."""
         with self._lock:

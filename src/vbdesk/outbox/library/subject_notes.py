@@ -5,7 +5,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
 from vbdesk.outbox.library.column_encryption import InvalidTag
+from vbdesk.outbox.library.recording_language import follow_subject
 from vbdesk.outbox.library.store import Store
 from vbdesk.outbox.library.subject_names import (
     ShownSubject,
@@ -20,21 +22,29 @@ from vbdesk.outbox.library.subject_names import (
 
 @dataclass(frozen=True, slots=True)
 class SubjectNote:
-    """What is noted about a subject. Nothing of it is ever sent.
+    """What is noted about a subject. Nothing of it is ever sent but `spoken`, with recordings.
 
     Attributes:
         alias: the name as typed, where the service's id cannot carry it; else empty.
         detail: the second line, such as a birth year; may be empty.
+        spoken: the language of the subject's recordings, and whether it is the subject's second language.
     """
 
     text: str = ""
     tags: tuple[str, ...] = ()
     alias: str = ""
     detail: str = ""
+    spoken: SpokenLanguage = UNKNOWN_LANGUAGE
 
     def shown(self, group_id: str) -> ShownSubject:
         """How the subject `group_id` with this note is shown."""
         return ShownSubject(isolated(self.alias) if self.alias else group_id, isolated(self.detail))
+
+    def tagged(self, tags: Collection[str], *, added: bool) -> "SubjectNote":
+        """This note with the tags as well, or without them."""
+        kept = tuple(tag for tag in self.tags if added or tag not in tags)
+        more = tuple(tag for tag in tags if added and tag not in kept)
+        return replace(self, tags=(*kept, *more))
 
     @property
     def line(self) -> str:
@@ -68,14 +78,15 @@ class SubjectNotes:
 
     def all(self) -> Mapping[str, SubjectNote]:
         """Every subject with a note; those that somebody else changed are left out."""
-        self._remember(self._read())
-        return self._known
+        with self._store.reading():
+            self._remember(self._read())
+            return self._known
 
-    def keep_many(self, notes: Mapping[str, SubjectNote]) -> None:
-        """Store the notes of several subjects, all or none of them."""
+    def tag_many(self, group_ids: Collection[str], tags: Collection[str], *, added: bool) -> None:
+        """Give subjects tags, or take tags from them, all or none; the rest of their notes stays as it is stored."""
         with self._store.changing():
-            for group_id, note in notes.items():
-                self.keep(group_id, note)
+            for group_id in group_ids:
+                self.keep(group_id, self.note_of(group_id).tagged(tags, added=added))
 
     def keep(self, group_id: str, note: SubjectNote) -> None:
         """Store what is noted about a subject; an empty note is deleted. Notifies subscribers.
@@ -84,7 +95,7 @@ class SubjectNotes:
             AliasTaken: another subject has this alias; nothing is stored.
         """
         tags = tuple(dict.fromkeys(tag.strip() for tag in note.tags if tag.strip()))
-        kept = SubjectNote(note.text.strip(), tags, tidy(note.alias), tidy(note.detail))
+        kept = SubjectNote(note.text.strip(), tags, tidy(note.alias), tidy(note.detail), note.spoken)
         with self._store.changing():
             if kept.alias and self.group_id_of(kept.alias) not in (None, group_id):
                 raise AliasTaken("Another subject has this name already. Choose another one.")
@@ -92,13 +103,17 @@ class SubjectNotes:
                 self._store.drop("subjects", group_id)
             else:
                 self._store.put("subjects", group_id, self._sealed(group_id, kept))
-        self._remember({key: known for key, known in {**self._known, group_id: kept}.items() if known != SubjectNote()})
+            before = self.note_of(group_id).spoken
+            if kept.spoken != before:
+                follow_subject(self._store, group_id, before, kept.spoken)
+            self._store.after_commit(lambda: self._remember_one(group_id, kept))
 
     def keep_alias(self, group_id: str, alias: str) -> None:
         """Store the alias of a subject, unless it has it. Raises AliasTaken."""
-        known = self._known.get(group_id, SubjectNote())
-        if known.alias != tidy(alias):
-            self.keep(group_id, replace(known, alias=alias))
+        if self.note_of(group_id).alias == tidy(alias):
+            return
+        with self._store.changing():  # what another thread stores meanwhile stays
+            self.keep(group_id, replace(self.note_of(group_id), alias=alias))
 
     def group_id_named(self, text: str) -> str:
         """The subject that a person means; a new name in another script is stored with a new id.
@@ -176,17 +191,27 @@ class SubjectNotes:
             except InvalidTag:
                 continue
             found[row["group_id"]] = SubjectNote(
-                content["text"], tuple(content["tags"]), content.get("alias", ""), content.get("detail", "")
+                content["text"],
+                tuple(content["tags"]),
+                content.get("alias", ""),
+                content.get("detail", ""),
+                SpokenLanguage.of_form(content.get("spoken") or {}),
             )
         return found
 
     def _sealed(self, group_id: str, note: SubjectNote) -> bytes:
-        content = {"text": note.text, "tags": note.tags}
+        content: dict[str, object] = {"text": note.text, "tags": note.tags}
         if note.alias:
             content["alias"] = note.alias
         if note.detail:
             content["detail"] = note.detail
+        if note.spoken.is_known:
+            content["spoken"] = note.spoken.form
         return self._store.cipher.encrypt(json.dumps(content).encode(), _place(group_id))
+
+    def _remember_one(self, group_id: str, note: SubjectNote) -> None:
+        notes = {**self._known, group_id: note}
+        self._remember({key: known for key, known in notes.items() if known != SubjectNote()})
 
     def _remember(self, known: dict[str, SubjectNote]) -> None:
         self._aliases = MappingProxyType({search_key(note.alias): key for key, note in known.items() if note.alias})

@@ -53,7 +53,7 @@ class LockableVault:
         self._home(name).set_without_prompt(name, secret)
 
     def delete(self, name: str) -> None:
-        """Delete `name` wherever it is."""
+        """Delete `name` from the keyring or the file."""
         if not self._is_in_file(name):
             self._keyring.delete(name)
             return

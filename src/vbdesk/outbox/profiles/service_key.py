@@ -223,6 +223,9 @@ class ServiceKeyStore:
     def begin_lock(self, passphrase: str, vault: Vault) -> ServiceKey:
         """Encrypt the key with `passphrase` too, the first step of turning the app lock on; makes a missing key.
 
+        The recovery key is due from now on, until `recovery_was_offered`: a program that is killed while it shows the
+        key shows it again at its next start.
+
         Raises:
             PassphraseTooShort, ServiceKeyMissing: nothing is changed.
             PassphraseNeeded: a passphrase opens the key already.
@@ -239,7 +242,8 @@ class ServiceKeyStore:
                 raise PassphraseNeeded("This computer has a passphrase already. Enter that one.")
             else:
                 key = self._from_keyring(record, vault)
-            record = replace(record, wrapped=wrap(key, record.key_id, passphrase), lock=LockState.TURNING_ON)
+            wrapped = wrap(key, record.key_id, passphrase)
+            record = replace(record, wrapped=wrapped, lock=LockState.TURNING_ON, recovery_offered=False)
             self._write(record)
             return _opened(record, key)
 
@@ -271,7 +275,7 @@ class ServiceKeyStore:
                 self._write(replace(record, recovery_offered=True))
 
     def recovery_is_due(self) -> bool:
-        """Whether the recovery key was never offered."""
+        """Whether nobody has confirmed yet that the recovery key was offered."""
         record = self._read()
         return record is not None and not record.recovery_offered
 

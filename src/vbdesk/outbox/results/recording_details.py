@@ -1,23 +1,69 @@
-"""Details of the recordings of a library, for exports."""
+"""What a library adds to the records of an export: details of its recordings, consent, corrections of courses."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
-from vbdesk.outbox.library.consent import ConsentStatus
-from vbdesk.outbox.library.consent_gate import ConsentGate
-from vbdesk.outbox.library.items import RecordingItem
+from vbdesk.outbox.library.consent_gate import ConsentList
+from vbdesk.outbox.library.course_corrections import CourseCorrection
+from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library, capture_facts
 from vbdesk.outbox.library.listing import RecordingList
+from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.results.subject_history import corrected, left_and_joined
 from vbdesk.report.recording_details import RecordingDetails
+from vbdesk.report.subject_record import SubjectRecord
+
+
+def with_details(library: Library, records: Iterable[SubjectRecord]) -> list[SubjectRecord]:
+    """Copies with the details of recordings that are here, and each subject's consent for every recording.
+
+    Reads the disk.
+    """
+    whole = list(records)
+    details = recording_details(library, [record.group_id for record in whole])
+    consents = library.consent_gate.all()
+    return [record.with_details(details, _SubjectConsent(consents, record.group_id)) for record in whole]
+
+
+def with_corrections(library: Library, records: Iterable[SubjectRecord]) -> list[SubjectRecord]:
+    """Copies without the recordings that left a subject's course, although the service may still list them.
+
+    Reads the disk.
+    """
+    entries = library.corrections.all()
+    return [_corrected(library, record, entries) for record in records] if entries else list(records)
+
+
+class _SubjectConsent:
+    """The consent of one subject for a recording of a time, as an export names it."""
+
+    def __init__(self, consents: ConsentList, group_id: str) -> None:
+        self._consents, self._group_id = consents, group_id
+
+    def __call__(self, recorded_at: datetime) -> str:
+        status = self._consents.status(self._group_id, recorded_at)
+        return status.kind or status.state
+
+
+def _corrected(library: Library, record: SubjectRecord, entries: Iterable[CourseCorrection]) -> SubjectRecord:
+    now = library.store.clock.now()
+    left, _ = left_and_joined(record.group_id, entries, now)
+    if not left:
+        return record
+    trajectory = record.trajectory
+    if trajectory is not None:
+        only = ItemFilter(states=frozenset({OutboxState.DONE}), group_id=record.group_id)
+        trajectory = corrected(trajectory, now, library.list(only), list(entries))
+    return record.without(left, trajectory)
 
 
 def recording_details(library: RecordingList, group_ids: Collection[str]) -> Mapping[str, RecordingDetails]:
     """Details of every recording of these subjects that has a job, by job id. Reads the disk."""
     wanted = set(group_ids)
-    consents = ConsentGate(library.store).all()
     return {
-        item.job_id: _details(item, _capture(library, item), consents.of_recording(item))
+        item.job_id: _details(item, _capture(library, item))
         for item in library.list()
         if item.job_id is not None and item.fault is None and item.group_id in wanted
     }
@@ -32,7 +78,7 @@ def _capture(library: RecordingList, item: RecordingItem) -> Mapping[str, Any]:
     return {}
 
 
-def _details(item: RecordingItem, capture: Mapping[str, Any], consent: ConsentStatus) -> RecordingDetails:
+def _details(item: RecordingItem, capture: Mapping[str, Any]) -> RecordingDetails:
     start, end = item.trim_s or (0.0, float("inf"))
     marks = [float(mark) for mark in capture.get("marks_s", ())]
     return RecordingDetails(
@@ -47,5 +93,7 @@ def _details(item: RecordingItem, capture: Mapping[str, Any], consent: ConsentSt
         markers_s=tuple(mark - start for mark in marks if start <= mark <= end),
         check=item.quality,
         recorder_version=str(capture.get("app_version", "")),
-        consent=consent.kind or consent.state,
+        random_fraction=item.imported and item.time_is_unique,
+        spoken_language=item.spoken.language or "",
+        second_language=item.spoken.second_language,
     )

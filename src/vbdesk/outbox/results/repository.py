@@ -6,10 +6,10 @@ erasure would find them on the disk. Results of recordings of this computer are 
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel
@@ -106,6 +106,23 @@ class ResultRepository:
         """Jobs that a correction takes out of a group, although the service may still list them."""
         now = self._library.store.clock.now()
         return left_and_joined(group_id, self._library.corrections.all(), now)[0]
+
+    def newest_listed(self, listed: Mapping[str, datetime | None]) -> dict[str, datetime | None]:
+        """When each subject's newest recording was made, by the service's list of subjects.
+
+        If that recording was excluded or moved since, the list is too old: the subject's history tells the newest.
+        """
+        newest = dict(listed)
+        entries = self._library.corrections.all()
+        for group_id in {entry.source for entry in entries if entry.source is not None} & newest.keys():
+            left, _ = left_and_joined(group_id, entries, None)
+            times = {_second(entry.member.recorded_at) for entry in entries if left.intersection(entry.member.job_ids)}
+            last = newest[group_id]
+            if last is not None and _second(last) in times:
+                history = self.history(group_id)
+                points = [] if history is None else history.value.data_points
+                newest[group_id] = max((point.recorded_at for point in points), default=None)
+        return newest
 
     def is_joined(self, group_id: str) -> bool:
         """Whether a recording was moved to a group that the service may not have yet."""
@@ -216,6 +233,11 @@ class ResultReader:
         read = self._client.groups.aggregate(group_id)
         self._repository.store_aggregate(read)
         return read
+
+
+def _second(moment: datetime) -> datetime:
+    """Services may cut times to the second."""
+    return moment.astimezone(UTC).replace(microsecond=0)
 
 
 def _aggregate_name(group_id: str) -> str:

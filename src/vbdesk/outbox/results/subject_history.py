@@ -124,6 +124,7 @@ def point_of(item: RecordingItem) -> DataPoint:
             score=None if signal.level == "inconclusive" else signal.score,
             level=signal.level,
             flagged=signal.flagged,
+            sign_version=signal.sign_version,
         )
         for signal in signals_of(result)
     ]

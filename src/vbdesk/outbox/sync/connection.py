@@ -22,6 +22,7 @@ class ServiceConnection:
 
     Attributes:
         key_kept_s: seconds for which the service keeps an idempotency key, by its last answer; None: no promise.
+        reads_language: whether it reads the fields of the language, by its last answer.
         answer: the time in the service's last answer; None if it had none, or took too long.
         answered: whether an answer has come since the connection was opened.
     """
@@ -35,6 +36,7 @@ class ServiceConnection:
         self._clock = clock
         self._on_answer = on_answer
         self.key_kept_s: int | None = None
+        self.reads_language = False
         self.answer: ServiceTime | None = None
         self.answered = False
 
@@ -70,6 +72,7 @@ class ServiceConnection:
         if client.server_time is not None and now.seconds - began.seconds <= SLOW_S:
             self.answer = ServiceTime(now, client.server_time)
         self.key_kept_s = client.key_kept_s
+        self.reads_language = bool(client.reads_language)
         self._on_answer()
 
     @property
@@ -95,6 +98,6 @@ class ServiceConnection:
     def drop(self) -> None:
         """Close the connections; the next request opens new ones."""
         client, self._client = self._client, None
-        self.answer, self.answered, self.key_kept_s = None, False, None
+        self.answer, self.answered, self.key_kept_s, self.reads_language = None, False, None, False
         if client is not None:
             client.close()

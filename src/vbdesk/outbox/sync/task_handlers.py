@@ -26,6 +26,7 @@ from vbdesk.contract.jobs import GroupJob, Job, JobStatus
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S, Bucket
 from vbdesk.contract.longitudinal import TrajectoryRunning
 from vbdesk.contract.rounding import whole
+from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE
 from vbdesk.contract.uploads import UploadGrant
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
@@ -283,6 +284,7 @@ class TaskHandlers:
     def _submit(self, event: PendingEvent, item: RecordingItem, upload_ref: str) -> bool:
         """Request the analysis; with the same key again if an earlier answer was lost."""
         self._read_service_time()
+        says_language = self._says_language(event, item)
         began = self._clock.monotonic()
 
         def ask(client: Client) -> Job | GroupJob:
@@ -293,6 +295,7 @@ class TaskHandlers:
                 longitudinal=item.longitudinal,
                 recorded_at=item.recorded_at,
                 idempotency_key=event.event_id,
+                spoken=item.spoken if says_language else UNKNOWN_LANGUAGE,
             )
 
         record = _EventRecord(
@@ -301,12 +304,19 @@ class TaskHandlers:
             self._planner,
             service_time=self._confirmed_time(),
             key_kept_s=self._connection.key_kept_s,
+            says_language=says_language,
             on_accepted=self._begin_following,
         )
         if not self._steps.request(record, item.group_id, ask):
             return False
         self._measured.request(self._clock.monotonic() - began)
         return True
+
+    def _says_language(self, event: PendingEvent, item: RecordingItem) -> bool:
+        """Whether to say what is known about the language: as before if the request is repeated with its key."""
+        if event.asked_service_at is not None and item.spoken_sent is not None:
+            return item.spoken_sent
+        return self._connection.reads_language
 
     def _begin_following(self, event: PendingEvent, job_id: str) -> None:
         self._queue.mark_taken(event, job_id)
@@ -341,6 +351,7 @@ class _EventRecord:
     Attributes:
         service_time: the service's time now; None if unknown.
         key_kept_s: for how many seconds it promises to keep keys; None: no promise.
+        says_language: whether the request says what is known about the language.
         on_accepted: called with the event and the job's id.
     """
 
@@ -349,6 +360,7 @@ class _EventRecord:
     planner: Planner
     service_time: datetime | None
     key_kept_s: int | None
+    says_language: bool
     on_accepted: Callable[[PendingEvent, str], None]
 
     @property
@@ -356,7 +368,7 @@ class _EventRecord:
         return self.event.asked_at is not None
 
     def mark_asked(self) -> bool:
-        return self.queue.mark_asked(self.event, self.service_time, self.key_kept_s)
+        return self.queue.mark_asked(self.event, self.service_time, self.key_kept_s, says_language=self.says_language)
 
     def mark_not_accepted(self) -> None:
         self.queue.mark_not_asked(self.event)

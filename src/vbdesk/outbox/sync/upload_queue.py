@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from vbdesk.contract.jobs import Job, JobStatus
@@ -10,7 +10,7 @@ from vbdesk.contract.limits import MAX_RETRIES
 from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.consent_gate import ConsentGate
-from vbdesk.outbox.library.items import RecordingItem, write_result
+from vbdesk.outbox.library.items import RecordingItem, metadata_of, write_result
 from vbdesk.outbox.library.rows import event_is_authentic
 from vbdesk.outbox.library.states import ON_THEIR_WAY, Fix, IllegalStateChange, OutboxState
 from vbdesk.outbox.library.store import FOLLOW, NOT_ASKED, SEND_ANYWAY, Store, UnknownTake, time_text
@@ -127,7 +127,12 @@ class UploadQueue:
             self._store.update(event.take_id, {"sent_sha256": sha256})
 
     def mark_asked(
-        self, event: PendingEvent, service_time: datetime | None = None, key_kept_s: int | None = None
+        self,
+        event: PendingEvent,
+        service_time: datetime | None = None,
+        key_kept_s: int | None = None,
+        *,
+        says_language: bool = False,
     ) -> bool:
         """Record, before the request leaves, that the analysis is requested; False if it is no longer wanted.
 
@@ -137,6 +142,7 @@ class UploadQueue:
             event: of the recording.
             service_time: the service's time now; None if unknown.
             key_kept_s: for how many seconds it promises to keep the key; None: no promise.
+            says_language: whether the request says what is known about the language; a repeat has to do the same.
         """
         with self._store.changing():
             if self._store.sending_blocked or not self.is_wanted(event):
@@ -145,6 +151,9 @@ class UploadQueue:
                 when = None if service_time is None else time_text(service_time)
                 columns = {"asked_at": self._store.now(), "asked_service_at": when, "key_kept_s": key_kept_s}
                 self._write(event, columns)
+                item = self._store.get(event.take_id)
+                if item.spoken.is_known:
+                    self._store.keep_details(event.take_id, replace(metadata_of(item), spoken_sent=says_language))
             return True
 
     def mark_not_asked(self, event: PendingEvent) -> None:

@@ -113,8 +113,8 @@ def _participants(records: Sequence[SubjectRecord], labels: Mapping[str, str]) -
         {
             "participant_id": f"sub-{labels[record.group_id]}",
             "recordings": len(record.recordings),
-            "first_recorded_at": record.recordings[0].recorded_at if record.recordings else None,
-            "last_recorded_at": record.recordings[-1].recorded_at if record.recordings else None,
+            "first_recorded_at": record.recordings[0].measured_at if record.recordings else None,
+            "last_recorded_at": record.recordings[-1].measured_at if record.recordings else None,
         }
         for record in records
     ]
@@ -128,7 +128,7 @@ def _session_files(sessions: Sequence[_Session], audio: Mapping[str, AudioFile])
         rows: list[Row] = [
             {
                 "session_id": session.session,
-                "acq_time": session.recording.recorded_at,
+                "acq_time": session.recording.measured_at,
                 "status": session.recording.job.status.value,
             }
             for session in own
@@ -148,7 +148,7 @@ def _sidecar(session: _Session) -> dict[str, Any]:
     kind, target = recording.target
     speakers = job.result.speakers if job.result else None
     return {
-        "RecordedAt": format_timestamp(recording.recorded_at),
+        "RecordedAt": format_timestamp(recording.measured_at),
         "DurationSeconds": job.audio_duration_seconds,
         "SamplingFrequency": job.audio_sample_rate,
         "ContentType": job.audio_content_type,
@@ -163,6 +163,7 @@ def _sidecar(session: _Session) -> dict[str, Any]:
             {"Speaker": speaker.speaker, "SpeechSeconds": speaker.speech_seconds, "Segments": speaker.segments}
             for speaker in speakers or []
         ],
+        **({"Consent": recording.consent} if recording.consent else {}),
         **({} if details is None else _recorded(details)),
     }
 
@@ -173,10 +174,11 @@ def _recorded(details: RecordingDetails) -> dict[str, Any]:
         "Protocol": details.protocol or MISSING,
         "ProtocolVersion": details.protocol_version,
         "ProtocolLanguage": details.protocol_language or MISSING,
+        "SpokenLanguage": details.spoken_language or MISSING,
+        "SecondLanguage": MISSING if details.second_language is None else details.second_language,
         "Microphone": details.microphone or MISSING,
         "MicrophoneSamplingFrequency": details.microphone_sample_rate,
         "Imported": details.imported,
-        "Consent": details.consent or MISSING,
         "Tags": list(details.tags),
         "MarkersSeconds": list(details.markers_s),
         "SoftwareVersions": details.recorder_version or MISSING,

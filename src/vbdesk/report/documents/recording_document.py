@@ -8,6 +8,7 @@ from vbdesk.contract.feature_texts import is_finding, plain_words
 from vbdesk.contract.jobs import JobType
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import LongitudinalSignal, ModelResult, Signal, ValueInterpretation, VocalFeature
+from vbdesk.report.comparison_basis import comparison_basis
 from vbdesk.report.documents.appendix import appendix
 from vbdesk.report.documents.attached import Attached, attached_bundle, attached_tables
 from vbdesk.report.documents.course import course
@@ -47,7 +48,7 @@ def recording_document(subject: ReportInput) -> dict[str, Any]:
         "facts": [{"label": label, "value": value} for label, value in _facts(subject)],
         "overall": _overall(subject),
         "signals": _signals(subject),
-        "caution": {"title": texts.caution.title, "words": f"{texts.caution.what} {_flagged(subject)}"},
+        "caution": {"title": texts.caution.title, "words": _caution(subject)},
         "quality_title": texts.fact.quality,
         "quality_notes": " ".join((*said.issues, *said.advice)) if said.issues else "",
         "sign_off": sign_off(subject.options),
@@ -125,6 +126,11 @@ def _signals(subject: ReportInput) -> dict[str, Any]:
         )
     columns = [texts.signal, texts.level, texts.baseline, f"{texts.lower}  ·  {texts.higher}", texts.evidence]
     return {"title": texts.title, "columns": columns, "rows": rows}
+
+
+def _caution(subject: ReportInput) -> str:
+    compared = report_texts().compared.of(comparison_basis(subject.signals))
+    return " ".join(words for words in (report_texts().caution.what, _flagged(subject), compared) if words)
 
 
 def _flagged(subject: ReportInput) -> str:

@@ -75,7 +75,7 @@ def _analysis_device(record: SubjectRecord, recording: RecordingRecord) -> Eleme
     codes = fhir_codes()
     kind, target = recording.target
     versions = sorted({signal.sign_version for signal in recording.signals if signal.sign_version})
-    address = record.source.service
+    address = record.source.url
     resource_id = codes.resource_id("device", address, kind.value, target, *versions)
     return {
         "resourceType": "Device",

@@ -15,10 +15,10 @@ from vbdesk.service.groups import analyze_routes
 from vbdesk.service.groups import routes as groups_routes
 from vbdesk.service.health import operations_app
 from vbdesk.service.health.readiness import api_readiness
+from vbdesk.service.http.announced_extensions import AnnouncesExtensions
 from vbdesk.service.http.cors import api_with_cors
 from vbdesk.service.http.docs_page import reference_routes
 from vbdesk.service.http.error_responses import install_error_handlers
-from vbdesk.service.http.idempotency_header import AnnouncesIdempotency
 from vbdesk.service.http.openapi_document import INTERFACE_VERSION, complete
 from vbdesk.service.http.openapi_parts import refusals
 from vbdesk.service.http.route_building import build_routes
@@ -108,7 +108,7 @@ def create_app(context: Context) -> Api:
     app.state.context = context
     app.state.readiness = api_readiness(context)
     app.router.routes.extend([*console_routes(context), *reference_routes(app)])
-    app.add_middleware(AnnouncesIdempotency)
+    app.add_middleware(AnnouncesExtensions)
     app.add_middleware(MeasureRequests, metrics=context.metrics)
     if context.tracing.on:
         app.add_middleware(TraceRequests, tracer=context.tracing.tracer)

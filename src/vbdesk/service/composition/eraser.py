@@ -27,7 +27,9 @@ def open_eraser(settings: Settings, database: Database, clock: Clock) -> Eraser:
         require_match_at_start(database, storage)
     guard = AddressGuard(allow_private=settings.allow_private_addresses)
     secrets = open_secrets(settings, partial(any_sealed, database))
-    parameters = shipped_parameters().with_signs(offered_signs(settings))  # for jobs that waited for an erased job
+    parameters = shipped_parameters(settings.longitudinal_method).with_signs(
+        offered_signs(settings)
+    )  # for jobs that waited for an erased job
     histories = subscribe(
         JobEvents(), settings=settings, clock=clock, secrets=secrets, guard=guard, parameters=parameters
     )

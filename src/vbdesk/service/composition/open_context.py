@@ -80,7 +80,7 @@ def open_context(
         storage.close()
         raise
     guard = AddressGuard(allow_private=settings.allow_private_addresses)
-    parameters = shipped_parameters().with_signs(plugin_signs or {})
+    parameters = shipped_parameters(settings.longitudinal_method).with_signs(plugin_signs or {})
     job_events = JobEvents()
     subscribe(job_events, settings=settings, clock=clock, secrets=secrets, guard=guard, parameters=parameters)
     return Context(

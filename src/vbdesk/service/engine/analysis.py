@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
 from vbdesk.contract.results import ModelResult, SignResult
+from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
 from vbdesk.signs.plugins.source import PluginSource
 from vbdesk.signs.stage_timing import Lap, Stopwatch
 
@@ -18,6 +19,7 @@ class AnalysisRequest:
         plugins: location of the site's sign plugins.
         language: language of the summary in model results.
         norms_file: the site's norms; None for the built-in ones.
+        spoken: what is known about the language of the recording.
     """
 
     kind: Literal["model", "sign"]
@@ -26,6 +28,7 @@ class AnalysisRequest:
     plugins: PluginSource
     language: str
     norms_file: Path | None = None
+    spoken: SpokenLanguage = UNKNOWN_LANGUAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +71,27 @@ def analyse_file(recording: BinaryIO, request: AnalysisRequest) -> Analysed:
     stages = Stopwatch()
     with stages("decode"):
         decoded = decode(recording)
-    diarize, norms_file = request.diarize, request.norms_file
+    diarize, norms_file, spoken = request.diarize, request.norms_file, request.spoken
     result: ModelResult | SignResult
     if request.kind == "sign":
         result = analyze_sign(
-            decoded, request.name, request.plugins, diarize=diarize, norms_file=norms_file, stages=stages
+            decoded,
+            request.name,
+            request.plugins,
+            diarize=diarize,
+            norms_file=norms_file,
+            spoken=spoken,
+            stages=stages,
         )
     else:
         target, language = ScoringTarget.model(request.name), request.language
-        result = analyze(decoded, target, diarize=diarize, language=language, norms_file=norms_file, stages=stages)
+        result = analyze(
+            decoded,
+            target,
+            diarize=diarize,
+            language=language,
+            norms_file=norms_file,
+            spoken=spoken,
+            stages=stages,
+        )
     return Analysed(result.model_dump_json(), stages.laps)

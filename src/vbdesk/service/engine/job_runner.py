@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Concatenate, Literal, ParamSpec
+from typing import Any, Concatenate, ParamSpec
 
 from sqlalchemy import Connection, Row
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError, TimeoutError
 
 from vbdesk.contract.catalog import ModelName
+from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.service.engine.analysis import Analysed, Analysis, AnalysisRequest
 from vbdesk.service.engine.job_engine import HandedBack
 from vbdesk.service.engine.run_observation import ANALYSE, FETCH, SETTLE, RunStages, observed_run
@@ -22,7 +23,9 @@ from vbdesk.service.groups.waiting_jobs import GroupHistories
 from vbdesk.service.jobs import repository
 from vbdesk.service.jobs.lifecycle import JobLifecycle, Run
 from vbdesk.service.jobs.repository import Hold
+from vbdesk.service.jobs.target import JobTarget
 from vbdesk.service.kernel.disk_space import is_disk_full
+from vbdesk.service.kernel.settings import Settings
 from vbdesk.service.ports.context import Context
 from vbdesk.service.storage.store import ObjectMissing, StoreFull, StoreUnavailable
 
@@ -218,19 +221,11 @@ class JobRunner:
         return run
 
     def _analyse(self, slot: Slot, run: Run, stages: RunStages) -> Analysed:
-        target, settings = run.target.analysed, self._context.settings
-        kind: Literal["model", "sign"] = "model" if isinstance(target, ModelName) else "sign"
+        settings = self._context.settings
         with ExitStack() as stack:
             with stages(FETCH):
                 copy = stack.enter_context(self._context.storage.local_copy(run.audio_key))
-            request = AnalysisRequest(
-                kind,
-                str(target),
-                run.diarize,
-                settings.plugin_source,
-                settings.narrative_language,
-                settings.norms_file,
-            )
+            request = analysis_request(run.target, settings, spoken=run.spoken, diarize=run.diarize)
             with stages(ANALYSE):
                 began_ns = time.time_ns()
                 timeout_s = settings.job_timeout_s
@@ -257,6 +252,22 @@ class JobRunner:
         if row is not None and row.analysis is None and row.status in repository.UNFINISHED:
             raise HeldElsewhere
         return row
+
+
+def analysis_request(
+    target: JobTarget, settings: Settings, *, spoken: SpokenLanguage, diarize: bool
+) -> AnalysisRequest:
+    """Return what a child has to know about a job, with the settings of the service."""
+    analysed = target.analysed
+    return AnalysisRequest(
+        "model" if isinstance(analysed, ModelName) else "sign",
+        str(analysed),
+        diarize,
+        settings.plugin_source,
+        settings.narrative_language,
+        settings.norms_file,
+        spoken,
+    )
 
 
 def _growing_pauses() -> Iterator[float]:

@@ -9,12 +9,14 @@ from sqlalchemy import Connection
 
 from vbdesk.clock import Clock
 from vbdesk.longitudinal import CohortReference, cohort_reference, cohort_values, snapshot
+from vbdesk.longitudinal.account_fit import Estimates, FittedMedians, fit_account, personal_variances, with_account_fit
 from vbdesk.longitudinal.parameters import Parameters, shipped_parameters
 from vbdesk.service.groups import history_entries
 from vbdesk.service.kernel.db.groups import cohort_snapshots, groups
 from vbdesk.service.kernel.db.session import Database
 
 SNAPSHOT_EVERY = timedelta(days=1)
+FIT_EVERY = timedelta(days=30)
 
 
 def references(connection: Connection, account_id: str, group_key: str) -> dict[str, CohortReference]:
@@ -40,6 +42,21 @@ def references(connection: Connection, account_id: str, group_key: str) -> dict[
     return {sign: snapshot(reference, row.taken_at) for sign, reference in found.items() if reference is not None}
 
 
+def account_parameters(connection: Connection, account_id: str, parameters: Parameters) -> Parameters:
+    """Return the parameters for this account: with its own usual variances, if they are fitted.
+
+    A fit is dropped when fewer than the required number of groups of the snapshot still exist.
+    """
+    query = sa.select(cohort_snapshots).where(cohort_snapshots.c.account_id == account_id)
+    row = connection.execute(query).one_or_none()
+    if row is None or row.fit is None:
+        return parameters
+    present = _group_keys(connection, account_id) & json.loads(row.body).keys()
+    if len(present) < parameters.cohort.min_groups:
+        return parameters
+    return with_account_fit(parameters, FittedMedians.model_validate_json(row.fit))
+
+
 class CohortSnapshots:
     """Takes due snapshots; called by a background thread."""
 
@@ -62,17 +79,33 @@ class CohortSnapshots:
         now = self._clock.now()
         with self._database.reading() as connection:
             group_keys = _group_keys(connection, account_id)
+        fit = self._fit_in_force(account_id, now)
         levels = {}
+        variances: list[Estimates] = []
         for group_key in sorted(group_keys):
             with self._database.reading() as connection:
-                values = cohort_values(history_entries.load(connection, group_key, now), now, self._parameters)
-            if values:
+                history = history_entries.load(connection, group_key, now)
+            if values := cohort_values(history, now, self._parameters):
                 levels[group_key] = values
+            if fit is None:
+                variances.append(personal_variances(history, now, self._parameters))
+        fit = fit or fit_account(variances, now, self._parameters)
+        kept = None if fit is None else fit.model_dump_json()
         with self._database.writing() as connection:
             connection.execute(sa.delete(cohort_snapshots).where(cohort_snapshots.c.account_id == account_id))
             connection.execute(
-                sa.insert(cohort_snapshots).values(account_id=account_id, taken_at=now, body=json.dumps(levels))
+                sa.insert(cohort_snapshots).values(
+                    account_id=account_id, taken_at=now, body=json.dumps(levels), fit=kept
+                )
             )
+
+    def _fit_in_force(self, account_id: str, now: datetime) -> FittedMedians | None:
+        """The account's fit if it is not due again."""
+        query = sa.select(cohort_snapshots.c.fit).where(cohort_snapshots.c.account_id == account_id)
+        with self._database.reading() as connection:
+            kept = connection.execute(query).scalar_one_or_none()
+        fit = None if kept is None else FittedMedians.model_validate_json(kept)
+        return fit if fit is not None and now - fit.fitted_at < FIT_EVERY else None
 
 
 def _group_keys(connection: Connection, account_id: str) -> set[str]:

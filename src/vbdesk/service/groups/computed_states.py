@@ -175,10 +175,12 @@ def _trajectory(
     connection: Connection, account_id: str, group_id: str, group_key: str, now: datetime, parameters: Parameters
 ) -> str:
     references = cohort_snapshots.references(connection, account_id, group_key)
+    parameters = cohort_snapshots.account_parameters(connection, account_id, parameters)
     counts = Counter(repository.count_by_status(connection, group_key))
+    history = history_entries.with_versions(connection, history_entries.load(connection, group_key, now))
     return trajectory_json(
         group_id,
-        history_entries.load(connection, group_key, now),
+        history,
         now,
         labels=LABELS,
         references=references,

@@ -24,5 +24,6 @@ def read_job(
     others = [entry for entry in members if entry.job_id != job.job_id]
     history = [*others, history_entry(job, reading, JobStatus.DONE.value)]
     references = cohort_snapshots.references(connection, job.account_id, job.history_key)
+    parameters = cohort_snapshots.account_parameters(connection, job.account_id, parameters)
     estimates = job_estimates(history, job.job_id, parameters)
     return wire_fields(estimates, references), unconfirmed_changes(estimates)

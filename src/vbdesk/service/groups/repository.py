@@ -1,6 +1,6 @@
 """SQL of groups and their members."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,6 +17,7 @@ from vbdesk.service.kernel.db.upsert import insert_into
 from vbdesk.service.kernel.paging import PagePosition
 
 _DONE = jobs.c.status == JobStatus.DONE.value
+_AT_ONCE = 200
 _LISTED = tuple(jobs.c[name] for name in GroupJobItem.model_fields)
 
 
@@ -110,6 +111,32 @@ def list_history(connection: Connection, group_key: str, *, after: datetime) -> 
         .where(memberships.c.group_key == group_key, jobs.c.recorded_at > after, _DONE)
     )
     return connection.execute(query).all()
+
+
+def list_results(connection: Connection, job_ids: Sequence[str]) -> Iterator[AnyRow]:
+    """Yield `job_id` and `result` of those of the jobs that have a result."""
+    for start in range(0, len(job_ids), _AT_ONCE):
+        some = jobs.c.job_id.in_(job_ids[start : start + _AT_ONCE])
+        yield from connection.execute(sa.select(jobs.c.job_id, jobs.c.result).where(some, jobs.c.result.is_not(None)))
+
+
+def list_finished_members(
+    connection: Connection, after: str, account_id: str | None, group_id: str | None
+) -> Sequence[AnyRow]:
+    """List one page of finished jobs of groups by id, beginning after the job `after`."""
+    members = sa.select(memberships.c.job_id).join(groups, groups.c.group_key == memberships.c.group_key)
+    if account_id is not None:
+        members = members.where(groups.c.account_id == account_id)
+    if group_id is not None:
+        members = members.where(groups.c.group_id == group_id)
+    query = sa.select(jobs).where(_DONE, jobs.c.job_id > after, jobs.c.job_id.in_(members))
+    return connection.execute(query.order_by(jobs.c.job_id).limit(_AT_ONCE)).all()
+
+
+def replace_reading(connection: Connection, job_id: str, reading: str) -> bool:
+    """Replace the reading of a finished job; False if there is no such job."""
+    change = sa.update(jobs).where(jobs.c.job_id == job_id, _DONE).values(reading=reading)
+    return connection.execute(change).rowcount == 1
 
 
 def count_by_status(connection: Connection, group_key: str) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from vbdesk.contract.errors import ErrorDetail
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
+from vbdesk.contract.spoken_language import LANGUAGE_FIELD, SECOND_LANGUAGE_FIELD
 from vbdesk.service.kernel.errors import InvalidRequest, ValidationFailed
 
 FORM_FIELDS = frozenset(
@@ -11,6 +12,8 @@ FORM_FIELDS = frozenset(
         "webhook_url",
         "webhook_secret_key",
         "recorded_at",
+        LANGUAGE_FIELD,
+        SECOND_LANGUAGE_FIELD,
         "use_case",
         "condition",
     }
@@ -20,7 +23,7 @@ FORM_FIELDS = frozenset(
 MAX_BODY_BYTES = MAX_AUDIO_BYTES + 1024 * 1024
 MAX_FIELD_BYTES = 8 * 1024
 MAX_FIELDS = 1000
-"""Fields per form, including ignored ones: each costs time, and the API knows seven."""
+"""Fields per form, including ignored ones: each costs time, and the API knows nine."""
 
 
 class FormFields:

@@ -3,10 +3,17 @@
 from typing import Any
 
 from vbdesk.contract.errors import HTTP_STATUS, ErrorBody, ErrorCode
+from vbdesk.contract.spoken_language import LANGUAGE_FIELD, SECOND_LANGUAGE_FIELD
 from vbdesk.service.http.urlencoded import URLENCODED
 
 TEXT = {"type": "string"}
 AUDIO = {"type": "string", "format": "binary", "description": "WAV, FLAC, MP3 or M4A; 15 s to 20 min, at most 32 MB."}
+
+SPOKEN_LANGUAGE: dict[str, Any] = {
+    LANGUAGE_FIELD: TEXT,
+    SECOND_LANGUAGE_FIELD: {"type": "boolean"},
+}
+"""Fields of every analyze route that say in which language the recording is."""
 
 AUDIO_REFUSALS = (
     ErrorCode.INVALID_REQUEST,
@@ -35,6 +42,7 @@ def analyze_form(*, recorded_at: bool = False, target: str | None = None) -> dic
         "diarize": {"type": "boolean", "default": False},
         "webhook_url": {"type": "string", "format": "uri"},
         "webhook_secret_key": {"type": "string", "format": "password"},
+        **SPOKEN_LANGUAGE,
     }
     if recorded_at:
         fields["recorded_at"] = {"type": "string", "format": "date-time"}

@@ -32,6 +32,7 @@ def record_of(result: Result) -> str:
                 signal.name: [_measured_score(signal), signal.level, signal.flagged, signal.score_interval]
                 for signal in signals_of(result)
             },
+            "versions": {signal.name: signal.sign_version for signal in signals_of(result)},
         },
         separators=(",", ":"),
     )
@@ -40,6 +41,7 @@ def record_of(result: Result) -> str:
 def history_entry(row: Row[Any], reading: str | None, status: str) -> HistoryEntry:
     """Build one entry of a group's history; `row` has `job_id`, `recorded_at` and `audio_duration_seconds`."""
     values = {} if reading is None else from_json(reading)
+    versions = values.get("versions", {})
     return HistoryEntry(
         job_id=row.job_id,
         recorded_at=row.recorded_at,
@@ -49,8 +51,23 @@ def history_entry(row: Row[Any], reading: str | None, status: str) -> HistoryEnt
         audio_clarity=values.get("audio_clarity"),
         issues=tuple(values.get("issues", ())),
         recommended_action=values.get("recommended_action"),
-        signs={name: SignReading(*value) for name, value in values.get("signs", {}).items()},
+        signs={
+            name: SignReading(*value)._replace(version=versions.get(name))
+            for name, value in values.get("signs", {}).items()
+        },
     )
+
+
+def reading_versions(reading: str | None) -> dict[str, str | None]:
+    """Return the calibration of each sign in a record; empty for a record of an older release."""
+    versions: dict[str, str | None] = {} if reading is None else from_json(reading).get("versions", {})
+    return versions
+
+
+def versions_of(result: str) -> dict[str, str | None]:
+    """Return the calibration of each sign in a stored result, without checking the rest of it."""
+    values = from_json(result)
+    return {signal["name"]: signal.get("sign_version") for signal in values.get("signals") or [values["signal"]]}
 
 
 def _measured_score(signal: Signal) -> float | None:

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row
 from vbdesk.clock import Clock
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.results import Result
+from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.service.jobs import repository
 from vbdesk.service.jobs.history_record import parse_result, record_of
 from vbdesk.service.jobs.repository import Hold
@@ -39,6 +40,7 @@ class Run:
     hold: Hold
     trace_parent: str | None
     audio_s: float
+    spoken: SpokenLanguage
 
 
 class JobLifecycle:
@@ -76,6 +78,7 @@ class JobLifecycle:
             hold,
             row.trace_parent,
             row.audio_duration_seconds,
+            SpokenLanguage.of_json(row.spoken),
         )
 
     def hand_back(self, connection: Connection, job_id: str, by: Hold) -> None:

@@ -213,6 +213,7 @@ class JobService:
             api_version=submission.api_version,
             **submission.target.columns,
             diarize=submission.diarize,
+            spoken=submission.spoken.json,
             audio_key=audio_key,
             upload_ref=submission.upload_ref,
             audio_content_type=audio.content_type,

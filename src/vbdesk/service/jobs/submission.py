@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -11,6 +12,13 @@ from sqlalchemy import Connection
 
 from vbdesk.contract.errors import ErrorDetail
 from vbdesk.contract.limits import MAX_WEBHOOK_URL_LENGTH
+from vbdesk.contract.spoken_language import (
+    LANGUAGE_FIELD,
+    SECOND_LANGUAGE_FIELD,
+    UNKNOWN_LANGUAGE,
+    SpokenLanguage,
+    language_tag,
+)
 from vbdesk.contract.timestamps import parse_timestamp
 from vbdesk.service.http.multipart import Form, UploadedFile
 from vbdesk.service.jobs.target import JobTarget
@@ -67,6 +75,7 @@ class Submission:
         recording_digest: SHA-256 of the audio bytes, as hexadecimal text; None until it is needed. Where v1 names the
             recording by its address, that of the address: a repeat fetches nothing.
         api_version: which interface it came by.
+        spoken: what the caller says about the language.
     """
 
     account: Account
@@ -80,13 +89,19 @@ class Submission:
     idempotency_key: str | None = None
     recording_digest: str | None = None
     api_version: str = "v2"
+    spoken: SpokenLanguage = UNKNOWN_LANGUAGE
 
     @property
     def request(self) -> str:
-        """Digest of the route and of what it is asked for; a group's id is not kept with a key in the clear."""
+        """Digest of the route and of what it is asked for; a group's id is not kept with a key in the clear.
+
+        A request without a language has the digest of earlier releases, so that their keys are still recognised.
+        """
         target, group = self.target, self.group
         group_id, longitudinal = (group.group_id, group.longitudinal) if group else (None, False)
         asked = [self.api_version, target.job_type, target.name, self.diarize, group_id, longitudinal]
+        if self.spoken.is_known:
+            asked += [self.spoken.language, self.spoken.second_language]
         return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
@@ -105,7 +120,7 @@ def read_submission(
 
     Raises:
         InvalidRequest: not exactly one source of audio, an incomplete webhook, or an invalid `recorded_at`.
-        ValidationFailed: `diarize` is not a boolean.
+        ValidationFailed: `diarize`, `language` or `second_language` is not valid.
     """
     fields = {name: value for name, value in form.fields.items() if value.strip()}
     upload_ref = fields.get("audio_upload_ref")
@@ -121,7 +136,19 @@ def read_submission(
         recorded_at=_recorded_at(fields.get("recorded_at")) if group is not None else None,
         group=group,
         idempotency_key=idempotency_key,
+        spoken=spoken_language(fields),
     )
+
+
+def spoken_language(fields: Mapping[str, str]) -> SpokenLanguage:
+    """Read what the fields of a form say about the language; empty fields say nothing. Raises ValidationFailed."""
+    language, second = (fields.get(name, "").strip() for name in (LANGUAGE_FIELD, SECOND_LANGUAGE_FIELD))
+    try:
+        tag = language_tag(language) if language else None
+    except ValueError as error:
+        detail = ErrorDetail(loc=["body", LANGUAGE_FIELD], msg=str(error), type="value_error")
+        raise ValidationFailed([detail]) from None
+    return SpokenLanguage(tag, _boolean(SECOND_LANGUAGE_FIELD, second) if second else None)
 
 
 def _boolean(name: str, text: str) -> bool:

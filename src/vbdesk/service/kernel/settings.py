@@ -110,6 +110,7 @@ class Settings(BaseSettings):
         signs_dir: Folder of the laboratory's own signs; `signs` under `data_dir` by default.
         allow_pickled_signs: Lets such a sign be a pickle, which runs code when it is loaded.
         norms_file: The site's own norms instead of the shipped ones; results name their version.
+        longitudinal_method: Version of the longitudinal method; every trajectory names it.
         narrative_language: Language of the summaries, as a BCP 47 tag.
         audio_retention_days: Days that raw audio is kept; results stay.
         disk_reserve_mb: Free disk space, in MiB, below which no new recordings are accepted; 0 turns the reserve off.
@@ -149,6 +150,7 @@ class Settings(BaseSettings):
     signs_dir: Path | None = None
     allow_pickled_signs: bool = False
     norms_file: Path | None = None
+    longitudinal_method: Literal["tss-1", "tss-2"] = "tss-2"
     narrative_language: str = "en"
     audio_retention_days: PositiveFloat = 30.0
     disk_reserve_mb: NonNegativeInt = 512

@@ -13,13 +13,14 @@ from vbdesk.contract.errors import ErrorCode, ErrorDetail
 from vbdesk.contract.jobs import JobList
 from vbdesk.contract.legacy import V1AudioUrl, V1Job, V1Submitted
 from vbdesk.contract.limits import Bucket
+from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.service.credits.routes import read_credits
 from vbdesk.service.http.account_form import account_form, taking_bytes
 from vbdesk.service.http.guard import CurrentAccount, CurrentContext, guard
 from vbdesk.service.http.json_body import json_body
-from vbdesk.service.http.openapi_parts import AUDIO, AUDIO_REFUSALS, form, refusals
+from vbdesk.service.http.openapi_parts import AUDIO, AUDIO_REFUSALS, SPOKEN_LANGUAGE, form, refusals
 from vbdesk.service.jobs.service import JobService, require
-from vbdesk.service.jobs.submission import Submission
+from vbdesk.service.jobs.submission import Submission, spoken_language
 from vbdesk.service.jobs.submit import idempotency_key, submit_form
 from vbdesk.service.kernel.errors import ValidationFailed
 from vbdesk.service.kernel.paging import PageNumber
@@ -41,7 +42,10 @@ ANALYZE = guard(Bucket.ANALYZE, Credential.SECRET_KEY, check=_condition_is_known
 analyze_router = APIRouter(responses=refusals(ErrorCode.NOT_FOUND))
 ROUTERS: tuple[APIRouter, ...] = (router, analyze_router)
 
-_FORM: dict[str, Any] = {"openapi_extra": form({"audio": AUDIO}, ["audio"]), "responses": refusals(*AUDIO_REFUSALS)}
+_FORM: dict[str, Any] = {
+    "openapi_extra": form({"audio": AUDIO, **SPOKEN_LANGUAGE}, ["audio"]),
+    "responses": refusals(*AUDIO_REFUSALS),
+}
 _URL: dict[str, Any] = {"responses": refusals(*AUDIO_REFUSALS)}
 
 router.get("/api/v1/account/credits", dependencies=V1_GENERAL)(read_credits)
@@ -87,7 +91,7 @@ async def analyze_audio_url(
     context: CurrentContext,
 ) -> V1Submitted:
     """Analyse the recording at a public HTTPS address."""
-    return await _submit_audio_url(request, context, account, condition, str(body.url), diarize=False)
+    return await _submit_audio_url(request, context, account, condition, body, diarize=False)
 
 
 @analyze_router.post("/api/v1/{condition}/analyze-and-diarize-audio", **_FORM, dependencies=ANALYZE)
@@ -107,7 +111,7 @@ async def analyze_and_diarize_audio_url(
     context: CurrentContext,
 ) -> V1Submitted:
     """Analyse each speaker of the recording at a public HTTPS address."""
-    return await _submit_audio_url(request, context, account, condition, str(body.url), diarize=True)
+    return await _submit_audio_url(request, context, account, condition, body, diarize=True)
 
 
 async def _submit_audio(
@@ -117,18 +121,21 @@ async def _submit_audio(
         if received.audio is None:
             raise ValidationFailed([ErrorDetail(loc=["body", "audio"], msg="Send the recording.", type="missing")])
         submission = _submission(request, account, condition, diarize=diarize)
-        return await _submit(context, replace(submission, audio=received.audio))
+        spoken = spoken_language(received.fields)
+        return await _submit(context, replace(submission, audio=received.audio, spoken=spoken))
 
 
 async def _submit_audio_url(
-    request: Request, context: Context, account: Account, condition: str, url: str, *, diarize: bool
+    request: Request, context: Context, account: Account, condition: str, body: V1AudioUrl, *, diarize: bool
 ) -> V1Submitted:
     """Submit by URL. Fetch nothing for a repeated call or an account that cannot pay."""
+    url, spoken = str(body.url), SpokenLanguage(body.language, body.second_language)
     plain_http = context.settings.allow_private_addresses
     fetcher = AudioFetcher(context.guard, account.account_id, allow_plain_http=plain_http)
     await fetcher.check(url)
     submission = _submission(request, account, condition, diarize=diarize)
-    submission = replace(submission, recording_digest=hashlib.sha256(url.encode()).hexdigest())
+    digest = hashlib.sha256(url.encode()).hexdigest()
+    submission = replace(submission, recording_digest=digest, spoken=spoken)
     jobs = JobService(context)
     repeat = await run_in_threadpool(jobs.find_repeat, submission)
     if repeat is not None:

@@ -27,6 +27,7 @@ _COLUMNS: tuple[tuple[tuple[sa.Column[Any], ...], sa.Column[str]], ...] = (
     ((jobs.c.job_id,), jobs.c.analysis),
     ((jobs.c.job_id,), jobs.c.reading),
     ((jobs.c.job_id,), jobs.c.result),
+    ((jobs.c.job_id,), jobs.c.spoken),
     ((group_states.c.group_key, group_states.c.kind), group_states.c.body),
     ((cohort_snapshots.c.account_id, cohort_snapshots.c.taken_at), cohort_snapshots.c.body),
 )

@@ -13,9 +13,10 @@ from vbdesk.signs.analysis import measurement_options
 from vbdesk.signs.reference_data import load_reference_data
 from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.decode import decode
-from vbdesk.voice.errors import AudioError
+from vbdesk.voice.errors import AudioError, RecordingTooShort
 from vbdesk.voice.features import analyse_frames
 from vbdesk.voice.quality import assess_quality
+from vbdesk.voice.recording import Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,15 @@ class MeasuredFile:
 
 @dataclass(frozen=True, slots=True)
 class Unmeasurable:
-    """A recording that cannot be measured, with the reason; not `lasting` if a retry might succeed."""
+    """A recording that cannot be measured, with the reason; not `lasting` if a retry might succeed.
+
+    Attributes:
+        too_short: it is a clip that could be joined to others.
+    """
 
     reason: str
     lasting: bool = True
+    too_short: bool = False
 
 
 MeasurementOutcome = MeasuredFile | Unmeasurable
@@ -51,14 +57,18 @@ MeasurementOutcome = MeasuredFile | Unmeasurable
 def measure_file(path: Path) -> MeasurementOutcome:
     """Measure the recording at `path`; an error of the recording becomes the reason."""
     try:
-        recording = decode(path)
-        activity = detect_speech(recording)
-        quality = assess_quality(recording, activity)
-        frames = analyse_frames(recording.samples)
+        return measure_recording(decode(path))
     except AudioError as error:
-        return Unmeasurable(str(error))
+        return Unmeasurable(str(error), too_short=isinstance(error, RecordingTooShort))
     except OSError as error:
         return Unmeasurable(f"It cannot be read: {error.strerror}.")
+
+
+def measure_recording(recording: Recording) -> MeasuredFile:
+    """Measure a decoded recording. Raises AudioError."""
+    activity = detect_speech(recording)
+    quality = assess_quality(recording, activity)
+    frames = analyse_frames(recording.samples)
     features = measurement_options(quality, load_reference_data()).measure(frames, None)
     return MeasuredFile(
         features={name: found.value for name, found in features.items() if found.value is not None},

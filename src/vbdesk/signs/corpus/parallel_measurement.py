@@ -4,11 +4,12 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait as wait_for_end
 from pathlib import Path
+from typing import TypeVar
 
 from vbdesk.data_files import DataFileError
 from vbdesk.signs.corpus.journal import MeasurementJournal
@@ -18,8 +19,8 @@ from vbdesk.voice.errors import ModelUnavailable
 AHEAD = 2  # recordings submitted per process: one being measured and one waiting
 CRASHED = Unmeasurable("It made the measuring process crash.", lasting=False)
 
-Measure = Callable[[Path], MeasurementOutcome]
-Keep = Callable[[Path, MeasurementOutcome], None]
+Source = TypeVar("Source", bound=Hashable)
+"""What is measured as one recording: a path, or several clips."""
 
 
 def measure_corpus(
@@ -28,39 +29,53 @@ def measure_corpus(
     *,
     jobs: int,
     on_done: Callable[[Path], None] = lambda _: None,
-    measure: Measure = measure_file,
+    measure: Callable[[Path], MeasurementOutcome] = measure_file,
 ) -> dict[Path, MeasurementOutcome]:
-    """Measure every recording that is not yet in the journal.
+    """Measure every recording that is not yet in the journal; see `measure_sources`."""
+    return measure_sources(paths, journal, jobs=jobs, on_done=on_done, measure=measure, digest=file_digest)
+
+
+def measure_sources(
+    sources: Sequence[Source],
+    journal: MeasurementJournal,
+    *,
+    jobs: int,
+    on_done: Callable[[Source], None],
+    measure: Callable[[Source], MeasurementOutcome],
+    digest: Callable[[Source], str],
+) -> dict[Source, MeasurementOutcome]:
+    """Measure everything that is not yet in the journal.
 
     Args:
-        paths: recordings; two files with the same bytes are measured once.
+        sources: recordings; two with the same digest are measured once.
         journal: known outcomes; new ones are added to it.
         jobs: number of processes, each with one thread, so that the result does not depend on the number.
-        on_done: called for each path when its outcome is known, in any order.
-        measure: called in a process for each recording; a module-level function.
+        on_done: called for each source when its outcome is known, in any order.
+        measure: called in a process for each source; a module-level function.
+        digest: the key of a source in the journal; raises OSError.
 
     Raises:
         DataFileError, ModelUnavailable: the installation is damaged, so that no recording can be measured.
     """
-    outcomes: dict[Path, MeasurementOutcome] = {}
-    todo: dict[str, list[Path]] = {}
-    for path in paths:
+    outcomes: dict[Source, MeasurementOutcome] = {}
+    todo: dict[str, list[Source]] = {}
+    for path in sources:
         try:
-            digest = file_digest(path)
+            key = digest(path)
         except OSError as error:
             outcomes[path] = Unmeasurable(f"It cannot be read: {error.strerror}.")
             on_done(path)
             continue
-        known = journal.find(digest)
+        known = journal.find(key)
         if known is None:
-            todo.setdefault(digest, []).append(path)
+            todo.setdefault(key, []).append(path)
         else:
             outcomes[path] = known
             on_done(path)
     with journal:
-        digests = {same[0]: digest for digest, same in todo.items()}
+        digests = {same[0]: key for key, same in todo.items()}
 
-        def keep(path: Path, outcome: MeasurementOutcome) -> None:
+        def keep(path: Source, outcome: MeasurementOutcome) -> None:
             if isinstance(outcome, MeasuredFile) or outcome.lasting:
                 journal.record(digests[path], outcome)
             for same in todo[digests[path]]:
@@ -71,7 +86,12 @@ def measure_corpus(
     return outcomes
 
 
-def _measure_all(paths: Sequence[Path], jobs: int, measure: Measure, keep: Keep) -> None:
+def _measure_all(
+    paths: Sequence[Source],
+    jobs: int,
+    measure: Callable[[Source], MeasurementOutcome],
+    keep: Callable[[Source, MeasurementOutcome], None],
+) -> None:
     waiting = list(reversed(paths))
     while waiting:
         suspects = _measure_until_crash(waiting, min(jobs, len(waiting)), AHEAD, measure, keep)
@@ -80,9 +100,15 @@ def _measure_all(paths: Sequence[Path], jobs: int, measure: Measure, keep: Keep)
                 keep(path, CRASHED)
 
 
-def _measure_until_crash(waiting: list[Path], jobs: int, ahead: int, measure: Measure, keep: Keep) -> list[Path]:
+def _measure_until_crash(
+    waiting: list[Source],
+    jobs: int,
+    ahead: int,
+    measure: Callable[[Source], MeasurementOutcome],
+    keep: Callable[[Source, MeasurementOutcome], None],
+) -> list[Source]:
     """Measure `waiting` from its end until it is empty or a process dies; return those being measured then."""
-    running: dict[Future[MeasurementOutcome], Path] = {}
+    running: dict[Future[MeasurementOutcome], Source] = {}
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin) as pool:
         try:

@@ -58,6 +58,13 @@ def auc(scores: Floats, labels: Ints, weights: Floats) -> float:
     return float((with_label * (below + without / 2)).sum() / pairs)
 
 
+def correlation(scores: Floats, labels: Ints, weights: Floats) -> float:
+    """Weighted correlation of scores with the label (point-biserial); NaN if one of the two does not vary."""
+    along = slope(labels.astype(np.float64), scores, weights)
+    back = slope(scores, labels.astype(np.float64), weights)
+    return float(np.sign(along) * np.sqrt(along * back)) if np.isfinite(along * back) else float("nan")
+
+
 def slope(x: Floats, y: Floats, weights: Floats) -> float:
     """Slope of the weighted least-squares line; NaN if `x` does not vary."""
     total = weights.sum()

@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from vbdesk.signs.fit.bootstrap import IntervalEstimate
 from vbdesk.signs.fit.regression import FittedWeights
 from vbdesk.signs.fit.rules import StudyRules
 from vbdesk.signs.fit.sign_builder import versions
 from vbdesk.signs.fit.study import Study
+from vbdesk.signs.fit.transfer import CorpusTransfer
 from vbdesk.signs.fit.validity import Validity
 from vbdesk.signs.plugins.sign_file import SignFile
 
@@ -20,20 +23,35 @@ DIGITS = 6
 HALF = 0.5
 WIDE_ICC = 0.5
 
+UNTESTED = {
+    "one label here": "it has one label only",
+    "too few speakers elsewhere": "the other corpora have too few speakers with each label",
+}
+
 NO_SIGNAL = (
     "No signal was found: in speakers outside the training data, the labels are separated no better than by chance. "
     "Do not use this sign; its level is held at `low`."
 )
 SIGNAL = "In speakers outside the training data, the two labels are separated better than by chance."
-LIMITS = (
+ONE_STUDY = (
     "The folds keep speakers apart, but all come from one study: another microphone, language, task or group of people "
-    "may sound different. Only recordings made elsewhere can show that the sign holds there.",
+    "may sound different. Only recordings made elsewhere can show that the sign holds there."
+)
+SEVERAL_CORPORA = (
+    "What holds in these corpora may not hold with yet another microphone, language, task or group of people."
+)
+LIMITS = (
     "A biomarker signal, not a diagnosis. A share on this card is that of this study, not a person's probability.",
 )
 
 
 def make_card(
-    study: Study, fitted: FittedWeights, validity: Validity, sign: SignFile, rules: StudyRules
+    study: Study,
+    fitted: FittedWeights,
+    validity: Validity,
+    transfer: Sequence[CorpusTransfer],
+    sign: SignFile,
+    rules: StudyRules,
 ) -> dict[str, Any]:
     """Build the card as plain data, rounded so that it is the same on every computer."""
     shares = [dict(zip(("index", "share"), pair, strict=True)) for pair in validity.calibration.shares]
@@ -41,9 +59,10 @@ def make_card(
         "sign": sign.name,
         "version": sign.version,
         "has_signal": validity.has_signal,
-        "warnings": _few_speakers(study, rules) + warnings_of(validity),
+        "warnings": _few_speakers(study, rules) + warnings_of(validity) + warnings_of_transfer(transfer),
         "study": _counts(study),
         "auc": _estimate(validity.auc),
+        "other_corpora": [asdict(part) for part in transfer],
         "levels": {
             level.value: {
                 "cut": sign.cuts[level],
@@ -101,6 +120,21 @@ def warnings_of(validity: Validity) -> list[str]:
     return found
 
 
+def warnings_of_transfer(transfer: Sequence[CorpusTransfer]) -> list[str]:
+    """Sentences on the corpora where a fit on the others failed, or could not be tested."""
+    failed = [
+        part.corpus for part in transfer if part.auc is not None and (part.auc.low is None or part.auc.low <= HALF)
+    ]
+    found = []
+    if failed:
+        names = ", ".join(failed)
+        found.append(f"A fit on the other corpora separates the labels no better than by chance in: {names}.")
+    untested = [part.corpus for part in transfer if part.untested is not None]
+    if untested:
+        found.append(f"Whether the sign holds there is unknown, because it could not be tested: {', '.join(untested)}.")
+    return found
+
+
 def card_json(card: Mapping[str, Any]) -> str:
     """Write the card as JSON."""
     return json.dumps(card, indent=1, allow_nan=False) + "\n"
@@ -121,6 +155,7 @@ def card_markdown(card: Mapping[str, Any], sign: SignFile, labels: Mapping[str, 
         ),
         f"{study['recordings']} recordings of {study['speakers']} speakers, {study['speech_minutes']:.0f} minutes of "
         f"speech. {study['speakers_with_both']} speakers have both labels.",
+        _joined_sentence(study),
         "## Separation of the labels",
         f"AUC {_shown(card['auc'])}. Every recording was scored by a model trained without its speaker.",
         _table(
@@ -136,6 +171,7 @@ def card_markdown(card: Mapping[str, Any], sign: SignFile, labels: Mapping[str, 
                 for level, row in card["levels"].items()
             ],
         ),
+        *_other_corpora(card["other_corpora"]),
         "## Calibration",
         f"By {calibration['method']}, fold by fold: Brier score {calibration['brier']:.4f} (of the prevalence alone: "
         f"{calibration['brier_of_prevalence']:.4f}), expected calibration error {calibration['expected_error']:.4f}.",
@@ -180,7 +216,7 @@ def card_markdown(card: Mapping[str, Any], sign: SignFile, labels: Mapping[str, 
         + (", ".join(labels.get(name, name) for name in card["features_left_out"]) or "none")
         + ".",
         "## What this card does not show",
-        _listed(LIMITS),
+        _listed([SEVERAL_CORPORA if card["other_corpora"] else ONE_STUDY, *LIMITS]),
         "## Made with",
         _listed([f"{name} {number}" for name, number in card["versions"].items()])
         + f"\n- study {card['study_sha256']}\n- inverse penalty {card['inverse_penalty']:g}",
@@ -200,7 +236,42 @@ def _counts(study: Study) -> dict[str, int | float]:
         "speakers_0": with_zero,
         "speakers_with_both": with_one + with_zero - everybody,
         "speech_minutes": float(study.speech_s.sum() / 60),
+        "joined_recordings": 0 if study.clips is None else int(np.count_nonzero(study.clips > 1)),
+        "joined_clips": 0 if study.clips is None else int(study.clips[study.clips > 1].sum()),
     }
+
+
+def _joined_sentence(study: Mapping[str, Any]) -> str:
+    if not study["joined_recordings"]:
+        return ""
+    return (
+        f"{study['joined_recordings']} of the recordings are {study['joined_clips']} short clips, joined by speaker, "
+        "label and session, without the silence around them. Features of pauses and phrases were left out for all "
+        "recordings."
+    )
+
+
+def _other_corpora(transfer: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The section on leave-corpus-out validation, empty without corpora."""
+    if not transfer:
+        return []
+    rows = [
+        (
+            part["corpus"],
+            part["recordings"],
+            part["speakers"],
+            part["with_label"],
+            _shown(part["auc"]) if part["untested"] is None else f"not tested: {UNTESTED[part['untested']]}",
+            _shown(part["correlation"]) if part["untested"] is None else "",
+        )
+        for part in transfer
+    ]
+    return [
+        "## Other corpora",
+        "Each corpus was scored by a model that was trained on the other corpora, without its speakers. r is the "
+        "correlation of the model's output with the label. The written weights are those of all corpora together.",
+        _table(("Corpus", "Recordings", "Speakers", "With label 1", "AUC", "r"), rows),
+    ]
 
 
 def _retest(validity: Validity) -> dict[str, Any] | None:

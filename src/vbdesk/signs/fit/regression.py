@@ -46,10 +46,10 @@ def fit_weights(study: Study, rules: RegressionRules) -> FittedWeights:
     raw = np.zeros(study.labels.size)
     folds = np.full(study.labels.size, -1, dtype=np.int64)
     for number, (train, test) in enumerate(speaker_folds(study, np.arange(study.labels.size), rules.folds)):
-        weights, _ = _fit_part(study, z, train, rules)
+        weights, _ = fit_rows(study, z, train, rules)
         raw[test] = z[test] @ weights
         folds[test] = number
-    weights, inverse_penalty = _fit_part(study, z, np.arange(study.labels.size), rules)
+    weights, inverse_penalty = fit_rows(study, z, np.arange(study.labels.size), rules)
     return FittedWeights(np.round(weights, DECIMALS), inverse_penalty, raw, folds)
 
 
@@ -69,8 +69,12 @@ def speaker_folds(study: Study, rows: Rows, count: int) -> Iterator[tuple[Rows, 
         yield rows[train], rows[test]
 
 
-def _fit_part(study: Study, z: Floats, rows: Rows, rules: RegressionRules) -> tuple[Floats, float]:
-    """Fit weights on `rows`, absolute values summing to 1; return them with the chosen penalty."""
+def fit_rows(study: Study, z: Floats, rows: Rows, rules: RegressionRules) -> tuple[Floats, float]:
+    """Fit weights on `rows`, absolute values summing to 1; return them with the chosen penalty.
+
+    Raises:
+        StudyError: the rows cannot be split into folds, or every weight is 0.
+    """
     inner = list(speaker_folds(study, rows, rules.inner_folds))
     inverse_penalty = _choose(study, z, inner, rules.inverse_penalties)
     weights = _regression(study, z, rows, inverse_penalty).coef_[0]

@@ -14,6 +14,7 @@ from vbdesk.signs.fit.regression import fit_weights
 from vbdesk.signs.fit.rules import fitting_rules
 from vbdesk.signs.fit.sign_builder import FitRequest, make_scale, make_sign, sign_text
 from vbdesk.signs.fit.study import RecordingLabel, make_study
+from vbdesk.signs.fit.transfer import assess_transfer, require_comparable_corpora
 from vbdesk.signs.fit.validity import assess_validity
 from vbdesk.signs.norms import Norms
 
@@ -57,11 +58,13 @@ def fit_sign(
     rules = fitting_rules()
     fewest = max(fewest_speakers or rules.study.fewest_speakers, rules.study.fewest_speakers_ever)
     study = make_study(labels, measured, norms, rules.study, fewest)
+    require_comparable_corpora(study, rules)
     with threadpool_limits(1):  # the same order of summation on every computer
         fitted = fit_weights(study, rules.regression)
         scale = make_scale(study, fitted, request.rates, rules.cut_points)
         validity = assess_validity(study, fitted, scale, rules)
+        transfer = assess_transfer(study, rules)
     sign = make_sign(study, fitted, scale, validity, request, rules.cut_points)
-    card = make_card(study, fitted, validity, sign, rules.study)
+    card = make_card(study, fitted, validity, transfer, sign, rules.study)
     names = {name: norm.label for name, norm in norms.features.items()}
     return FittedSign(sign.name, sign_text(sign), card, card_markdown(card, sign, names))

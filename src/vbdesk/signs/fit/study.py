@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbdesk.contract.timestamps import parse_timestamp
-from vbdesk.signs.corpus.measurement import MeasuredFile, file_digest
+from vbdesk.signs.corpus.joined_clips import ACROSS_JOINTS, JoinedClips, is_clip
+from vbdesk.signs.corpus.measurement import MeasuredFile, MeasurementOutcome, file_digest
 from vbdesk.signs.corpus.recording_table import CorpusRow, TableError, read_table
 from vbdesk.signs.fit.rules import StudyRules
 from vbdesk.signs.norms import Norms
@@ -21,6 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _LABELS = {"0": 0, "1": 1}
+_OTHER_COLUMNS = ("path", "speaker", "label", "recorded_at")
 _DAY_S = 86_400.0
 
 
@@ -30,12 +32,19 @@ class StudyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RecordingLabel:
-    """A recording's line in the table; `recorded_at` is an aware datetime."""
+    """A recording's line in the table; `recorded_at` is an aware datetime.
+
+    Attributes:
+        corpus: where the recording comes from; None if the table does not say.
+        clips: number of clips that were joined to it; 1 for a recording of its own.
+    """
 
     speaker: str
     label: int
     session: str | None
     recorded_at: datetime | None
+    corpus: str | None = None
+    clips: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +63,8 @@ class Study:
         speech_s: shape (n,), seconds of speech.
         left_out: features that were measured in too few recordings.
         digest: SHA-256 of everything that the fit depends on.
+        corpora: shape (n,), numbers of `corpus_names`; None if the table names no corpus.
+        clips: shape (n,), number of joined clips; None if nothing was joined.
     """
 
     features: tuple[str, ...]
@@ -67,6 +78,9 @@ class Study:
     speech_s: Floats
     left_out: tuple[str, ...]
     digest: str
+    corpora: Ints | None = None
+    corpus_names: tuple[str, ...] = ()
+    clips: Ints | None = None
 
     @property
     def filled(self) -> Floats:
@@ -84,14 +98,41 @@ class Study:
         return int(np.unique(self.speakers[self.labels == label]).size)
 
 
-def read_labels(table: Path) -> dict[Path, RecordingLabel]:
+def read_labels(table: Path, corpus_column: str | None = None) -> dict[Path, RecordingLabel]:
     """Read the labels in the CSV file `table`, whose paths are relative to its folder.
+
+    Args:
+        table: the file.
+        corpus_column: column that names the corpus of each recording.
 
     Raises:
         TableError: the table or a field is not valid.
     """
-    rows = read_table(table, table.parent, ["speaker", "label"], ["session", "recorded_at"])
-    return {row.path: _label(table, row) for row in rows}
+    if corpus_column in _OTHER_COLUMNS:
+        raise TableError(f"The column {corpus_column!r} does not name corpora. Choose another for --corpus-column.")
+    required = ["speaker", "label"] if corpus_column is None else ["speaker", "label", corpus_column]
+    rows = read_table(table, table.parent, required, ["session", "recorded_at"])
+    return {row.path: _label(table, row, corpus_column) for row in rows}
+
+
+def joinable_clips(
+    labels: Mapping[Path, RecordingLabel], outcomes: Mapping[Path, MeasurementOutcome]
+) -> dict[JoinedClips, RecordingLabel]:
+    """Group the recordings that only lack length by speaker, label, session and corpus; single ones are left out."""
+    groups: dict[tuple[str, int, str, str], list[Path]] = {}
+    for path in sorted(outcomes):
+        label = labels[path]
+        if is_clip(outcomes[path]):
+            key = (label.speaker, label.label, label.session or "", label.corpus or "")
+            groups.setdefault(key, []).append(path)
+    joined = {}
+    for paths in groups.values():
+        if len(paths) > 1:
+            moments = [moment for path in paths if (moment := labels[path].recorded_at) is not None]
+            joined[JoinedClips(tuple(paths))] = replace(
+                labels[paths[0]], recorded_at=min(moments, default=None), clips=len(paths)
+            )
+    return joined
 
 
 def reject_shared_recordings(labels: Mapping[Path, RecordingLabel]) -> None:
@@ -126,16 +167,18 @@ def make_study(
     paths = sorted(path for path in labels if path in measured)
     _require_speakers([labels[path] for path in paths], fewest)
     z = [_standardised(measured[path], norms) for path in paths]
-    names = [name for name in norms.features if name not in rules.left_out]
+    chosen = [labels[path] for path in paths]
+    joined = any(label.clips > 1 for label in chosen)
+    names = [name for name in norms.features if name not in rules.left_out and not (joined and name in ACROSS_JOINTS)]
     missing = {name: float(np.mean([name not in row for row in z])) for name in names}
     features = tuple(name for name in names if missing[name] <= rules.largest_missing_share)
     if not features:
         raise StudyError("No feature could be measured in enough recordings. See which issues they have.")
-    chosen = [labels[path] for path in paths]
     sessions = [f"{label.speaker}\n{label.session}" for label in chosen]
     table = np.array([[row.get(name, np.nan) for name in features] for row in z], dtype=np.float64)
     label_column = np.array([label.label for label in chosen], dtype=np.int64)
     speakers = _numbered([label.speaker for label in chosen])
+    corpora = sorted({label.corpus for label in chosen if label.corpus is not None})
     return Study(
         features=features,
         z=table,
@@ -148,12 +191,15 @@ def make_study(
         speech_s=np.array([measured[path].speech_s for path in paths]),
         left_out=tuple(name for name in names if name not in features),
         digest=hashlib.sha256(
-            "\n".join(features).encode() + table.tobytes() + label_column.tobytes() + speakers.tobytes()
+            "\n".join([*features, *corpora]).encode() + table.tobytes() + label_column.tobytes() + speakers.tobytes()
         ).hexdigest(),
+        corpora=np.array([corpora.index(label.corpus or "") for label in chosen]) if corpora else None,
+        corpus_names=tuple(corpora),
+        clips=np.array([label.clips for label in chosen]) if joined else None,
     )
 
 
-def _label(table: Path, row: CorpusRow) -> RecordingLabel:
+def _label(table: Path, row: CorpusRow, corpus_column: str | None) -> RecordingLabel:
     text = row.fields["label"]
     if text not in _LABELS:
         raise TableError(
@@ -166,7 +212,13 @@ def _label(table: Path, row: CorpusRow) -> RecordingLabel:
             recorded_at = parse_timestamp(row.fields["recorded_at"])
         except ValueError as error:
             raise TableError(f"{table.name}, line {row.line}: recorded_at is not a time. {error}") from None
-    return RecordingLabel(row.fields["speaker"], _LABELS[text], row.fields.get("session"), recorded_at)
+    return RecordingLabel(
+        row.fields["speaker"],
+        _LABELS[text],
+        row.fields.get("session"),
+        recorded_at,
+        None if corpus_column is None else row.fields[corpus_column],
+    )
 
 
 def _require_speakers(labels: Sequence[RecordingLabel], fewest: int) -> None:

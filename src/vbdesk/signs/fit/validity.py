@@ -185,5 +185,7 @@ def _leakage(study: Study, rules: BootstrapRules) -> dict[str, IntervalEstimate]
         "seconds of speech": study.speech_s,
         "date of recording": study.days,
     }
+    if study.clips is not None:
+        found["number of joined clips"] = study.clips.astype(np.float64)
     areas = {name: _auc(values, study, rules) for name, values in found.items() if np.isfinite(values).all()}
     return {name: area for name, area in areas.items() if area is not None}

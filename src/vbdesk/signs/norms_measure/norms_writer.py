@@ -38,8 +38,7 @@ GROUPS_ALONG_PITCH = frozenset({"voice quality", "spectrum", "resonance"})
 
 Timing, loudness and intonation may go with pitch, too, but as part of the same state, which must not be taken out."""
 
-_NOT_MEASURED_HERE = ("second_language_shift_sd", "split_half_icc_measured", "split_half_n")
-_ONLY_OF_THE_SHIPPED = ("n_native", "n_second_language", "n_over_60", "source_cites", "licence_note", "why_measured")
+_ONLY_OF_THE_SHIPPED = ("n_native", "n_over_60", "source_cites", "licence_note", "why_measured")
 _HEADER = """\
 # Acoustic norms measured with vbdesk's own extractor by `vbdesk norms measure`.
 # Definitions and texts are those of the shipped norms; numbers marked norm_source = "measured" were measured here.
@@ -65,8 +64,8 @@ class MeasuredNorms:
     signs: int
 
 
-def measure_norms(group: Sequence[ReferenceSpeaker], fewest: int) -> MeasuredNorms:
-    """Measure the norms of `group`.
+def measure_norms(group: Sequence[ReferenceSpeaker], fewest: int, language: str = "en") -> MeasuredNorms:
+    """Measure the norms of `group`, who read their first language, the BCP 47 tag `language`.
 
     A feature with fewer than `fewest` speakers in a class keeps its shipped numbers.
     """
@@ -94,7 +93,7 @@ def measure_norms(group: Sequence[ReferenceSpeaker], fewest: int) -> MeasuredNor
             entry["reference"] = _along_pitch(norm, name, group, pitches)
         else:
             entry["reference"] = {"t_mean": entry["mixed"]["t_mean"], "t_sd": entry["mixed"]["t_sd"]}
-    content["meta"] = _meta(content["meta"], group)
+    content["meta"] = {**_meta(content["meta"], group), "language": language}
     content["voice_class"] = {**content["voice_class"], **_voice_class(group, pitches, fewest)}
     content.pop("calibration", None)
     references = sign_references(Norms.model_validate(content), load_reference_data().calibration, group, fewest)
@@ -140,8 +139,6 @@ def _replace_numbers(
     """Write the measured numbers into a feature's entry; return the number of speakers on its floor or ceiling."""
     spreads = {sex: spread_of(norm, [value for value, _ in found]) for sex, found in values.items()}
     male, female = spreads["male"], spreads["female"]
-    for key in _NOT_MEASURED_HERE:
-        entry.pop(key, None)
     entry["norm_source"] = "measured"
     entry["norm_cites"] = []
     pooled = np.sqrt((male.sd**2 + female.sd**2) / 2)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import Signal, SignResult
+from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
 from vbdesk.signs.analysis import (
     DECIMALS,
     RecordingMeasurements,
@@ -18,7 +19,6 @@ from vbdesk.signs.calibration import SCORE_AT_MEAN, ScoringRules
 from vbdesk.signs.passage import Passage
 from vbdesk.signs.plugins.discovery import PluginSign, load_plugins
 from vbdesk.signs.plugins.source import PluginSource
-from vbdesk.signs.reference_data import load_reference_data
 from vbdesk.signs.score_to_level import index_to_level, index_to_score
 from vbdesk.signs.scoring import RecordingConditions, is_sufficient
 from vbdesk.signs.stage_timing import SCORING, StageTimer, no_timing
@@ -52,6 +52,7 @@ def analyze_sign(
     *,
     diarize: bool = False,
     norms_file: Path | None = None,
+    spoken: SpokenLanguage = UNKNOWN_LANGUAGE,
     stages: StageTimer = no_timing,
 ) -> SignResult:
     """Analyse `recording` for the shipped or plug-in sign `name`; other arguments as in `engine.analyze`.
@@ -63,8 +64,8 @@ def analyze_sign(
     """
     sign = find_sign(name, source)
     if isinstance(sign, PluginSign):
-        return analyze_plugin(recording, sign, diarize=diarize, norms_file=norms_file, stages=stages)
-    result = analyze(recording, sign, diarize=diarize, norms_file=norms_file, stages=stages)
+        return analyze_plugin(recording, sign, diarize=diarize, norms_file=norms_file, spoken=spoken, stages=stages)
+    result = analyze(recording, sign, diarize=diarize, norms_file=norms_file, spoken=spoken, stages=stages)
     if isinstance(result, SignResult):
         return result
     raise TypeError(f"the result of a sign is not a {type(result).__name__}")
@@ -76,17 +77,18 @@ def analyze_plugin(
     *,
     diarize: bool = False,
     norms_file: Path | None = None,
+    spoken: SpokenLanguage = UNKNOWN_LANGUAGE,
     stages: StageTimer = no_timing,
 ) -> SignResult:
     """Analyse `recording` for a plug-in sign. Raises PluginError if its model fails, and DataFileError."""
-    measurements = measure_recording(recording, diarize=diarize, norms_file=norms_file, stages=stages)
+    measurements = measure_recording(recording, diarize=diarize, norms_file=norms_file, spoken=spoken, stages=stages)
     with stages(SCORING):
         return score_plugin(measurements, sign)
 
 
 def score_plugin(measurements: RecordingMeasurements, sign: PluginSign) -> SignResult:
     """Score `measurements` for a plug-in sign. Raises PluginError if its model fails."""
-    reference = load_reference_data(norms_file=measurements.norms_file)
+    reference = measurements.reference()
     rules, quality = reference.calibration.scoring, to_audio_quality(measurements.quality)
     version = reference.version_of(sign.file.version)
 

@@ -108,6 +108,6 @@ def _filter_readings(
     usable = factors <= parameters.quality.usable_factor
     timepoints = Timepoints(days, factors, values, np.ones(n, np.intp), np.arange(n), usable)
     steps, _ = gain_steps(days.tolist(), factors.tolist(), sign_class, parameters.prior)
-    filtered = run_filter(values, steps, sign_class.trait_mean, parameters.personal_scale)
+    filtered = run_filter(values, steps, sign_class, parameters)
     detections = detect_anomalies(timepoints, steps, filtered, sign_class, parameters)
     return timepoints, filtered, detections, score_intervals(filtered, steps, sign_class, parameters)

@@ -18,7 +18,7 @@ FEW = slice(1, 5)  # histories of two to five recordings
 
 def false_alarms(subjects: SimulatedSubjects, results: FilteredSubjects) -> Figures:
     """False-alarm episodes per subject-year after the first 60 days."""
-    return {"episodes_per_year": _episodes_per_year(subjects, results.anomaly)}
+    return {"episodes_per_year": episodes_per_year(subjects.days, results.anomaly)[0]}
 
 
 def stable_figures(subjects: SimulatedSubjects, results: FilteredSubjects, offset: float) -> Figures:
@@ -32,9 +32,9 @@ def stable_figures(subjects: SimulatedSubjects, results: FilteredSubjects, offse
     foretold = _within(subjects.readings[:, 1:], results.normal_range[:, :, :-1])
     figures = {
         "alarm_share": float(anomaly[settled].mean()),
-        "episodes_per_year": _episodes_per_year(subjects, anomaly),
+        "episodes_per_year": episodes_per_year(days, anomaly)[0],
         "episodes_per_year_all": float(began.sum() / ((days[:, -1] - days[:, 2]).sum() / DAYS_A_YEAR)),
-        "episodes_per_year_noisiest": _episodes_per_year(subjects, anomaly, noisiest),
+        "episodes_per_year_noisiest": episodes_per_year(days[noisiest], anomaly[noisiest])[0],
         "rmse_latest": _rmse((results.latest - subjects.level)[settled]),
         "rmse_reading": _rmse((subjects.readings - subjects.level)[settled]),
         "rmse_baseline": _rmse((results.baseline - norm)[settled]),
@@ -112,19 +112,18 @@ def absorption_figures(stepped: SimulatedSubjects, rolling: RollingReads, offset
     return figures
 
 
+def episodes_per_year(days: Array, anomaly: Flags) -> tuple[float, float]:
+    """Episodes per subject-year after the first 60 days, and those subject-years; shape (B, n)."""
+    began = _onsets(anomaly) & (days >= SETTLED_DAY)
+    years = (days[:, -1] - SETTLED_DAY).sum() / DAYS_A_YEAR
+    return float(began.sum() / years), float(years)
+
+
 def _onsets(anomaly: Flags) -> Flags:
     """Recordings at which an episode begins."""
     began = anomaly.copy()
     began[:, 1:] &= ~anomaly[:, :-1]
     return began
-
-
-def _episodes_per_year(
-    subjects: SimulatedSubjects, anomaly: Flags, rows: NDArray[np.intp] | slice = slice(None)
-) -> float:
-    days = subjects.days[rows]
-    began = _onsets(anomaly[rows]) & (days >= SETTLED_DAY)
-    return float(began.sum() / ((days[:, -1] - SETTLED_DAY).sum() / DAYS_A_YEAR))
 
 
 def _within(truth: Array, band: Array) -> Flags:

@@ -80,7 +80,7 @@ class Simulation:
 
     seed: int
     subjects: int = WEEKLY_SUBJECTS
-    parameters: Parameters = field(default_factory=shipped_parameters)
+    parameters: Parameters = field(default_factory=lambda: shipped_parameters("tss-1"))
 
     def run(self, setting: Setting) -> Figures:
         """The figures of one setting."""

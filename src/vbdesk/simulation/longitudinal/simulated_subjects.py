@@ -111,11 +111,11 @@ def simulate_subjects(
     norm = centre + between_sd * (generator.normal(size=count) + scenario.norm_offset)
 
     memory = scenario.memory_factor * sign_class.state_days * 2.0 ** generator.uniform(-1, 1, count)
-    within = generator.normal(size=(count, n)) if scenario.white_state else _ornstein_uhlenbeck(generator, days, memory)
+    within = generator.normal(size=(count, n)) if scenario.white_state else ornstein_uhlenbeck(generator, days, memory)
     within = state_sd * within
     if scenario.wander:
         shift_sd = LOGIT_OVER_STARTED * np.sqrt(sign_class.shift_variance) * own
-        slow = _ornstein_uhlenbeck(generator, days, np.full(count, sign_class.shift_days))
+        slow = ornstein_uhlenbeck(generator, days, np.full(count, sign_class.shift_days))
         within = within + scenario.wander * shift_sd * slow
 
     factors = np.exp(generator.normal(0, QUALITY_LOG_SD, (count, n)))
@@ -156,7 +156,7 @@ def recording_days(generator: np.random.Generator, schedule: Schedule, count: in
     return np.asarray(gap * (np.arange(n) + 0.5) + generator.uniform(-jitter, jitter, (count, n)))
 
 
-def _ornstein_uhlenbeck(generator: np.random.Generator, days: Array, memory_days: Array) -> Array:
+def ornstein_uhlenbeck(generator: np.random.Generator, days: Array, memory_days: Array) -> Array:
     """Ornstein-Uhlenbeck processes of variance 1, one per row of `days`."""
     values = generator.normal(size=days.shape)
     for k in range(1, days.shape[1]):

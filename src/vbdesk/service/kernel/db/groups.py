@@ -57,5 +57,9 @@ cohort_snapshots = sa.Table(
     sa.Column("account_id", sa.String(ID_LENGTH), sa.ForeignKey("accounts.account_id"), primary_key=True),
     sa.Column("taken_at", UtcDateTime, nullable=False),
     sa.Column("body", EncryptedText("cohort_snapshots.body"), nullable=False),
+    sa.Column("fit", sa.Text),
 )
-"""At most one per day and account: each group's current level by sign, as JSON."""
+"""At most one per day and account: each group's current level by sign, as JSON.
+
+`fit` has the usual variances of the account's groups, as JSON; it is fitted at most once in 30 days.
+"""

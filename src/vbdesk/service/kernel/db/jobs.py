@@ -21,6 +21,7 @@ jobs = sa.Table(
     sa.Column("use_case", sa.String(64)),
     sa.Column("condition", sa.String(64)),
     sa.Column("diarize", sa.Boolean, nullable=False),
+    sa.Column("spoken", EncryptedText("jobs.spoken")),
     sa.Column("audio_key", sa.String(80)),
     sa.Column("upload_ref", sa.String(ID_LENGTH)),
     sa.Column("audio_content_type", sa.String(100), nullable=False),
@@ -55,7 +56,8 @@ jobs = sa.Table(
 
 `history_key` is the group whose history a longitudinal job is read against; null for other jobs. `executor_id` and
 `run_deadline` are set while a child analyses the job. `analysis` is the finished analysis of a longitudinal job that
-waits for its turn. `queue_tag` is its place in the fair order of waiting jobs, lowest first. `trace_parent` is the W3C
+waits for its turn. `spoken` is what the caller said about the language; null where nothing
+was said. `queue_tag` is its place in the fair order of waiting jobs, lowest first. `trace_parent` is the W3C
 trace context of the submit; null without tracing. `started_at` is its latest start. `reading` is the part of the result
 that a group's history needs. `result` is the result as it is sent, JSON. `audio_key` is null once the audio was
 removed. `upload_ref` is the upload of the audio, if there was one.

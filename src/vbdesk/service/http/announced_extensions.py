@@ -1,18 +1,22 @@
-"""Header on every authenticated response that announces idempotency keys and their lifetime.
+"""Headers on every authenticated response that announce what this service adds to the interface.
 
-A client retries a submit after a lost response only if it saw this header before: a service without idempotency keys
-would analyse and charge twice.
+A client retries a submit after a lost response only if it saw before that keys are kept: a service without idempotency
+keys would analyse and charge twice. It sends the fields of the language only where they are announced.
 """
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vbdesk.contract.idempotency import RETENTION_HEADER, RETENTION_S
+from vbdesk.contract.spoken_language import ANNOUNCEMENT, ANNOUNCEMENT_HEADER
 
-_PROMISE = (RETENTION_HEADER.lower().encode(), str(RETENTION_S).encode())
+_PROMISES = [
+    (RETENTION_HEADER.lower().encode(), str(RETENTION_S).encode()),
+    (ANNOUNCEMENT_HEADER.lower().encode(), ANNOUNCEMENT.encode()),
+]
 
 
-class AnnouncesIdempotency:
-    """ASGI middleware that adds the header."""
+class AnnouncesExtensions:
+    """ASGI middleware that adds the headers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -26,7 +30,7 @@ class AnnouncesIdempotency:
 
         async def send_promising(message: Message) -> None:
             if message["type"] == "http.response.start" and "account" in state:
-                message = {**message, "headers": [*message["headers"], _PROMISE]}
+                message = {**message, "headers": [*message["headers"], *_PROMISES]}
             await send(message)
 
         await self._app(scope, receive, send_promising)

@@ -1,0 +1,42 @@
+"""The consent of an import's subjects: whose is missing, in words. No Qt widgets."""
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QCoreApplication
+
+from vbdesk.outbox.imports.import_row import ImportRow
+from vbdesk.outbox.library.consent import ConsentPolicy
+
+translate = QCoreApplication.translate
+
+
+def lacking_consent(rows: Iterable[ImportRow]) -> dict[str, str]:
+    """Subjects whose consent is missing, with the alias of each; those of unusable files do not count."""
+    usable = (row for row in rows if not row.list_faults and (row.facts is None or row.facts.fault is None))
+    return {row.group_id: row.alias for row in usable if row.lacks_consent}
+
+
+def lacking_words(count: int, policy: ConsentPolicy) -> str:
+    """How many subjects have no consent, and what that means, as a sentence."""
+    required = policy is ConsentPolicy.REQUIRED
+    if count == 1:
+        return (
+            translate("ImportConsent", "1 subject has no consent noted, and this profile requires one.")
+            if required
+            else translate("ImportConsent", "1 subject has no consent noted.")
+        )
+    several = (
+        translate("ImportConsent", "{count} subjects have no consent noted, and this profile requires one.")
+        if required
+        else translate("ImportConsent", "{count} subjects have no consent noted.")
+    )
+    return several.format(count=count)
+
+
+def note_words(count: int) -> str:
+    """The label of the button that notes the consent of so many subjects."""
+    if count == 0:
+        return translate("ImportConsent", "Note consent")
+    if count == 1:
+        return translate("ImportConsent", "Note consent of 1 subject")
+    return translate("ImportConsent", "Note consent of {count} subjects").format(count=count)

@@ -1,0 +1,114 @@
+"""Note the consent of several subjects of an import at once."""
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QWidget
+
+from vbdesk.desk.models.consent_text import kind_words
+from vbdesk.desk.record.consent_box import show_wording
+from vbdesk.desk.record.import_consent import lacking_consent, lacking_words, note_words
+from vbdesk.desk.record.import_model import IntakeViewModel
+from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, quiet_button, secondary_button
+from vbdesk.desk.ui.fields import ChoiceField, LineField
+from vbdesk.desk.ui.icons import IconView
+from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.outbox.library.consent import GIVEN_KINDS, LONGEST_ASKED_BY, ConsentKind, ConsentPolicy, plain_name
+from vbdesk.outbox.library.consent_wordings import consent_wording
+
+_FIELD_WIDTH, _WORDS_WIDTH = 170, 330
+
+
+class ImportConsentCard(QWidget):
+    """Binds the consent of `IntakeViewModel`; hidden while no consent is missing.
+
+    Signals:
+        check_wanted: the rows of all subjects without consent are to be checked.
+    """
+
+    check_wanted = Signal()
+
+    def __init__(self, model: IntakeViewModel) -> None:
+        self._theme = app_theme()
+        super().__init__()
+        self._model = model
+        self.words = Text("", Role.BODY_MEDIUM, "warn", wrap=True)
+        self.check = quiet_button(self.tr("Check these rows"))
+        self.kind, self.asked_by = ChoiceField("file"), LineField(icon="person", placeholder=self.tr("Asked by"))
+        self.kind.setAccessibleName(self.tr("What the consent covers"))
+        for kind in GIVEN_KINDS:
+            self.kind.addItem(kind_words(kind), kind.value)
+        self.asked_by.setAccessibleName(self.tr("Who asked for the consent"))
+        self.asked_by.setMaxLength(LONGEST_ASKED_BY)
+        self.wording = Button(self.tr("Wording"), ButtonKind.LINK, size=ButtonSize.ROW)
+        self.wording.setAccessibleName(self.tr("Show the wording of the consent"))
+        self.note = secondary_button("", icon="check")
+        self._lay_out()
+        self.check.clicked.connect(self.check_wanted)
+        self.wording.clicked.connect(self._show_wording)
+        self.note.clicked.connect(self._note)
+        model.begun.connect(self._begin)
+        model.changed.connect(self.show_state)
+        self.hide()
+
+    def _lay_out(self) -> None:
+        told = QHBoxLayout()
+        told.setSpacing(8)
+        told.addWidget(IconView("warning", "warn", 16))
+        told.addWidget(self.words, 1)
+        told.addWidget(self.check)
+        fields = QHBoxLayout()
+        fields.setSpacing(8)
+        for field in (self.kind, self.asked_by):
+            field.setMinimumWidth(1)
+            fields.addWidget(field, 1)
+        acts = QHBoxLayout()
+        acts.setSpacing(8)
+        acts.addWidget(self.wording)
+        acts.addWidget(self.note)
+        self._lower = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._parts.setContentsMargins(0, 0, 0, 0)
+        for box in (self._lower, self._parts):
+            box.setSpacing(8)
+        self._lower.addLayout(fields, 1)
+        self._lower.addLayout(acts)
+        self._parts.addLayout(told, 2)
+        self._parts.addLayout(self._lower, 3)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        fields = self._theme.px(2 * _FIELD_WIDTH) + self.wording.sizeHint().width() + self.note.sizeHint().width()
+        words = self._theme.px(_WORDS_WIDTH) + self.check.sizeHint().width()
+        for box, needed in ((self._lower, fields), (self._parts, fields + words)):
+            narrow = self.width() < needed
+            box.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
+
+    @Slot()
+    def show_state(self) -> None:
+        """Show whose consent is missing, and which of them can be noted now: those of the checked rows."""
+        model, chosen = self._model, {int(key) for key in self._model.chosen()}
+        lacking = lacking_consent(model.rows)
+        marked = lacking_consent(row for row in model.rows if row.number in chosen)
+        self.setVisible(bool(lacking) and model.rules.policy is not ConsentPolicy.OFF)
+        hint = "" if marked else self.tr("Check the rows of those who agreed.")
+        self.words.setText(f"{lacking_words(len(lacking), model.rules.policy)} {hint}".strip())
+        self.note.setText(note_words(len(marked)))
+        self.note.setEnabled(bool(marked) and not model.importing)
+
+    @Slot()
+    def _begin(self) -> None:
+        """Start with what the profile usually asks for."""
+        rules = self._model.rules
+        self.kind.setCurrentIndex(self.kind.findData(rules.kind.value))
+        self.asked_by.setText(rules.asked_by)
+        self.hide()
+
+    @Slot()
+    def _show_wording(self) -> None:
+        show_wording(self, consent_wording(self._model.rules.language), ConsentKind(self.kind.currentData()))
+
+    @Slot()
+    def _note(self) -> None:
+        self.note.setEnabled(False)
+        self._model.note_consent(ConsentKind(self.kind.currentData()), plain_name(self.asked_by.text()))

@@ -1,0 +1,149 @@
+"""Changes made quickly one after the other are made in this order: the last one stays."""
+
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from vbdesk.capture.device_choice import RememberedMicrophone, WantedDevice
+from vbdesk.capture.devices import Device
+from vbdesk.desk.models.preferences import Preferences, PreferenceStore
+from vbdesk.desk.shell.view_models import (
+    account_view_model,
+    outbox_view_model,
+    record_setup_view_model,
+    subject_view_model,
+    subjects_view_model,
+)
+from vbdesk.desk.ui.tokens import Scheme
+from vbdesk.outbox.library.consent import ConsentKind, ConsentState
+from vbdesk.outbox.library.subject_notes import SubjectNote, SubjectNotes
+from vbdesk.outbox.profiles.profiles import ProfileStore
+
+HELD_UP_S = 0.3  # is over only if nothing overtakes
+
+
+@pytest.fixture
+def both_of(monkeypatch, qtbot):
+    """Let a second call of a method overtake the first, if nothing keeps them in order; wait until both have ended."""
+
+    @contextmanager
+    def make(owner, name):
+        method, begun, ended, overtaken = getattr(owner, name), [], [], threading.Event()
+
+        def held_up(*arguments, **options):
+            begun.append(name)
+            if len(begun) == 1:
+                overtaken.wait(HELD_UP_S)
+            try:
+                return method(*arguments, **options)
+            finally:
+                overtaken.set()
+                ended.append(name)
+
+        monkeypatch.setattr(owner, name, held_up)
+        yield
+        qtbot.waitUntil(lambda: len(ended) == 2)
+
+    return make
+
+
+def test_the_last_note_stays(shelf, workspace, both_of, qtbot):
+    shelf.put("ward4-1")
+    model = subjects_view_model(workspace)
+    with qtbot.waitSignal(model.listed):
+        model.refresh()
+    with both_of(workspace.library.subject_notes, "keep"):
+        model.keep_note("ward4-1", SubjectNote("Hoarse since May."))
+        model.keep_note("ward4-1", SubjectNote("Hoarse since June."))
+    assert workspace.library.subject_notes.note_of("ward4-1").text == "Hoarse since June."
+
+
+def test_a_withdrawal_comes_after_the_consent_it_withdraws(workspace, both_of):
+    subject = subject_view_model(workspace)
+    subject.consent.open("ward4-1")
+    with both_of(workspace.library.consents, "_note"):
+        subject.consent.give(ConsentKind.BOTH)
+        subject.consent.withdraw(ConsentKind.BOTH, erase=False)
+    assert workspace.library.consents.status("ward4-1").state is ConsentState.WITHDRAWN
+
+
+def test_the_queue_stays_paused_if_that_was_last(workspace, both_of):
+    outbox = outbox_view_model(workspace)
+    with both_of(workspace.library, "change_settings"):
+        outbox.actions.pause(False)
+        outbox.actions.pause(True)
+    assert workspace.library.settings().paused
+
+
+def test_the_microphone_chosen_last_is_remembered(workspace, ports, both_of):
+    setup = record_setup_view_model(workspace)
+    setup._choice = setup._choice.listed([Device("Room", "ALSA", False), Device("Headset", "ALSA", True)])
+    with both_of(RememberedMicrophone, "save"):
+        setup.choose_device(0)
+        setup.choose_device(1)
+    assert RememberedMicrophone(ports.config_dir / "microphone.json").load() == WantedDevice("Headset", "ALSA")
+
+
+def test_the_service_knows_the_address_that_was_set_last(workspace, network, both_of):
+    account = account_view_model(workspace)
+    with both_of(network, "answer"):
+        for number in (1, 2):
+            account.webhook.set(f"https://receiver.example/{number}", "s" * 40)
+    assert [sent["url"] for sent in network.webhooks] == ["https://receiver.example/1", "https://receiver.example/2"]
+
+
+def test_the_key_that_was_entered_last_stays(workspace, ports, profile, both_of):
+    account = account_view_model(workspace)
+    with both_of(ports.keyring, "set"):
+        account.save_key("first-key")
+        account.save_key("last-key")
+    assert ports.keyring.get(profile.api_key_name) == "last-key"
+
+
+def test_a_profile_has_the_name_that_was_given_last(workspace, ports, profile, both_of):
+    ProfileStore(ports.config_dir).save(profile)
+    account = account_view_model(workspace)
+    with both_of(ProfileStore, "rename"):
+        account.profiles.rename(profile.profile_id, "Ward")
+        account.profiles.rename(profile.profile_id, "Ward 4")
+    assert ProfileStore(ports.config_dir).current() == replace(profile, name="Ward 4")
+
+
+def at_once(*changes):
+    """Make changes in threads of their own that begin together; return what they raised."""
+    begin, raised = threading.Barrier(len(changes)), []
+
+    def make(change):
+        begin.wait()
+        try:
+            change()
+        except Exception as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=make, args=(change,)) for change in changes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return raised
+
+
+def test_preferences_changed_at_one_time_keep_each_other(tmp_path):
+    wanted = Preferences(Scheme.DARK, 125, "fr", "F7", 5, (1, 2, 800, 600), True)
+    names = Preferences.__dataclass_fields__
+    changes = [lambda name=name: PreferenceStore(tmp_path).change(**{name: getattr(wanted, name)}) for name in names]
+    assert at_once(*changes) == []
+    assert PreferenceStore(tmp_path).load() == wanted
+
+
+def test_tags_and_names_stored_at_one_time_keep_each_other(workspace):
+    notes = workspace.library.subject_notes
+    tags = [f"tag {number}" for number in range(6)]
+    changes = [lambda tag=tag: notes.tag_many(["ward4-1", tag.replace(" ", "-")], [tag], added=True) for tag in tags]
+    assert at_once(*changes, lambda: notes.keep_alias("ward4-1", "Müller"), notes.all) == []
+    for known in (notes, SubjectNotes(workspace.library.store)):
+        assert set(known.note_of("ward4-1").tags) == set(tags)
+        assert known.note_of("ward4-1").alias == "Müller"
+        assert set(known.names()) == {"ward4-1", *(tag.replace(" ", "-") for tag in tags)}
