@@ -87,7 +87,8 @@ def export(
         if not records:
             fail("The account has no subject yet.", REFUSED)
         if of_profile:
-            records = as_library_knows(records, profile, data_dir, tables=kind.one_folder)
+            consents = kind is ExportFormat.FHIR
+            records = as_library_knows(records, profile, data_dir, tables=kind.one_folder, consents=consents)
         if every and not kind.one_folder and kind is not ExportFormat.JSON:
             records = _with_results(records)
         files = export_files(kind, records, options, _sound(audio, records))
