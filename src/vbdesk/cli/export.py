@@ -9,6 +9,7 @@ import typer
 
 from vbdesk.cli.connection import LATER, REFUSED, USAGE, DataDir, ProfileName, open_client
 from vbdesk.cli.export_library import as_library_knows, note_export
+from vbdesk.cli.export_post import post_subjects
 from vbdesk.cli.output import fail, say
 
 if TYPE_CHECKING:
@@ -50,6 +51,13 @@ def export(
         typer.Option(help="Folder of `vbdesk sync --results`: jobs in it are not fetched again."),
     ] = None,
     language: Annotated[str, typer.Option(help="Language of the service's texts, as a BCP 47 tag.")] = "en",
+    post: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Send to this FHIR server, and write no file (fhir); the login is that of vbdesk fhir login.",
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     profile: ProfileName = None,
     data_dir: DataDir = None,
@@ -73,6 +81,7 @@ def export(
     if every == bool(groups):
         fail("Name subjects with --group, or all of them with --all.", USAGE)
     _check_usage(format, scores, job, paper, audio, groups, every=every)
+    server = _server(post, format, out, force=force)
     if not _LANGUAGE.fullmatch(language):
         fail(f"{language!r} is no BCP 47 tag, such as en or de-CH.", USAGE)
     if results is not None and not (results / "jobs.jsonl").is_file():
@@ -81,7 +90,7 @@ def export(
     options = _options(format, sign_off, scores, job, paper)
     folder = out or (Path(f"vbdesk-{format}") if kind.one_folder else Path())
     try:
-        if not force and (groups or kind.one_folder):
+        if server is None and not force and (groups or kind.one_folder):
             refuse_overwriting(folder, expected_files(kind, groups))  # before a long read
         records, of_profile = _read(groups, profile, data_dir, language, results)
         if not records:
@@ -91,6 +100,15 @@ def export(
             records = as_library_knows(records, profile, data_dir, tables=kind.one_folder, consents=consents)
         if every and not kind.one_folder and kind is not ExportFormat.JSON:
             records = _with_results(records)
+        if server is not None:
+            detail = f"{format}, sent to {server}, subjects="
+
+            def note(count: int) -> None:
+                if of_profile:
+                    note_export(profile, data_dir, f"{detail}{count}")
+
+            post_subjects(server, records, options, profile, data_dir, note=note)
+            return
         files = export_files(kind, records, options, _sound(audio, records))
         write_files(folder, files, overwrite=force)
     except (ValueError, WouldOverwrite) as error:
@@ -127,6 +145,20 @@ def _check_usage(
         fail("--job goes with --format pdf and one subject.", USAGE)
     if audio is not None and (format != "bids" or not audio.is_dir()):
         fail("--audio names a folder that is there, and goes with --format bids.", USAGE)
+
+
+def _server(post: str | None, format: str, out: Path | None, *, force: bool) -> str | None:
+    """The checked address to send to; None to write files."""
+    from vbdesk.client.fhir import fhir_address
+
+    if post is None:
+        return None
+    if format != "fhir" or out is not None or force:
+        fail("--post goes with --format fhir, and without --out and --force: it writes no file.", USAGE)
+    try:
+        return fhir_address(post)
+    except ValueError as error:
+        fail(str(error), USAGE)
 
 
 def _options(format: str, sign_off: str | None, scores: bool | None, job: str | None, paper: str) -> "ReportOptions":
