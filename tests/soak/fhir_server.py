@@ -12,11 +12,10 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-HERE = Path(__file__).parent
-SERVER = HERE / "fhir_server"
-sys.path.append(str(HERE.parent / "report"))
-
 import httpx
+
+sys.path.append(str(Path(__file__).parents[1] / "report"))
+
 from report_cases import AS_OF, golden
 
 from vbdesk.client.errors import ClientError
@@ -26,6 +25,7 @@ from vbdesk.report.sign_off import SignOff
 from vbdesk.report.subject_consent import ConsentGrant
 from vbdesk.report.subject_record import SubjectRecord
 
+SERVER = Path(__file__).parent / "fhir_server"
 SUBJECTS = ("first recording", "inconclusive only", "diarized", "one sign")
 GIVEN = (
     ConsentGrant("e1", "clinical", AS_OF - timedelta(days=9), "2.0", "de"),
