@@ -1,4 +1,4 @@
-"""`vbdesk export`: a subject as CSV, FHIR, PDF, BIDS or JSON, its charts as SVG or PNG."""
+"""`vbdesk export`: a subject as CSV, Parquet, FHIR, PDF, BIDS or JSON, its charts as SVG or PNG."""
 
 import re
 from datetime import UTC, datetime
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from vbdesk.report.subject_reader import JobReader
     from vbdesk.report.subject_record import SubjectRecord
 
-FORMATS = ("csv", "fhir", "pdf", "bids", "json", "svg", "png")
+FORMATS = ("csv", "parquet", "fhir", "pdf", "bids", "json", "svg", "png")
 PAPERS = ("a4", "letter")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
-_FOR_RESEARCH = {"csv", "bids", "json"}
+_FOR_RESEARCH = {"csv", "parquet", "bids", "json"}
 _AUDIO_SUFFIXES = (".wav", ".flac", ".mp3", ".m4a")
 
 
@@ -32,14 +32,14 @@ def export(
     every: Annotated[bool, typer.Option("--all", help="Every subject of the account.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder to write to. Default: this folder, and for csv and bids a new one within it."),
+        typer.Option(help="Folder to write to. Default: this folder; for csv, parquet and bids a new one in it."),
     ] = None,
     sign_off: Annotated[
         str | None, typer.Option(metavar="NAME", help="Who has read the newest recording (pdf, fhir).")
     ] = None,
     scores: Annotated[
         bool | None,
-        typer.Option("--scores/--no-scores", help="Raw scores, for research. Default: in csv, bids and json."),
+        typer.Option("--scores/--no-scores", help="Raw scores, for research. Default: in csv, parquet, bids and json."),
     ] = None,
     job: Annotated[str | None, typer.Option(help="Print this recording instead of the newest (pdf).")] = None,
     paper: Annotated[str, typer.Option(help="a4 or letter (pdf).")] = "a4",
@@ -64,8 +64,8 @@ def export(
 ) -> None:
     """Write the data of subjects from the service to files: docs/exports.md.
 
-    With a profile of the desk, csv and bids also have what only this computer knows, such as protocol, microphone, tags
-    and markers.
+    With a profile of the desk, csv, parquet and bids also have what only this computer knows, such as protocol,
+    microphone, tags and markers.
     """
     from vbdesk.outbox.library.disk_faults import disk_fault, stopped_sentence
     from vbdesk.report.exports import (
@@ -137,6 +137,13 @@ def _check_usage(
 ) -> None:
     if format not in FORMATS:
         fail(f"There is no format {format!r}. Choose one of: {', '.join(FORMATS)}.", USAGE)
+    if format == "parquet":
+        from vbdesk.report.parquet import require_pyarrow
+
+        try:
+            require_pyarrow()  # before a long read
+        except ValueError as error:
+            fail(str(error), USAGE)
     if paper not in PAPERS:
         fail(f"There is no paper {paper!r}. Choose one of: {', '.join(PAPERS)}.", USAGE)
     if format == "json" and scores is False:
