@@ -101,7 +101,9 @@ def export(
         if every and not kind.one_folder and kind is not ExportFormat.JSON:
             records = _with_results(records)
         if server is not None:
-            detail = f"{format}, sent to {server}, subjects="
+            from vbdesk.client.fhir import host_of
+
+            detail = f"{format}, sent to {host_of(server)}, subjects="
 
             def note(count: int) -> None:
                 if of_profile:
