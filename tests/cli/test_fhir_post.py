@@ -158,6 +158,7 @@ def test_a_backend_service_signs_with_a_key_of_the_keyring(run, send, server, lo
     again = login(server.base, "--client-id", "vbdesk-2")
     assert json.loads(again.stdout) == json.loads(made.stdout), "the registered key stays"
     assert json.loads(run("fhir", "show", "--json").stdout)["public_keys"] == json.loads(made.stdout)
+    assert json.loads(login(OTHER, "--client-id", "c").stdout) != json.loads(made.stdout), "each server has its own"
 
 
 def test_a_key_file_and_its_id_are_taken(login, tmp_path):
@@ -166,6 +167,7 @@ def test_a_key_file_and_its_id_are_taken(login, tmp_path):
     file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()))
     done = login(OTHER, "--client-id", "c", "--key", str(file), "--key-id", "2026-11")
     assert json.loads(done.stdout)["keys"][0]["kid"] == "2026-11"
+    assert json.loads(login(OTHER, "--client-id", "d").stdout) == json.loads(done.stdout)
     file.write_text("no key")
     refused = login(OTHER, "--client-id", "c", "--key", str(file))
     assert refused.exit_code == 2

@@ -59,8 +59,8 @@ def login(
             elif token:
                 credentials = BearerToken(token=_secret("Token"))
             else:
-                pem = _key_of(key, profile, data_dir)
-                credentials = _service(client_id or "", pem, key_id, token_url, scope)
+                pem, known_id = _key_of(key, base, profile, data_dir)
+                credentials = _service(client_id or "", pem, key_id or known_id, token_url, scope)
         except ValidationError:
             fail("The login is not usable: a name or secret is empty, or has characters that no login has.", USAGE)
         except ValueError as error:
@@ -118,14 +118,16 @@ def _service(client_id: str, pem: str | None, key_id: str, token_url: str, scope
     )
 
 
-def _key_of(file: Path | None, profile: str | None, data_dir: Path | None) -> str | None:
-    """The private key in a file, else the one that is stored: it is registered already. Raises ValueError."""
+def _key_of(file: Path | None, address: str, profile: str | None, data_dir: Path | None) -> tuple[str | None, str]:
+    """The private key in a file, else that of this server, with its id. Raises ValueError."""
     if file is None:
         found = stored_login(profile, data_dir)
-        return found.credentials.private_key if found is not None and found.credentials.kind == "smart" else None
+        if found is None or found.address != address or found.credentials.kind != "smart":
+            return None, ""
+        return found.credentials.private_key, found.credentials.key_id
     try:
         with file.open(encoding="ascii") as content:
-            return content.read(_LONGEST_KEY)
+            return content.read(_LONGEST_KEY), ""
     except (OSError, UnicodeError):
         raise ValueError(f"The key in {file} cannot be read. Give a private key as PEM.") from None
 
