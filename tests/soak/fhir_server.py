@@ -26,6 +26,7 @@ from vbdesk.report.subject_consent import ConsentGrant
 from vbdesk.report.subject_record import SubjectRecord
 
 SERVER = Path(__file__).parent / "fhir_server"
+OLDEST_NODE = 20
 SUBJECTS = ("first recording", "inconclusive only", "diarized", "one sign")
 GIVEN = (
     ConsentGrant("e1", "clinical", AS_OF - timedelta(days=9), "2.0", "de"),
@@ -85,8 +86,9 @@ def check(address: str) -> None:
 def main() -> int:
     """Install the server and check; 0 if all holds, or if there is no npm."""
     npm, node = shutil.which("npm"), shutil.which("node")
-    if npm is None or node is None:
-        print("There is no npm here, so no FHIR server: skipped. Install Node.js 20 or newer.")
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout if node else "v0"
+    if npm is None or node is None or int(version.removeprefix("v").partition(".")[0]) < OLDEST_NODE:
+        print(f"There is no npm with Node.js {OLDEST_NODE} here, so no FHIR server: skipped.")
         return 0
     subprocess.run(
         [npm, "ci", "--prefix", SERVER, "--ignore-scripts", "--no-audit", "--no-fund", "--silent"], check=True
