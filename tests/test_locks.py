@@ -13,7 +13,11 @@ ROOT = Path(__file__).parents[1]
 LOCKS = ROOT / "packaging" / "locks"
 GENERATORS = ROOT / "tests" / "service" / "generated" / "requirements.txt"
 ALL_LOCKS = [*sorted(LOCKS.glob("*.txt")), GENERATORS]
-EXTRAS = {"run": [], "deploy": ["cloud", "telemetry"], "test": ["test", "cloud", "telemetry", "fit", "bench"]}
+EXTRAS = {
+    "run": [],
+    "deploy": ["cloud", "telemetry"],
+    "test": ["test", "cloud", "telemetry", "parquet", "fit", "bench"],
+}
 PLATFORMS = {"linux": "Linux", "win32": "Windows", "darwin": "Darwin"}
 PYTHONS = ["3.11", "3.12", "3.13"]
 _PIN = re.compile(

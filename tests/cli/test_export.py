@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import typer
 from failing_disk import FailingDisk, fill
+from pyarrow import parquet
 
 from vbdesk.cli.export_library import as_library_knows, note_export
 from vbdesk.client import AudioSource, Target
@@ -18,6 +19,8 @@ from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folder, library_key
 from vbdesk.outbox.profiles.vault import MemoryVault
+from vbdesk.report import parquet as parquet_module
+from vbdesk.report.fhir import fhir_bundle
 from vbdesk.report.subject_record import RecordSource, subject_record
 from vbdesk.report.tidy_csv import csv_files
 
@@ -243,3 +246,38 @@ def test_an_export_that_the_audit_log_cannot_take_is_said(profile, tmp_path, mon
         note_export(None, tmp_path, "csv, subjects=1", vault)
     assert ended.value.exit_code == 3
     assert "not in the audit log: The disk is full." in capsys.readouterr().err
+
+
+def test_tables_as_parquet(vbdesk, subject, tmp_path):
+    done = export(vbdesk, tmp_path / "tables", "--format", "parquet")
+    assert (done.exit_code, done.stdout) == (0, f"{tmp_path / 'tables'}\n")
+    signs = parquet.read_table(tmp_path / "tables" / "signs.parquet")
+    assert signs["job_id"].to_pylist() == subject
+    assert signs["recorded_at"].to_pylist() == DAYS
+
+
+def test_a_missing_package_is_said_before_anything_is_asked(vbdesk, near_service, tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_module, "find_spec", lambda name: None)
+    refused = export(vbdesk, tmp_path, "--format", "parquet")
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("Parquet needs the package pyarrow")
+    assert near_service.requests == []
+
+
+def test_a_bundle_has_the_consents_that_this_computer_knows(profile, tmp_path, capsys):
+    vault, folder = MemoryVault(), library_folder(tmp_path, profile.profile_id)
+    library = LockedLibrary(profile, folder, vault)
+    library.consents.give("s-1", ConsentKind.RESEARCH, wording="2.0", language="de", asked_by="Nurse Joy")
+    with library.store.changing():
+        library.store.add("consents", "e9", "s-2", b"not what vbdesk wrote")
+    source = RecordSource("https://voice.example", "acc-1")
+    records = [subject_record(name, source, []) for name in ("s-1", "s-2")]
+    as_library_knows(records, None, tmp_path, vault, tables=False, consents=True)
+    assert capsys.readouterr().err.startswith("Consents, and corrections")
+    library.close()
+    known, changed = as_library_knows(records, None, tmp_path, vault, tables=False, consents=True)
+    assert "The export has no consent of subject s-2" in capsys.readouterr().err
+    assert changed.consents == ()
+    text = fhir_bundle(known).decode()
+    assert '"Wording 2.0"' in text
+    assert "Joy" not in text

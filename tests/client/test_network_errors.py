@@ -28,6 +28,7 @@ from vbdesk.client import (
     RetryRule,
 )
 from vbdesk.client.errors import ServiceUnavailable, UnexpectedAnswer
+from vbdesk.client.fhir import BearerToken, FhirServer
 from vbdesk.client.network_errors import cause_of
 from vbdesk.contract.uploads import UploadGrant
 
@@ -157,6 +158,25 @@ def test_a_certificate_out_of_its_time_is_told_from_an_unknown_one(
     with server_of(Answering, authority.context(begins, ends)) as address:
         error = failure_at(address)
     assert (error.cause, error.maybe_delivered) == (cause, False)
+
+
+def test_a_fhir_server_gets_nothing_before_its_certificate_is_known(authority, monkeypatch):
+    got = []
+
+    class Fhir(answering(200, b'{"type": "transaction-response", "entry": []}')):
+        def do_POST(self):
+            got.append(self.headers["Authorization"])
+            self.do_GET()
+
+    transaction = b'{"resourceType": "Bundle", "type": "transaction", "entry": []}'
+    with server_of(Fhir, authority.context(NOW - DAY, NOW + DAY)) as address:
+        with FhirServer(address, BearerToken(token="t")) as server, pytest.raises(ConnectionFailed) as raised:
+            server.send(transaction)
+        assert (raised.value.cause, raised.value.maybe_delivered, got) == (FailureCause.TLS, False, [])
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority.path))
+        with FhirServer(address, BearerToken(token="t")) as server:
+            server.send(transaction)
+    assert got == ["Bearer t"]
 
 
 def test_a_server_without_tls_behind_an_https_address_is_no_secure_connection():

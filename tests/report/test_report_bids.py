@@ -51,12 +51,12 @@ def test_each_table_of_a_sign_has_one_row_per_session(cases: dict[str, SubjectRe
     record = cases["mixed models"]
     files = bids_files([record])
     for sign in {signal.name for item in record.finished for signal in item.signals}:
-        frame = read(files[f"phenotype/sign_{sign.replace('-', '_')}.tsv"])
+        frame = read(files[f"derivatives/vbdesk/sign_{sign.replace('-', '_')}.tsv"])
         expected = [signal.score for item in record.finished for signal in item.signals if signal.name == sign]
         assert frame["score"].tolist() == expected
         assert not frame[["participant_id", "session_id"]].duplicated().any()
-    assert len(read(files["phenotype/recording_quality.tsv"])) == len(record.recordings)
-    features = read(files["phenotype/vocal_features.tsv"])
+    assert len(read(files["derivatives/vbdesk/recording_quality.tsv"])) == len(record.recordings)
+    features = read(files["derivatives/vbdesk/vocal_features.tsv"])
     assert features["speech_rate"].tolist() == [2.46] * 4
     assert set(features["speech_rate_band"]) == {"reduced"}
 
@@ -85,7 +85,7 @@ def test_consent_is_the_subject_s_also_for_recordings_of_other_computers(cases: 
     sidecars = _sidecars(files)
     assert [sidecar["Consent"] for sidecar in sidecars] == ["clinical"] + ["expired"] * (len(record.recordings) - 1)
     assert [sidecar.get("Protocol") for sidecar in sidecars].count("counting") == 1
-    assert set(read(files["phenotype/recording_quality.tsv"])["consent"]) == {"clinical", "expired"}
+    assert set(read(files["derivatives/vbdesk/recording_quality.tsv"])["consent"]) == {"clinical", "expired"}
     assert not any("Consent" in sidecar for sidecar in _sidecars(bids_files([record])))
 
 
@@ -118,12 +118,12 @@ def test_without_scores_none_is_exported(cases: dict[str, SubjectRecord]) -> Non
     files = bids_files([cases["two"]], scores=False)
     score = str(cases["two"].finished[-1].signals[0].score).encode()
     assert not any(score in content for content in files.values())
-    assert "phenotype/extended_metrics.tsv" not in files
+    assert "derivatives/vbdesk/extended_metrics.tsv" not in files
 
 
 def test_text_never_breaks_a_line() -> None:
     record = subject(pulse_scores(1), issues={0: ("odd\tcode\nof a service",)})
-    frame = read(bids_files([record])["phenotype/recording_quality.tsv"])
+    frame = read(bids_files([record])["derivatives/vbdesk/recording_quality.tsv"])
     assert frame["issues"].tolist() == ["odd code of a service"]
 
 
@@ -151,4 +151,4 @@ def test_a_sign_name_with_a_path_stays_in_its_folder() -> None:
     job = item.job.model_copy(update={"result": item.job.result.model_copy(update={"signals": odd})})
     files = bids_files([replace(record, recordings=(replace(item, job=job),))])
     assert not any(".." in Path(name).parts or "\\" in name for name in files)
-    assert sum(name.startswith("phenotype/sign_") for name in files) == 12
+    assert sum(name.startswith("derivatives/vbdesk/sign_") for name in files) == 12

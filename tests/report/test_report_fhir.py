@@ -9,12 +9,22 @@ import pytest
 from fhir.resources.R4B.bundle import Bundle
 from report_cases import AS_OF, pulse_scores, subject
 
-from vbdesk.report.fhir import fhir_bundle
+from vbdesk import __version__
+from vbdesk.report.fhir import bundle as bundle_module
+from vbdesk.report.fhir import fhir_bundle, fhir_transactions
 from vbdesk.report.fhir.codes import fhir_codes
 from vbdesk.report.sign_off import SignOff
+from vbdesk.report.subject_consent import ConsentGrant
 from vbdesk.report.subject_record import SubjectRecord
 
 SIGN_OFF = SignOff("Dr. 山田 <b>&", AS_OF + timedelta(hours=1))
+EARLIER = AS_OF - timedelta(days=30)
+CONSENTS = (
+    ConsentGrant("event-1", "clinical", EARLIER, "2.0", "de"),
+    ConsentGrant("event-1", "research", EARLIER, "2.0", "de", ended_at=AS_OF),
+    ConsentGrant("event-2", "not_stated", EARLIER, expires=AS_OF),
+    ConsentGrant("event-3", "research", AS_OF, refused=True),
+)
 
 
 def resources(bundle: bytes, kind: str) -> list[dict[str, Any]]:
@@ -90,7 +100,7 @@ def test_scores_are_exported_for_research_only(cases: dict[str, SubjectRecord]) 
 def test_codes_use_only_our_systems_hl7_and_ucum(case: SubjectRecord) -> None:
     systems = {text for text in strings(json.loads(fhir_bundle(case, scores=True))) if "://" in text}
     addresses = {address.split("/")[2] for address in systems if address.startswith("http://")}
-    assert addresses <= {"terminology.hl7.org", "unitsofmeasure.org", "www.w3.org"} | {"www.w3.org"}
+    assert addresses <= {"terminology.hl7.org", "unitsofmeasure.org", "www.w3.org"} | {"loinc.org"}
 
 
 def test_the_patient_is_a_pseudonym_within_the_account(cases: dict[str, SubjectRecord]) -> None:
@@ -158,3 +168,114 @@ def test_a_sign_off_needs_a_name_and_a_time() -> None:
         SignOff("  ", AS_OF)
     with pytest.raises(ValueError, match="zone"):
         SignOff("Dr. A", AS_OF.replace(tzinfo=None))
+
+
+def test_consents_tell_purpose_wording_period_and_end(cases: dict[str, SubjectRecord]) -> None:
+    text = fhir_bundle(replace(cases["nothing yet"], consents=CONSENTS))
+    Bundle.model_validate_json(text)
+    care, withdrawn, tick, refused = resources(text, "Consent")
+    assert [one["status"] for one in (care, withdrawn, tick, refused)] == ["active", "inactive", "active", "inactive"]
+    assert care["scope"]["coding"][0]["code"] == "treatment"
+    assert care["sourceAttachment"] == {"language": "de", "title": "Wording 2.0"}
+    assert "end" not in care["provision"]["period"]
+    assert datetime.fromisoformat(withdrawn["provision"]["period"]["end"]) == AS_OF
+    assert datetime.fromisoformat(tick["provision"]["period"]["end"]) == AS_OF
+    assert (refused["provision"]["type"], care["provision"]["type"]) == ("deny", "permit")
+    assert all(one["patient"]["identifier"]["value"] == "empty" for one in (care, withdrawn, tick, refused))
+
+
+@pytest.mark.parametrize("language", ["", "no language", "x" * 9, "de\n"])
+def test_an_odd_wording_makes_a_valid_consent(cases: dict[str, SubjectRecord], language: str) -> None:
+    odd = ConsentGrant("e", "clinical", AS_OF, "\x00 <b>", language, expires=EARLIER)
+    text = fhir_bundle(replace(cases["nothing yet"], consents=(odd,)))
+    Bundle.model_validate_json(text)
+    [consent] = resources(text, "Consent")
+    assert "language" not in consent["sourceAttachment"]
+    assert consent["provision"]["period"]["end"] == consent["provision"]["period"]["start"]
+
+
+def requests(transaction: bytes) -> list[dict[str, str]]:
+    return [entry["request"] for entry in json.loads(transaction)["entry"]]
+
+
+def test_a_transaction_creates_what_a_server_does_not_have(case: SubjectRecord) -> None:
+    record = replace(case, consents=CONSENTS)
+    whole = json.loads(fhir_bundle(record, scores=True, sign_off=SIGN_OFF))
+    [text] = fhir_transactions(record, scores=True, sign_off=SIGN_OFF)
+    transaction = json.loads(text)
+    Bundle.model_validate_json(text)
+    assert transaction["type"] == "transaction"
+    assert [entry["fullUrl"] for entry in transaction["entry"]] == [entry["fullUrl"] for entry in whole["entry"]]
+    for entry in transaction["entry"]:
+        assert "id" not in entry["resource"], "the server gives its own"
+    matched = [request.get("ifNoneExist") or request["url"].partition("?")[2] for request in requests(text)]
+    assert len(set(matched)) == len(matched), "no two resources share an identifier"
+    for entry, query in zip(transaction["entry"], matched, strict=True):
+        value = query.rpartition("|")[2]
+        assert entry["fullUrl"] == f"urn:uuid:{value}"
+        resource = entry["resource"]
+        known = resource.get("identifier") or resource["meta"]["tag"]
+        assert value in [one.get("value") or one["code"] for one in known]
+
+
+def test_only_an_ended_consent_is_updated(cases: dict[str, SubjectRecord]) -> None:
+    [text] = fhir_transactions(replace(cases["two"], consents=CONSENTS))
+    entries = json.loads(text)["entry"]
+    consents = [entry for entry in entries if entry["resource"]["resourceType"] == "Consent"]
+    assert [entry["request"]["method"] for entry in consents] == ["POST", "PUT", "POST", "PUT"]
+    assert {entry["request"]["method"] for entry in entries if entry not in consents} == {"POST"}
+
+
+def test_a_long_history_is_several_transactions_that_stand_alone(
+    cases: dict[str, SubjectRecord], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundle_module, "RECORDINGS_EACH", 3)
+    record = replace(
+        cases["gaps and anomalies"], recordings=cases["gaps and anomalies"].recordings[:7], consents=CONSENTS
+    )
+    parts = list(fhir_transactions(record, sign_off=SIGN_OFF))
+    assert len(parts) == 3
+    for part in parts:
+        bundle = json.loads(part)
+        known = {entry["fullUrl"] for entry in bundle["entry"]}
+        assert {text for text in strings(bundle) if text.startswith("urn:uuid:")} == known
+    assert [len(resources(part, "Consent")) for part in parts] == [4, 0, 0]
+    assert [SIGN_OFF.name in part.decode() for part in parts] == [False, False, True]
+    whole = {entry["fullUrl"] for entry in json.loads(fhir_bundle(record, sign_off=SIGN_OFF))["entry"]}
+    assert whole == {entry["fullUrl"] for part in parts for entry in json.loads(part)["entry"]}
+
+
+def test_a_recording_of_two_subjects_is_two_sets_of_resources(cases: dict[str, SubjectRecord]) -> None:
+    records = [replace(cases["two"], group_id=group_id) for group_id in ("a", "b")]
+    first, second = (
+        {request["ifNoneExist"] for request in requests(text) if request["url"] != "Device"}
+        for record in records
+        for text in fhir_transactions(record)
+    )
+    assert not first & second
+
+
+def test_nothing_to_tell_is_no_transaction(cases: dict[str, SubjectRecord]) -> None:
+    assert list(fhir_transactions(cases["nothing yet"])) == []
+
+
+def test_a_reader_verifies_a_report_once(cases: dict[str, SubjectRecord]) -> None:
+    later = SignOff(SIGN_OFF.name, SIGN_OFF.at + timedelta(days=1))
+    first, second, other = (
+        {
+            request.get("ifNoneExist")
+            for text in fhir_transactions(cases["two"], sign_off=who)
+            for request in requests(text)
+        }
+        for who in (SIGN_OFF, later, SignOff("Another", later.at))
+    )
+    assert first == second
+    assert len(other - first) == 1
+
+
+def test_the_device_names_calibration_method_and_release(cases: dict[str, SubjectRecord]) -> None:
+    record = cases["two"]
+    analysis, exporter = resources(fhir_bundle(record), "Device")
+    versions = {version["type"]["text"]: version["value"] for version in analysis["version"]}
+    assert versions == {"Calibration": "1.0.0", "Longitudinal method": record.trajectory.method}
+    assert exporter["version"] == [{"type": {"text": "Software"}, "value": __version__}]

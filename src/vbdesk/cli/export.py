@@ -1,4 +1,4 @@
-"""`vbdesk export`: a subject as CSV, FHIR, PDF, BIDS or JSON, its charts as SVG or PNG."""
+"""`vbdesk export`: a subject as CSV, Parquet, FHIR, PDF, BIDS or JSON, its charts as SVG or PNG."""
 
 import re
 from datetime import UTC, datetime
@@ -9,6 +9,7 @@ import typer
 
 from vbdesk.cli.connection import LATER, REFUSED, USAGE, DataDir, ProfileName, open_client
 from vbdesk.cli.export_library import as_library_knows, note_export
+from vbdesk.cli.export_post import post_subjects
 from vbdesk.cli.output import fail, say
 
 if TYPE_CHECKING:
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
     from vbdesk.report.subject_reader import JobReader
     from vbdesk.report.subject_record import SubjectRecord
 
-FORMATS = ("csv", "fhir", "pdf", "bids", "json", "svg", "png")
+FORMATS = ("csv", "parquet", "fhir", "pdf", "bids", "json", "svg", "png")
 PAPERS = ("a4", "letter")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
-_FOR_RESEARCH = {"csv", "bids", "json"}
+_FOR_RESEARCH = {"csv", "parquet", "bids", "json"}
 _AUDIO_SUFFIXES = (".wav", ".flac", ".mp3", ".m4a")
 
 
@@ -31,14 +32,14 @@ def export(
     every: Annotated[bool, typer.Option("--all", help="Every subject of the account.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder to write to. Default: this folder, and for csv and bids a new one within it."),
+        typer.Option(help="Folder to write to. Default: this folder; for csv, parquet and bids a new one in it."),
     ] = None,
     sign_off: Annotated[
         str | None, typer.Option(metavar="NAME", help="Who has read the newest recording (pdf, fhir).")
     ] = None,
     scores: Annotated[
         bool | None,
-        typer.Option("--scores/--no-scores", help="Raw scores, for research. Default: in csv, bids and json."),
+        typer.Option("--scores/--no-scores", help="Raw scores, for research. Default: in csv, parquet, bids and json."),
     ] = None,
     job: Annotated[str | None, typer.Option(help="Print this recording instead of the newest (pdf).")] = None,
     paper: Annotated[str, typer.Option(help="a4 or letter (pdf).")] = "a4",
@@ -50,14 +51,21 @@ def export(
         typer.Option(help="Folder of `vbdesk sync --results`: jobs in it are not fetched again."),
     ] = None,
     language: Annotated[str, typer.Option(help="Language of the service's texts, as a BCP 47 tag.")] = "en",
+    post: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Send to this FHIR server, and write no file (fhir); the login is that of vbdesk fhir login.",
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     profile: ProfileName = None,
     data_dir: DataDir = None,
 ) -> None:
     """Write the data of subjects from the service to files: docs/exports.md.
 
-    With a profile of the desk, csv and bids also have what only this computer knows, such as protocol, microphone, tags
-    and markers.
+    With a profile of the desk, csv, parquet and bids also have what only this computer knows, such as protocol,
+    microphone, tags and markers.
     """
     from vbdesk.outbox.library.disk_faults import disk_fault, stopped_sentence
     from vbdesk.report.exports import (
@@ -73,6 +81,7 @@ def export(
     if every == bool(groups):
         fail("Name subjects with --group, or all of them with --all.", USAGE)
     _check_usage(format, scores, job, paper, audio, groups, every=every)
+    server = _server(post, format, out, force=force)
     if not _LANGUAGE.fullmatch(language):
         fail(f"{language!r} is no BCP 47 tag, such as en or de-CH.", USAGE)
     if results is not None and not (results / "jobs.jsonl").is_file():
@@ -81,15 +90,27 @@ def export(
     options = _options(format, sign_off, scores, job, paper)
     folder = out or (Path(f"vbdesk-{format}") if kind.one_folder else Path())
     try:
-        if not force and (groups or kind.one_folder):
+        if server is None and not force and (groups or kind.one_folder):
             refuse_overwriting(folder, expected_files(kind, groups))  # before a long read
         records, of_profile = _read(groups, profile, data_dir, language, results)
         if not records:
             fail("The account has no subject yet.", REFUSED)
         if of_profile:
-            records = as_library_knows(records, profile, data_dir, tables=kind.one_folder)
+            consents = kind is ExportFormat.FHIR
+            records = as_library_knows(records, profile, data_dir, tables=kind.one_folder, consents=consents)
         if every and not kind.one_folder and kind is not ExportFormat.JSON:
             records = _with_results(records)
+        if server is not None:
+            from vbdesk.client.fhir import host_of
+
+            detail = f"{format}, sent to {host_of(server)}, subjects="
+
+            def note(count: int) -> None:
+                if of_profile:
+                    note_export(profile, data_dir, f"{detail}{count}")
+
+            post_subjects(server, records, options, profile, data_dir, note=note)
+            return
         files = export_files(kind, records, options, _sound(audio, records))
         write_files(folder, files, overwrite=force)
     except (ValueError, WouldOverwrite) as error:
@@ -118,6 +139,13 @@ def _check_usage(
 ) -> None:
     if format not in FORMATS:
         fail(f"There is no format {format!r}. Choose one of: {', '.join(FORMATS)}.", USAGE)
+    if format == "parquet":
+        from vbdesk.report.parquet import require_pyarrow
+
+        try:
+            require_pyarrow()  # before a long read
+        except ValueError as error:
+            fail(str(error), USAGE)
     if paper not in PAPERS:
         fail(f"There is no paper {paper!r}. Choose one of: {', '.join(PAPERS)}.", USAGE)
     if format == "json" and scores is False:
@@ -126,6 +154,20 @@ def _check_usage(
         fail("--job goes with --format pdf and one subject.", USAGE)
     if audio is not None and (format != "bids" or not audio.is_dir()):
         fail("--audio names a folder that is there, and goes with --format bids.", USAGE)
+
+
+def _server(post: str | None, format: str, out: Path | None, *, force: bool) -> str | None:
+    """The checked address to send to; None to write files."""
+    from vbdesk.client.fhir import fhir_address
+
+    if post is None:
+        return None
+    if format != "fhir" or out is not None or force:
+        fail("--post goes with --format fhir, and without --out and --force: it writes no file.", USAGE)
+    try:
+        return fhir_address(post)
+    except ValueError as error:
+        fail(str(error), USAGE)
 
 
 def _options(format: str, sign_off: str | None, scores: bool | None, job: str | None, paper: str) -> "ReportOptions":

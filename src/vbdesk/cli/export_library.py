@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 _NOT_NOTED = "The export is written, and not in the audit log:"
 _NO_DETAILS = "The columns that only the recordings of this computer fill stay empty:"
 _NO_CORRECTIONS = "Corrections that the service has not done yet are not in the export:"
+_NO_CONSENTS = "Consents, and corrections that the service has not done yet, are not in the export:"
+_UNREADABLE = (
+    "The export has no consent of subject {group_id}: something other than vbdesk changed one, so it may have been "
+    "withdrawn. Ask the subject again, and note the answer in the desk."
+)
 
 
 def as_library_knows(
@@ -26,17 +31,28 @@ def as_library_knows(
     vault: "Vault | None" = None,
     *,
     tables: bool,
+    consents: bool = False,
 ) -> "list[SubjectRecord]":
     """The records as corrected in the profile's library, if it has one; reports if that cannot be read.
 
-    With `tables`, also the details of its recordings and its consents.
+    With `tables`, also the details of its recordings and its consents; with `consents`, the consents as they are noted.
     """
-    from vbdesk.outbox.results.recording_details import with_corrections, with_details
+    from vbdesk.outbox.results.recording_details import (
+        with_consents,
+        with_corrections,
+        with_details,
+        with_unreadable_consents,
+    )
 
-    with _library(profile, data_dir, vault, _NO_DETAILS if tables else _NO_CORRECTIONS) as library:
+    otherwise = _NO_DETAILS if tables else _NO_CONSENTS if consents else _NO_CORRECTIONS
+    with _library(profile, data_dir, vault, otherwise) as library:
         if library is None:
             return records
         known = with_corrections(library, records)
+        if consents:
+            known = with_consents(library, known)
+            for group_id in with_unreadable_consents(library, [record.group_id for record in records]):
+                say(_UNREADABLE.format(group_id=group_id), err=True)
         return with_details(library, known) if tables else known
 
 

@@ -4,7 +4,7 @@ import os
 
 import typer
 
-from vbdesk.cli import admin, audit, simulate
+from vbdesk.cli import admin, audit, fhir, simulate
 from vbdesk.cli.analyze import analyze
 from vbdesk.cli.bundle import bundle
 from vbdesk.cli.connection import STATUSES
@@ -48,6 +48,7 @@ app.command(epilog=STATUSES)(submit)
 app.command(epilog=STATUSES)(sync)
 app.command(epilog=STATUSES)(export)
 app.command()(report)
+app.add_typer(fhir.app, name="fhir")
 app.add_typer(jobs, name="jobs")
 app.add_typer(groups, name="groups")
 app.add_typer(simulate.app, name="simulate")

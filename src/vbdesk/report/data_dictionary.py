@@ -31,10 +31,16 @@ class DictionaryColumn(StrictDataModel):
 
 
 class TableDefinition(StrictDataModel):
-    """One table; `keys` are the columns that identify a row."""
+    """One table.
+
+    Attributes:
+        keys: the columns that identify a row of a subject.
+        partial_key: one of them may be missing in a row.
+    """
 
     title: str
     keys: tuple[str, ...]
+    partial_key: bool = False
     columns: tuple[DictionaryColumn, ...]
 
     @model_validator(mode="after")

@@ -10,6 +10,7 @@ from vbdesk.contract.timestamps import format_timestamp
 from vbdesk.privacy import make_export_folder, owner_only_opener, set_export_mode
 from vbdesk.report.bids import AudioFile, bids_files
 from vbdesk.report.data_dictionary import table_definitions
+from vbdesk.report.data_package import PACKAGE_FILE, data_package
 from vbdesk.report.documents.compiler import compile_picture
 from vbdesk.report.documents.report_input import ReportOptions
 from vbdesk.report.documents.reports import pdf_report
@@ -17,6 +18,7 @@ from vbdesk.report.drawing.shapes import Drawing
 from vbdesk.report.drawing.svg import to_svg
 from vbdesk.report.fhir import fhir_bundle
 from vbdesk.report.file_names import file_stems
+from vbdesk.report.parquet import parquet_files
 from vbdesk.report.safe_text import safe_text
 from vbdesk.report.subject_record import SubjectRecord
 from vbdesk.report.tidy_csv import DICTIONARY_FILE, csv_files
@@ -30,6 +32,7 @@ class ExportFormat(StrEnum):
     """Format of an export."""
 
     CSV = "csv"
+    PARQUET = "parquet"
     FHIR = "fhir"
     PDF = "pdf"
     BIDS = "bids"
@@ -40,7 +43,7 @@ class ExportFormat(StrEnum):
     @property
     def one_folder(self) -> bool:
         """Whether all subjects share a folder; otherwise each subject has one file."""
-        return self in (ExportFormat.CSV, ExportFormat.BIDS)
+        return self in (ExportFormat.CSV, ExportFormat.PARQUET, ExportFormat.BIDS)
 
 
 EXTENSIONS = {ExportFormat.FHIR: ".fhir.json"}
@@ -71,7 +74,10 @@ def export_files(
         ValueError: a subject cannot be printed or drawn; the message says why.
     """
     if kind is ExportFormat.CSV:
-        return csv_files(records, scores=options.scores)
+        package = data_package(table_definitions(), scores=options.scores)
+        return {**csv_files(records, scores=options.scores), PACKAGE_FILE: package}
+    if kind is ExportFormat.PARQUET:
+        return parquet_files(records, scores=options.scores)
     if kind is ExportFormat.BIDS:
         return bids_files(records, audio, scores=options.scores)
     names = _names(kind, [record.group_id for record in records])
@@ -81,7 +87,9 @@ def export_files(
 def expected_files(kind: ExportFormat, group_ids: Sequence[str]) -> list[str]:
     """Files that an export creates in any case, to check before a long read."""
     if kind is ExportFormat.CSV:
-        return [*(f"{table}.csv" for table in table_definitions()), DICTIONARY_FILE]
+        return [*(f"{table}.csv" for table in table_definitions()), DICTIONARY_FILE, PACKAGE_FILE]
+    if kind is ExportFormat.PARQUET:
+        return [*(f"{table}.parquet" for table in table_definitions()), DICTIONARY_FILE]
     if kind is ExportFormat.BIDS:
         return ["dataset_description.json", "participants.tsv"]
     return list(_names(kind, group_ids).values())

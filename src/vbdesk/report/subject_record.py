@@ -11,6 +11,7 @@ from vbdesk.contract.levels import Level, RecommendedAction, overall_level, reco
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.contract.results import AudioQuality, LongitudinalSignal, ModelResult, Signal, signals_of
 from vbdesk.report.recording_details import RecordingDetails
+from vbdesk.report.subject_consent import ConsentGrant
 
 EMBEDDED_SERVICE = "this-computer"
 """The service that vbdesk runs itself: it has another address at each start. Its account ids are globally unique."""
@@ -123,6 +124,7 @@ class SubjectRecord:
         recordings: by recording time.
         trajectory: None if the service has none.
         language: of labels and narrative, as a BCP 47 tag.
+        consents: as this computer knows them, oldest first; empty if no library was read.
     """
 
     group_id: str
@@ -130,6 +132,7 @@ class SubjectRecord:
     recordings: tuple[RecordingRecord, ...]
     trajectory: TrajectoryRead | None = None
     language: str = "en"
+    consents: tuple[ConsentGrant, ...] = ()
 
     @property
     def finished(self) -> tuple[RecordingRecord, ...]:

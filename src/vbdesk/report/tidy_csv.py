@@ -6,7 +6,7 @@ would run as a formula is prefixed with an apostrophe.
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from vbdesk.contract.timestamps import format_timestamp
@@ -30,10 +30,14 @@ def csv_files(records: Sequence[SubjectRecord], *, scores: bool = True) -> Mappi
     files = {}
     for name, table in table_definitions().items():
         columns = table.columns_for(scores=scores)
-        rows = (row for row in table_rows(name, records) if scores or row.get("kind") != "extended_metric")
-        files[f"{name}.csv"] = _csv(_lines(columns, rows))
+        files[f"{name}.csv"] = _csv(_lines(columns, exported_rows(name, records, scores=scores)))
     files[DICTIONARY_FILE] = dictionary_csv(table_definitions(), scores=scores)
     return files
+
+
+def exported_rows(table: str, records: Iterable[SubjectRecord], *, scores: bool) -> Iterator[Row]:
+    """Rows of a table; without raw scores, there are no extended metrics either."""
+    return (row for row in table_rows(table, records) if scores or row.get("kind") != "extended_metric")
 
 
 def dictionary_csv(tables: Mapping[str, TableDefinition], *, scores: bool) -> bytes:

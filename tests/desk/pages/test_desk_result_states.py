@@ -16,6 +16,7 @@ from vbdesk.desk.models.result_text import reading_of
 from vbdesk.desk.shell.all_pages import build_result_page
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute, ReviewRoute
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
+from vbdesk.outbox.library.consent import ConsentKind
 from vbdesk.outbox.library.items import write_result
 from vbdesk.outbox.library.states import Fix, OutboxState
 
@@ -370,11 +371,15 @@ def test_a_report_and_a_bundle_of_this_recording_are_written(
 ):
     network.jobs[pulse_job.job_id] = pulse_job.model_dump(mode="json")
     take_id = shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
+    workspace.library.consents.give("ward4-0172", ConsentKind.CLINICAL, wording="2.0", asked_by="Nurse Joy")
     page = open_page(RecordingRoute(take_id=take_id))
     page.export_menu.actions()[place].trigger()
     choose_file(page, tmp_path / "made")
     qtbot.waitUntil(lambda: page.banner.words() == f"Saved as {tmp_path / 'made'}.")
     assert (tmp_path / "made").read_bytes().startswith(beginning)
+    if beginning == b"{":
+        assert '"Wording 2.0"' in (tmp_path / "made").read_text()
+        assert "Joy" not in (tmp_path / "made").read_text()
     folder = workspace.ports.library_dir(workspace.profile.profile_id)
     entries = AuditReader(folder, workspace.library.store.key).entries()
     assert [entry.take_id for entry in entries if entry.what == AuditAction.EXPORTED] == [take_id]

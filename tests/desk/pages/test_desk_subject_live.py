@@ -18,6 +18,7 @@ from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.desk.shell.all_pages import build_subject_page
 from vbdesk.desk.subject.trajectory_text import age_words, subject_of
 from vbdesk.outbox.library.audit import AuditReader
+from vbdesk.outbox.library.consent import ConsentKind
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote
 from vbdesk.outbox.sync.connectivity import SyncStatus
@@ -218,6 +219,15 @@ def test_charts_are_exported_without_the_service(shown, network, kind, file, beg
     assert (tmp_path / file).read_bytes().startswith(begins)
     assert str(tmp_path / file) in shown.banner.words()
     assert shown.charts.isVisible()
+
+
+def test_a_bundle_has_the_consents_noted_here(shown, workspace, tmp_path, qtbot):
+    workspace.library.consents.give(SUBJECT, ConsentKind.RESEARCH, wording="2.0")
+    card = choose(shown, "fhir", tmp_path)
+    with qtbot.waitSignal(shown.export_work.done):
+        card.go.click()
+    [file] = tmp_path.glob("*.fhir.json")
+    assert '"Wording 2.0"' in file.read_text(encoding="utf-8")
 
 
 def test_a_file_that_is_there_is_replaced_only_when_a_person_says_so(shown, tmp_path, qtbot):

@@ -15,6 +15,7 @@ from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.disk_faults import file_sentence
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
+from vbdesk.outbox.results.recording_details import with_consents
 from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.report.documents.report_input import ReportOptions
 from vbdesk.report.exports import EXTENSIONS, ExportFormat, export_files, write_files
@@ -64,7 +65,10 @@ class ResultExport(QObject):
         def content() -> bytes:
             now = datetime.now(UTC).replace(microsecond=0)
             options = ReportOptions(exported_at=now, zone=now.astimezone().tzinfo or UTC, scores=scores)
-            files = export_files(kind, [self._record(view)], options)
+            records = [self._record(view)]
+            if kind is ExportFormat.FHIR:
+                records = with_consents(self._library, records)
+            files = export_files(kind, records, options)
             return next(file for file in files.values() if isinstance(file, bytes))
 
         self._start(kind, view, path, content)

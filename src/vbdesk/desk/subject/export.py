@@ -13,7 +13,7 @@ from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
-from vbdesk.outbox.results.recording_details import with_details
+from vbdesk.outbox.results.recording_details import with_consents, with_details
 from vbdesk.outbox.results.repository import ResultRepository
 
 if TYPE_CHECKING:
@@ -141,6 +141,8 @@ class SubjectExport(QObject):
         record = self._record(context, wish.kind, read)
         if kind.one_folder:
             [record] = with_details(self._library, [record])
+        if kind is ExportFormat.FHIR:
+            [record] = with_consents(self._library, [record])
         files = export_files(kind, [record], options)
         context.check()
         write_files(folder, files, overwrite=wish.replace)

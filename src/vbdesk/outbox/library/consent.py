@@ -123,18 +123,27 @@ def status_of(events: Iterable[ConsentEvent], at: datetime) -> ConsentStatus:
     """
     newest: dict[ConsentKind, ConsentEvent] = {}
     for event in events:
-        touched = _GIVES if event.change is ConsentChange.GIVEN else _WITHDRAWS
-        for purpose in touched[event.kind]:
-            if purpose not in newest or _order(event) > _order(newest[purpose]):
+        for purpose in purposes_of(event):
+            if purpose not in newest or event_order(event) > event_order(newest[purpose]):
                 newest[purpose] = event
     if not newest:
         return NO_CONSENT
     valid = {purpose: event for purpose, event in newest.items() if _is_valid(event, at)}
     if valid:
-        return ConsentStatus(ConsentState.IN_FORCE, _kind_of(set(valid)), max(valid.values(), key=_order))
-    last = max(newest.values(), key=_order)
+        return ConsentStatus(ConsentState.IN_FORCE, _kind_of(set(valid)), max(valid.values(), key=event_order))
+    last = max(newest.values(), key=event_order)
     withdrawn = last.change is ConsentChange.WITHDRAWN
     return ConsentStatus(ConsentState.WITHDRAWN if withdrawn else ConsentState.EXPIRED, None, last)
+
+
+def purposes_of(event: ConsentEvent) -> set[ConsentKind]:
+    """The purposes that an event gives or withdraws; a withdrawal also ends consents of earlier releases."""
+    return (_GIVES if event.change is ConsentChange.GIVEN else _WITHDRAWS)[event.kind]
+
+
+def event_order(event: ConsentEvent) -> tuple[datetime, bool]:
+    """Sort key: the later event counts, and of two with the same time the withdrawal."""
+    return event.at, event.change is ConsentChange.WITHDRAWN
 
 
 def event_of_tick(group_id: str, ticked_at: datetime) -> ConsentEvent:
@@ -187,10 +196,6 @@ def read_event(event_id: str, group_id: str, document: dict[str, Any]) -> Consen
         asked_by=document["asked_by"],
         expires=None if expires is None else datetime.fromisoformat(expires),
     )
-
-
-def _order(event: ConsentEvent) -> tuple[datetime, bool]:
-    return event.at, event.change is ConsentChange.WITHDRAWN
 
 
 def _is_valid(event: ConsentEvent, at: datetime) -> bool:

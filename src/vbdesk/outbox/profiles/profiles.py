@@ -6,7 +6,6 @@ import os
 import secrets as random
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from ipaddress import ip_address
 from itertools import count
 from pathlib import Path
 from typing import Literal
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 
 from filelock import FileLock
 
+from vbdesk.client.loopback import is_loopback
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
 from vbdesk.outbox.profiles.vault import Vault, VaultError, VaultFailed
@@ -69,20 +69,14 @@ class Profile:
         return f"profile/{self.profile_id}/high-water"
 
     @property
+    def fhir_login_name(self) -> str:
+        """Name of the credentials for a FHIR server in the vault."""
+        return f"profile/{self.profile_id}/fhir-login"
+
+    @property
     def bundle_key_name(self) -> str:
         """Name of the key in the vault that opens bundles for this computer."""
         return f"profile/{self.profile_id}/bundle-key"
-
-
-def is_loopback(address: str) -> bool:
-    """Whether an address, with or without scheme and port, means this computer."""
-    host = urlsplit(address if "//" in address else f"//{address}").hostname or ""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def name_of_service(base_url: str, others: Iterable[str] = ()) -> str:
@@ -165,10 +159,11 @@ class ProfileStore:
             self._save(renamed, current_id)
 
     def remove(self, profile_id: str, vault: Vault) -> None:
-        """Delete a profile and its API key. Its recordings and their key stay."""
+        """Delete a profile, its API key and its login to a FHIR server. Its recordings and their key stay."""
         known = self.get(profile_id)
         if known is not None:
             vault.delete(known.api_key_name)
+            vault.delete(known.fhir_login_name)
         with self._changing():
             profiles, current_id = self._load()
             remaining = [profile for profile in profiles if profile.profile_id != profile_id]
@@ -222,7 +217,7 @@ def profiles_folder(data_dir: Path) -> Path:
 
 def secret_names(profile_id: str) -> tuple[str, ...]:
     """Names of a profile's secrets in the vault; the mark is none."""
-    return tuple(f"profile/{profile_id}/{name}" for name in ("api-key", "library-key", "bundle-key"))
+    return tuple(f"profile/{profile_id}/{name}" for name in ("api-key", "library-key", "bundle-key", "fhir-login"))
 
 
 def library_key(vault: Vault, profile: Profile, folder: Path) -> bytes:

@@ -2,15 +2,18 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from vbdesk.outbox.library.consent_gate import ConsentList
+from vbdesk.outbox.library.consent_rows import SubjectConsent
 from vbdesk.outbox.library.course_corrections import CourseCorrection
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library, capture_facts
 from vbdesk.outbox.library.listing import RecordingList
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.results.consent_grants import consent_grants
 from vbdesk.outbox.results.subject_history import corrected, left_and_joined
 from vbdesk.report.recording_details import RecordingDetails
 from vbdesk.report.subject_record import SubjectRecord
@@ -25,6 +28,20 @@ def with_details(library: Library, records: Iterable[SubjectRecord]) -> list[Sub
     details = recording_details(library, [record.group_id for record in whole])
     consents = library.consent_gate.all()
     return [record.with_details(details, _SubjectConsent(consents, record.group_id)) for record in whole]
+
+
+def with_consents(library: Library, records: Iterable[SubjectRecord]) -> list[SubjectRecord]:
+    """Copies with the consents of each subject; none if something other than vbdesk changed one. Reads the disk."""
+    subjects = library.consent_gate.all().subjects
+    return [
+        replace(record, consents=consent_grants(subjects.get(record.group_id, SubjectConsent()))) for record in records
+    ]
+
+
+def with_unreadable_consents(library: Library, group_ids: Iterable[str]) -> list[str]:
+    """The subjects among these whose consents something other than vbdesk changed. Reads the disk."""
+    subjects = library.consent_gate.all().subjects
+    return [group_id for group_id in group_ids if group_id in subjects and subjects[group_id].unreadable]
 
 
 def with_corrections(library: Library, records: Iterable[SubjectRecord]) -> list[SubjectRecord]:

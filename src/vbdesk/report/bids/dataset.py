@@ -1,4 +1,7 @@
-"""Files of the BIDS folder: participants, sessions, phenotype tables."""
+"""Files of the BIDS folder: participants, sessions, and tables of the readings.
+
+The readings are derivatives: BIDS has one row for each participant in `phenotype`, and they have one for each session.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +31,9 @@ _OMITTED_COLUMNS = {
     "note",
 }
 """Columns of the tidy tables that BIDS has in file names, sidecars or `sourcedata`; notes may name people."""
+_DERIVATIVES = "derivatives/vbdesk"
+_TABLE_NAMES = ("sign_*", "recording_quality", "vocal_features", "extended_metrics", "trajectory")
+"""Our tables, for which BIDS has no rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,7 @@ def bids_files(
         **_top_level_files(records),
         **_participants(records, labels),
         **dict(_session_files(sessions, audio or {})),
-        **dict(_phenotype(sessions, scores)),
+        **dict(_readings(sessions, scores)),
         **_derivatives(records, labels, scores),
         **_sourcedata(records, labels, sessions),
     }
@@ -92,7 +98,7 @@ def _top_level_files(records: Sequence[SubjectRecord]) -> dict[str, bytes]:
     readme = texts.readme.format(subjects=subjects, vbdesk=__version__, bids=texts.version)
     return {
         "README": readme.lstrip().encode(),
-        ".bidsignore": b"sub-*/ses-*/voice/\n",
+        ".bidsignore": b"sub-*/ses-*/voice\n",
         "dataset_description.json": as_json(_description("raw")),
     }
 
@@ -185,7 +191,7 @@ def _recorded(details: RecordingDetails) -> dict[str, Any]:
     }
 
 
-def _phenotype(sessions: Sequence[_Session], scores: bool) -> Iterator[tuple[str, bytes]]:
+def _readings(sessions: Sequence[_Session], scores: bool) -> Iterator[tuple[str, bytes]]:
     texts, key = bids_texts().table, [DescribedColumn.named("participant_id"), DescribedColumn.named("session_id")]
     tidy = {name: list(_rows(name, sessions)) for name in ("recordings", "signs", "measures")}
     signs = list(dict.fromkeys(str(row["sign"]) for row in tidy["signs"]))
@@ -237,21 +243,23 @@ def _wide(rows: Sequence[Row], field: str, ending: str) -> tuple[list[DescribedC
 def _table(
     name: str, columns: Sequence[DescribedColumn], rows: Sequence[Row], about: str
 ) -> Iterator[tuple[str, bytes]]:
-    yield f"phenotype/{name}.tsv", tsv(columns, rows)
-    yield f"phenotype/{name}.json", column_descriptions(columns, about)
+    yield f"{_DERIVATIVES}/{name}.tsv", tsv(columns, rows)
+    yield f"{_DERIVATIVES}/{name}.json", column_descriptions(columns, about)
 
 
 def _derivatives(records: Sequence[SubjectRecord], labels: Mapping[str, str], scores: bool) -> dict[str, bytes]:
-    definition = table_definitions()["trajectory"]
+    definition, texts = table_definitions()["trajectory"], bids_texts()
     own = [DescribedColumn.of(column) for column in definition.columns_for(scores=scores) if column.name != "group_id"]
     columns = [DescribedColumn.named("participant_id"), *own]
     rows: list[Row] = [
         {"participant_id": f"sub-{labels[str(row['group_id'])]}", **row} for row in table_rows("trajectory", records)
     ]
     return {
-        "derivatives/vbdesk/dataset_description.json": as_json(_description("derivative")),
-        "derivatives/vbdesk/trajectory.tsv": tsv(columns, rows),
-        "derivatives/vbdesk/trajectory.json": column_descriptions(columns),
+        f"{_DERIVATIVES}/dataset_description.json": as_json(_description("derivative")),
+        f"{_DERIVATIVES}/README": texts.derivatives.lstrip().encode(),
+        f"{_DERIVATIVES}/.bidsignore": b"".join(b"%s.*\n" % name.encode() for name in _TABLE_NAMES),
+        f"{_DERIVATIVES}/trajectory.tsv": tsv(columns, rows),
+        f"{_DERIVATIVES}/trajectory.json": column_descriptions(columns),
     }
 
 

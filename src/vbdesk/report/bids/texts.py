@@ -8,7 +8,7 @@ from vbdesk.resource_files import resource
 
 
 class TableTexts(StrictDataModel):
-    """Descriptions of the tables in `phenotype`."""
+    """Descriptions of the tables of readings."""
 
     sign: str
     recording_quality: str
@@ -22,6 +22,7 @@ class BidsTexts(StrictDataModel):
     version: str
     name: str
     readme: str
+    derivatives: str
     table: TableTexts
     column: Mapping[str, str]
 

@@ -1,5 +1,5 @@
 """A subject as a FHIR R4 Bundle."""
 
-from vbdesk.report.fhir.bundle import fhir_bundle
+from vbdesk.report.fhir.bundle import fhir_bundle, fhir_transactions
 
-__all__ = ["fhir_bundle"]
+__all__ = ["fhir_bundle", "fhir_transactions"]

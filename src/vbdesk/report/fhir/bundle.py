@@ -1,15 +1,16 @@
-"""FHIR Bundle: finished recordings with report, observations, provenance.
+"""FHIR Bundles: finished recordings with report, observations and provenance, and the subject's consents.
 
 The same record gives the same bytes: ids are UUIDs of version 5, and all times are from the record, never from a clock.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from urllib.parse import quote
 
-from vbdesk import __version__
-from vbdesk.contract.jobs import JobType
 from vbdesk.contract.timestamps import format_timestamp
-from vbdesk.report.fhir.codes import Element, fhir_codes, fhir_string, hl7_concept
+from vbdesk.report.fhir.codes import RESOURCE, Element, fhir_codes, fhir_string, hl7_concept, resource_reference
+from vbdesk.report.fhir.consents import consent_resources
 from vbdesk.report.fhir.observations import (
     RecordingContext,
     narrative,
@@ -18,9 +19,13 @@ from vbdesk.report.fhir.observations import (
     sign_observation,
     subject_reference,
 )
+from vbdesk.report.fhir.provenance import analysis_device, analysis_provenance, exporter_device, verification
 from vbdesk.report.result_texts import result_texts
 from vbdesk.report.sign_off import SignOff
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
+
+RECORDINGS_EACH = 40
+"""Recordings of one transaction: about 400 resources, which servers take in seconds."""
 
 
 def fhir_bundle(record: SubjectRecord, *, scores: bool = False, sign_off: SignOff | None = None) -> bytes:
@@ -32,13 +37,8 @@ def fhir_bundle(record: SubjectRecord, *, scores: bool = False, sign_off: SignOf
         sign_off: reader of the newest recording, and time.
     """
     codes = fhir_codes()
-    finished = record.finished
-    resources: dict[str, Element] = {}
-    for recording in finished:
-        read_by = sign_off if recording is finished[-1] else None
-        for resource in _of_recording(record, recording, scores, read_by):
-            resources.setdefault(resource["id"], resource)
-    times = [recording.job.completed_at or recording.job.created_at for recording in finished]
+    resources = _resources(record, scores, sign_off)
+    times = [recording.job.completed_at or recording.job.created_at for recording in record.finished]
     name = codes.resource_id(record.source.account_id, record.group_id, *resources)
     bundle: Element = {
         "resourceType": "Bundle",
@@ -49,15 +49,47 @@ def fhir_bundle(record: SubjectRecord, *, scores: bool = False, sign_off: SignOf
         **({"timestamp": format_timestamp(max(times))} if times else {}),
     }
     if resources:  # FHIR forbids empty lists
-        bundle["entry"] = [{"fullUrl": _reference(key), "resource": value} for key, value in resources.items()]
-    return json.dumps(bundle, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+        bundle["entry"] = [_entry(resource) for resource in resources.values()]
+    return _json(bundle)
+
+
+def fhir_transactions(
+    record: SubjectRecord, *, scores: bool = False, sign_off: SignOff | None = None
+) -> Iterator[bytes]:
+    """The same resources as Bundles of type transaction, to be sent in this order; none without a resource.
+
+    A repeated transaction changes nothing: a server creates a resource only if it has none with its identifier. A
+    consent that has ended is updated, and never made active again, because only an active one is created.
+    """
+    finished = record.finished
+    for start in range(0, max(len(finished), 1), RECORDINGS_EACH):
+        part = replace(
+            record,
+            recordings=finished[start : start + RECORDINGS_EACH],
+            consents=() if start else record.consents,
+        )
+        resources = _resources(part, scores, sign_off if start + RECORDINGS_EACH >= len(finished) else None)
+        if resources:
+            entries = [_transaction_entry(resource) for resource in resources.values()]
+            yield _json({"resourceType": "Bundle", "type": "transaction", "entry": entries})
+
+
+def _resources(record: SubjectRecord, scores: bool, sign_off: SignOff | None) -> Mapping[str, Element]:
+    """All resources by id; those of several recordings once."""
+    finished = record.finished
+    resources = {resource["id"]: resource for resource in consent_resources(record)}
+    for recording in finished:
+        read_by = sign_off if recording is finished[-1] else None
+        for resource in _of_recording(record, recording, scores, read_by):
+            resources.setdefault(resource["id"], resource)
+    return resources
 
 
 def _of_recording(
     record: SubjectRecord, recording: RecordingRecord, scores: bool, sign_off: SignOff | None
 ) -> Iterator[Element]:
-    analysis, exporter = _analysis_device(record, recording), _exporter_device()
-    context = RecordingContext(record, recording, _reference(analysis["id"]), scores)
+    analysis, exporter = analysis_device(record, recording), exporter_device()
+    context = RecordingContext(record, recording, resource_reference(analysis["id"]), scores)
     signs = [sign_observation(context, signal) for signal in recording.signals]
     observations = [*signs, *recording_observations(context)]
     report = _report(context, observations, sign_off)
@@ -65,40 +97,9 @@ def _of_recording(
     yield exporter
     yield from observations
     yield report
-    yield _provenance(context, [*observations, report], analysis, exporter)
+    yield analysis_provenance(context, [*observations, report], analysis, exporter)
     if sign_off is not None:
-        yield _verification(context, report, sign_off)
-
-
-def _analysis_device(record: SubjectRecord, recording: RecordingRecord) -> Element:
-    """The analysing software: model and calibration of this recording."""
-    codes = fhir_codes()
-    kind, target = recording.target
-    versions = sorted({signal.sign_version for signal in recording.signals if signal.sign_version})
-    address = record.source.url
-    resource_id = codes.resource_id("device", address, kind.value, target, *versions)
-    return {
-        "resourceType": "Device",
-        "id": resource_id,
-        "identifier": [{"system": codes.system("device"), "value": resource_id}],
-        "deviceName": [{"name": f"{codes.device.analysis}, {_job_type_text(kind)} {target}", "type": "model-name"}],
-        "type": {"text": codes.device.type},
-        **({"version": [{"value": version} for version in versions]} if versions else {}),
-        "url": address,
-    }
-
-
-def _exporter_device() -> Element:
-    codes = fhir_codes()
-    resource_id = codes.resource_id("device", codes.device.exporter, __version__)
-    return {
-        "resourceType": "Device",
-        "id": resource_id,
-        "identifier": [{"system": codes.system("device"), "value": resource_id}],
-        "deviceName": [{"name": codes.device.exporter, "type": "model-name"}],
-        "type": {"text": codes.device.type},
-        "version": [{"value": __version__}],
-    }
+        yield verification(context, report, sign_off)
 
 
 def _report(context: RecordingContext, observations: list[Element], sign_off: SignOff | None) -> Element:
@@ -109,19 +110,20 @@ def _report(context: RecordingContext, observations: list[Element], sign_off: Si
     advice = result_texts().action[action]
     conclusion = f"Overall level: {codes.level[level].display}. {advice.title} {advice.sentence} {codes.disclaimer}"
     reader = fhir_string(sign_off.name) if sign_off else None
+    resource_id = context.resource_id("report")
     return {
         "resourceType": "DiagnosticReport",
-        "id": context.resource_id("report"),
+        "id": resource_id,
         "language": context.record.language,
         "text": narrative(conclusion),
-        "identifier": [{"system": codes.system("job"), "value": recording.job.job_id}],
+        "identifier": codes.identifiers(resource_id, {"system": codes.system("job"), "value": recording.job.job_id}),
         "status": "final",
         "category": [hl7_concept("v2-0074", "OTH", "Other")],
         "code": codes.own_concept("document", codes.document.code, codes.document.display),
         "subject": subject_reference(context.record),
         **recording_times(recording),
         **({"resultsInterpreter": [{"display": reader}]} if reader else {}),
-        "result": [{"reference": _reference(observation["id"])} for observation in observations],
+        "result": [{"reference": resource_reference(observation["id"])} for observation in observations],
         "conclusion": conclusion,
         "conclusionCode": [
             codes.own_concept("level", level.value, codes.level[level].display),
@@ -130,45 +132,25 @@ def _report(context: RecordingContext, observations: list[Element], sign_off: Si
     }
 
 
-def _provenance(context: RecordingContext, targets: list[Element], analysis: Element, exporter: Element) -> Element:
-    job = context.recording.job
-    return {
-        "resourceType": "Provenance",
-        "id": context.resource_id("provenance"),
-        "target": [{"reference": _reference(target["id"])} for target in targets],
-        "recorded": format_timestamp(job.completed_at or job.created_at),
-        "activity": hl7_concept("v3-DataOperation", "CREATE", "create"),
-        "agent": [
-            _agent("author", "Author", {"reference": _reference(analysis["id"])}),
-            _agent("assembler", "Assembler", {"reference": _reference(exporter["id"])}),
-        ],
-        "entity": [
-            {
-                "role": "source",
-                "what": {"identifier": {"system": fhir_codes().system("job"), "value": job.job_id}},
-            }
-        ],
-    }
+def _entry(resource: Element) -> Element:
+    return {"fullUrl": resource_reference(resource["id"]), "resource": resource}
 
 
-def _verification(context: RecordingContext, report: Element, sign_off: SignOff) -> Element:
-    return {
-        "resourceType": "Provenance",
-        "id": context.resource_id("sign-off", sign_off.name, format_timestamp(sign_off.at)),
-        "target": [{"reference": _reference(report["id"])}],
-        "recorded": format_timestamp(sign_off.at),
-        "activity": hl7_concept("v3-DocumentCompletion", "AU", "authenticated"),
-        "agent": [_agent("verifier", "Verifier", {"display": fhir_string(sign_off.name) or "unnamed"})],
-    }
+def _transaction_entry(resource: Element) -> Element:
+    """The entry without the id of the resource: the server gives its own."""
+    content = {name: value for name, value in resource.items() if name != "id"}
+    return _entry(resource) | {"resource": content, "request": _request(resource)}
 
 
-def _agent(code: str, display: str, who: Element) -> Element:
-    return {"type": hl7_concept("provenance-participant-type", code, display), "who": who}
+def _request(resource: Element) -> Element:
+    """What a server does with a resource: create it if it has none with this identifier, or update an ended consent."""
+    kind = resource["resourceType"]
+    key = "identifier" if "identifier" in resource else "_tag"
+    query = f"{key}={quote(fhir_codes().system(RESOURCE), safe=':/')}|{resource['id']}"
+    if kind == "Consent" and resource["status"] != "active":
+        return {"method": "PUT", "url": f"{kind}?{query}"}
+    return {"method": "POST", "url": kind, "ifNoneExist": query}
 
 
-def _reference(resource_id: str) -> str:
-    return f"urn:uuid:{resource_id}"
-
-
-def _job_type_text(kind: JobType) -> str:
-    return kind.value.replace("_", " ")
+def _json(bundle: Element) -> bytes:
+    return json.dumps(bundle, ensure_ascii=False, separators=(",", ":")).encode("utf-8")

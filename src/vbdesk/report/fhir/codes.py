@@ -3,17 +3,22 @@
 import uuid
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import model_validator
 
 from vbdesk.contract.levels import Level
 from vbdesk.data_files import StrictDataModel, read_toml
 from vbdesk.report.safe_text import safe_text
+from vbdesk.report.subject_consent import ConsentPurpose
 from vbdesk.resource_files import resource
 
 HL7 = "http://terminology.hl7.org/CodeSystem"
+LOINC = "http://loinc.org"
 UCUM = "http://unitsofmeasure.org"
+
+RESOURCE = "resource"
+"""Identifier system, or tag where FHIR has no identifier, of every resource: the same in every export."""
 
 Element = dict[str, Any]
 """A FHIR element or resource, as JSON values."""
@@ -39,6 +44,18 @@ class DeviceNames(StrictDataModel):
     analysis: str
     exporter: str
     type: str
+    calibration: str
+    longitudinal: str
+    software: str
+
+
+class ConsentCode(StrictDataModel):
+    """Name of a purpose, its HL7 scope, and its HL7 reason; the reason may be empty."""
+
+    display: str
+    scope: str
+    scope_display: str
+    reason: str
 
 
 class FhirCodes(StrictDataModel):
@@ -56,6 +73,7 @@ class FhirCodes(StrictDataModel):
     inconclusive: str
     document: NamedCode
     device: DeviceNames
+    consent: Mapping[ConsentPurpose, ConsentCode]
     level: Mapping[Level, LevelCode]
     interpretation: Mapping[str, str]
     measure: Mapping[str, str]
@@ -66,6 +84,8 @@ class FhirCodes(StrictDataModel):
             raise ValueError("a level has no code")
         if not {level.interpretation for level in self.level.values()} <= set(self.interpretation):
             raise ValueError("an interpretation has no name")
+        if set(self.consent) != set(get_args(ConsentPurpose)):
+            raise ValueError("a purpose of consent has no code")
         return self
 
     def system(self, *names: str) -> str:
@@ -75,6 +95,10 @@ class FhirCodes(StrictDataModel):
     def resource_id(self, *names: str) -> str:
         """Id of the resource with these names; the same in every export (UUID version 5)."""
         return str(uuid.uuid5(uuid.uuid5(uuid.NAMESPACE_URL, self.base), safe_text("\n".join(names))))
+
+    def identifiers(self, resource_id: str, *others: Element) -> list[Element]:
+        """Identifiers of a resource: `others`, and the one by which a server finds it."""
+        return [*others, {"system": self.system(RESOURCE), "value": resource_id}]
 
     def own_concept(self, system: str, code: str, display: str) -> Element:
         """Concept of one of our code systems."""
@@ -109,6 +133,11 @@ def hl7_concept(system: str, code: str, display: str) -> Element:
 def fhir_string(value: str) -> str | None:
     """`value` as a FHIR string; None if blank, because FHIR strings are not."""
     return safe_text(value).strip() or None
+
+
+def resource_reference(resource_id: str) -> str:
+    """Address of a resource within its Bundle."""
+    return f"urn:uuid:{resource_id}"
 
 
 def fhir_code(name: str) -> str:

@@ -112,13 +112,14 @@ def _observation(
     sentence: str = "",
 ) -> Element:
     codes, recording = fhir_codes(), context.recording
-    parts = list(components)
+    parts, resource_id = list(components), context.resource_id(kind)
+    own = {"system": codes.system("observation"), "value": f"{recording.job.job_id}/{kind}"}
     return {
         "resourceType": "Observation",
-        "id": context.resource_id(kind),
+        "id": resource_id,
         "language": context.record.language,
         "text": narrative(sentence or f"{code['text']}.", codes.disclaimer),
-        "identifier": [{"system": codes.system("observation"), "value": f"{recording.job.job_id}/{kind}"}],
+        "identifier": codes.identifiers(resource_id, own),
         "status": "final",
         "category": [hl7_concept("observation-category", "procedure", "Procedure")],
         "code": code,

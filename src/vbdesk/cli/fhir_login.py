@@ -1,0 +1,48 @@
+"""The login to a FHIR server, in the keyring: of a profile, or of an account in the environment."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vbdesk.cli.connection import ACT_FIRST, named_profile, names_account, vault_of
+from vbdesk.cli.output import fail, say
+from vbdesk.cli.paths import desk_paths
+
+if TYPE_CHECKING:
+    from vbdesk.client.fhir import StoredLogin
+    from vbdesk.outbox.profiles.vault import Vault
+
+LOGIN_NAME = "fhir-login"
+"""Name in the keyring for an account of the environment, which has no profile."""
+
+
+def login_place(profile: str | None, data_dir: Path | None) -> "tuple[Vault, str]":
+    """Where the login is stored: a vault, and the name in it. Ends the command if it is stored nowhere."""
+    from vbdesk.outbox.profiles.vault import KeyringVault
+
+    if profile is None and names_account():
+        return KeyringVault(), LOGIN_NAME
+    place = desk_paths(data_dir)
+    known = named_profile(profile, place)
+    if known.secrets == "session":
+        fail(
+            f"{known.name} keeps its keys for one session of the desk only, so no login to a FHIR server can be kept. "
+            "Use a profile whose keys are in the keyring.",
+            ACT_FIRST,
+        )
+    return vault_of(known, place), known.fhir_login_name
+
+
+def stored_login(profile: str | None, data_dir: Path | None) -> "StoredLogin | None":
+    """The stored login; None if there is none, or no keyring. Raises VaultError."""
+    from vbdesk.client.fhir import StoredLogin
+    from vbdesk.outbox.profiles.vault import VaultMissing, retry_while_waiting
+
+    vault, name = login_place(profile, data_dir)
+    try:
+        secret = retry_while_waiting(lambda: vault.get(name), lambda sentence: say(sentence, err=True))
+    except VaultMissing:
+        return None
+    try:
+        return None if secret is None else StoredLogin.of_secret(secret)
+    except ValueError as error:
+        fail(f"{error} Store them again with: vbdesk fhir login", ACT_FIRST)

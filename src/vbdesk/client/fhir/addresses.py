@@ -1,0 +1,41 @@
+"""Addresses of a FHIR server and of its token endpoint."""
+
+import re
+
+import httpx
+
+from vbdesk.client.loopback import is_loopback
+
+_PLAIN = re.compile(r"[^\s\\\x00-\x1f]+")  # programs read a backslash in an address in different ways
+_WRONG = (
+    "{what} is not usable: {why}. Give an address such as https://fhir.example.org/r4, without a user name, a "
+    "password, a query or a fragment."
+)
+
+
+def fhir_address(text: str, what: str = "The address of the FHIR server") -> str:
+    """A checked address without a slash at its end; plain http only on this computer.
+
+    Raises:
+        ValueError: it is none; the message names no part of it, because it may contain a password.
+    """
+    text = text.strip()
+    try:
+        url = httpx.URL(text) if _PLAIN.fullmatch(text) else httpx.URL()
+        url.host.encode("idna")
+    except (httpx.InvalidURL, UnicodeError):
+        url = httpx.URL()
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise ValueError(_WRONG.format(what=what, why="it does not begin with https:// and a host"))
+    if url.userinfo or url.query or url.fragment or "?" in text or "#" in text:
+        raise ValueError(_WRONG.format(what=what, why="it has more than a host and a path"))
+    if url.scheme == "http" and not is_loopback(str(url)):
+        raise ValueError(
+            _WRONG.format(what=what, why="plain http shows results and credentials to everybody on the way")
+        )
+    return str(url).rstrip("/")
+
+
+def host_of(address: str) -> str:
+    """The host of an address, to name a server in a sentence."""
+    return httpx.URL(address).host
