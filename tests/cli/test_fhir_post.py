@@ -19,7 +19,7 @@ import typer
 from fhir_double import FHIR, FhirDouble, outcome, serving
 from report_cases import AS_OF, golden
 from typer.testing import CliRunner
-from vbdesk.report.pdf import ReportOptions
+from vbdesk.report.documents.report_input import ReportOptions
 
 from vbdesk.cli.export_post import post_subjects
 from vbdesk.cli.fhir_login import LOGIN_NAME, login_place

@@ -15,7 +15,7 @@ import pandas
 import pytest
 from pyarrow import parquet
 from report_cases import AS_OF, pulse_scores, subject
-from vbdesk.report.pdf import ReportOptions
+from vbdesk.report.documents.report_input import ReportOptions
 
 from vbdesk.report import parquet as parquet_module
 from vbdesk.report.bids import AudioFile, bids_files

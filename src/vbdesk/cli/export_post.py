@@ -9,7 +9,7 @@ from vbdesk.cli.fhir_login import stored_login
 from vbdesk.cli.output import say
 
 if TYPE_CHECKING:
-    from vbdesk.report.pdf import ReportOptions
+    from vbdesk.report.documents.report_input import ReportOptions
     from vbdesk.report.subject_record import SubjectRecord
 
 
