@@ -19,7 +19,6 @@ import typer
 from fhir_double import FHIR, FhirDouble, outcome, serving
 from report_cases import AS_OF, golden
 from typer.testing import CliRunner
-from vbdesk.report.documents.report_input import ReportOptions
 
 from vbdesk.cli.export_post import post_subjects
 from vbdesk.cli.fhir_login import LOGIN_NAME, login_place
@@ -28,6 +27,7 @@ from vbdesk.client import AudioSource, Target
 from vbdesk.outbox.profiles import vault as vault_module
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, secret_names
 from vbdesk.outbox.profiles.vault import MemoryVault, VaultLocked, VaultMissing
+from vbdesk.report.documents.report_input import ReportOptions
 
 TWO = golden()["two"]
 SECRET = "s3cret-pass-word"

@@ -15,12 +15,12 @@ import pandas
 import pytest
 from pyarrow import parquet
 from report_cases import AS_OF, pulse_scores, subject
-from vbdesk.report.documents.report_input import ReportOptions
 
 from vbdesk.report import parquet as parquet_module
 from vbdesk.report.bids import AudioFile, bids_files
 from vbdesk.report.data_dictionary import table_definitions
 from vbdesk.report.data_package import PACKAGE_FILE, data_package
+from vbdesk.report.documents.report_input import ReportOptions
 from vbdesk.report.exports import ExportFormat, export_files, write_files
 from vbdesk.report.parquet import parquet_files
 from vbdesk.report.subject_record import SubjectRecord

@@ -1,6 +1,6 @@
 """`vbdesk report`: a PDF of results in files, without a service."""
 
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +31,7 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Make a PDF of results in files. Nothing is sent anywhere."""
+    from vbdesk.clock import SystemClock
     from vbdesk.report.documents.report_input import PageSize, ReportOptions
     from vbdesk.report.documents.reports import pdf_of_subjects, pdf_report
     from vbdesk.report.exports import WouldOverwrite, write_files
@@ -40,7 +41,7 @@ def report(
 
     if paper not in PAPERS:
         fail(f"There is no paper {paper!r}. Choose one of: {', '.join(PAPERS)}.", USAGE)
-    now = datetime.now(UTC).replace(microsecond=0)
+    now = SystemClock().now().replace(microsecond=0)
     try:
         options = ReportOptions(
             exported_at=now,

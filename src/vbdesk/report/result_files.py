@@ -1,5 +1,6 @@
 """Subjects from files: what `vbdesk export --format json` wrote, jobs as a service gave them, one or one per line."""
 
+import codecs
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.contract.timestamps import parse_timestamp
+from vbdesk.json_lines import parse_json_lines
 from vbdesk.report.subject_record import RecordSource, SubjectRecord, subject_record
 
 NOWHERE = RecordSource("", "")
@@ -57,10 +59,12 @@ def _documents(file: Path) -> Iterator[dict[str, Any]]:
     if file.stat().st_size > MAX_BYTES:
         raise NotResults(f"{file} is larger than {MAX_BYTES >> 20} MB, which is no file of results.")
     try:
-        words = file.read_text(encoding="utf-8-sig")
-        lines = [words] if file.suffix != ".jsonl" else [line for line in words.splitlines() if line.strip()]
-        documents = [json.loads(line) for line in lines]
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        content = file.read_bytes().removeprefix(codecs.BOM_UTF8)
+        if file.suffix == ".jsonl":
+            documents = list(parse_json_lines(line for line in content.splitlines() if line.strip()))
+        else:
+            documents = [json.loads(content)]
+    except (ValueError, RecursionError) as error:
         raise NotResults(f"{file} is not JSON, so it holds no results of vbdesk.") from error
     for document in documents:
         if not isinstance(document, dict):
