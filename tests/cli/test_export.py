@@ -9,6 +9,7 @@ import pytest
 import typer
 from failing_disk import FailingDisk, fill
 from pyarrow import parquet
+from pypdf import PdfReader
 
 from vbdesk.cli.export_library import as_library_knows, note_export
 from vbdesk.client import AudioSource, Target
@@ -92,6 +93,24 @@ def test_a_file_that_is_there_stays(vbdesk, near_service, subject, tmp_path):
     assert "--force" in again.stderr
 
 
+def test_a_pdf_over_time_or_of_all_subjects_together(vbdesk, subject, tmp_path):
+    over_time = ("--format", "pdf", "--over-time", "--look", "print", "--appendix")
+    assert export(vbdesk, tmp_path, *over_time).exit_code == 0
+    [alone] = tmp_path.glob("subj_7*.pdf")
+    printed = words_of_pdf(alone)
+    assert "Subject over time" in printed
+    assert "What research knows" in printed
+    assert export(vbdesk, tmp_path, "--format", "pdf", "--together").exit_code == 0
+    assert "Subject over time" in words_of_pdf(tmp_path / "subjects.pdf")
+    again = export(vbdesk, tmp_path, "--format", "pdf", "--together")
+    assert again.exit_code == 1
+    assert "subjects.pdf would be overwritten" in " ".join(again.stderr.split())
+
+
+def words_of_pdf(path):
+    return " ".join(" ".join(page.extract_text() for page in PdfReader(path).pages).split())
+
+
 def test_sound_is_copied_from_a_folder(vbdesk, subject, tmp_path, speech_file):
     sounds = tmp_path / "sounds"
     sounds.mkdir()
@@ -117,6 +136,12 @@ def test_what_a_folder_of_results_has_is_not_asked_for(vbdesk, near_service, sub
     [
         (("--format", "xml"), "no format 'xml'"),
         (("--format", "pdf", "--paper", "a3"), "no paper 'a3'"),
+        (("--format", "csv", "--over-time"), "go with --format pdf"),
+        (("--format", "fhir", "--together"), "go with --format pdf"),
+        (("--format", "svg", "--appendix"), "go with --format pdf"),
+        (("--format", "pdf", "--over-time", "--job", "x"), "--job prints one recording"),
+        (("--format", "csv", "--look", "print"), "--look goes with the formats pdf, svg, png"),
+        (("--format", "pdf", "--look", "dark"), "no look 'dark'"),
         (("--format", "json", "--no-scores"), "JSON holds"),
         (("--format", "csv", "--job", "x"), "--job goes with"),
         (("--format", "bids", "--audio", "/nowhere"), "--audio names"),

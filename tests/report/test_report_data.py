@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from vbdesk.contract.levels import Level
 from vbdesk.data_files import StrictDataModel, read_toml
 from vbdesk.report.data_dictionary import TableDefinition
-from vbdesk.report.drawing.style import DrawingStyle, style
+from vbdesk.report.drawing.style import DrawingStyle, Look, style
 from vbdesk.report.fhir.codes import FhirCodes
 from vbdesk.report.report_texts import ReportTexts
 from vbdesk.resource_files import resource
@@ -22,8 +22,8 @@ def without(document: Mapping[str, Any], part: str, key: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("model", "file", "part", "key"),
     [
-        (DrawingStyle, "look.toml", "level", "inconclusive"),
-        (DrawingStyle, "look.toml", "colour", "accent"),
+        (DrawingStyle, "look-light.toml", "level", "inconclusive"),
+        (DrawingStyle, "look-light.toml", "colour", "accent"),
         (FhirCodes, "fhir.toml", "level", "low"),
         (FhirCodes, "fhir.toml", "interpretation", "IND"),
         (ReportTexts, "wording.toml", "caution", "flagged"),
@@ -38,7 +38,8 @@ def test_a_missing_entry_is_found(model: type[StrictDataModel], file: str, part:
 
 
 @pytest.mark.parametrize(
-    ("model", "file"), [(DrawingStyle, "look.toml"), (FhirCodes, "fhir.toml"), (ReportTexts, "wording.toml")]
+    ("model", "file"),
+    [*((DrawingStyle, look.file) for look in Look), (FhirCodes, "fhir.toml"), (ReportTexts, "wording.toml")],
 )
 def test_an_unknown_entry_is_found(model: type[StrictDataModel], file: str) -> None:
     with pytest.raises(ValidationError):

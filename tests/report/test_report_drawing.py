@@ -1,5 +1,7 @@
 """Drawings as SVG, read by an XML parser, and the layout of text."""
 
+import itertools
+import re
 from collections import Counter
 from datetime import UTC, timedelta, timezone
 from xml.etree import ElementTree
@@ -7,10 +9,11 @@ from xml.etree import ElementTree
 import pytest
 from report_cases import AS_OF
 
-from vbdesk.contract.levels import Level
+from colour_vision import APART, DEFICIENCIES, FAR_APART, distance, lab
+from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.report.drawing.glyphs import level_glyph
 from vbdesk.report.drawing.shapes import Drawing, Paint, Path, TextLine
-from vbdesk.report.drawing.style import style
+from vbdesk.report.drawing.style import Look, style
 from vbdesk.report.drawing.svg import to_svg
 from vbdesk.report.drawing.text_size import text_width, wrapped
 from vbdesk.report.report_texts import report_texts
@@ -87,16 +90,52 @@ def test_an_empty_path_and_a_drawing_without_signs_are_harmless(cases: dict[str,
 
 def test_the_glyphs_of_all_levels_differ_without_colour() -> None:
     outlines = [str([(type(shape), getattr(shape, "points", ""), shape.paint.dash, bool(shape.paint.fill))
-                     for shape in level_glyph(level, 0, 0, 16, "#FFFFFF")]) for level in Level]  # fmt: skip
+                     for shape in level_glyph(level, 0, 0, 16, "#FFFFFF", style())]) for level in Level]  # fmt: skip
     assert len(set(outlines)) == len(Level)
 
 
-def test_text_colours_have_enough_contrast() -> None:
+@pytest.mark.parametrize("look", Look)
+def test_text_and_lines_have_enough_contrast_in_every_look(look: Look) -> None:
+    colour, levels = style(look).colour, style(look).level
     for level in Level:
-        assert contrast(style().level[level].ink, style().level[level].tint) >= 4.5
-        assert contrast(style().level[level].ink, style().colour.surface) >= 4.5
-    for ink in (style().colour.text, style().colour.text2, style().colour.text3):
-        assert contrast(ink, style().colour.surface) >= 4.5
+        assert contrast(levels[level].ink, levels[level].tint) >= 4.5, level
+        assert contrast(levels[level].ink, colour.surface) >= 4.5, level
+        assert contrast(levels[level].shape, colour.surface) >= 3.0, level
+        assert contrast(levels[level].shape, levels[level].tint) >= 3.0, level
+    for ink in (colour.text, colour.text2, colour.text3):
+        assert contrast(ink, colour.surface) >= 4.5
+        assert contrast(ink, colour.quiet) >= 4.5
+    assert contrast(colour.accent, colour.surface) >= 4.5
+    assert contrast(colour.accent, colour.base) >= 3.0
+
+
+@pytest.mark.parametrize("look", [Look.PRINT, Look.SAFE])
+def test_levels_get_darker_so_that_they_stay_apart_in_grey(look: Look) -> None:
+    levels = style(look).level
+    for before, after in itertools.pairwise(LEVEL_ORDER):
+        assert lab(levels[before].heat)[0] - lab(levels[after].heat)[0] >= APART, after
+        assert lab(levels[before].shape)[0] - lab(levels[after].shape)[0] >= APART, after
+
+
+@pytest.mark.parametrize("look", [Look.PRINT, Look.SAFE])
+@pytest.mark.parametrize("deficiency", [None, *DEFICIENCIES])
+def test_levels_stay_apart_whoever_looks(look: Look, deficiency: str | None) -> None:
+    levels = style(look).level
+    for one, other in itertools.combinations(LEVEL_ORDER, 2):
+        assert distance(levels[one].heat, levels[other].heat, deficiency) >= FAR_APART, (one, other)
+        assert distance(levels[one].shape, levels[other].shape, deficiency) >= APART, (one, other)
+
+
+def test_the_look_for_paper_has_no_hue_and_hatches_the_own_range(cases: dict[str, SubjectRecord]) -> None:
+    read = cases["two"].trajectory
+    assert read is not None
+    drawn = to_svg(trajectory_drawing(read, read.signs, 500.0, UTC, Look.PRINT)).decode()
+    colours = set(re.findall(r"#([0-9A-F]{6})\b", drawn))
+    assert len(colours) > 3
+    assert all(colour[:2] == colour[2:4] == colour[4:] for colour in colours)
+    [hatch] = re.findall(r'<pattern id="([^"]+)"', drawn)
+    assert drawn.count(f'fill="url(#{hatch})"') > len(read.signs), "every sign, and the legend"
+    assert "<pattern" not in to_svg(trajectory_drawing(read, read.signs, 500.0, UTC)).decode()
 
 
 def contrast(one: str, other: str) -> float:

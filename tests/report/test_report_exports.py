@@ -1,15 +1,19 @@
 """Export formats, and writing their files."""
 
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pypdf import PdfReader
 from report_cases import AS_OF, SOURCE
 
 from vbdesk.contract.groups import GroupJobItem
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.report.documents.report_input import ReportOptions
+from vbdesk.report.documents.report_input import ReportOptions, ReportScope
+from vbdesk.report.documents.reports import pdf_report
+from vbdesk.report.drawing.style import Look, style
 from vbdesk.report.exports import ExportFormat, WouldOverwrite, expected_files, export_files, write_files
 from vbdesk.report.subject_reader import read_subject
 from vbdesk.report.subject_record import RecordSource, SubjectRecord
@@ -29,6 +33,36 @@ def test_every_format_makes_files_for_every_subject(cases: dict[str, SubjectReco
     for kind, names in found.items():
         assert set(expected_files(kind, ["first", "two"])) <= names
     assert "sub-two/sub-two_sessions.tsv" in found[ExportFormat.BIDS]
+
+
+def test_subjects_over_time_have_a_file_each_or_one_together(cases: dict[str, SubjectRecord]) -> None:
+    records = [cases["first recording"], cases["two"]]
+    each = export_files(ExportFormat.PDF, records, replace(OPTIONS, scope=ReportScope.OVER_TIME))
+    assert set(each) == {"first.pdf", "two.pdf"}
+    assert "Subject over time" in printed(each["two.pdf"])
+    options = replace(OPTIONS, scope=ReportScope.TOGETHER, appendix=True)
+    [(name, content)] = export_files(ExportFormat.PDF, records, options).items()
+    assert [name] == expected_files(ExportFormat.PDF, ["first", "two"], ReportScope.TOGETHER) == ["subjects.pdf"]
+    words = printed(content)
+    assert all(record.group_id in words for record in records)
+    assert "What research knows" in words
+
+
+@pytest.mark.parametrize("look", Look)
+def test_pictures_are_drawn_in_every_look(cases: dict[str, SubjectRecord], look: Look) -> None:
+    options = replace(OPTIONS, look=look)
+    [svg] = export_files(ExportFormat.SVG, [cases["two"]], options).values()
+    [png] = export_files(ExportFormat.PNG, [cases["two"]], options).values()
+    assert isinstance(svg, bytes)
+    assert isinstance(png, bytes)
+    assert style(look).colour.accent.encode() in svg
+    assert png.startswith(b"\x89PNG")
+    assert pdf_report(cases["two"], options).startswith(b"%PDF")
+
+
+def printed(content: object) -> str:
+    assert isinstance(content, bytes)
+    return " ".join(" ".join(page.extract_text() for page in PdfReader(io.BytesIO(content)).pages).split())
 
 
 def test_json_holds_the_reads_unchanged(case: SubjectRecord) -> None:

@@ -17,13 +17,14 @@ from report_cases import AS_OF, PULSE, pulse_scores, subject
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
 from vbdesk.contract.levels import Level
 from vbdesk.report.documents.compiler import missing_letters
-from vbdesk.report.documents.report_input import Letterhead, PageSize, ReportOptions
+from vbdesk.report.documents.report_input import PageSize, ReportOptions
 from vbdesk.report.documents.reports import pdf_of_subjects, pdf_report
+from vbdesk.report.letterhead import Letterhead
 from vbdesk.report.report_texts import report_texts
 from vbdesk.report.sign_off import SignOff
 from vbdesk.report.subject_record import SubjectRecord
 
-SQUARE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9"/></svg>'
+SQUARE = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9"/></svg>'
 OPTIONS = ReportOptions(
     exported_at=AS_OF + timedelta(minutes=20),
     zone=timezone(timedelta(hours=1)),

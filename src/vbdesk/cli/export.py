@@ -1,6 +1,7 @@
 """`vbdesk export`: a subject as CSV, Parquet, FHIR, PDF, BIDS or JSON, its charts as SVG or PNG."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.connection import LATER, REFUSED, USAGE, DataDir, ProfileName, open_client
-from vbdesk.cli.export_library import as_library_knows, note_export
+from vbdesk.cli.export_library import as_library_knows, letterhead_of, note_export
 from vbdesk.cli.export_post import post_subjects
 from vbdesk.cli.output import fail, say
+from vbdesk.cli.report import LOOK_HELP, LOOKS, PAPERS
 
 if TYPE_CHECKING:
     from vbdesk.contract.jobs import Job
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     from vbdesk.report.subject_record import SubjectRecord
 
 FORMATS = ("csv", "parquet", "fhir", "pdf", "bids", "json", "svg", "png")
-PAPERS = ("a4", "letter")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+_DRAWN = ("pdf", "svg", "png")
 _FOR_RESEARCH = {"csv", "parquet", "bids", "json"}
 _AUDIO_SUFFIXES = (".wav", ".flac", ".mp3", ".m4a")
 
@@ -42,7 +44,17 @@ def export(
         typer.Option("--scores/--no-scores", help="Raw scores, for research. Default: in csv, parquet, bids and json."),
     ] = None,
     job: Annotated[str | None, typer.Option(help="Print this recording instead of the newest (pdf).")] = None,
+    over_time: Annotated[
+        bool, typer.Option("--over-time", help="Print subjects over time instead of the newest recording (pdf).")
+    ] = False,
+    together: Annotated[
+        bool, typer.Option("--together", help="Print all subjects over time in one document (pdf).")
+    ] = False,
+    appendix: Annotated[
+        bool, typer.Option("--appendix", help="Add the evidence of each sign, and the method (pdf).")
+    ] = False,
     paper: Annotated[str, typer.Option(help="a4 or letter (pdf).")] = "a4",
+    look: Annotated[str | None, typer.Option(help=f"{LOOK_HELP[:-1]} (pdf, svg, png).")] = None,
     audio: Annotated[
         Path | None, typer.Option(help="Folder with sound files named by job id, to be copied along (bids).")
     ] = None,
@@ -81,23 +93,27 @@ def export(
     if every == bool(groups):
         fail("Name subjects with --group, or all of them with --all.", USAGE)
     _check_usage(format, scores, job, paper, audio, groups, every=every)
+    _check_print(format, job, look, over_time=over_time, together=together, appendix=appendix)
     server = _server(post, format, out, force=force)
     if not _LANGUAGE.fullmatch(language):
         fail(f"{language!r} is no BCP 47 tag, such as en or de-CH.", USAGE)
     if results is not None and not (results / "jobs.jsonl").is_file():
         fail(f"There are no results in {results}. Fetch them first: vbdesk sync --results {results}", USAGE)
     kind = ExportFormat(format)
-    options = _options(format, sign_off, scores, job, paper)
+    scope = "together" if together else "over-time" if over_time else "recording"
+    options = _options(format, sign_off, scores, job, paper, look or "light", scope, appendix=appendix)
     folder = out or (Path(f"vbdesk-{format}") if kind.one_folder else Path())
     try:
         if server is None and not force and (groups or kind.one_folder):
-            refuse_overwriting(folder, expected_files(kind, groups))  # before a long read
+            refuse_overwriting(folder, expected_files(kind, groups, options.scope))  # before a long read
         records, of_profile = _read(groups, profile, data_dir, language, results)
         if not records:
             fail("The account has no subject yet.", REFUSED)
         if of_profile:
             consents = kind is ExportFormat.FHIR
             records = as_library_knows(records, profile, data_dir, tables=kind.one_folder, consents=consents)
+        if of_profile and kind is ExportFormat.PDF:
+            options = replace(options, letterhead=letterhead_of(profile, data_dir))
         if every and not kind.one_folder and kind is not ExportFormat.JSON:
             records = _with_results(records)
         if server is not None:
@@ -156,6 +172,19 @@ def _check_usage(
         fail("--audio names a folder that is there, and goes with --format bids.", USAGE)
 
 
+def _check_print(
+    format: str, job: str | None, look: str | None, *, over_time: bool, together: bool, appendix: bool
+) -> None:
+    if format != "pdf" and (over_time or together or appendix):
+        fail("--over-time, --together and --appendix go with --format pdf.", USAGE)
+    if job is not None and (over_time or together):
+        fail("--job prints one recording, so it does not go with --over-time and --together.", USAGE)
+    if look is not None and format not in _DRAWN:
+        fail(f"--look goes with the formats {', '.join(_DRAWN)}.", USAGE)
+    if look is not None and look not in LOOKS:
+        fail(f"There is no look {look!r}. Choose one of: {', '.join(LOOKS)}.", USAGE)
+
+
 def _server(post: str | None, format: str, out: Path | None, *, force: bool) -> str | None:
     """The checked address to send to; None to write files."""
     from vbdesk.client.fhir import fhir_address
@@ -170,9 +199,20 @@ def _server(post: str | None, format: str, out: Path | None, *, force: bool) -> 
         fail(str(error), USAGE)
 
 
-def _options(format: str, sign_off: str | None, scores: bool | None, job: str | None, paper: str) -> "ReportOptions":
+def _options(
+    format: str,
+    sign_off: str | None,
+    scores: bool | None,
+    job: str | None,
+    paper: str,
+    look: str,
+    scope: str,
+    *,
+    appendix: bool,
+) -> "ReportOptions":
     from vbdesk.report.documents.compiler import missing_letters
-    from vbdesk.report.documents.report_input import PageSize, ReportOptions
+    from vbdesk.report.documents.report_input import PageSize, ReportOptions, ReportScope
+    from vbdesk.report.drawing.style import Look
     from vbdesk.report.sign_off import SignOff
 
     now = datetime.now(UTC).replace(microsecond=0)
@@ -189,6 +229,9 @@ def _options(format: str, sign_off: str | None, scores: bool | None, job: str | 
         job_id=job,
         scores=format in _FOR_RESEARCH if scores is None else scores,
         sign_off=reader,
+        appendix=appendix,
+        scope=ReportScope(scope),
+        look=Look(look),
     )
 
 

@@ -12,12 +12,14 @@ from vbdesk.cli.output import fail, say
 if TYPE_CHECKING:
     from vbdesk.outbox.library.opening import LockedLibrary
     from vbdesk.outbox.profiles.vault import Vault
+    from vbdesk.report.letterhead import Letterhead
     from vbdesk.report.subject_record import SubjectRecord
 
 _NOT_NOTED = "The export is written, and not in the audit log:"
 _NO_DETAILS = "The columns that only the recordings of this computer fill stay empty:"
 _NO_CORRECTIONS = "Corrections that the service has not done yet are not in the export:"
 _NO_CONSENTS = "Consents, and corrections that the service has not done yet, are not in the export:"
+_NO_LETTERHEAD = "The report has no letterhead:"
 _UNREADABLE = (
     "The export has no consent of subject {group_id}: something other than vbdesk changed one, so it may have been "
     "withdrawn. Ask the subject again, and note the answer in the desk."
@@ -54,6 +56,12 @@ def as_library_knows(
             for group_id in with_unreadable_consents(library, [record.group_id for record in records]):
                 say(_UNREADABLE.format(group_id=group_id), err=True)
         return with_details(library, known) if tables else known
+
+
+def letterhead_of(profile: str | None, data_dir: Path | None, vault: "Vault | None" = None) -> "Letterhead | None":
+    """The letterhead of the profile; None without one, or if its library cannot be read, which is reported."""
+    with _library(profile, data_dir, vault, _NO_LETTERHEAD) as library:
+        return None if library is None else library.letterhead.read()
 
 
 def note_export(profile: str | None, data_dir: Path | None, detail: str, vault: "Vault | None" = None) -> None:

@@ -10,6 +10,8 @@ from vbdesk.cli.connection import REFUSED, USAGE
 from vbdesk.cli.output import fail, say
 
 PAPERS = ("a4", "letter")
+LOOKS = ("light", "print", "safe")
+LOOK_HELP = "light, print for paper in grey, or safe for colour-blind readers."
 
 
 def report(
@@ -28,12 +30,14 @@ def report(
         bool, typer.Option("--appendix", help="Add the evidence of each sign, and the method.")
     ] = False,
     paper: Annotated[str, typer.Option(help="a4 or letter.")] = "a4",
+    look: Annotated[str, typer.Option(help=LOOK_HELP)] = "light",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Make a PDF of results in files. Nothing is sent anywhere."""
     from vbdesk.clock import SystemClock
-    from vbdesk.report.documents.report_input import PageSize, ReportOptions
+    from vbdesk.report.documents.report_input import PageSize, ReportOptions, ReportScope
     from vbdesk.report.documents.reports import pdf_of_subjects, pdf_report
+    from vbdesk.report.drawing.style import Look
     from vbdesk.report.exports import WouldOverwrite, write_files
     from vbdesk.report.file_names import file_stems
     from vbdesk.report.result_files import subjects_of_files
@@ -41,6 +45,8 @@ def report(
 
     if paper not in PAPERS:
         fail(f"There is no paper {paper!r}. Choose one of: {', '.join(PAPERS)}.", USAGE)
+    if look not in LOOKS:
+        fail(f"There is no look {look!r}. Choose one of: {', '.join(LOOKS)}.", USAGE)
     now = SystemClock().now().replace(microsecond=0)
     try:
         options = ReportOptions(
@@ -50,10 +56,11 @@ def report(
             scores=scores,
             sign_off=None if sign_off is None else SignOff(sign_off, now),
             appendix=appendix,
+            scope=ReportScope.OVER_TIME if over_time else ReportScope.RECORDING,
+            look=Look(look),
         )
         records = subjects_of_files(files, name)
-        together = over_time or len(records) > 1
-        content = pdf_of_subjects(records, options) if together else pdf_report(records[0], options)
+        content = pdf_of_subjects(records, options) if len(records) > 1 else pdf_report(records[0], options)
         stem = "subjects" if len(records) > 1 else file_stems([records[0].group_id])[records[0].group_id]
         target = out or Path(f"{stem}.pdf")
         write_files(target.parent, {target.name: content}, overwrite=force)

@@ -12,8 +12,8 @@ from vbdesk.report.bids import AudioFile, bids_files
 from vbdesk.report.data_dictionary import table_definitions
 from vbdesk.report.data_package import PACKAGE_FILE, data_package
 from vbdesk.report.documents.compiler import compile_picture
-from vbdesk.report.documents.report_input import ReportOptions
-from vbdesk.report.documents.reports import pdf_report
+from vbdesk.report.documents.report_input import ReportOptions, ReportScope
+from vbdesk.report.documents.reports import pdf_of_subjects, pdf_report
 from vbdesk.report.drawing.shapes import Drawing
 from vbdesk.report.drawing.svg import to_svg
 from vbdesk.report.fhir import fhir_bundle
@@ -48,6 +48,8 @@ class ExportFormat(StrEnum):
 
 EXTENSIONS = {ExportFormat.FHIR: ".fhir.json"}
 """File name extensions that differ from the format's name."""
+TOGETHER_FILE = "subjects.pdf"
+"""Several subjects in one document."""
 CHART_WIDTH_POINTS = 540.0
 PICTURE_PPI = 200.0
 
@@ -80,11 +82,15 @@ def export_files(
         return parquet_files(records, scores=options.scores)
     if kind is ExportFormat.BIDS:
         return bids_files(records, audio, scores=options.scores)
+    if kind is ExportFormat.PDF and options.scope is ReportScope.TOGETHER:
+        return {TOGETHER_FILE: pdf_of_subjects(records, options)}
     names = _names(kind, [record.group_id for record in records])
     return {names[record.group_id]: _export_one(kind, record, options) for record in records}
 
 
-def expected_files(kind: ExportFormat, group_ids: Sequence[str]) -> list[str]:
+def expected_files(
+    kind: ExportFormat, group_ids: Sequence[str], scope: ReportScope = ReportScope.RECORDING
+) -> list[str]:
     """Files that an export creates in any case, to check before a long read."""
     if kind is ExportFormat.CSV:
         return [*(f"{table}.csv" for table in table_definitions()), DICTIONARY_FILE, PACKAGE_FILE]
@@ -92,6 +98,8 @@ def expected_files(kind: ExportFormat, group_ids: Sequence[str]) -> list[str]:
         return [*(f"{table}.parquet" for table in table_definitions()), DICTIONARY_FILE]
     if kind is ExportFormat.BIDS:
         return ["dataset_description.json", "participants.tsv"]
+    if kind is ExportFormat.PDF and scope is ReportScope.TOGETHER:
+        return [TOGETHER_FILE]
     return list(_names(kind, group_ids).values())
 
 
@@ -152,7 +160,7 @@ def _chart_drawing(record: SubjectRecord, options: ReportOptions) -> Drawing:
     read = record.trajectory
     if read is None or not read.data_points:
         raise ValueError(f"Subject {record.group_id} has no recording with a result yet, so there is nothing to draw.")
-    return trajectory_drawing(read, read.signs, CHART_WIDTH_POINTS, options.zone)
+    return trajectory_drawing(read, read.signs, CHART_WIDTH_POINTS, options.zone, options.look)
 
 
 def subject_json(record: SubjectRecord) -> bytes:

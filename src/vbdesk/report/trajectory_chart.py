@@ -12,7 +12,7 @@ from vbdesk.contract.timestamps import add_clamped, in_zone
 from vbdesk.report.analysis_changes import AnalysisChange, analysis_changes, calibrations_of, one_change
 from vbdesk.report.drawing.glyphs import level_glyph, level_word
 from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Point, Shape, TextLine, moved
-from vbdesk.report.drawing.style import style
+from vbdesk.report.drawing.style import DrawingStyle, Look
 from vbdesk.report.drawing.text_size import text_width, wrapped
 from vbdesk.report.report_texts import report_texts
 from vbdesk.report.shipped_signs import shipped_signs
@@ -55,7 +55,9 @@ def charts_height(read: TrajectoryRead, signs: Sequence[SignTrajectory], width: 
     return len(signs) * ROW_HEIGHT + AXIS_HEIGHT + LEGEND_HEIGHT + notes * _NOTE_LINE
 
 
-def trajectory_drawing(read: TrajectoryRead, signs: Sequence[SignTrajectory], width: float, zone: tzinfo) -> Drawing:
+def trajectory_drawing(
+    read: TrajectoryRead, signs: Sequence[SignTrajectory], width: float, zone: tzinfo, look: Look = Look.LIGHT
+) -> Drawing:
     """Draw `signs` of a trajectory, `width` points wide, with days of `zone`."""
     changes = _changes(read, signs)
     note = _change_note(changes, zone)
@@ -64,13 +66,14 @@ def trajectory_drawing(read: TrajectoryRead, signs: Sequence[SignTrajectory], wi
         height=charts_height(read, signs, width, zone),
         title=report_texts().chart.title.format(group_id=read.group_id),
         description=" ".join([*(describe_sign(sign) for sign in signs), *([note] if note else [])]),
+        look=look,
     )
     start, end = _span(read)
     for row, sign in enumerate(signs):
         top = row * ROW_HEIGHT
         area = _Area(_NAMES_WIDTH, width - _LADDER_WIDTH - _LADDER_GAP, top + 7, top + ROW_HEIGHT - 7, start, end)
         if row:
-            drawing.line([(0, top), (width, top)], style().colour.border, 0.5)
+            drawing.line([(0, top), (width, top)], drawing.style.colour.border, 0.5)
         _draw_name(drawing, sign, read.data_points, top)
         _draw_sign(drawing, area, sign, read.data_points)
         _draw_changes(drawing, area, analysis_changes(read.data_points, sign.name))
@@ -82,7 +85,7 @@ def trajectory_drawing(read: TrajectoryRead, signs: Sequence[SignTrajectory], wi
     legend = drawing.height - 4 - len(lines) * _NOTE_LINE
     _draw_legend(drawing, legend, changed=bool(changes))
     for place, line in enumerate(lines, start=1):
-        drawing.add(TextLine((0, legend + place * _NOTE_LINE), line, _NOTE_SIZE, style().colour.text2))
+        drawing.add(TextLine((0, legend + place * _NOTE_LINE), line, _NOTE_SIZE, drawing.style.colour.text2))
     return drawing
 
 
@@ -150,31 +153,31 @@ def _newest_level(name: str, points: Sequence[DataPoint]) -> Level:
 
 
 def _draw_name(drawing: Drawing, sign: SignTrajectory, points: Sequence[DataPoint], top: float) -> None:
-    colours, level = style().colour, _newest_level(sign.name, points)
+    colours, level = drawing.style.colour, _newest_level(sign.name, points)
     lines = wrapped(sign.label, 8.5, _NAMES_WIDTH - 10, strong=True)[:2]
     y = top + (ROW_HEIGHT - (len(lines) * 11 + 14)) / 2 + 8
     for line in lines:
         drawing.add(TextLine((0, y), line, 8.5, colours.text, strong=True))
         y += 11
-    word, look_of = level_word(level), style().level[level]
+    word, look_of = level_word(level), drawing.style.level[level]
     width = 12 + text_width(word, 7.5, strong=True) + 11
     drawing.add(Box(0, y - 5, width, 14, Paint(fill=look_of.tint), radius=3.5))
-    drawing.add(*level_glyph(level, 5, y - 2, 8, look_of.tint))
+    drawing.add(*level_glyph(level, 5, y - 2, 8, look_of.tint, drawing.style))
     drawing.add(TextLine((16.5, y + 4.7), word, 7.5, look_of.ink, strong=True))
     drawing.add(TextLine((width + 6, y + 4.7), trend_text(sign), 7.5, colours.text2))
 
 
 def _draw_sign(drawing: Drawing, area: _Area, sign: SignTrajectory, points: Sequence[DataPoint]) -> None:
-    colours = style().colour
+    colours = drawing.style.colour
     runs = list(_runs(sign.series))
     for run in runs:
-        drawing.area(_ribbon(area, run, [point.normal_range for point in run]), colours.base)
+        drawing.area(_ribbon(area, run, [point.normal_range for point in run]), _own_range(drawing.style))
     cuts = shipped_signs()[sign.name].score_cuts if sign.name in shipped_signs() else {}
     if Level.CONSIDER in cuts:
         y = area.y(cuts[Level.CONSIDER])
-        drawing.line([(area.left, y), (area.right, y)], style().level[Level.CONSIDER].shape, 0.6, (1.2, 2.4))
+        drawing.line([(area.left, y), (area.right, y)], drawing.style.level[Level.CONSIDER].shape, 0.6, (1.2, 2.4))
     for run in runs:
-        drawing.area(_ribbon(area, run, [point.latest_interval for point in run]), colours.accent, 0.16)
+        drawing.area(_ribbon(area, run, [point.latest_interval for point in run]), _interval(drawing.style))
     for before, after in itertools.pairwise(runs):
         ends = [(area.x(point.t), area.y(point.latest)) for point in (before[-1], after[0])]
         drawing.line(ends, colours.accent, 0.8, (0.8, 2.6))
@@ -187,15 +190,26 @@ def _draw_sign(drawing: Drawing, area: _Area, sign: SignTrajectory, points: Sequ
         _draw_readings(drawing, area, sign, points)
 
 
+def _own_range(look_of: DrawingStyle) -> Paint:
+    return Paint(fill=look_of.colour.base, hatched=look_of.pattern.own_range_hatched)
+
+
+def _interval(look_of: DrawingStyle) -> Paint:
+    accent, pattern = look_of.colour.accent, look_of.pattern
+    edge = accent if pattern.interval_edged else None
+    return Paint(fill=accent, opacity=pattern.interval_opacity, stroke=edge, width=0.3)
+
+
 def _draw_changes(drawing: Drawing, area: _Area, changes: Sequence[AnalysisChange]) -> None:
     for change in changes:
         x = area.x(change.at)
-        drawing.line([(x, area.top), (x, area.bottom)], style().colour.text2, 0.8, _CHANGE_DASHES)
+        drawing.line([(x, area.top), (x, area.bottom)], drawing.style.colour.text2, 0.8, _CHANGE_DASHES)
 
 
 def _draw_readings(drawing: Drawing, area: _Area, sign: SignTrajectory, points: Sequence[DataPoint]) -> None:
-    colours = style().colour
-    scale, opacity = (0.62, 0.3) if len(points) > DENSE else (1.0, 0.62)
+    colours = drawing.style.colour
+    dense = len(points) > DENSE
+    scale, opacity = 0.62 if dense else 1.0, drawing.style.pattern.reading_opacity[dense]
     unusual = {point.t for point in sign.series if point.anomaly}
     marked: list[tuple[Point, Level]] = []
     for point in points:
@@ -212,7 +226,7 @@ def _draw_readings(drawing: Drawing, area: _Area, sign: SignTrajectory, points: 
             marked.append((at, signal.level))
     for at, level in marked:
         drawing.add(Circle(at, 3.4, Paint(fill=colours.surface, stroke=colours.text, width=0.9)))
-        drawing.add(Circle(at, 1.9, Paint(fill=style().level[level].shape)))
+        drawing.add(Circle(at, 1.9, Paint(fill=drawing.style.level[level].shape)))
 
 
 def _draw_ladder(drawing: Drawing, area: _Area, sign: SignTrajectory) -> None:
@@ -225,12 +239,12 @@ def _draw_ladder(drawing: Drawing, area: _Area, sign: SignTrajectory) -> None:
     levels = [Level.NONE, *(level for level in LEVEL_ORDER[1:] if level in reference.score_cuts)]
     for level, (low, high) in zip(levels, itertools.pairwise(steps), strict=True):
         y = area.y(high)
-        heat = style().level[level].heat
+        heat = drawing.style.level[level].heat
         drawing.add(Box(x, y + 0.4, _LADDER_WIDTH, max(area.y(low) - y - 0.8, 0.4), Paint(fill=heat)))
     if sign.latest_score is not None:
         y, tip = area.y(sign.latest_score), x + _LADDER_WIDTH + 0.8
         drawing.add(
-            Path(((tip, y), (tip + 4, y - 2.6), (tip + 4, y + 2.6)), Paint(fill=style().colour.text), closed=True)
+            Path(((tip, y), (tip + 4, y - 2.6), (tip + 4, y + 2.6)), Paint(fill=drawing.style.colour.text), closed=True)
         )
 
 
@@ -241,7 +255,9 @@ def _name_gaps(drawing: Drawing, area: _Area, series: Sequence[SeriesPoint]) -> 
         words = report_texts().chart.gap.format(days=(after.t - before.t).days)
         left, right = area.x(before.t), area.x(after.t)
         if right - left > text_width(words, 6.5) + 4:
-            drawing.add(TextLine(((left + right) / 2, area.top + 1), words, 6.5, style().colour.text3, align="middle"))
+            drawing.add(
+                TextLine(((left + right) / 2, area.top + 1), words, 6.5, drawing.style.colour.text3, align="middle")
+            )
 
 
 def _runs(series: Sequence[SeriesPoint]) -> Iterator[Sequence[SeriesPoint]]:
@@ -265,7 +281,7 @@ def _ribbon(area: _Area, run: Sequence[SeriesPoint], ends: Sequence[tuple[float,
 def _draw_axis(drawing: Drawing, area: _Area | None, top: float, zone: tzinfo) -> None:
     if area is None:
         return
-    colours = style().colour
+    colours = drawing.style.colour
     drawing.line([(area.left, top), (area.right, top)], colours.control, 0.6)
     free_from = area.left - 20.0
     for moment, words in _ticks(area, zone):
@@ -302,22 +318,23 @@ def _ticks(area: _Area, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
 
 def _draw_legend(drawing: Drawing, y: float, *, changed: bool) -> None:
     """Draw each mark with its label, from left to right on the base line `y`; that of `changed` if there is one."""
-    colours, words, x = style().colour, report_texts().chart, 0.0
+    colours, words, x = drawing.style.colour, report_texts().chart, 0.0
     middle = y - 2.4
     ring = Paint(fill=colours.surface, stroke=colours.text2, width=0.7)
+    reading = Paint(fill=colours.text2, opacity=drawing.style.pattern.reading_opacity[0])
     unusual = Paint(fill=colours.surface, stroke=colours.text, width=0.9)
     line = Paint(stroke=colours.accent, width=1.1)
-    dots = Paint(stroke=style().level[Level.CONSIDER].shape, width=0.8, dash=(1.2, 2.4))
+    dots = Paint(stroke=drawing.style.level[Level.CONSIDER].shape, width=0.8, dash=(1.2, 2.4))
     seam = Paint(stroke=colours.text2, width=0.8, dash=_CHANGE_DASHES)
     marks: tuple[tuple[str, float, tuple[Shape, ...]], ...] = (
-        (words.reading, 6, (Circle((3, 0), 1.6, Paint(fill=colours.text2, opacity=0.62)),)),
+        (words.reading, 6, (Circle((3, 0), 1.6, reading),)),
         (words.issue, 6, (Circle((3, 0), 1.6, ring),)),
         (
             words.estimate,
             14,
-            (Box(0, -3, 14, 6, Paint(fill=colours.accent, opacity=0.16)), Path(((0, 0), (14, 0)), line)),
+            (Box(0, -3, 14, 6, _interval(drawing.style)), Path(((0, 0), (14, 0)), line)),
         ),
-        (words.own_range, 12, (Box(0, -3, 12, 6, Paint(fill=colours.base)),)),
+        (words.own_range, 12, (Box(0, -3, 12, 6, _own_range(drawing.style)),)),
         (words.unusual, 7, (Circle((3.5, 0), 3.2, unusual), Circle((3.5, 0), 1.7, Paint(fill=colours.text2)))),
         (words.consider, 12, (Path(((0, 0), (12, 0)), dots),)),
         (words.analysis_changed, 2, (Path(((1, -4), (1, 4)), seam),)),

@@ -1,4 +1,4 @@
-"""Export of several subjects as tables or as a folder for research, written and audited in a task."""
+"""Export of several subjects as tables, a folder for research or one PDF, written and audited in a task."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class SubjectsExport(QObject):
         return self._task is not None
 
     def start(self, kind: str, folder: str, group_ids: Sequence[str]) -> None:
-        """Write all data of these subjects into a new folder within `folder`; `kind` is csv or bids."""
+        """Write all data of these subjects into a new folder within `folder`; `kind` is csv, bids or pdf."""
         if self.busy or not group_ids:
             return
         wanted = tuple(group_ids)
@@ -78,12 +78,19 @@ class SubjectsExport(QObject):
             self._task.cancel()
 
     def _export(self, context: TaskContext, kind: str, folder: Path, group_ids: Sequence[str]) -> _Outcome:
-        from vbdesk.report.documents.report_input import ReportOptions
+        from vbdesk.report.documents.report_input import ReportOptions, ReportScope
         from vbdesk.report.exports import ExportFormat, export_files, write_files  # slow to import
 
         now = self._clock.now().replace(microsecond=0)
         records = with_details(self._library, self._records(context, group_ids))
-        options = ReportOptions(exported_at=now, zone=now.astimezone().tzinfo or UTC, scores=True)
+        printed = ExportFormat(kind) is ExportFormat.PDF
+        options = ReportOptions(
+            exported_at=now,
+            zone=now.astimezone().tzinfo or UTC,
+            scores=not printed,
+            letterhead=self._library.letterhead.read() if printed else None,
+            scope=ReportScope.TOGETHER,
+        )
         files = export_files(ExportFormat(kind), records, options)
         context.check()
         place = folder / f"vbdesk-{kind}-{_local(now):%Y%m%d-%H%M%S}"

@@ -64,7 +64,12 @@ class ResultExport(QObject):
 
         def content() -> bytes:
             now = datetime.now(UTC).replace(microsecond=0)
-            options = ReportOptions(exported_at=now, zone=now.astimezone().tzinfo or UTC, scores=scores)
+            options = ReportOptions(
+                exported_at=now,
+                zone=now.astimezone().tzinfo or UTC,
+                scores=scores,
+                letterhead=self._library.letterhead.read() if kind is ExportFormat.PDF else None,
+            )
             records = [self._record(view)]
             if kind is ExportFormat.FHIR:
                 records = with_consents(self._library, records)

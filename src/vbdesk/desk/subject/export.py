@@ -34,6 +34,8 @@ class ExportRequest:
         folder: target; formats of several files get a subfolder.
         reader: name of the person who read the newest recording; may be empty.
         scores: include raw scores, for research.
+        name: print the subject's name and second line.
+        over_time: print the subject over time instead of the newest recording.
         replace: existing files may be replaced.
     """
 
@@ -42,6 +44,7 @@ class ExportRequest:
     reader: str = ""
     scores: bool = False
     name: bool = False
+    over_time: bool = False
     replace: bool = False
 
 
@@ -120,7 +123,7 @@ class SubjectExport(QObject):
 
     def _export(self, context: TaskContext, wish: ExportRequest, read: TrajectoryRead) -> _Written:
         from vbdesk.report.documents.compiler import missing_letters  # the report's libraries are slow to import
-        from vbdesk.report.documents.report_input import ReportOptions
+        from vbdesk.report.documents.report_input import ReportOptions, ReportScope
         from vbdesk.report.exports import ExportFormat, expected_files, export_files, refuse_overwriting, write_files
         from vbdesk.report.file_names import file_stems
         from vbdesk.report.sign_off import SignOff
@@ -132,6 +135,8 @@ class SubjectExport(QObject):
             zone=now.astimezone().tzinfo or UTC,
             scores=wish.scores,
             subject_line=note.line if wish.name and kind is ExportFormat.PDF else "",
+            letterhead=self._library.letterhead.read() if kind is ExportFormat.PDF else None,
+            scope=ReportScope.OVER_TIME if wish.over_time else ReportScope.RECORDING,
             sign_off=SignOff(wish.reader, now) if wish.reader and wish.kind in SIGNED else None,
         )
         stem = file_stems([read.group_id])[read.group_id]

@@ -10,9 +10,11 @@ from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import primary_button, quiet_button, secondary_button
 from vbdesk.desk.ui.card import scroll_area
 from vbdesk.desk.ui.fields import Field, LineField, TickBox
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 
+_RECORDING, _OVER_TIME = "recording", "over-time"
 _WIDEST_NAME = 200  # maximum length of a reader's name
 
 
@@ -42,6 +44,10 @@ class ExportCard(QWidget):
             optional=True,
             help_text="The name and the time of the export stand on it, as the reader's sign-off.",
         )
+        self.scope = SegmentedChoice(
+            self.tr("What the report shows"),
+            [(_RECORDING, self.tr("Recording"), ""), (_OVER_TIME, self.tr("Over time"), "")],
+        )
         self.scores = TickBox("With raw scores", "For research; clinicians read levels.")
         self.name = TickBox(
             self.tr("With the name and the second line"), self.tr("They stay on this computer otherwise.")
@@ -70,6 +76,8 @@ class ExportCard(QWidget):
         self.title.setText(f"{kind.title} of {self._work.shown(read.group_id)}")
         self.sentence.setText(kind.sentence)
         self.reader_field.setVisible(kind.key in SIGNED)
+        self.scope.setVisible(kind.key == PRINTED)
+        self.scope.choose(_RECORDING)
         self.name.setVisible(kind.key == PRINTED and bool(self._work.name_of(read.group_id)))
         self.name.setChecked(False)
         self.scores.setVisible(kind.scores is not None)
@@ -92,7 +100,7 @@ class ExportCard(QWidget):
         column = QVBoxLayout(content)
         column.setContentsMargins(28, 24, 28, 24)
         column.setSpacing(16)
-        for part in (self.title, self.sentence, self.reader_field, self.name, self.scores):
+        for part in (self.title, self.sentence, self.scope, self.reader_field, self.name, self.scores):
             column.addWidget(part)
         column.addLayout(where)
         foot = QHBoxLayout()
@@ -116,7 +124,8 @@ class ExportCard(QWidget):
         scores = self._kind.scores is not None and self.scores.isChecked()
         self.banner.clear()
         name = self._kind.key == PRINTED and self.name.isChecked()
-        self._work.start(ExportRequest(self._kind.key, folder, reader, scores, name), self._read)
+        over_time = self._kind.key == PRINTED and self.scope.choice() == _OVER_TIME
+        self._work.start(ExportRequest(self._kind.key, folder, reader, scores, name, over_time), self._read)
 
     @Slot()
     def _choose_folder(self) -> None:
@@ -151,6 +160,6 @@ class ExportCard(QWidget):
 
     @Slot(bool)
     def _show_busy(self, busy: bool) -> None:
-        for control in (self.reader_field, self.scores, self.folder_field, self.choose, self.go):
+        for control in (self.scope, self.reader_field, self.scores, self.folder_field, self.choose, self.go):
             control.setEnabled(not busy)
         self.how_far.setText("Writing" if busy else "")

@@ -11,7 +11,7 @@ class ExportMenu(QMenu):
     """Formats of several subjects.
 
     Signals:
-        wanted: (str, str) the format, csv or bids, and the folder to write into.
+        wanted: (str, str) the format, csv, bids or pdf, and the folder to write into.
     """
 
     wanted = Signal(str, str)
@@ -24,6 +24,7 @@ class ExportMenu(QMenu):
         for kind, words in (
             ("csv", self.tr("All data as tables (CSV)")),
             ("bids", self.tr("Folder for research (BIDS)")),
+            ("pdf", self.tr("One report over time (PDF)")),
         ):
             action = QAction(words, self)
             action.setData(kind)

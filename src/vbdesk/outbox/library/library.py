@@ -32,6 +32,7 @@ from vbdesk.outbox.library.integrity_check import (
     row_warnings,
 )
 from vbdesk.outbox.library.items import RecordingItem, TakeMetadata, metadata_of
+from vbdesk.outbox.library.letterhead_setting import LetterheadSetting
 from vbdesk.outbox.library.listing import RecordingList
 from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasures
 from vbdesk.outbox.library.recording_language import with_language_of_subject
@@ -111,6 +112,7 @@ class Library(RecordingList):
         self.times = ServiceTimes(self.store)
         self.subject_notes = SubjectNotes(self.store)
         self.consents = Consents(self.store)
+        self.letterhead = LetterheadSetting(self.store)
         self.consent_gate = ConsentGate(self.store)
         self.responses = ResponseCache(self.store)
         self.corrections = CourseCorrections(self.store, self.consent_gate, self.subject_notes)

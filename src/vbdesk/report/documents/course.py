@@ -33,7 +33,7 @@ def course(record: SubjectRecord, options: ReportOptions, signals: Sequence[Sign
         signs = _in_order(read.signs, signals)
         for start in range(0, len(signs), SIGNS_PER_PICTURE):
             part = signs[start : start + SIGNS_PER_PICTURE]
-            drawing = trajectory_drawing(read, part, CHART_WIDTH_POINTS, options.zone)
+            drawing = trajectory_drawing(read, part, CHART_WIDTH_POINTS, options.zone, options.look)
             alternative = texts.over_time_alternative.format(description=drawing.description)
             pictures.append({"svg": to_svg(drawing, margin=0).decode(), "alternative": alternative})
     return {"title": texts.over_time, "none": texts.no_trajectory, "about": about, "pictures": pictures}

@@ -10,10 +10,12 @@ from vbdesk.contract.levels import Level
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.report.documents.attached import Attached
 from vbdesk.report.documents.compiler import FONTS
-from vbdesk.report.documents.report_input import Letterhead, PageSize, ReportOptions
+from vbdesk.report.documents.report_input import PageSize, ReportOptions
 from vbdesk.report.drawing.glyphs import level_glyph
 from vbdesk.report.drawing.shapes import Drawing
+from vbdesk.report.drawing.style import Look, style
 from vbdesk.report.drawing.svg import to_svg
+from vbdesk.report.letterhead import Letterhead
 from vbdesk.report.report_texts import report_texts
 from vbdesk.report.time_format import format_moment
 
@@ -54,7 +56,8 @@ def document_frame(
         "page_words": texts.page,
         "missing_words": texts.missing_letters,
         "letterhead": _letterhead(options.letterhead),
-        "glyphs": {level.value: _glyph(level) for level in Level},
+        "glyphs": {level.value: _glyph(level, options.look) for level in Level},
+        "look": options.look.file,
         "attachments": [dataclasses.asdict(each) for each in attachments],
     }
 
@@ -74,7 +77,8 @@ def sign_off(options: ReportOptions) -> dict[str, Any]:
 def _letterhead(known: Letterhead | None) -> dict[str, Any] | None:
     if known is None:
         return None
-    return {"name": known.name, "address": list(known.address), "logo": known.logo or None}
+    logo = {"format": known.logo_format, "content": list(known.logo)} if known.logo else None
+    return {"name": known.name, "address": list(known.address), "logo": logo}
 
 
 def shortened_name(name: str, length: int = 64) -> str:
@@ -82,5 +86,5 @@ def shortened_name(name: str, length: int = 64) -> str:
     return name if len(name) <= length else f"{name[: length - 18]}…{name[-16:]}"
 
 
-def _glyph(level: Level) -> str:
-    return to_svg(Drawing(16, 16, "", "", level_glyph(level, 0, 0, 16, "#FFFFFF")), margin=0).decode()
+def _glyph(level: Level, look: Look) -> str:
+    return to_svg(Drawing(16, 16, "", "", level_glyph(level, 0, 0, 16, "#FFFFFF", style(look))), margin=0).decode()

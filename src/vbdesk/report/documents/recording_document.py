@@ -58,7 +58,7 @@ def recording_document(subject: ReportInput) -> dict[str, Any]:
         "metrics": _metrics(subject),
         "quality": {"title": texts.details.quality, "words": _quality_words(subject)},
         "tables": [*_speakers(subject), *_scores(subject)],
-        "appendix": appendix(subject) if subject.options.appendix else None,
+        "appendix": appendix(subject.signals, subject.recording.job.job_id) if subject.options.appendix else None,
     }
 
 

@@ -8,6 +8,8 @@ from enum import StrEnum
 from vbdesk.contract.jobs import JobType
 from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction
 from vbdesk.contract.results import AudioQuality, Result, Signal
+from vbdesk.report.drawing.style import Look
+from vbdesk.report.letterhead import Letterhead
 from vbdesk.report.sign_off import SignOff
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
 
@@ -24,13 +26,12 @@ class PageSize(StrEnum):
         return (595.28, 841.89) if self is PageSize.A4 else (612.0, 792.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Letterhead:
-    """Who prints: a name, address lines, and a logo as SVG; empty parts are left out."""
+class ReportScope(StrEnum):
+    """What a PDF shows: one recording, a subject over time, or all subjects over time in one document."""
 
-    name: str
-    address: tuple[str, ...] = ()
-    logo: str = ""
+    RECORDING = "recording"
+    OVER_TIME = "over-time"
+    TOGETHER = "together"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ class ReportOptions:
         subject_line: printed below the subject's id on the first page: its name and second line here; usually empty.
         letterhead: printed at the top of the first page.
         appendix: add what research knows about each sign, and the method.
+        scope: what a PDF shows.
+        look: colours and patterns of PDFs and charts.
     """
 
     exported_at: datetime
@@ -58,6 +61,8 @@ class ReportOptions:
     subject_line: str = ""
     letterhead: Letterhead | None = None
     appendix: bool = False
+    scope: ReportScope = ReportScope.RECORDING
+    look: Look = Look.LIGHT
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,19 @@ from collections.abc import Sequence
 
 from vbdesk.report.documents.compiler import compile_pdf
 from vbdesk.report.documents.recording_document import recording_document
-from vbdesk.report.documents.report_input import ReportOptions, report_input
+from vbdesk.report.documents.report_input import ReportOptions, ReportScope, report_input
 from vbdesk.report.documents.subjects_document import subjects_document
 from vbdesk.report.subject_record import SubjectRecord
 
 
 def pdf_report(record: SubjectRecord, options: ReportOptions) -> bytes:
-    """The report of one recording.
+    """The report of one recording, or of the subject over time.
 
     Raises:
         ValueError: no recording has a result; the message is for the user.
     """
+    if options.scope is not ReportScope.RECORDING:
+        return pdf_of_subjects([record], options)
     document = recording_document(report_input(record, options))
     return compile_pdf("recording.typ", document, options.exported_at)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from vbdesk.contract.levels import FLAGGED_LEVELS
 from vbdesk.contract.results import Signal
+from vbdesk.report.documents.appendix import appendix
 from vbdesk.report.documents.attached import attached_tables
 from vbdesk.report.documents.course import course, recordings_table
 from vbdesk.report.documents.frame import document_frame, sign_off
@@ -40,7 +41,14 @@ def subjects_document(records: Sequence[SubjectRecord], options: ReportOptions) 
         "subjects": [_subject(record, options, alone=not several) for record in shown],
         "caution": {"title": texts.caution.title, "words": texts.caution.what},
         "sign_off": sign_off(options),
+        "appendix": appendix(_signs_of(shown, options)) if options.appendix else None,
     }
+
+
+def _signs_of(records: Sequence[SubjectRecord], options: ReportOptions) -> list[Signal]:
+    """One reading of each sign that a subject's newest recording has."""
+    found = {signal.name: signal for record in records for signal in report_input(record, options).signals}
+    return list(found.values())
 
 
 def _subject(record: SubjectRecord, options: ReportOptions, *, alone: bool) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from vbdesk.contract.levels import Level
 from vbdesk.report.drawing.shapes import Box, Circle, Paint, Path, Point, Shape
-from vbdesk.report.drawing.style import style
+from vbdesk.report.drawing.style import DrawingStyle
 
 _GRID = 16.0
 _RING = (8.0, 8.0, 6.0)
@@ -16,14 +16,14 @@ def level_word(level: Level) -> str:
     return level.value.capitalize()
 
 
-def level_glyph(level: Level, left: float, top: float, side: float, behind: str) -> list[Shape]:
-    """The glyph in a square; `behind` is the background colour, for cut-outs."""
+def level_glyph(level: Level, left: float, top: float, side: float, behind: str, look_of: DrawingStyle) -> list[Shape]:
+    """The glyph in a square, in the colours of `look_of`; `behind` is the background colour, for cut-outs."""
     scale = side / _GRID
 
     def place(x: float, y: float) -> Point:
         return left + x * scale, top + y * scale
 
-    shape = style().level[level].shape
+    shape = look_of.level[level].shape
     solid, line = Paint(fill=shape), Paint(stroke=shape, width=1.75 * scale, round=True)
     corners: tuple[Point, ...]
     match level:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from vbdesk.report.drawing.style import DrawingStyle, Look, style
+
 Point = tuple[float, float]
 
 
@@ -15,6 +17,7 @@ class Paint:
         dash: lengths of strokes and gaps; empty for a solid edge.
         opacity: of the fill.
         round: round caps and joins.
+        hatched: fill with hatching of the colour `fill`.
     """
 
     fill: str | None = None
@@ -23,6 +26,7 @@ class Paint:
     dash: tuple[float, ...] = ()
     opacity: float = 1.0
     round: bool = False
+    hatched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,12 @@ class Drawing:
     title: str
     description: str
     shapes: list[Shape] = field(default_factory=list)
+    look: Look = Look.LIGHT
+
+    @property
+    def style(self) -> DrawingStyle:
+        """Its colours and patterns."""
+        return style(self.look)
 
     def add(self, *shapes: Shape) -> None:
         """Put shapes in front."""
@@ -101,6 +111,6 @@ class Drawing:
         """Draw a line through `points`."""
         self.add(Path(tuple(points), Paint(stroke=stroke, width=width, dash=dash, round=not dash)))
 
-    def area(self, points: Sequence[Point], fill: str, opacity: float = 1.0) -> None:
-        """Fill the polygon through `points`."""
-        self.add(Path(tuple(points), Paint(fill=fill, opacity=opacity), closed=True))
+    def area(self, points: Sequence[Point], paint: Paint) -> None:
+        """Paint the polygon through `points`."""
+        self.add(Path(tuple(points), paint, closed=True))

@@ -1,6 +1,7 @@
 """Colours of printed reports and exported charts."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from functools import cache
 from typing import Annotated
 
@@ -11,6 +12,19 @@ from vbdesk.data_files import StrictDataModel, read_toml
 from vbdesk.resource_files import resource
 
 Colour = Annotated[str, Field(pattern=r"^#[0-9A-F]{6}$")]
+
+
+class Look(StrEnum):
+    """Colours of reports and charts: as in the desk, for paper in grey, or safe for colour-blind readers."""
+
+    LIGHT = "light"
+    PRINT = "print"
+    SAFE = "safe"
+
+    @property
+    def file(self) -> str:
+        """Name of its file in `resources/report`."""
+        return f"look-{self}.toml"
 
 
 class DrawingColours(StrictDataModel):
@@ -38,10 +52,27 @@ class DrawingLevelColours(StrictDataModel):
     heat: Colour
 
 
+class DrawingPatterns(StrictDataModel):
+    """Marks that keep their meaning without colour.
+
+    Attributes:
+        own_range_hatched: draw the subject's own range as hatching instead of an area.
+        interval_edged: draw the edges of the estimate's interval.
+        interval_opacity: of the interval's area.
+        reading_opacity: of readings, where a subject has few and where it has many.
+    """
+
+    own_range_hatched: bool
+    interval_edged: bool
+    interval_opacity: Annotated[float, Field(ge=0.0, le=1.0)]
+    reading_opacity: tuple[Annotated[float, Field(gt=0.0, le=1.0)], Annotated[float, Field(gt=0.0, le=1.0)]]
+
+
 class DrawingStyle(StrictDataModel):
-    """Colours of look.toml."""
+    """Content of a file of a look."""
 
     colour: DrawingColours
+    pattern: DrawingPatterns
     level: Mapping[Level, DrawingLevelColours]
 
     @model_validator(mode="after")
@@ -52,6 +83,6 @@ class DrawingStyle(StrictDataModel):
 
 
 @cache
-def style() -> DrawingStyle:
-    """The colours of look.toml, validated."""
-    return DrawingStyle.model_validate(read_toml(resource("report", "look.toml")))
+def style(look: Look = Look.LIGHT) -> DrawingStyle:
+    """The validated style of a look."""
+    return DrawingStyle.model_validate(read_toml(resource("report", look.file)))

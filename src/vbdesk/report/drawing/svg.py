@@ -1,12 +1,14 @@
 """A drawing as SVG."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Shape, TextLine
 from vbdesk.report.safe_text import safe_text
 
 MARGIN = 8.0
+_HATCH = 2.4
+"""Distance of hatching lines, in points."""
 _FAMILY = "Inter, 'DejaVu Sans', sans-serif"
 _ANCHOR = {"left": "start", "middle": "middle", "right": "end"}
 
@@ -22,6 +24,7 @@ def to_svg(drawing: Drawing, margin: float = MARGIN) -> bytes:
         f"font-family={quoteattr(_FAMILY)}>",
         f'<title id="title">{_text(drawing.title)}</title>',
         f'<desc id="description">{_text(drawing.description)}</desc>',
+        *_hatches(drawing.shapes),
         *(_element(shape) for shape in drawing.shapes),
         "</svg>\n",
     ]
@@ -52,12 +55,24 @@ def _element(shape: Shape) -> str:
             )
 
 
+def _hatches(shapes: Sequence[Shape]) -> Iterator[str]:
+    """Definitions of hatching, one for each colour; the lines rise to the right."""
+    paints = (shape.paint for shape in shapes if not isinstance(shape, TextLine))
+    for colour in sorted({paint.fill for paint in paints if paint.hatched and paint.fill}):
+        yield (
+            f'<defs><pattern id="hatch-{colour[1:]}" width="{_HATCH}" height="{_HATCH}" '
+            'patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">'
+            f'<line x1="0" y1="0.6" x2="{_HATCH}" y2="0.6" stroke="{colour}" stroke-width="0.5"/></pattern></defs>'
+        )
+
+
 def _paint(paint: Paint) -> str:
     return "".join(_attributes(paint))
 
 
 def _attributes(paint: Paint) -> Iterator[str]:
-    yield f' fill="{paint.fill or "none"}"'
+    hatched = paint.hatched and paint.fill
+    yield f' fill="{f"url(#hatch-{hatched[1:]})" if hatched else paint.fill or "none"}"'
     if paint.fill and paint.opacity < 1.0:
         yield f' fill-opacity="{_number(paint.opacity)}"'
     if paint.stroke:
