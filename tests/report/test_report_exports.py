@@ -2,6 +2,8 @@
 
 import io
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,6 +65,12 @@ def test_pictures_are_drawn_in_every_look(cases: dict[str, SubjectRecord], look:
 def printed(content: object) -> str:
     assert isinstance(content, bytes)
     return " ".join(" ".join(page.extract_text() for page in PdfReader(io.BytesIO(content)).pages).split())
+
+
+def test_the_pages_of_the_desk_do_not_load_typst() -> None:
+    """It loads with the first document, in the task that makes it."""
+    code = "import sys, vbdesk.report.exports; sys.exit('typst' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_json_holds_the_reads_unchanged(case: SubjectRecord) -> None:

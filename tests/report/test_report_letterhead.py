@@ -36,6 +36,9 @@ GRADIENT = (
 )
 
 
+STYLED = "<style>.a{fill:red}</style><path class='a' d='M0 0h9v9z'/>"
+
+
 @pytest.mark.parametrize("logo", [svg(GRADIENT), svg(STYLED), png(30, 9)])
 def test_a_plain_logo_stands_in_the_report(logo: bytes) -> None:
     head = Letterhead("Praxis Dr. Müller #1", ("Hohe Straße 12", "01069 Dresden"), logo)

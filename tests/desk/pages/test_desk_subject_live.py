@@ -256,6 +256,18 @@ def test_a_report_is_signed_in_the_page_and_noted(shown, workspace, tmp_path, qt
     assert [entry.detail for entry in reader.entries() if "export" in str(entry.what)] == ["pdf, subjects=1"]
 
 
+def test_a_report_shows_the_newest_recording_or_the_course(shown, tmp_path, qtbot):
+    card = choose(shown, "pdf", tmp_path)
+    assert card.scope.isVisible()
+    assert card.scope.choice() == "recording"
+    card.scope.choose("over-time")
+    with qtbot.waitSignal(shown.export_work.done):
+        card.go.click()
+    report = pypdf.PdfReader(tmp_path / "reader-01.pdf")
+    assert "Subject over time" in "".join(sheet.extract_text() for sheet in report.pages)
+    assert not choose(shown, "svg", tmp_path).scope.isVisible()
+
+
 @pytest.mark.parametrize("ticked", [False, True])
 def test_name_and_second_line_are_printed_only_where_they_are_ticked(shown, workspace, tmp_path, qtbot, ticked):
     workspace.library.subject_notes.keep(SUBJECT, SubjectNote(alias="Übung 7", detail="1956"))

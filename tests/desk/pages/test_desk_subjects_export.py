@@ -5,11 +5,13 @@ import json
 
 import httpx
 import pytest
+from pypdf import PdfReader
 
 from vbdesk.desk.models.subjects_export import export_fault
 from vbdesk.desk.shell.all_pages import build_cohort_page, build_subjects_page
 from vbdesk.desk.tasks import Failure
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.report.letterhead import Letterhead
 
 
 @pytest.fixture
@@ -65,6 +67,21 @@ def test_listed_subjects_become_one_set_of_tables(shelf, service, open_listed, p
     assert [row["detail"] for row in notes] == ["csv, subjects=2"]
 
 
+def test_a_selection_becomes_one_report_with_the_letterhead(
+    shelf, service, open_listed, pulse_job, workspace, tmp_path, qtbot
+):
+    workspace.library.letterhead.keep(Letterhead("Praxis am Markt", ("Markt 1",)))
+    shelf.put("a-1", OutboxState.DONE, job=pulse_job)
+    shelf.put("b-1")
+    page = open_listed(build_subjects_page, 2)
+    page.export_menu.wanted.emit("pdf", str(tmp_path))
+    qtbot.waitUntil(lambda: "Subjects written: 2" in page.banner.words())
+    [file] = tmp_path.glob("vbdesk-pdf-*/*")
+    printed = " ".join(" ".join(sheet.extract_text() for sheet in PdfReader(file).pages).split())
+    assert file.name == "subjects.pdf"
+    assert all(words in printed for words in ("Praxis am Markt", "Subjects over time", "a-1", "b-1"))
+
+
 def test_a_search_chooses_what_is_exported(shelf, service, open_listed, tmp_path, qtbot):
     for group_id in ("a-1", "b-1"):
         shelf.put(group_id)
@@ -100,6 +117,7 @@ def test_the_cohort_exports_the_subjects_that_it_shows(shelf, service, workspace
         "Table of the newest readings (CSV)",
         "All data as tables (CSV)",
         "Folder for research (BIDS)",
+        "One report over time (PDF)",
     ]
     page.export_menu.wanted.emit("csv", str(tmp_path))
     qtbot.waitUntil(lambda: "Subjects written: 1." in page.banner.words())

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 from vbdesk.desk.account.app_lock_card import AppLockCard
 from vbdesk.desk.account.consent_rules_card import ConsentRulesCard
 from vbdesk.desk.account.desk_card import DeskCard
+from vbdesk.desk.account.letterhead_card import LetterheadCard
 from vbdesk.desk.account.name_row import NameRow
 from vbdesk.desk.account.passphrase_card import PassphraseCard
 from vbdesk.desk.account.plan_card import PlanCard
@@ -49,6 +50,7 @@ class AccountPage(QWidget):
     plan: PlanCard
     consent: ConsentRulesCard
     rules: RulesCards
+    letterhead: LetterheadCard
     webhook: WebhookCard
     desk: DeskCard
 
@@ -99,6 +101,7 @@ class AccountPage(QWidget):
             partial(self._heading, _RECORDINGS),
             self._consent_card,
             self._rules_card,
+            self._letterhead_card,
             partial(self._heading, _PROGRAM),
             self._desk_card,
             *self._lock_cards(),
@@ -202,6 +205,10 @@ class AccountPage(QWidget):
     def _consent_card(self) -> QWidget:
         self.consent = ConsentRulesCard(self.view_model.rules)
         return self.consent
+
+    def _letterhead_card(self) -> QWidget:
+        self.letterhead = LetterheadCard(self.view_model.letterhead)
+        return self.letterhead
 
     def _desk_card(self) -> QWidget:
         self.desk = DeskCard(self.view_model.choices)

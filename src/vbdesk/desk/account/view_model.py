@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.clock import Clock
 from vbdesk.contract.limits import Bucket
 from vbdesk.desk.account.desk_settings import DeskChoices
+from vbdesk.desk.account.letterhead_model import LetterheadViewModel
 from vbdesk.desk.account.prices import Price, diarize_price, prices
 from vbdesk.desk.account.profiles_model import ProfilesViewModel
 from vbdesk.desk.account.recording_rules import RulesViewModel
@@ -55,6 +56,7 @@ class AccountViewModel(QObject):
     Attributes:
         profiles: the profiles of this computer.
         rules: for its recordings.
+        letterhead: of its reports.
         webhook: receiver of finished jobs.
         choices: preferences of the desk.
         passphrase: changes the passphrase of this computer.
@@ -98,7 +100,8 @@ class AccountViewModel(QObject):
         self._keys = Lane(tasks, self)  # in order, so that the last key is the one that stays
         self.profiles, self.rules, self.webhook, self.choices = profiles, rules, webhook, choices
         self.passphrase, self.app_lock = passphrase, app_lock
-        for part in (profiles, rules, webhook, choices, passphrase):
+        self.letterhead = LetterheadViewModel(library, tasks)
+        for part in (profiles, rules, webhook, choices, passphrase, self.letterhead):
             part.setParent(self)
         sync.status_changed.connect(self.status_changed)
 

@@ -7,12 +7,13 @@ import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, Literal
-
-import typst
+from typing import TYPE_CHECKING, Any, Literal
 
 from vbdesk.report.safe_text import safe_text
 from vbdesk.resource_files import resource
+
+if TYPE_CHECKING:
+    import typst
 
 STANDARDS: tuple[Literal["a-3a"], Literal["ua-1"]] = ("a-3a", "ua-1")
 """Archivable (ISO 19005-3, level A) and accessible (ISO 14289-1)."""
@@ -55,12 +56,14 @@ def missing_letters(words: str) -> str:
 
 def _compile_printable(template: str, data: Mapping[str, Any], made_at: datetime) -> tuple[bytes, str]:
     """Compile, with squares for what has no font; return the missing letters too."""
+    from typst import TypstError  # slow to load: never in the thread of a window
+
     missing, fonts_of_system = "", False
     while True:
         document = json.dumps(_printable({**data, _NOTED: missing}, missing), ensure_ascii=False)
         try:
             made = _compile(template, document, "pdf", fonts_of_system=fonts_of_system, made_at=made_at)
-        except typst.TypstError as error:
+        except TypstError as error:
             found = _NO_GLYPH.search(str(error))
             unknown = (
                 "" if found is None else "".join(each for each in _unescaped(found.group(1)) if not each.isascii())
@@ -97,7 +100,9 @@ def _compile(
 
 
 @cache
-def _compiler(template: str, fonts_of_system: bool) -> typst.Compiler:
+def _compiler(template: str, fonts_of_system: bool) -> "typst.Compiler":
+    import typst
+
     folder = resource("report")
     return typst.Compiler(
         str(folder / template),
