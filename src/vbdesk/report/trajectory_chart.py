@@ -155,16 +155,18 @@ def _newest_level(name: str, points: Sequence[DataPoint]) -> Level:
 def _draw_name(drawing: Drawing, sign: SignTrajectory, points: Sequence[DataPoint], top: float) -> None:
     colours, level = drawing.style.colour, _newest_level(sign.name, points)
     lines = wrapped(sign.label, 8.5, _NAMES_WIDTH - 10, strong=True)[:2]
-    y = top + (ROW_HEIGHT - (len(lines) * 11 + 14)) / 2 + 8
+    word, look_of = level_word(level), drawing.style.level[level]
+    width, trend = 12 + text_width(word, 7.5, strong=True) + 11, trend_text(sign)
+    below = width + 6 + text_width(trend, 7.5) > _NAMES_WIDTH - 6
+    y = top + (ROW_HEIGHT - (len(lines) * 11 + 14 + 11 * below)) / 2 + 8
     for line in lines:
         drawing.add(TextLine((0, y), line, 8.5, colours.text, strong=True))
         y += 11
-    word, look_of = level_word(level), drawing.style.level[level]
-    width = 12 + text_width(word, 7.5, strong=True) + 11
     drawing.add(Box(0, y - 5, width, 14, Paint(fill=look_of.tint), radius=3.5))
     drawing.add(*level_glyph(level, 5, y - 2, 8, look_of.tint, drawing.style))
     drawing.add(TextLine((16.5, y + 4.7), word, 7.5, look_of.ink, strong=True))
-    drawing.add(TextLine((width + 6, y + 4.7), trend_text(sign), 7.5, colours.text2))
+    at = (0.0, y + 17.5) if below else (width + 6, y + 4.7)
+    drawing.add(TextLine(at, trend, 7.5, colours.text2))
 
 
 def _draw_sign(drawing: Drawing, area: _Area, sign: SignTrajectory, points: Sequence[DataPoint]) -> None:
