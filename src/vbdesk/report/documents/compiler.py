@@ -3,7 +3,6 @@
 import json
 import re
 import threading
-import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -21,6 +20,7 @@ FONTS = ("Inter", "Noto Sans Arabic", "Noto Sans Hebrew", "DejaVu Sans")
 MISSING = "\u25a1"
 """Printed for a letter that no font has."""
 _NO_GLYPH = re.compile(r'the text `"(.*?)"` could not be displayed', re.DOTALL)
+_PRIVATE_USE = re.compile("[\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd]")
 _NOTED = "missing_letters"
 _CJK = range(0x2E80, 0xD7FF)
 _ONE_AT_A_TIME = threading.Lock()  # a compiler keeps its document while it works
@@ -119,7 +119,8 @@ def _printable(value: Any, missing: str) -> Any:
     def cleaned(part: Any) -> Any:
         match part:
             case str():
-                return "".join(MISSING if _group(letter) in groups else letter for letter in _archivable(part))
+                words = _PRIVATE_USE.sub(MISSING, safe_text(part))  # which PDF/A does not allow
+                return "".join(MISSING if _group(each) in groups else each for each in words) if groups else words
             case Mapping():
                 return {key: each if key in ("content", _NOTED) else cleaned(each) for key, each in part.items()}
             case list() | tuple():
@@ -132,11 +133,6 @@ def _printable(value: Any, missing: str) -> Any:
 def _unescaped(words: str) -> str:
     """Letters that an error message writes as `\\u{1f399}`."""
     return re.sub(r"\\u\{([0-9a-f]+)\}", lambda code: chr(int(code[1], 16)), words)
-
-
-def _archivable(words: str) -> str:
-    """Text without letters for private use, which PDF/A does not allow."""
-    return "".join(MISSING if unicodedata.category(letter) == "Co" else letter for letter in safe_text(words))
 
 
 def _group(letter: str) -> int:
