@@ -11,7 +11,7 @@ from failing_disk import FailingDisk, fill
 from pyarrow import parquet
 from pypdf import PdfReader
 
-from vbdesk.cli.export_library import as_library_knows, note_export
+from vbdesk.cli.export_library import as_library_knows, letterhead_of, note_export
 from vbdesk.client import AudioSource, Target
 from vbdesk.contract.jobs import Job
 from vbdesk.outbox.library.audit import AuditAction, AuditReader
@@ -22,6 +22,7 @@ from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, library_folde
 from vbdesk.outbox.profiles.vault import MemoryVault
 from vbdesk.report import parquet as parquet_module
 from vbdesk.report.fhir import fhir_bundle
+from vbdesk.report.letterhead import Letterhead
 from vbdesk.report.subject_record import RecordSource, subject_record
 from vbdesk.report.tidy_csv import csv_files
 
@@ -187,6 +188,17 @@ def test_the_audit_log_of_the_laptop_is_told(profile, tmp_path, capsys):
     assert noted.detail == "pdf, subjects=1"
     assert "command line" in noted.who
     assert capsys.readouterr().err == ""
+
+
+def test_a_report_gets_the_letterhead_of_the_profile(profile, tmp_path, capsys):
+    vault, folder = MemoryVault(), library_folder(tmp_path, profile.profile_id)
+    assert letterhead_of(None, tmp_path, vault) is None
+    held, head = LockedLibrary(profile, folder, vault), Letterhead("Praxis am Markt", ("Markt 1",))
+    held.letterhead.keep(head)
+    assert letterhead_of(None, tmp_path, vault) is None
+    assert "The report has no letterhead" in capsys.readouterr().err, "the desk is open"
+    held.close()
+    assert letterhead_of("St. Anne", tmp_path, vault) == head
 
 
 def test_an_export_while_the_desk_is_open_says_that_it_was_not_noted(profile, tmp_path, capsys):
