@@ -16,7 +16,7 @@ import numpy as np
 
 from vbdesk.capture.encrypted_blocks import AROUND_BYTES, HEAD, BlockKind, FoundBlock, block_cipher, find_blocks
 from vbdesk.capture.encrypted_take import TORN_BYTES, Frames, TakeAudio, TaskStart
-from vbdesk.capture.take_keys import MAGIC, MAGIC_OF_OLD, FileDamaged, possible_keys, why_nothing_opens
+from vbdesk.capture.take_keys import MAGIC, MAGIC_OF_OLD, FileDamaged, first_block_at, possible_keys, why_nothing_opens
 
 CHUNK_BYTES = 1024 * 1024
 PAGE_BYTES = 4096
@@ -214,7 +214,8 @@ def _is_intact(content: bytes, blocks: list[FoundBlock], tail_bytes: int) -> boo
     heads = all(HEAD.unpack_from(content, block.begin) == (block.kind, len(block.plain)) for block in blocks)
     in_order = all(block.index == place for place, block in enumerate(blocks))
     adjacent = all(after.begin == before.end for before, after in pairwise(blocks))
-    return content.startswith((MAGIC, MAGIC_OF_OLD)) and heads and in_order and adjacent and tail_bytes <= TORN_BYTES
+    at_its_place = content.startswith((MAGIC, MAGIC_OF_OLD)) and blocks[0].begin == first_block_at(content)
+    return at_its_place and heads and in_order and adjacent and tail_bytes <= TORN_BYTES
 
 
 def _joined(pieces: list[Frames]) -> Frames:

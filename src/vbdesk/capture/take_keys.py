@@ -105,6 +105,11 @@ def possible_keys(
         yield library_key, salt, SLOT_BEGIN
 
 
+def first_block_at(content: bytes) -> int:
+    """Place of the first block of a file whose header is undamaged."""
+    return SLOT_BEGIN if content.startswith(MAGIC_OF_OLD) else SLOT_BEGIN + SLOT_BYTES
+
+
 def why_nothing_opens(content: bytes, library_key: bytes, take_key: bytes | None = None) -> EncryptedFileError:
     """Why no block of a file decrypts, as far as that can be found out."""
     if not content:

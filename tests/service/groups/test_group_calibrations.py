@@ -4,34 +4,27 @@ import json
 
 import pytest
 import sqlalchemy as sa
-from sample_results import result_json
-from worker_tasks import analyse_at_once, analyse_badly, nothing_to_prepare
+from worker_tasks import (
+    NEWER_CALIBRATION,
+    analyse_anew,
+    analyse_at_once,
+    analyse_badly,
+    nothing_to_prepare,
+    pulse_made_by,
+)
 
-from vbdesk.service.engine.analysis import Analysed, AnalysisRequest
 from vbdesk.service.engine.recomputed_readings import ReadingRecomputer, RecomputedCount
 from vbdesk.service.engine.slot_pool import SlotPool
 from vbdesk.service.kernel.db.jobs import jobs
 from vbdesk.service.storage.quarantine import delete_everywhere
 
-OLD, NEW = "1.0.0", "2.0.0"
-
-
-def made_by(version, score=0.4):
-    """A result of `pulse` by this calibration."""
-    result = json.loads(result_json("model", "pulse", score))
-    for signal in result["signals"]:
-        signal["sign_version"] = version
-    return json.dumps(result)
-
-
-def analyse_anew(recording, request: AnalysisRequest) -> Analysed:
-    return Analysed(made_by(NEW, 0.6))
+OLD, NEW = "1.0.0", NEWER_CALIBRATION
 
 
 def recorded(bench, day, version, group_id="g"):
     job_id = bench.submit_to(group_id, recorded_at=f"2026-02-{day:02d}T08:00:00Z")
     assert bench.start(job_id)
-    bench.conclude(job_id, made_by(version))
+    bench.conclude(job_id, pulse_made_by(version))
     return job_id
 
 

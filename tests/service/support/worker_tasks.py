@@ -1,6 +1,7 @@
 """Tasks that a child process can import by name: normal, blocking, crashing."""
 
 import ctypes
+import json
 import os
 import time
 from collections.abc import Callable
@@ -149,3 +150,19 @@ def core_file_limit() -> tuple[int, int]:
     import resource
 
     return resource.getrlimit(resource.RLIMIT_CORE)
+
+
+NEWER_CALIBRATION = "2.0.0"
+
+
+def pulse_made_by(version: str, score: float = 0.4) -> str:
+    """A result of `pulse` by this calibration."""
+    result = json.loads(result_json("model", "pulse", score))
+    for signal in result["signals"]:
+        signal["sign_version"] = version
+    return json.dumps(result)
+
+
+def analyse_anew(recording: BinaryIO, request: AnalysisRequest) -> Analysed:
+    """A result of the newer calibration, with another score."""
+    return Analysed(pulse_made_by(NEWER_CALIBRATION, 0.6))
