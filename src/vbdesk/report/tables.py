@@ -9,11 +9,14 @@ from vbdesk.contract.results import AudioQuality, LongitudinalSignal, ModelResul
 from vbdesk.contract.spoken_language import is_widened
 from vbdesk.report.comparison_basis import split_version
 from vbdesk.report.data_dictionary import ucum_code
+from vbdesk.report.own_ranges import CourseResult, OwnRange, own_ranges_by_job
 from vbdesk.report.recording_details import RecordingDetails
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
 
 Value = str | int | float | bool | datetime | None
 Row = dict[str, Value]
+
+_DECIMALS = 3  # of own ranges; values of features have two
 
 
 def table_rows(table: str, records: Iterable[SubjectRecord]) -> Iterator[Row]:
@@ -131,8 +134,13 @@ def _longitudinal_fields(signal: Signal) -> Row:
 
 
 def _measures(record: SubjectRecord) -> Iterator[Row]:
+    own = own_ranges_by_job(
+        CourseResult(each.job.job_id, each.recorded_at, each.job.result, each.job.audio_duration_seconds)
+        for each in record.finished
+        if each.job.result is not None
+    )
     for recording in record.finished:
-        result = recording.job.result
+        result, ranges = recording.job.result, own.get(recording.job.job_id, {})
         key = _row_key(record, recording) | {"language": record.language}
         if isinstance(result, ModelResult):
             for feature in result.summary.description.vocal_features:
@@ -143,6 +151,7 @@ def _measures(record: SubjectRecord) -> Iterator[Row]:
                     "value": feature.value,
                     "unit": ucum_code(feature.unit),
                     "interpretation": feature.value_interpretation.value,
+                    **_own_range(ranges.get(feature.feature)),
                 }
             for metric in result.extended_metrics:
                 yield key | {
@@ -157,6 +166,19 @@ def _measures(record: SubjectRecord) -> Iterator[Row]:
                 }
         for measure, label, value, unit in _quality_measures(recording.quality):
             yield key | {"kind": "audio_quality", "measure": measure, "label": label, "value": value, "unit": unit}
+
+
+def _own_range(own: OwnRange | None) -> Row:
+    if own is None:
+        return {}
+    return {
+        "own_low": round(own.low, _DECIMALS),
+        "own_high": round(own.high, _DECIMALS),
+        "own_z": round(own.z, _DECIMALS),
+        "own_position": own.position,
+        "own_changed": own.changed,
+        "own_days": own.days,
+    }
 
 
 def _quality_measures(quality: AudioQuality | None) -> Iterator[tuple[str, str, float, str]]:
