@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel
 
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.levels import Level
-from vbdesk.contract.results import AudioQuality, ValueInterpretation, VocalFeature
+from vbdesk.contract.results import AudioQuality
 from vbdesk.desk.models.playback import envelope_of
 from vbdesk.desk.models.result_source import ResultSource
 from vbdesk.desk.models.result_text import reading_of
@@ -196,28 +196,6 @@ def test_features_lie_on_five_bands(pulse_job):
     assert {feature.word: feature.band for feature in features}["Reduced"] == 1
     assert {feature.band for feature in features} <= set(range(5))
     assert "normal" not in " ".join(feature.word for feature in features).lower()
-
-
-@pytest.fixture
-def course(shelf, pulse_job):
-    """Eight weekly recordings of one subject; the pitch of the last one is far higher."""
-
-    def put(number, pitch, **columns):
-        summary = pulse_job.result.summary
-        feature = VocalFeature(
-            feature="pitch_mean",
-            label="Mean speaking pitch",
-            value=pitch,
-            unit="Hz",
-            value_interpretation=ValueInterpretation.WITHIN_RANGE,
-        )
-        description = summary.description.model_copy(update={"vocal_features": [feature]})
-        summary = summary.model_copy(update={"description": description})
-        result = pulse_job.result.model_copy(update={"summary": summary})
-        job = pulse_job.model_copy(update={"job_id": f"{number:08d}-0000-4000-8000-000000000000", "result": result})
-        return shelf.put("ward4-0172", OutboxState.DONE, job=job, hours_ago=24.0 * 7 * (8 - number), **columns)
-
-    return [put(number, pitch) for number, pitch in enumerate([120.0, 118.0, 123.0, 121.0, 117.0, 122.0, 119.0, 171.0])]
 
 
 def test_researchers_see_the_own_usual_range(course, open_page, qtbot):
