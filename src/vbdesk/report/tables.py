@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from vbdesk import __version__
 from vbdesk.contract.levels import LEVEL_ORDER, Level
@@ -9,9 +10,11 @@ from vbdesk.contract.results import AudioQuality, LongitudinalSignal, ModelResul
 from vbdesk.contract.spoken_language import is_widened
 from vbdesk.report.comparison_basis import split_version
 from vbdesk.report.data_dictionary import ucum_code
-from vbdesk.report.own_ranges import CourseResult, OwnRange, own_ranges_by_job
 from vbdesk.report.recording_details import RecordingDetails
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
+
+if TYPE_CHECKING:
+    from vbdesk.report.own_ranges import OwnRange
 
 Value = str | int | float | bool | datetime | None
 Row = dict[str, Value]
@@ -134,6 +137,9 @@ def _longitudinal_fields(signal: Signal) -> Row:
 
 
 def _measures(record: SubjectRecord) -> Iterator[Row]:
+    # imported late: windows open without the longitudinal method
+    from vbdesk.report.own_ranges import CourseResult, own_ranges_by_job
+
     own = own_ranges_by_job(
         CourseResult(each.job.job_id, each.recorded_at, each.job.result, each.job.audio_duration_seconds)
         for each in record.finished
@@ -168,7 +174,7 @@ def _measures(record: SubjectRecord) -> Iterator[Row]:
             yield key | {"kind": "audio_quality", "measure": measure, "label": label, "value": value, "unit": unit}
 
 
-def _own_range(own: OwnRange | None) -> Row:
+def _own_range(own: "OwnRange | None") -> Row:
     if own is None:
         return {}
     return {

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
 
@@ -11,8 +12,10 @@ from vbdesk.contract.feature_texts import is_finding, plain_words
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.results import LongitudinalSignal, Signal, ValueInterpretation, VocalFeature
 from vbdesk.desk.models.repeatability import sign_repeatability
-from vbdesk.report.own_ranges import OwnRange
 from vbdesk.report.shipped_signs import ShippedSign, shipped_signs
+
+if TYPE_CHECKING:
+    from vbdesk.report.own_ranges import OwnRange
 
 translate = QCoreApplication.translate
 
@@ -97,7 +100,7 @@ def sign_rows(signals: list[Signal], comparison: Comparison = Comparison.COMPARE
     return tuple(_sign_row(signal, comparison) for signal in ordered)
 
 
-def feature_row(feature: VocalFeature, own: OwnRange | None = None) -> FeatureRow:
+def feature_row(feature: VocalFeature, own: "OwnRange | None" = None) -> FeatureRow:
     """The row of a vocal feature, with the subject's own usual range if it is known."""
     unit = feature.unit.replace("^2", "²")
     return FeatureRow(
@@ -115,7 +118,7 @@ def feature_row(feature: VocalFeature, own: OwnRange | None = None) -> FeatureRo
     )
 
 
-def _own_words(own: OwnRange, unit: str) -> str:
+def _own_words(own: "OwnRange", unit: str) -> str:
     match own.position:
         case "below":
             words = translate("result", "Own usual range {low} to {high}: this one is below it.")

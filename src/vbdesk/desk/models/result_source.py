@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vbdesk.contract.baseline_changes import Comparison, comparison_of, job_with_changes, with_changes
 from vbdesk.contract.jobs import Job
@@ -17,7 +17,9 @@ from vbdesk.outbox.library.consent import ConsentPolicy, ConsentStatus
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library, UnknownTake
 from vbdesk.outbox.results.repository import ResultRepository
-from vbdesk.report.own_ranges import OwnRange
+
+if TYPE_CHECKING:
+    from vbdesk.report.own_ranges import OwnRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Found:
     job: Job | None = None
     trajectory: TrajectoryRead | None = None
     consent: ConsentStatus | None = None
-    own: Mapping[str, OwnRange] = field(default_factory=dict)
+    own: "Mapping[str, OwnRange]" = field(default_factory=dict)
 
     @property
     def result(self) -> Result | None:

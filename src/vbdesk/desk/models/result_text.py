@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
 
@@ -29,9 +30,11 @@ from vbdesk.desk.models.metric_rows import MetricRow, metric_rows
 from vbdesk.desk.models.result_rows import FeatureRow, SignRow, feature_row, sign_rows
 from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.report.comparison_basis import Basis, ComparisonBasis, comparison_basis
-from vbdesk.report.own_ranges import OwnRange
 from vbdesk.report.result_texts import quality_text, result_texts
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
+
+if TYPE_CHECKING:
+    from vbdesk.report.own_ranges import OwnRange
 
 translate = QCoreApplication.translate
 
@@ -129,7 +132,7 @@ def reading_of(
     seconds: float | None = None,
     comparison: Comparison = Comparison.COMPARED,
     spoken: SpokenLanguage = UNKNOWN_LANGUAGE,
-    own: Mapping[str, OwnRange] | None = None,
+    own: "Mapping[str, OwnRange] | None" = None,
 ) -> ResultReading:
     """Put `result` in words.
 
@@ -195,7 +198,7 @@ def _voice(
     summary: Summary | None,
     comparison: Comparison,
     spoken: SpokenLanguage,
-    own: Mapping[str, OwnRange],
+    own: "Mapping[str, OwnRange]",
 ) -> VoiceReading:
     levels = [signal.level for signal in signals]
     if summary is not None:
