@@ -11,6 +11,9 @@ from vbdesk.data_files import StrictDataModel, read_data
 from vbdesk.longitudinal.parameters import Positive
 from vbdesk.resource_files import resource
 
+_FARTHEST_SD = 50.0
+"""SDs between readers; no voice is so far from their mean, but a faulty service can send any number."""
+
 
 class FeatureScale(StrictDataModel):
     """One feature on the scale of the norms, where it is about normally distributed.
@@ -36,11 +39,15 @@ class FeatureScale(StrictDataModel):
     estimates: Annotated[int, Field(ge=1)]
 
     def transform(self, value: float | None) -> float | None:
-        """The value on its scale; None if it is missing, or if its logarithm does not exist."""
+        """The value on its scale; None if it is missing, impossible, or if its logarithm does not exist."""
         if value is None or not math.isfinite(value):
             return None
-        if self.scale == "linear":
-            return value
+        transformed = value if self.scale == "linear" else self._logarithm(value)
+        if transformed is None or abs(transformed - self.mean) > _FARTHEST_SD * math.sqrt(self.between_variance):
+            return None
+        return transformed
+
+    def _logarithm(self, value: float) -> float | None:
         held = value if self.floor is None else max(value, self.floor)
         held = held if self.ceiling is None else min(held, self.ceiling)
         return math.log(held) if held > 0.0 else None
