@@ -50,6 +50,9 @@ def test_a_recording_is_scored_whole_and_in_halves(tmp_path):
         assert {"stress", "mood-disruption", "dry-mouth"} <= entry.signs.keys()
         assert 50 < entry.voice_percentage <= 100
     assert first.signs != second.signs
+    pitch = scored.features["pitch_mean"]
+    assert 60 < pitch.value < 350
+    assert (pitch.unit, pitch.duration_s) == ("Hz", scored.whole.duration_s)
     broken = tmp_path / "broken.wav"
     broken.write_bytes(b"RIFF")
     assert isinstance(score_person_recording(broken), str)

@@ -65,6 +65,7 @@ def test_the_page_shows_the_simulation_with_every_bar_held():
         "simulate longitudinal",
         "simulate variances",
         "norms variability",
+        "--features-out",
         "--each-job",
         "--method tss-2",
     ],

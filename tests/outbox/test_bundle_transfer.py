@@ -39,7 +39,7 @@ from vbdesk.outbox.bundles.bundle_keys import KeyLock, public_key, secret_of
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, metadata_of
 from vbdesk.outbox.library.library import Library
-from vbdesk.outbox.library.states import OutboxState
+from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
@@ -145,20 +145,37 @@ def test_the_name_and_the_bytes_of_the_file_tell_of_nobody(queued, hand_over):
 def test_what_the_service_may_have_already_stays_and_the_reason_is_said(library, queued, hand_over):
     first, second, third = queued(3)
     line = UploadQueue(library.store)
-    asked = next(event for event in line.events() if event.take_id == first)
-    line.begin_upload(asked)
-    line.keep_upload(asked, "ref")
-    line.mark_asked(asked)
-    line.requeue(asked)
-    line.begin_upload(next(event for event in line.events() if event.take_id == second))
+    for take_id in (first, second):
+        asked = next(event for event in line.events() if event.take_id == take_id)
+        line.begin_upload(asked)
+        line.keep_upload(asked, "ref")
+        line.mark_asked(asked)
+        if take_id == first:
+            line.requeue(asked)
     assert [item.take_id for item in exportable_recordings(library).items] == [third]
     done = hand_over()
     assert done.take_ids == (third,)
     reasons = {left.item.take_id: left.reason for left in done.left_out}
     assert "may have it already" in reasons[first]
-    assert "being uploaded" in reasons[second]
+    assert "may have it already" in reasons[second]
     with pytest.raises(NothingToExport, match="may have it already"):
         hand_over()
+
+
+def test_a_running_upload_stops_when_its_recording_is_handed_over(library, queued, hand_over):
+    (take_id,) = queued()
+    line = UploadQueue(library.store)
+    event = line.events()[0]
+    line.begin_upload(event)
+    assert hand_over().take_ids == (take_id,)
+    assert not line.is_wanted(event)
+    line.keep_upload(event, "ref")
+    assert not line.mark_asked(event)
+    line.requeue(event, failed=True)
+    line.need_attention(event, "It is damaged.", Fix.REVIEW_TAKE)
+    assert states(library) == {take_id: HANDED_OVER}
+    assert take_back(library, [take_id]) == (take_id,)
+    assert [event.shared for event in line.events()] == [True]
 
 
 def test_only_some_can_be_handed_over(library, queued, hand_over):
@@ -245,7 +262,8 @@ def test_a_recording_that_began_to_be_sent_meanwhile_undoes_all(library, queued,
     events = {event.take_id: event for event in line.events()}
 
     def begin(done, total):
-        line.begin_upload(events[first])
+        if line.begin_upload(events[first]):
+            line.mark_asked(events[first])
 
     with pytest.raises(BundleOvertaken, match="Nothing was handed over"):
         hand_over(progress=begin)

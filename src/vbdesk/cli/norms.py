@@ -92,6 +92,9 @@ def variability(
     out: Annotated[Path, typer.Option(help="Parameters file to write.")] = Path("tss-2.toml"),
     version: Annotated[str, typer.Option(help="Version that trajectories name.")] = "own",
     data: Annotated[str, typer.Option(help="What the recordings are, for readers of the file.")] = "",
+    features_out: Annotated[
+        Path | None, typer.Option(help="File of vocal features' own ranges to write as well.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Parallel processes. Default: one per core.")] = None,
 ) -> None:
     """Measure how much one person's readings vary, and write parameters of the longitudinal method with it.
@@ -100,10 +103,13 @@ def variability(
     vbdesk simulate variances --parameters FILE. Use the file with vbdesk longitudinal --parameters FILE.
     """
     from vbdesk.data_files import DataFileError
+    from vbdesk.longitudinal.feature_variability_fit import write_feature_scales
     from vbdesk.longitudinal.fitted_parameters import with_variability, write_parameters
     from vbdesk.longitudinal.parameters import shipped_parameters
     from vbdesk.longitudinal.variability_fit import fit_variability
+    from vbdesk.signs.own_feature_scales import fit_feature_scales
     from vbdesk.signs.person_recordings import find_persons
+    from vbdesk.signs.reference_data import load_reference_data
     from vbdesk.voice.errors import ModelUnavailable
 
     if not folder.is_dir():
@@ -115,7 +121,7 @@ def variability(
         people = {name: [scored[path].whole for path in paths if path in scored] for name, paths in persons.items()}
         halves = [one.halves for one in scored.values()]
         fitted = fit_variability(people, halves, shipped)
-        record = {
+        record: dict[str, str | int | float] = {
             "command": "vbdesk norms variability",
             "data": data or folder.resolve().name,
             "people": sum(len(entries) > 1 for entries in people.values()),
@@ -125,6 +131,19 @@ def variability(
         for name, found in fitted.classes.items():
             record |= {f"{name}_median": round(found.prior.median, 4), f"{name}_weight": round(found.prior.weight, 1)}
         write_parameters(with_variability(shipped, fitted, version, record), out)
+        if features_out is not None:
+            norms_now = load_reference_data().norms
+            measured = {
+                name: [scored[path].features for path in paths if path in scored] for name, paths in persons.items()
+            }
+            source = {
+                "command": "vbdesk norms variability --features-out",
+                "data": record["data"],
+                "people": record["people"],
+                "recordings": record["recordings"],
+                "norms": norms_now.meta.version,
+            }
+            write_feature_scales(fit_feature_scales(measured, norms_now, source), features_out)
     except ValueError as error:
         fail(f"{folder}: {error}")
     except (DataFileError, ModelUnavailable) as error:

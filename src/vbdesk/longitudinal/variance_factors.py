@@ -2,17 +2,34 @@
 
 from collections.abc import Sequence
 from math import nan
+from typing import Protocol
 
 import numpy as np
 
 from vbdesk.contract.levels import Level
-from vbdesk.longitudinal.history import HistoryEntry, SignReading
+from vbdesk.longitudinal.history import SignReading
 from vbdesk.longitudinal.parameters import Parameters, QualityRule
 from vbdesk.longitudinal.scale import Array, started_logit
 from vbdesk.longitudinal.student_t import normal_quantile
 
 
-def quality_factors(entries: Sequence[HistoryEntry], rule: QualityRule) -> Array:
+class RecordedQuality(Protocol):
+    """Quality of a recording; None where unknown."""
+
+    @property
+    def duration_s(self) -> float | None:
+        """Length of the recording."""
+
+    @property
+    def voice_percentage(self) -> float | None:
+        """Share of speech, 0..100."""
+
+    @property
+    def audio_clarity(self) -> float | None:
+        """Freedom from noise, 0..100."""
+
+
+def quality_factors(entries: Sequence[RecordedQuality], rule: QualityRule) -> Array:
     """Variance factor of each recording by its quality, shape (n,) [F2].
 
     1 is 30 s of speech in a quiet room. Less speech and more noise increase the factor. A missing quality (None or

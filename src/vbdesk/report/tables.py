@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from vbdesk import __version__
 from vbdesk.contract.levels import LEVEL_ORDER, Level
@@ -12,8 +13,13 @@ from vbdesk.report.data_dictionary import ucum_code
 from vbdesk.report.recording_details import RecordingDetails
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
 
+if TYPE_CHECKING:
+    from vbdesk.report.own_ranges import OwnRange
+
 Value = str | int | float | bool | datetime | None
 Row = dict[str, Value]
+
+_DECIMALS = 3  # of own ranges; values of features have two
 
 
 def table_rows(table: str, records: Iterable[SubjectRecord]) -> Iterator[Row]:
@@ -131,8 +137,16 @@ def _longitudinal_fields(signal: Signal) -> Row:
 
 
 def _measures(record: SubjectRecord) -> Iterator[Row]:
+    # imported late: windows open without the longitudinal method
+    from vbdesk.report.own_ranges import CourseResult, own_ranges_by_job
+
+    own = own_ranges_by_job(
+        CourseResult(each.job.job_id, each.recorded_at, each.job.result, each.job.audio_duration_seconds)
+        for each in record.finished
+        if each.job.result is not None
+    )
     for recording in record.finished:
-        result = recording.job.result
+        result, ranges = recording.job.result, own.get(recording.job.job_id, {})
         key = _row_key(record, recording) | {"language": record.language}
         if isinstance(result, ModelResult):
             for feature in result.summary.description.vocal_features:
@@ -143,6 +157,7 @@ def _measures(record: SubjectRecord) -> Iterator[Row]:
                     "value": feature.value,
                     "unit": ucum_code(feature.unit),
                     "interpretation": feature.value_interpretation.value,
+                    **_own_range(ranges.get(feature.feature)),
                 }
             for metric in result.extended_metrics:
                 yield key | {
@@ -157,6 +172,19 @@ def _measures(record: SubjectRecord) -> Iterator[Row]:
                 }
         for measure, label, value, unit in _quality_measures(recording.quality):
             yield key | {"kind": "audio_quality", "measure": measure, "label": label, "value": value, "unit": unit}
+
+
+def _own_range(own: "OwnRange | None") -> Row:
+    if own is None:
+        return {}
+    return {
+        "own_low": round(own.low, _DECIMALS),
+        "own_high": round(own.high, _DECIMALS),
+        "own_z": round(own.z, _DECIMALS),
+        "own_position": own.position,
+        "own_changed": own.changed,
+        "own_days": own.days,
+    }
 
 
 def _quality_measures(quality: AudioQuality | None) -> Iterator[tuple[str, str, float, str]]:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from vbdesk.contract.catalog import ModelName
 from vbdesk.contract.results import signals_of
+from vbdesk.longitudinal.feature_ranges import FeatureReading
 from vbdesk.longitudinal.history import HistoryEntry, SignReading
 from vbdesk.signs.analysis import measure_recording, score_recording
+from vbdesk.signs.passage import Passage
 from vbdesk.signs.reference_data import load_reference_data
 from vbdesk.signs.target import ScoringTarget
 from vbdesk.voice.decode import decode
@@ -23,10 +25,15 @@ NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)  # the fit does not use times
 
 @dataclass(frozen=True, slots=True)
 class ScoredRecording:
-    """One recording, and its halves: too short for a level, and long enough for the spread of many."""
+    """One recording, and its halves: too short for a level, and long enough for the spread of many.
+
+    Attributes:
+        features: vocal features of the whole recording.
+    """
 
     whole: HistoryEntry
     halves: tuple[HistoryEntry, HistoryEntry]
+    features: Mapping[str, FeatureReading]
 
 
 def find_persons(folder: Path) -> dict[str, list[Path]]:
@@ -58,16 +65,30 @@ def score_person_recording(path: Path) -> ScoredRecording | str:
     """Score one recording for every sign; the reason if it cannot be."""
     try:
         recording = decode(path)
-        whole, speech_s = _entry(path.name, recording)
-        least = load_reference_data().calibration.scoring.min_speech_seconds
-        if speech_s < least:
-            return f"It holds {speech_s:.1f} seconds of speech; {least:g} are needed."
+        whole, passage = _entry(path.name, recording)
+        reference = load_reference_data()
+        least = reference.calibration.scoring.min_speech_seconds
+        if passage.speech_s < least:
+            return f"It holds {passage.speech_s:.1f} seconds of speech; {least:g} are needed."
         (first, _), (second, _) = (_entry(path.name, half) for half in _halves(recording))
     except AudioError as error:
         return str(error)
     except OSError as error:
         return f"It cannot be read: {error.strerror}."
-    return ScoredRecording(whole, (first, second))
+    features = {
+        name: FeatureReading(
+            job_id=path.name,
+            recorded_at=NO_DATE,
+            value=passage.features[name].value,
+            unit=norm.unit,
+            version=reference.norms.meta.version,
+            duration_s=whole.duration_s,
+            voice_percentage=whole.voice_percentage,
+            audio_clarity=whole.audio_clarity,
+        )
+        for name, norm in reference.norms.features.items()
+    }
+    return ScoredRecording(whole, (first, second), features)
 
 
 def _halves(recording: Recording) -> Iterator[Recording]:
@@ -78,8 +99,8 @@ def _halves(recording: Recording) -> Iterator[Recording]:
         )
 
 
-def _entry(name: str, recording: Recording) -> tuple[HistoryEntry, float]:
-    """The recording as an entry of a history, and its seconds of speech."""
+def _entry(name: str, recording: Recording) -> tuple[HistoryEntry, Passage]:
+    """The recording as an entry of a history, and what was measured in it."""
     measured = measure_recording(recording)
     signs: dict[str, SignReading] = {}
     for model in ModelName:
@@ -97,4 +118,4 @@ def _entry(name: str, recording: Recording) -> tuple[HistoryEntry, float]:
         recommended_action=None,
         signs=signs,
     )
-    return entry, measured.passages[0].speech_s
+    return entry, measured.passages[0]

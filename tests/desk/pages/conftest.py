@@ -15,6 +15,7 @@ import pytest
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.client import Client, RetryRule
 from vbdesk.contract.jobs import Job
+from vbdesk.contract.results import ValueInterpretation, VocalFeature
 from vbdesk.desk.account.page import AccountPage
 from vbdesk.desk.shell.all_pages import build_account_page, build_outbox_page
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata, write_result
@@ -175,6 +176,28 @@ class Shelf:
 @pytest.fixture
 def shelf(workspace) -> Shelf:
     return Shelf(workspace)
+
+
+@pytest.fixture
+def course(shelf, pulse_job):
+    """Eight weekly recordings of one subject; the pitch of the last one is far higher."""
+
+    def put(number, pitch, **columns):
+        summary = pulse_job.result.summary
+        feature = VocalFeature(
+            feature="pitch_mean",
+            label="Mean speaking pitch",
+            value=pitch,
+            unit="Hz",
+            value_interpretation=ValueInterpretation.WITHIN_RANGE,
+        )
+        description = summary.description.model_copy(update={"vocal_features": [feature]})
+        summary = summary.model_copy(update={"description": description})
+        result = pulse_job.result.model_copy(update={"summary": summary})
+        job = pulse_job.model_copy(update={"job_id": f"{number:08d}-0000-4000-8000-000000000000", "result": result})
+        return shelf.put("ward4-0172", OutboxState.DONE, job=job, hours_ago=24.0 * 7 * (8 - number), **columns)
+
+    return [put(number, pitch) for number, pitch in enumerate([120.0, 118.0, 123.0, 121.0, 117.0, 122.0, 119.0, 171.0])]
 
 
 @pytest.fixture

@@ -188,6 +188,17 @@ def words_of(widget: QWidget) -> str:
     return " | ".join(label.text() for label in widget.findChildren(QLabel) if label.isVisible())
 
 
+def test_researchers_see_the_own_usual_range_of_both(course, open_page, workspace, qtbot):
+    page = open_page(RecordingRoute(take_id=course[-2]), RecordingRoute(take_id=course[-1]))
+    qtbot.waitUntil(lambda: not workspace.tasks.busy)
+    assert "Own usual range" not in words_of(page)
+    page.segment.option("researcher").click()
+    words = words_of(page.features)
+    assert words.index("this one is within it.") < words.index("this one is above it.")
+    page.segment.option("clinical").click()
+    assert "Own usual range" not in words_of(page.features)
+
+
 def test_levels_facts_and_differences_stand_side_by_side(opened, pulse_job):
     shipped = pulse_job.result.signals[0].sign_version
     assert "Three levels higher, more than chance" in words_of(opened.signs)

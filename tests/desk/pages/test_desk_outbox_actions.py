@@ -40,13 +40,15 @@ def state_of(workspace, take_id):
 
 def test_only_what_applies_to_the_chosen_ones_is_offered(shelf, open_outbox):
     checked, done, running = (shelf.put("a", state) for state in (S.CHECKED, S.DONE, S.RUNNING))
-    waiting, handed = shelf.put("b", S.WAITING), shelf.put("c", S.HANDED_OVER)
-    page = open_outbox(5)
+    waiting, handed, uploading = shelf.put("b", S.WAITING), shelf.put("c", S.HANDED_OVER), shelf.put("d", S.UPLOADING)
+    page = open_outbox(6)
     assert shown(page) == {"hand-over"}
     choose(page, checked)
     assert shown(page) == {"send", "delete"}
     choose(page, waiting)
     assert shown(page) == {"cancel", "hand-over", "delete"}
+    choose(page, uploading)
+    assert shown(page) == {"cancel", "hand-over"}
     choose(page, handed)
     assert shown(page) == {"take-back"}
     choose(page, running)

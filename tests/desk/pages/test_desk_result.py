@@ -11,6 +11,7 @@ from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import AudioQuality
 from vbdesk.desk.models.playback import envelope_of
+from vbdesk.desk.models.result_source import ResultSource
 from vbdesk.desk.models.result_text import reading_of
 from vbdesk.desk.result.page import ResultPage
 from vbdesk.desk.shell.all_pages import build_result_page
@@ -195,6 +196,22 @@ def test_features_lie_on_five_bands(pulse_job):
     assert {feature.word: feature.band for feature in features}["Reduced"] == 1
     assert {feature.band for feature in features} <= set(range(5))
     assert "normal" not in " ".join(feature.word for feature in features).lower()
+
+
+def test_researchers_see_the_own_usual_range(course, open_page, qtbot):
+    page = open_page(RecordingRoute(take_id=course[-1]))
+    assert "Own usual range" not in visible_words(page)
+    page.segment.option("researcher").click()
+    qtbot.waitUntil(lambda: "Own usual range" in visible_words(page))
+    assert re.search(r"Own usual range 1[01]\d to 1[23]\d Hz: this one is above it\.", visible_words(page))
+    page.closed()
+
+
+def test_a_recording_with_few_earlier_ones_has_no_own_range(course, workspace):
+    source = ResultSource(workspace.library, workspace.results)
+    found = [source.here(RecordingRoute(take_id=take_id)).own for take_id in course]
+    assert [bool(own) for own in found] == [False] * 5 + [True] * 3
+    assert found[-2]["pitch_mean"].position == "within"
 
 
 def test_a_noisy_recording_says_what_to_do_next_time(pulse_job):

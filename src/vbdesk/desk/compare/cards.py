@@ -257,10 +257,12 @@ def sign_row(pair: SignPair) -> PairRow:
     )
 
 
-def feature_row(pair: FeaturePair) -> PairRow:
-    """The row of a vocal feature."""
+def feature_row(pair: FeaturePair, *, researcher: bool = False) -> PairRow:
+    """The row of a vocal feature; for researchers with the subject's own usual range at either time."""
     strong = Role.LABEL_STRONG if pair.real else Role.LABEL_MEDIUM
-    left, right = (_value(row, mark) for row, mark in zip((pair.left, pair.right), _MARKS, strict=True))
+    left, right = (
+        _value(row, mark, researcher=researcher) for row, mark in zip((pair.left, pair.right), _MARKS, strict=True)
+    )
     bands = PairBandBar(_band(pair.left), _band(pair.right), f"{pair.label}: {_spoken(pair)}")
     words = _difference(pair.arrow, pair.words, real=pair.real)
     return PairRow(_named_feature(pair, strong), left, right, words, bands)
@@ -296,7 +298,7 @@ def _badge(label: str, name: str, level: Level | None) -> QWidget:
     return badge
 
 
-def _value(row: FeatureRow | None, mark: str) -> QWidget:
+def _value(row: FeatureRow | None, mark: str, *, researcher: bool) -> QWidget:
     if row is None:
         return Text("Not named", Role.LABEL, "text3", wrap=True)
     box = QWidget()
@@ -305,6 +307,8 @@ def _value(row: FeatureRow | None, mark: str) -> QWidget:
     column.setSpacing(0)
     column.addWidget(Text(f"{mark} {row.value}", Role.LABEL, "text"))
     column.addWidget(Text(row.word, Role.CAPTION, "text2"))
+    if researcher and row.own:
+        column.addWidget(Text(row.own, Role.CAPTION, "text" if row.own_stands_out else "text2", wrap=True))
     return box
 
 

@@ -15,6 +15,7 @@ from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.routes import ComparisonRoute, RecordingRoute
 from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
+from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.shortcuts import sequence
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
@@ -95,12 +96,17 @@ class ComparePage(QWidget):
         words.setSpacing(0)
         words.addLayout(crumbs)
         words.addWidget(Text("Two recordings compared", Role.PAGE_TITLE))
+        self.segment = SegmentedChoice(
+            self.tr("How much to show"),
+            [("clinical", self.tr("Clinical"), ""), ("researcher", self.tr("Researcher"), "")],
+        )
+        self.segment.chosen.connect(self._rebuild)
         self.change_over_button = secondary_button("Same moment in the other", key="X")
         self.change_over_button.clicked.connect(self.view_model.playback.change_over)
         self.swap_button = secondary_button("Swap", icon="swap")
         self.swap_button.setToolTip("Exchange left and right")
         self.swap_button.clicked.connect(self.view_model.swap)
-        return PageHeader(words, self.change_over_button, self.swap_button, words_width=300)
+        return PageHeader(words, self.segment, self.change_over_button, self.swap_button, words_width=300)
 
     def _arrange(self) -> None:
         """Use one column in narrow windows."""
@@ -178,7 +184,9 @@ class ComparePage(QWidget):
         self.signs = PairsCard("Signals", heads, [sign_row(pair) for pair in reading.signs])
         cards: list[QWidget] = [self.signs]
         if reading.features:
-            self.features = PairsCard("Vocal features", heads, [feature_row(pair) for pair in reading.features])
+            researcher = self.segment.choice() == "researcher"
+            rows = [feature_row(pair, researcher=researcher) for pair in reading.features]
+            self.features = PairsCard("Vocal features", heads, rows)
             cards.append(self.features)
         cards.append(_Qualities(reading))
         for card in cards:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
 
@@ -12,6 +13,9 @@ from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.results import LongitudinalSignal, Signal, ValueInterpretation, VocalFeature
 from vbdesk.desk.models.repeatability import sign_repeatability
 from vbdesk.report.shipped_signs import ShippedSign, shipped_signs
+
+if TYPE_CHECKING:
+    from vbdesk.report.own_ranges import OwnRange
 
 translate = QCoreApplication.translate
 
@@ -73,6 +77,8 @@ class FeatureRow:
     Attributes:
         plain: the feature in everyday words; empty if it is not known here.
         finding: outside the normal range, in a direction that means something.
+        own: for researchers, the subject's own usual range and where this recording lies; empty if it is not known.
+        own_stands_out: outside that range, or beyond the limits for a change.
     """
 
     name: str
@@ -84,6 +90,8 @@ class FeatureRow:
     word: str
     plain: str = ""
     finding: bool = False
+    own: str = ""
+    own_stands_out: bool = False
 
 
 def sign_rows(signals: list[Signal], comparison: Comparison = Comparison.COMPARED) -> tuple[SignRow, ...]:
@@ -92,8 +100,8 @@ def sign_rows(signals: list[Signal], comparison: Comparison = Comparison.COMPARE
     return tuple(_sign_row(signal, comparison) for signal in ordered)
 
 
-def feature_row(feature: VocalFeature) -> FeatureRow:
-    """The row of a vocal feature."""
+def feature_row(feature: VocalFeature, own: "OwnRange | None" = None) -> FeatureRow:
+    """The row of a vocal feature, with the subject's own usual range if it is known."""
     unit = feature.unit.replace("^2", "²")
     return FeatureRow(
         name=feature.feature,
@@ -105,7 +113,23 @@ def feature_row(feature: VocalFeature) -> FeatureRow:
         word=feature.value_interpretation.value.capitalize(),
         plain=plain_words(feature.feature),
         finding=is_finding(feature.feature, feature.value_interpretation),
+        own="" if own is None else _own_words(own, unit),
+        own_stands_out=own is not None and (own.changed or own.position != "within"),
     )
+
+
+def _own_words(own: "OwnRange", unit: str) -> str:
+    match own.position:
+        case "below":
+            words = translate("result", "Own usual range {low} to {high}: this one is below it.")
+        case "above":
+            words = translate("result", "Own usual range {low} to {high}: this one is above it.")
+        case "within":
+            words = translate("result", "Own usual range {low} to {high}: this one is within it.")
+    sentence = words.format(low=with_unit(own.low, ""), high=with_unit(own.high, unit))
+    if not own.changed:
+        return sentence
+    return f"{sentence} {translate('result', 'It differs from this person’s norm by more than chance.')}"
 
 
 def with_unit(value: float, unit: str) -> str:

@@ -1,20 +1,25 @@
 """Source of results: this computer first, then the service."""
 
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vbdesk.contract.baseline_changes import Comparison, comparison_of, job_with_changes, with_changes
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.longitudinal import LongitudinalFields, TrajectoryRead
 from vbdesk.contract.results import Result
 from vbdesk.contract.timestamps import in_zone
+from vbdesk.desk.models.own_features import own_ranges_here
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.outbox.library.consent import ConsentPolicy, ConsentStatus
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library, UnknownTake
 from vbdesk.outbox.results.repository import ResultRepository
+
+if TYPE_CHECKING:
+    from vbdesk.report.own_ranges import OwnRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,7 @@ class Found:
         job: the service's answer; None if not needed or not read yet.
         trajectory: of its subject, as last read; None if there is none.
         consent: where the consent for it stands; None if the profile does not ask for any.
+        own: the subject's own usual range by vocal feature, where enough earlier results are on this computer.
     """
 
     recording: RecordingRoute
@@ -33,6 +39,7 @@ class Found:
     job: Job | None = None
     trajectory: TrajectoryRead | None = None
     consent: ConsentStatus | None = None
+    own: "Mapping[str, OwnRange]" = field(default_factory=dict)
 
     @property
     def result(self) -> Result | None:
@@ -126,7 +133,14 @@ class ResultSource:
         job = self._results.finished_job(recording.job_id) if recording.job_id else None
         stored = self._results.stored_trajectory(recording.group_id) if recording.group_id else None
         trajectory = None if stored is None else stored.value
-        return Found(recording, item, job, trajectory, self._consent(recording))
+        return self._with_own(Found(recording, item, job, trajectory, self._consent(recording)))
+
+    def _with_own(self, found: Found) -> Found:
+        result, recorded_at, job_id = found.received, found.recorded_at, found.job_id or found.take_id
+        if result is None or recorded_at is None or not job_id or not found.group_id:
+            return found
+        own = own_ranges_here(self._library, found.group_id, job_id, recorded_at, result, found.seconds)
+        return replace(found, own=own)
 
     def _consent(self, recording: RecordingRoute) -> ConsentStatus | None:
         policy = self._library.consent_gate.rules().policy
@@ -139,7 +153,7 @@ class ResultSource:
         job_id = found.recording.job_id
         if job_id is None:
             return found
-        return replace(found, job=self._results.fetch_job(job_id))
+        return self._with_own(replace(found, job=self._results.fetch_job(job_id)))
 
     def _item(self, recording: RecordingRoute) -> RecordingItem | None:
         if recording.take_id is not None:

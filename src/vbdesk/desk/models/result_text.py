@@ -1,9 +1,10 @@
 """Texts and rows of a result for the Result page. No Qt: made on a worker."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
 
@@ -31,6 +32,9 @@ from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.report.comparison_basis import Basis, ComparisonBasis, comparison_basis
 from vbdesk.report.result_texts import quality_text, result_texts
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
+
+if TYPE_CHECKING:
+    from vbdesk.report.own_ranges import OwnRange
 
 translate = QCoreApplication.translate
 
@@ -128,19 +132,21 @@ def reading_of(
     seconds: float | None = None,
     comparison: Comparison = Comparison.COMPARED,
     spoken: SpokenLanguage = UNKNOWN_LANGUAGE,
+    own: "Mapping[str, OwnRange] | None" = None,
 ) -> ResultReading:
     """Put `result` in words.
 
     Args:
         comparison: whether it is compared with earlier recordings of the subject.
         spoken: what this computer knows about the language of the recording.
+        own: the subject's own usual range by vocal feature.
         result: what the service found.
         raw: the JSON to show; by default the result's own.
         seconds: how long the recording is, where that is known.
     """
     signals = signals_of(result)
     model = _model_of(signals) if isinstance(result, ModelResult) else None
-    voice = _voice(signals, result.summary if isinstance(result, ModelResult) else None, comparison, spoken)
+    voice = _voice(signals, result.summary if isinstance(result, ModelResult) else None, comparison, spoken, own or {})
     versions = tuple(dict.fromkeys(signal.sign_version for signal in signals if signal.sign_version))
     return ResultReading(
         target=model_words(model.value) if model else ", ".join(signal.label for signal in signals[:1]),
@@ -188,7 +194,11 @@ def _model_of(signals: Sequence[Signal]) -> ModelName | None:
 
 
 def _voice(
-    signals: list[Signal], summary: Summary | None, comparison: Comparison, spoken: SpokenLanguage
+    signals: list[Signal],
+    summary: Summary | None,
+    comparison: Comparison,
+    spoken: SpokenLanguage,
+    own: "Mapping[str, OwnRange]",
 ) -> VoiceReading:
     levels = [signal.level for signal in signals]
     if summary is not None:
@@ -202,7 +212,9 @@ def _voice(
         action=_action(action),
         signs=sign_rows(signals, comparison),
         narrative=summary.description.summary if summary else "",
-        features=tuple(feature_row(feature) for feature in summary.description.vocal_features) if summary else (),
+        features=tuple(feature_row(feature, own.get(feature.feature)) for feature in summary.description.vocal_features)
+        if summary
+        else (),
         longitudinal=compared,
         first=bool(history) and not compared and comparison in (Comparison.FIRST, Comparison.COMPARED),
         compared=_compared_cautiously(signals, spoken),
@@ -224,7 +236,7 @@ def _speaker(speaker: SpeakerResult, spoken: SpokenLanguage) -> Speaker:
     name = f"Speaker {number}" if number.isdigit() else speaker.speaker
     signals: list[Signal] = list(speaker.signals or ([speaker.signal] if speaker.signal else []))
     label = f"{name}, {clock_words(speaker.speech_seconds)} of speech"
-    return Speaker(label, tuple(speaker.segments), _voice(signals, speaker.summary, Comparison.PENDING, spoken))
+    return Speaker(label, tuple(speaker.segments), _voice(signals, speaker.summary, Comparison.PENDING, spoken, {}))
 
 
 def _action(action: RecommendedAction) -> tuple[str, str]:

@@ -76,7 +76,7 @@ def selection_of(items: Iterable[RecordingItem], around: RowContext) -> Selectio
         send=keys(lambda item: row_action(item, around) in _SENDING),
         look=keys(lambda item: item.fix is Fix.SEND_AGAIN and item.asked),
         cancel=keys(lambda item: item.state in (_S.WAITING, _S.UPLOADING) and not item.asked),
-        hand_over=keys(lambda item: item.state is _S.WAITING),
+        hand_over=keys(lambda item: item.state is _S.WAITING or (item.state is _S.UPLOADING and not item.asked)),
         take_back=keys(lambda item: item.state is _S.HANDED_OVER),
         delete=keys(_deletable),
         undoable=keys(lambda item: _deletable(item) and item.fault is None),

@@ -185,17 +185,17 @@ class PlayerCard(Card):
 
 
 class FeaturesCard(Card):
-    """Vocal features on five bands."""
+    """Vocal features on five bands; for researchers with the subject's own usual range."""
 
-    def __init__(self, features: tuple[FeatureRow, ...]) -> None:
+    def __init__(self, features: tuple[FeatureRow, ...], *, researcher: bool) -> None:
         self._theme = app_theme()
         super().__init__("Vocal features", padding=18, right=BandLegend())
         self.body.setSpacing(16)
         for feature in features:
-            self.body.addLayout(_feature(self._theme, feature))
+            self.body.addLayout(_feature(self._theme, feature, researcher=researcher))
 
 
-def _feature(theme: Theme, feature: FeatureRow) -> QVBoxLayout:
+def _feature(theme: Theme, feature: FeatureRow, *, researcher: bool) -> QVBoxLayout:
     head = QHBoxLayout()
     head.setSpacing(12)
     head.addWidget(Text(feature.label, Role.LABEL_MEDIUM, wrap=True), 1)
@@ -212,6 +212,9 @@ def _feature(theme: Theme, feature: FeatureRow) -> QVBoxLayout:
     if about:
         column.addWidget(Text(about, Role.CAPTION, "text3", wrap=True))
     column.addWidget(BandBar(feature.band, f"{feature.label} {feature.word}"))
+    if researcher and feature.own:
+        ink = "text" if feature.own_stands_out else "text2"
+        column.addWidget(Text(feature.own, Role.CAPTION, ink, wrap=True))
     return column
 
 

@@ -414,7 +414,7 @@ class ResultPage(QWidget):
             self._add_left(MetricsCard(reading.metrics))
         self._left_box().addStretch(1)
         if reading.voice.features:
-            self._cards.append(FeaturesCard(voice.features or reading.voice.features))
+            self._cards.append(FeaturesCard(voice.features or reading.voice.features, researcher=researcher))
         self._cards.append(AdviceCard("Recording quality", reading.quality.figures, reading.quality.issues))
         for card in self._cards:
             self._right_box().addWidget(card)

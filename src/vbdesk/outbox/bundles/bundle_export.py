@@ -291,8 +291,6 @@ def _in_line(store: Store) -> list[sqlite3.Row]:
 
 def _why_not(row: sqlite3.Row) -> str | None:
     """Why a recording in the queue cannot be handed over; None if it can."""
-    if row["state"] == OutboxState.UPLOADING:
-        return "It is being uploaded now."
     if row["asked_at"] not in (None, row["handed_over_at"]):  # a recording taken back was never sent here
         return "The service may have it already; this computer looks for it once it is connected."
     return None

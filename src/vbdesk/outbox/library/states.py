@@ -45,7 +45,7 @@ EDGES: dict[OutboxState, frozenset[OutboxState]] = {
     _S.CHECKED: frozenset({_S.WAITING}),
     _S.WAITING: frozenset({_S.UPLOADING, _S.SUBMITTED, _S.NEEDS_ATTENTION, _S.CHECKED, _S.HANDED_OVER}),
     _S.HANDED_OVER: frozenset({_S.WAITING, _S.SUBMITTED}),
-    _S.UPLOADING: frozenset({_S.SUBMITTED, _S.WAITING, _S.NEEDS_ATTENTION, _S.CHECKED}),
+    _S.UPLOADING: frozenset({_S.SUBMITTED, _S.WAITING, _S.NEEDS_ATTENTION, _S.CHECKED, _S.HANDED_OVER}),
     _S.SUBMITTED: frozenset({_S.RUNNING, _S.DONE, _S.FAILED, _S.TIMED_OUT, _S.NEEDS_ATTENTION}),
     _S.RUNNING: frozenset({_S.DONE, _S.FAILED, _S.TIMED_OUT, _S.NEEDS_ATTENTION}),
     _S.DONE: frozenset(),
@@ -54,7 +54,8 @@ EDGES: dict[OutboxState, frozenset[OutboxState]] = {
     _S.NEEDS_ATTENTION: frozenset({_S.WAITING, _S.CHECKED}),
 }
 """`waiting` to `submitted`: a lost answer was found. `handed_over` to `submitted`: another computer sent it.
-`handed_over` to `waiting`: it was taken back, and the service is searched before it is sent."""
+`handed_over` to `waiting`: it was taken back, and the service is searched before it is sent. `uploading` to
+`handed_over`: only before the analysis is requested; the upload stops."""
 
 ON_THEIR_WAY = frozenset({_S.WAITING, _S.UPLOADING, _S.SUBMITTED, _S.RUNNING})
 """States in which the sync worker has something to do."""
