@@ -325,11 +325,55 @@ UNMARKED_TEXTS_AT_MOST = 763
 SENTENCE = re.compile(r"[A-Z][a-z]+(?: [\w'-]+)+|[a-z]+(?: [\w'-]+){2,}")
 
 
+MARKS = {"_", "N_", "ngettext", "pgettext", "npgettext", "message", "plural_message"} | {"tr", "translate"}
+SHOWN_AT_ONCE = {"_", "ngettext", "pgettext", "npgettext", "translated"}
+
+
+def texts_of_import_time(tree: ast.Module) -> Iterator[str]:
+    """Calls that translate while a module is imported: they would keep the language of that moment."""
+    inside = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
+    later = {node for function in inside for part in bodies_of(function) for node in ast.walk(part)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and name_of(node.func) in SHOWN_AT_ONCE and node not in later:
+            yield ast.unparse(node)
+
+
+def bodies_of(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.AST]:
+    """What runs when the function is called; its default values do not."""
+    return list(function.body) if isinstance(function.body, list) else [function.body]
+
+
+def test_no_text_is_translated_while_a_module_is_imported():
+    """The commands are the exception: their language is chosen before they are imported."""
+    found = {
+        short(path): list(texts_of_import_time(tree_of(path)))
+        for path in MODULES.values()
+        if not path.is_relative_to(SOURCES / "cli")
+    }
+    assert {name: texts for name, texts in found.items() if texts} == {}
+
+
+def texts_with_f_strings(tree: ast.Module) -> Iterator[str]:
+    """Marked texts that no tool can find: f-strings, variables, sums and `.format` inside of the call."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and name_of(node.func) in MARKS - {"tr", "translate", "_"}:
+            first = node.args[0] if node.args else None
+            if not (isinstance(first, ast.Constant) and isinstance(first.value, str)):
+                yield ast.unparse(node)
+
+
+def test_marked_texts_are_constants():
+    """`_` may also translate a variable that holds a text marked with `N_`."""
+    users = (path for path in MODULES.values() if not path.is_relative_to(SOURCES / "language"))
+    found = [text for path in users for text in texts_with_f_strings(tree_of(path))]
+    assert found == []
+
+
 def unmarked_texts(tree: ast.Module) -> Iterator[str]:
     """Texts of several words that are neither docstrings nor in `tr()`."""
     skipped: set[ast.AST] = set()
     for node in ast.walk(tree):
-        marks = isinstance(node, ast.Call) and name_of(node.func) in ("tr", "translate", "QT_TRANSLATE_NOOP")
+        marks = isinstance(node, ast.Call) and name_of(node.func) in MARKS
         if marks or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             skipped.update(ast.walk(node))
     texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and node not in skipped)

@@ -1,0 +1,246 @@
+"""Keep the translation catalogs complete: `translations.py update | check | compile | missing LANGUAGE`.
+
+    update    take the texts of the code and of resource files into every catalog, and compile
+    check     list missing texts, damaged fields and wrong plural forms; ends with 1 if there are any
+    compile   write the compiled catalogs, which the program reads
+    missing   print the texts without a translation as JSON; `fill` takes them back with translations
+    fill      FILE.json: put translations into the catalog of a LANGUAGE
+
+Needs the packages of the test environment: `.venv/bin/python packaging/translations.py check`.
+"""
+
+import argparse
+import json
+import re
+import string
+import sys
+import tomllib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from babel.messages.catalog import Catalog, Message
+from babel.messages.extract import extract_from_file
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "vbdesk"
+FOLDER = ROOT / "resources" / "translations"
+
+KEYWORDS: dict[str, Any] = {
+    "_": None,
+    "N_": None,
+    "ngettext": (1, 2),
+    "pgettext": ((1, "c"), 2),
+    "npgettext": ((1, "c"), 2, 3),
+    "message": None,
+    "plural_message": (1, 2),
+}
+TRANSLATOR = ["Translators:"]
+"""Comments that begin so, above a text, are shown to translators."""
+
+RESOURCE_TEXTS: dict[str, tuple[str, ...]] = {}
+"""Resource files with texts for people: path in `resources` to patterns of keys, such as `action.*.title`."""
+
+_HEADER = {"project": "vbdesk", "version": "1", "copyright_holder": "the vbdesk authors", "msgid_bugs_address": ""}
+
+
+def source_texts() -> Catalog:
+    """Every text for people, with where it stands; by file and line."""
+    catalog = Catalog(**_HEADER, creation_date=datetime(2026, 1, 1, tzinfo=UTC))
+    for path in sorted(SOURCE.rglob("*.py")):
+        place = path.relative_to(ROOT).as_posix()
+        for _line, texts, comments, context in extract_from_file(
+            "python", str(path), keywords=KEYWORDS, comment_tags=TRANSLATOR, strip_comment_tags=True
+        ):
+            catalog.add(texts, locations=[(place, None)], auto_comments=comments, context=context)
+    for name, patterns in RESOURCE_TEXTS.items():
+        data = tomllib.loads((ROOT / "resources" / name).read_text(encoding="utf-8"))
+        for key, text in texts_of(data):
+            if any(re.fullmatch(pattern.replace(".", r"\.").replace("*", "[^.]+"), key) for pattern in patterns):
+                catalog.add(text, locations=[(f"resources/{name}", None)], auto_comments=[key])
+    return catalog
+
+
+def texts_of(data: object, key: str = "") -> Iterator[tuple[str, str]]:
+    """Every text of nested data with its key, such as `action.none.title`; items of lists have their number."""
+    if isinstance(data, str):
+        yield key, data
+    elif isinstance(data, dict):
+        for name, value in data.items():
+            yield from texts_of(value, f"{key}.{name}" if key else name)
+    elif isinstance(data, list):
+        for number, value in enumerate(data):
+            yield from texts_of(value, f"{key}.{number}")
+
+
+def languages() -> list[str]:
+    """Languages that have a catalog."""
+    return sorted(path.stem for path in FOLDER.glob("*.po"))
+
+
+def read(language: str) -> Catalog:
+    """The catalog of a language."""
+    with (FOLDER / f"{language}.po").open("rb") as file:
+        return read_po(file, locale=language)
+
+
+def write(language: str, catalog: Catalog) -> None:
+    """Write it, in the order of the source, without line numbers."""
+    with (FOLDER / f"{language}.po").open("wb") as file:
+        write_po(file, catalog, width=120, ignore_obsolete=True, omit_header=False)
+
+
+def update(added: list[str]) -> None:
+    """Take new texts into every catalog; translations of texts that are gone are dropped."""
+    source = source_texts()
+    for language in sorted({*languages(), *added}):
+        old = read(language) if (FOLDER / f"{language}.po").exists() else Catalog()
+        new = Catalog(locale=language, **_HEADER, fuzzy=False, creation_date=source.creation_date)
+        new.revision_date = source.creation_date
+        for entry in source:
+            if not entry.id:
+                continue
+            known = old.get(_key(entry), entry.context)
+            new.add(
+                entry.id,
+                known.string if known is not None and _fits(known, entry) else None,
+                locations=entry.locations,
+                auto_comments=entry.auto_comments,
+                user_comments=known.user_comments if known is not None else (),
+                context=entry.context,
+            )
+        write(language, new)
+        print(f"{language}: {len(missing(new))} of {len(new)} texts are not translated")
+
+
+def compile_catalogs() -> None:
+    """Write the `.mo` file of each catalog that is newer."""
+    for source in FOLDER.glob("*.po"):
+        target = source.with_suffix(".mo")
+        if target.exists() and target.stat().st_mtime_ns > source.stat().st_mtime_ns:
+            continue
+        unfinished = target.with_suffix(".part")
+        with unfinished.open("wb") as file:
+            write_mo(file, read(source.stem))
+        unfinished.replace(target)
+
+
+def missing(catalog: Catalog) -> list[Message]:
+    """Entries without a complete translation."""
+    return [entry for entry in catalog if entry.id and not _complete(entry, catalog.num_plurals)]
+
+
+def faults(language: str) -> list[str]:
+    """What is wrong with a catalog, as sentences."""
+    catalog = read(language)
+    known = {(_key(entry), entry.context) for entry in catalog if entry.id}
+    found = [
+        f"{_key(entry)!r} is not in the catalog. Run `translations.py update`."
+        for entry in source_texts()
+        if entry.id and (_key(entry), entry.context) not in known
+    ]
+    for entry in catalog:
+        if not entry.id:
+            continue
+        if entry.fuzzy or not _complete(entry, catalog.num_plurals):
+            found.append(f"{_key(entry)!r} is not translated.")
+            continue
+        found += _field_faults(entry)
+    return found
+
+
+def _field_faults(entry: Message) -> Iterator[str]:
+    ids = entry.id if isinstance(entry.id, tuple) else (entry.id,)
+    strings = entry.string if isinstance(entry.string, tuple) else (entry.string,)
+    wanted = fields_of(ids[-1])
+    for text in strings:
+        try:
+            there = fields_of(text)
+        except ValueError:
+            yield f"{ids[0]!r} has a wrong bracket in {text!r}."
+            continue
+        if there != wanted and not (len(ids) > 1 and there == wanted - {"count"}):
+            yield f"{ids[0]!r} has the fields {sorted(wanted)}, and its translation {text!r} has {sorted(there)}."
+        if text[:1].isspace() != ids[-1][:1].isspace() or text[-1:].isspace() != ids[-1][-1:].isspace():
+            yield f"{ids[0]!r} and its translation {text!r} differ in spaces at an end."
+
+
+def fields_of(text: str) -> set[str]:
+    """Names of the fields of a text, with their formats. Raises ValueError for a wrong bracket."""
+    return {name + (f":{spec}" if spec else "") for _text, name, spec, _how in string.Formatter().parse(text) if name}
+
+
+def _key(entry: Message) -> str:
+    return entry.id[0] if isinstance(entry.id, tuple) else entry.id
+
+
+def _fits(known: Message, entry: Message) -> bool:
+    return isinstance(known.id, tuple) == isinstance(entry.id, tuple)
+
+
+def _complete(entry: Message, plurals: int) -> bool:
+    if isinstance(entry.id, tuple):
+        return isinstance(entry.string, tuple) and len(entry.string) == plurals and all(entry.string)
+    return bool(entry.string)
+
+
+def as_data(entry: Message, plurals: int) -> dict[str, Any]:
+    """An entry for a translator who works with JSON."""
+    data: dict[str, Any] = {"text": _key(entry)}
+    if isinstance(entry.id, tuple):
+        data |= {"many": entry.id[1], "translation": [""] * plurals}
+    else:
+        data["translation"] = ""
+    if entry.context:
+        data["context"] = entry.context
+    if entry.auto_comments:
+        data["note"] = " ".join(entry.auto_comments)
+    return {**data, "where": sorted({place for place, _line in entry.locations})}
+
+
+def fill(language: str, filled: list[dict[str, Any]]) -> None:
+    """Put translations into a catalog. Raises KeyError if it does not have a text."""
+    catalog = read(language)
+    for each in filled:
+        entry = catalog.get(each["text"], each.get("context"))
+        if entry is None:
+            raise KeyError(f"The catalog {language} does not have {each['text']!r}.")
+        translation = each["translation"]
+        entry.string = tuple(translation) if isinstance(translation, list) else translation
+    write(language, catalog)
+
+
+def main() -> int:
+    """Run the command that was given."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["update", "check", "compile", "missing", "fill"])
+    parser.add_argument("arguments", nargs="*", help="languages; for fill: a language and a file of JSON")
+    chosen = parser.parse_args()
+    if chosen.command == "update":
+        update(chosen.arguments)
+    if chosen.command in ("update", "compile"):
+        compile_catalogs()
+    elif chosen.command == "missing":
+        catalog = read(chosen.arguments[0])
+        print(
+            json.dumps(
+                [as_data(entry, catalog.num_plurals) for entry in missing(catalog)], ensure_ascii=False, indent=1
+            )
+        )
+    elif chosen.command == "fill":
+        language, file = chosen.arguments
+        fill(language, json.loads(Path(file).read_text(encoding="utf-8")))
+    else:
+        found = {language: faults(language) for language in chosen.arguments or languages()}
+        for language, sentences in found.items():
+            for sentence in sentences:
+                print(f"{language}: {sentence}")
+        return int(any(found.values()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

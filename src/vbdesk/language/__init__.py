@@ -1,0 +1,34 @@
+"""The reader's language: texts, plurals, numbers and dates. No Qt.
+
+A text that is shown at once is `_("...")`. A text that is made in one place and shown in another, such as an error or
+the reason of a recording, is a `Message`: it reads as English in logs and in data, and `translated` shows it in the
+reader's language. `N_` marks a constant. Every text is one whole sentence with named fields.
+"""
+
+from vbdesk.language.catalogs import LanguageMissing, available_languages
+from vbdesk.language.messages import Message, joined, message, plural_message, read_message, translated, written_message
+from vbdesk.language.reader import Language, current, language_of, reading_in, use, use_system_language
+from vbdesk.language.text import N_, _, ngettext, npgettext, pgettext
+
+__all__ = [
+    "N_",
+    "Language",
+    "LanguageMissing",
+    "Message",
+    "_",
+    "available_languages",
+    "current",
+    "joined",
+    "language_of",
+    "message",
+    "ngettext",
+    "npgettext",
+    "pgettext",
+    "plural_message",
+    "read_message",
+    "reading_in",
+    "translated",
+    "use",
+    "use_system_language",
+    "written_message",
+]

@@ -1,0 +1,107 @@
+"""Numbers, dates, times and lists in the forms of the reader's region, from CLDR."""
+
+import re
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from vbdesk.language.reader import current
+
+if TYPE_CHECKING:
+    from babel import Locale
+
+_ARABIC_DIGITS = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
+_SPEC = re.compile(r"(?P<plus>\+?)(?P<group>,?)(?:\.(?P<digits>\d+))?(?P<kind>[fd%g]?)")
+
+
+def formatted_number(value: float, spec: str, locale: "Locale") -> str:
+    """A number by a format of Python: sign, comma for groups, digits, `f`, `d`, `%` or `g`.
+
+    Raises:
+        ValueError: the format has something else.
+    """
+    from babel.numbers import format_decimal, format_percent, get_plus_sign_symbol
+
+    match = _SPEC.fullmatch(spec)
+    if match is None:
+        raise ValueError(f"The number format {spec!r} is not supported.")
+    if match["kind"] == "g":
+        value, digits = float(format(value, spec.replace(",", "").replace("+", ""))), None
+    elif match["digits"] is not None:
+        digits = int(match["digits"])
+    else:
+        digits = 6 if match["kind"] in ("f", "%") else 0 if isinstance(value, int) else None
+    decimals = "" if digits == 0 else ".###############" if digits is None else "." + "0" * digits
+    pattern = ("#,##0" if match["group"] else "0") + decimals
+    if match["kind"] == "%":
+        pattern = locale.percent_formats[None].pattern.replace("#,##0", pattern)  # where the sign stands
+        text = format_percent(value, pattern, locale=locale, numbering_system="default")
+    else:
+        text = format_decimal(value, pattern, locale=locale, numbering_system="default")
+    plus = get_plus_sign_symbol(locale, numbering_system="default") if match["plus"] and value >= 0 else ""
+    return _in_digits(plus + text, locale)
+
+
+def _in_digits(text: str, locale: "Locale") -> str:
+    """Digits of the region; Babel has its signs only."""
+    return text.translate(_ARABIC_DIGITS) if locale.default_numbering_system == "arab" else text
+
+
+def number(value: float, spec: str = ",") -> str:
+    """A number by a format of Python, in the reader's region."""
+    return formatted_number(value, spec, current().locale)
+
+
+def day(when: date) -> str:
+    """A day: `21 Nov 2026`."""
+    from babel.dates import format_date
+
+    locale = current().locale
+    return _in_digits(format_date(when, "medium", locale=locale), locale)
+
+
+def day_without_year(when: date) -> str:
+    """A day of this year: `21 Nov`."""
+    from babel.dates import format_skeleton
+
+    locale = current().locale
+    return _in_digits(format_skeleton("MMMd", datetime(when.year, when.month, when.day), locale=locale), locale)
+
+
+def time_of_day(when: datetime) -> str:
+    """Hours and minutes, in the zone of `when`: `16:30`."""
+    from babel.dates import format_time
+
+    locale = current().locale
+    return _in_digits(format_time(when.time(), "short", locale=locale), locale)
+
+
+def day_and_time(when: datetime) -> str:
+    """Day and time, in the zone of `when`: `21 Nov 2026, 16:30`."""
+    from babel.dates import get_datetime_format
+
+    pattern = str(get_datetime_format("medium", locale=current().locale)).replace("'", "")
+    return pattern.replace("{1}", day(when)).replace("{0}", time_of_day(when))
+
+
+def duration(span: timedelta) -> str:
+    """A span in its largest unit: `3 days`."""
+    from babel.dates import format_timedelta
+
+    locale = current().locale
+    return _in_digits(format_timedelta(span, threshold=1, locale=locale), locale)
+
+
+def ago(span: timedelta) -> str:
+    """How long ago: `3 days ago`."""
+    from babel.dates import format_timedelta
+
+    locale = current().locale
+    return _in_digits(format_timedelta(-span, threshold=1, add_direction=True, locale=locale), locale)
+
+
+def list_of(items: Sequence[str]) -> str:
+    """Items as a list within a sentence: `a, b and c`."""
+    from babel.lists import format_list
+
+    return format_list(list(items), "standard", locale=current().locale)

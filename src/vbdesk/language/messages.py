@@ -1,0 +1,137 @@
+"""Texts that are made in one place and shown in another: English in logs and data, translated where people read."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from vbdesk.language.catalogs import SOURCE, catalog
+from vbdesk.language.fields import filled
+from vbdesk.language.reader import Language, current
+
+_ENGLISH = Language(SOURCE, "en_GB")
+
+
+class Message(str):
+    """An English text that remembers its template and fields.
+
+    Attributes:
+        template: the text with its fields, as catalogs have it.
+        many: its form for several; None without a count.
+        amount: the count that chooses the form; also the field `count`.
+        fields: values by name; texts, numbers, or messages.
+        parts: the messages that it consists of; then it has no template.
+    """
+
+    template: str
+    many: str | None
+    amount: int | None
+    fields: Mapping[str, object]
+    parts: "tuple[Message, ...]"
+
+    @classmethod
+    def make(
+        cls,
+        template: str,
+        many: str | None = None,
+        amount: int | None = None,
+        fields: Mapping[str, object] | None = None,
+        parts: "tuple[Message, ...]" = (),
+    ) -> Self:
+        """The message with its English text."""
+        everything = {
+            **({} if amount is None else {"count": amount}),
+            **{name: _kept(each) for name, each in (fields or {}).items()},
+        }
+        chosen = template if many is None or amount == 1 else many
+        made = super().__new__(cls, " ".join(parts) if parts else filled(chosen, everything, _ENGLISH))
+        made.template, made.many, made.amount, made.fields, made.parts = template, many, amount, everything, parts
+        return made
+
+    def translated(self) -> str:
+        """The text in the reader's language."""
+        language = current()
+        if language.name == SOURCE:
+            return str(self)
+        if self.parts:
+            return " ".join(part.translated() for part in self.parts)
+        found = catalog(language.name)
+        if self.many is not None and self.amount is not None:
+            template = found.ngettext(self.template, self.many, self.amount)
+        else:
+            template = found.gettext(self.template) if self.template else ""
+        return filled(template, self.fields, language)
+
+    def __reduce__(self) -> Any:
+        return Message.make, (self.template, self.many, self.amount, self.fields, self.parts)
+
+
+def message(template: str, /, **fields: object) -> Message:
+    """A message; `template` is an English sentence with named fields."""
+    return Message.make(template, fields=fields)
+
+
+def plural_message(one: str, many: str, count: int, /, **fields: object) -> Message:
+    """A message with a count, which is also the field `count`."""
+    return Message.make(one, many, count, fields)
+
+
+def joined(*sentences: str) -> Message:
+    """Several whole sentences, one after the other; empty ones are left out."""
+    parts = tuple(each if isinstance(each, Message) else literal(each) for each in sentences if each)
+    return parts[0] if len(parts) == 1 else Message.make("", parts=parts)
+
+
+def literal(text: str) -> Message:
+    """A text that is already written; translated only if a catalog has exactly this text."""
+    return Message.make(text)
+
+
+def translated(text: object) -> str:
+    """A message or an error in the reader's language.
+
+    A plain text is looked up as it is, so that constants and older stored sentences are translated, too.
+    """
+    text = _kept(text)
+    if isinstance(text, Message):
+        return text.translated()
+    plain = str(text)
+    return catalog(current().name).gettext(plain) if plain else plain
+
+
+def _kept(value: object) -> object:
+    """A field; an error as its text, since its traceback must not be kept."""
+    if not isinstance(value, BaseException):
+        return value
+    first = value.args[0] if value.args else None
+    return first if isinstance(first, Message) and first == str(value) else str(value)
+
+
+def written_message(text: str) -> dict[str, Any]:
+    """A message as JSON data, to be kept; see `read_message`. Fields that are no texts or numbers become texts."""
+    kept = text if isinstance(text, Message) else literal(text)
+    if kept.parts:
+        return {"parts": [written_message(part) for part in kept.parts]}
+    written: dict[str, Any] = {"text": kept.template}
+    if kept.many is not None:
+        written |= {"many": kept.many, "count": kept.amount}
+    if kept.fields:
+        written["fields"] = {name: _written(value) for name, value in kept.fields.items()}
+    return written
+
+
+def read_message(data: Mapping[str, Any]) -> Message:
+    """A message from `written_message`.
+
+    Raises:
+        KeyError, TypeError, ValueError, IndexError: the data is damaged.
+    """
+    if "parts" in data:
+        return joined(*(read_message(part) for part in data["parts"]))
+    written = data.get("fields", {})
+    fields = {name: read_message(value) if isinstance(value, dict) else value for name, value in written.items()}
+    return Message.make(str(data["text"]), data.get("many"), data.get("count"), fields)
+
+
+def _written(value: object) -> object:
+    if isinstance(value, Message):
+        return written_message(value)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

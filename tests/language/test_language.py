@@ -1,0 +1,175 @@
+"""Texts in the reader's language: messages, fields, plurals, formats, and catalogs."""
+
+import pickle
+from datetime import datetime, timedelta
+
+import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vbdesk.language import (
+    _,
+    catalogs,
+    current,
+    formats,
+    joined,
+    language_of,
+    message,
+    ngettext,
+    pgettext,
+    plural_message,
+    read_message,
+    reading_in,
+    translated,
+    use_system_language,
+    written_message,
+)
+from vbdesk.language.pseudo import pseudo
+from vbdesk.language.reader import Language
+
+TEXTS = {
+    "The file {path} is missing.": "Die Datei {path} fehlt.",
+    ("{count} recording waits.", "{count} recordings wait."): (
+        "{count} Aufnahme wartet.",
+        "{count} Aufnahmen warten.",
+    ),
+    "{share:.1%} of {seconds:,.1f} s": "{share:.1%} von {seconds:,.1f} s",
+    "Paused.": "Angehalten.",
+}
+
+
+@pytest.fixture
+def german(tmp_path, monkeypatch):
+    """A small German catalog, and one in Arabic, in place of the shipped ones."""
+    for name in ("de", "ar"):
+        catalog = Catalog(locale=name)
+        for text, translation in TEXTS.items():
+            forms = (translation[0], *translation[1:] * (catalog.num_plurals - 1)) if isinstance(text, tuple) else None
+            catalog.add(text, forms or translation)
+        catalog.add("Open", "Öffnen" if name == "de" else "فتح", context="verb")
+        with (tmp_path / f"{name}.mo").open("wb") as file:
+            write_mo(file, catalog)
+    monkeypatch.setattr(catalogs, "_folder", lambda: tmp_path)
+    catalogs.available_languages.cache_clear()
+    catalogs.catalog.cache_clear()
+    with reading_in(Language("de", "de_AT")):
+        yield
+    catalogs.available_languages.cache_clear()
+    catalogs.catalog.cache_clear()
+
+
+def test_texts_fields_and_plurals_follow_the_language(german):
+    assert _("The file {path} is missing.", path="a{b}.wav") == "Die Datei a{b}.wav fehlt."
+    assert ngettext("{count} recording waits.", "{count} recordings wait.", 1) == "1 Aufnahme wartet."
+    assert ngettext("{count} recording waits.", "{count} recordings wait.", 1234) == "1234 Aufnahmen warten."
+    assert _("{share:.1%} of {seconds:,.1f} s", share=0.125, seconds=1234.56) == "12,5\u00a0% von 1.234,6 s"
+    assert pgettext("verb", "Open") == "Öffnen"
+    assert pgettext("state", "Open") == "Open"
+    assert _("") == ""
+
+
+def test_an_error_reads_english_in_logs_and_is_translated_for_its_reader(german):
+    error = ValueError(message("The file {path} is missing.", path="a.wav"))
+    assert str(error) == "The file a.wav is missing."
+    assert translated(error) == "Die Datei a.wav fehlt."
+    assert translated(message("{count} of {all}", count=1, all=error)) == "1 of Die Datei a.wav fehlt."
+    assert translated(OSError(2, "No such file")) == str(OSError(2, "No such file"))
+
+
+def test_sentences_and_nested_messages_are_translated_each(german):
+    inner = plural_message("{count} recording waits.", "{count} recordings wait.", 2)
+    both = joined("Paused.", "", inner)
+    assert both == "Paused. 2 recordings wait."
+    assert translated(both) == "Angehalten. 2 Aufnahmen warten."
+    assert translated(message("The file {path} is missing.", path=inner)) == "Die Datei 2 Aufnahmen warten. fehlt."
+
+
+def test_a_text_without_a_translation_stays_english(german):
+    assert translated(message("{count} of {all}", count=1, all=2)) == "1 of 2"
+    assert translated("Stored by an earlier version {with} braces") == "Stored by an earlier version {with} braces"
+
+
+NAMES = st.text("abcxyz", min_size=1, max_size=3)
+VALUES = st.one_of(st.integers(), st.text(), st.floats(allow_nan=False, allow_infinity=False))
+
+
+@given(fields=st.dictionaries(NAMES, VALUES, max_size=3), count=st.one_of(st.none(), st.integers(0, 5)))
+def test_a_kept_message_is_the_same_message(fields, count):
+    template = " ".join(f"{{{name}}}" for name in fields) + "."
+    plain = message(template, **fields) if count is None else plural_message("One.", template, count, **fields)
+    nested = joined(message("Because: {reason}", reason=plain), plain)
+    for text in (plain, nested):
+        again = read_message(written_message(text))
+        assert again == text
+        assert written_message(again) == written_message(text)
+        assert pickle.loads(pickle.dumps(text)).fields == text.fields
+
+
+def test_texts_from_right_to_left_isolate_names(german):
+    with reading_in(Language("ar", "ar_EG")):
+        assert current().right_to_left
+        assert _("The file {path} is missing.", path="ward-4") == "Die Datei \u2068ward-4\u2069 fehlt."
+        assert ngettext("{count} recording waits.", "{count} recordings wait.", 12) == "١٢ Aufnahmen warten."
+
+
+@pytest.mark.parametrize(
+    ("tag", "name", "region"),
+    [
+        ("de", "de", "de"),
+        ("de_AT.UTF-8", "de", "de_AT"),
+        ("de-CH@euro", "de", "de_CH"),
+        ("en_US", "en", "en_US"),
+        ("en", "en", "en_GB"),
+        ("AR-EG", "ar", "ar_EG"),
+    ],
+)
+def test_the_best_catalog_for_a_tag(german, tag, name, region):
+    assert language_of(tag) == Language(name, region)
+
+
+def test_a_language_without_a_catalog_is_refused_or_passed_over(german, monkeypatch):
+    assert language_of("xx") is None
+    with pytest.raises(catalogs.LanguageMissing, match="xx"):
+        catalogs.catalog("xx")
+    monkeypatch.setattr("vbdesk.language.reader._default", current())
+    for name in ("LC_ALL", "LC_MESSAGES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LANG", "xx_XX.UTF-8")
+    monkeypatch.setenv("LANGUAGE", "yy:ar_EG")
+    assert use_system_language() == Language("ar", "ar_EG")
+
+
+def test_dates_and_lists_have_the_form_of_the_region():
+    when = datetime(2026, 11, 21, 16, 30)
+    with reading_in(Language("en", "en_GB")):
+        assert formats.day(when) == "21 Nov 2026"
+        assert formats.day_without_year(when) == "21 Nov"
+        assert formats.day_and_time(when) == "21 Nov 2026, 16:30"
+        assert formats.ago(timedelta(hours=3)) == "3 hours ago"
+        assert formats.list_of(["a", "b", "c"]) == "a, b and c"
+    with reading_in(Language("en", "pt_BR")):
+        assert formats.number(1234.5, "+,.2f") == "+1.234,50"
+        assert formats.ago(timedelta(days=1)) == "há 1 dia"
+
+
+def test_number_formats_agree_with_python_in_english():
+    with reading_in(Language("en", "en_US")):
+        for value in (0.0, 1.0, -3.25, 12345.678, 0.125):
+            for spec in (".1f", ",.2f", "+.1f", ".0%", ".1%"):
+                assert formats.number(value, spec) == format(value, spec), (value, spec)
+        assert formats.number(0.01234, ".3g") == "0.0123"
+        with pytest.raises(ValueError, match="not supported"):
+            formats.number(1.0, ">8")
+
+
+def test_the_pseudo_language_keeps_fields_and_grows():
+    text = "Hand over {count:,} recordings of {{Mr}} {name!r:>4} now"
+    grown = pseudo(text)
+    assert len(grown) >= 1.3 * len(text)
+    assert grown.format(count=1200, name="x") != text
+    assert "1,200" in grown.format(count=1200, name="x")
+    with reading_in(Language("en_XA", "en_GB")):
+        assert _("Open").startswith("[Öpéñ")
+        assert translated(message("Open")).startswith("[Öpéñ")
