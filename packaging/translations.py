@@ -17,6 +17,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ RESOURCE_TEXTS: dict[str, tuple[str, ...]] = {}
 _HEADER = {"project": "vbdesk", "version": "1", "copyright_holder": "the vbdesk authors", "msgid_bugs_address": ""}
 
 
+@cache
 def source_texts() -> Catalog:
     """Every text for people, with where it stands; by file and line."""
     catalog = Catalog(**_HEADER, creation_date=datetime(2026, 1, 1, tzinfo=UTC))

@@ -1,0 +1,107 @@
+"""Every shipped catalog is complete, keeps the fields of each text, and can be compiled."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog, Message
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def translations():
+    specification = importlib.util.spec_from_file_location("translations_tool", ROOT / "packaging" / "translations.py")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module
+    specification.loader.exec_module(module)
+    yield module
+    del sys.modules[specification.name]
+
+
+@pytest.fixture
+def shelf(translations, tmp_path, monkeypatch):
+    """A folder of catalogs for a code with three texts."""
+    source = Catalog()
+    source.add("Open {file}", locations=[("a.py", None)], auto_comments=["Translators: a verb"])
+    source.add(("{count} take of {who}", "{count} takes of {who}"), locations=[("a.py", None)])
+    source.add("Done", locations=[("b.py", None)], context="state")
+    monkeypatch.setattr(translations, "FOLDER", tmp_path)
+    monkeypatch.setattr(translations, "source_texts", lambda: source)
+    translations.update(["de"])
+    return translations
+
+
+GERMAN = [
+    {"text": "Open {file}", "translation": "{file} öffnen"},
+    {"text": "{count} take of {who}", "translation": ["{count} Aufnahme von {who}", "{count} Aufnahmen von {who}"]},
+    {"text": "Done", "context": "state", "translation": "Fertig"},
+]
+
+
+def test_every_shipped_catalog_is_complete(translations):
+    found = {language: translations.faults(language)[:20] for language in translations.languages()}
+    assert {language: sentences for language, sentences in found.items() if sentences} == {}
+
+
+def test_a_new_catalog_lists_every_text_and_takes_translations(shelf):
+    assert len(shelf.faults("de")) == 3
+    assert [shelf.as_data(entry, 2)["text"] for entry in shelf.missing(shelf.read("de"))] == [
+        "Open {file}",
+        "{count} take of {who}",
+        "Done",
+    ]
+    shelf.fill("de", GERMAN)
+    assert shelf.faults("de") == []
+    shelf.compile_catalogs()
+    assert (shelf.FOLDER / "de.mo").stat().st_size > 100
+
+
+@pytest.mark.parametrize(
+    ("number", "translation", "fault"),
+    [
+        (0, "öffnen", "has the fields"),
+        (0, "{fiel} öffnen", "has the fields"),
+        (0, "{file öffnen", "wrong bracket"),
+        (0, " {file} öffnen", "spaces at an end"),
+        (1, ["{count} Aufnahme von {who}", ""], "is not translated"),
+        (1, ["{count} Aufnahme", "{count} Aufnahmen von {who}"], "has the fields"),
+        (2, "", "is not translated"),
+    ],
+)
+def test_a_damaged_translation_is_found(shelf, number, translation, fault):
+    entries = [dict(each) for each in GERMAN]
+    entries[number]["translation"] = translation
+    shelf.fill("de", entries)
+    (only,) = shelf.faults("de")
+    assert fault in only
+
+
+def test_a_plural_form_may_leave_out_the_count(shelf):
+    entries = [dict(each) for each in GERMAN]
+    entries[1]["translation"] = ["Eine Aufnahme von {who}", "{count} Aufnahmen von {who}"]
+    shelf.fill("de", entries)
+    assert shelf.faults("de") == []
+
+
+def test_an_update_keeps_what_still_fits_and_drops_what_is_gone(shelf, monkeypatch):
+    shelf.fill("de", GERMAN)
+    newer = Catalog()
+    newer.add("Open {file}", locations=[("c.py", None)])
+    newer.add("Close", locations=[("c.py", None)])
+    monkeypatch.setattr(shelf, "source_texts", lambda: newer)
+    shelf.update([])
+    kept = shelf.read("de")
+    assert kept.get("Open {file}").string == "{file} öffnen"
+    assert kept.get("Done", "state") is None
+    assert [type(entry) for entry in shelf.missing(kept)] == [Message]
+
+
+def test_texts_of_nested_resources_have_keys(translations):
+    data = {"action": {"none": {"title": "A", "steps": ["B", "C"]}}, "version": 1}
+    assert list(translations.texts_of(data)) == [
+        ("action.none.title", "A"),
+        ("action.none.steps.0", "B"),
+        ("action.none.steps.1", "C"),
+    ]
