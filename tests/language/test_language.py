@@ -147,6 +147,10 @@ def test_dates_and_lists_have_the_form_of_the_region():
         assert formats.day(when) == "21 Nov 2026"
         assert formats.day_without_year(when) == "21 Nov"
         assert formats.day_and_time(when) == "21 Nov 2026, 16:30"
+        assert formats.month(when) == "Nov"
+        assert formats.month_and_year(when) == "Nov 2026"
+        assert formats.long_day(when) == "21 November 2026"
+        assert formats.clock(65) == "1:05"
         assert formats.ago(timedelta(hours=3)) == "3 hours ago"
         assert formats.list_of(["a", "b", "c"]) == "a, b and c"
     with reading_in(Language("en", "pt_BR")):
@@ -162,6 +166,15 @@ def test_number_formats_agree_with_python_in_english():
         assert formats.number(0.01234, ".3g") == "0.0123"
         with pytest.raises(ValueError, match="not supported"):
             formats.number(1.0, ">8")
+
+
+def test_numbers_beyond_every_measure_have_a_text():
+    with reading_in(Language("en", "fr_FR")):
+        assert formats.number(float("nan"), ".1f") == "nan"
+        assert formats.number(float("-inf"), ".0%") == "-inf%"
+        assert formats.number(10**30, ",") == format(10**30, ",")
+    with reading_in(Language("en", "ar_EG")):
+        assert formats.clock(65) == "١:٠٥"
 
 
 def test_the_pseudo_language_keeps_fields_and_grows():

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from babel import Locale
 
 _ARABIC_DIGITS = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
+_LARGEST = 1e21
+"""Babel's decimals end there; larger numbers and NaN are written as Python does."""
 _SPEC = re.compile(r"(?P<plus>\+?)(?P<group>,?)(?:\.(?P<digits>\d+))?(?P<kind>[fd%g]?)")
 
 
@@ -25,6 +27,8 @@ def formatted_number(value: float, spec: str, locale: "Locale") -> str:
     match = _SPEC.fullmatch(spec)
     if match is None:
         raise ValueError(f"The number format {spec!r} is not supported.")
+    if not abs(value) < _LARGEST:
+        return _in_digits(format(value, spec), locale)
     if match["kind"] == "g":
         value, digits = float(format(value, spec.replace(",", "").replace("+", ""))), None
     elif match["digits"] is not None:
@@ -62,10 +66,7 @@ def day(when: date) -> str:
 
 def day_without_year(when: date) -> str:
     """A day of this year: `21 Nov`."""
-    from babel.dates import format_skeleton
-
-    locale = current().locale
-    return _in_digits(format_skeleton("MMMd", datetime(when.year, when.month, when.day), locale=locale), locale)
+    return _by_skeleton("MMMd", when)
 
 
 def time_of_day(when: datetime) -> str:
@@ -74,6 +75,37 @@ def time_of_day(when: datetime) -> str:
 
     locale = current().locale
     return _in_digits(format_time(when.time(), "short", locale=locale), locale)
+
+
+def month(when: date) -> str:
+    """A month, short: `Nov`."""
+    return _by_skeleton("MMM", when)
+
+
+def month_and_year(when: date) -> str:
+    """A month with its year: `Nov 2026`."""
+    return _by_skeleton("yMMM", when)
+
+
+def long_day(when: date) -> str:
+    """A day with the whole name of its month: `21 November 2026`."""
+    from babel.dates import format_date
+
+    locale = current().locale
+    return _in_digits(format_date(when, "long", locale=locale), locale)
+
+
+def _by_skeleton(skeleton: str, when: date) -> str:
+    from babel.dates import format_skeleton
+
+    locale = current().locale
+    return _in_digits(format_skeleton(skeleton, datetime(when.year, when.month, when.day), locale=locale), locale)
+
+
+def clock(seconds: int) -> str:
+    """A length in minutes and seconds: `1:05`."""
+    minutes, rest = divmod(seconds, 60)
+    return _in_digits(f"{minutes}:{rest:02d}", current().locale)
 
 
 def day_and_time(when: datetime) -> str:

@@ -1,67 +1,98 @@
-"""Times, durations and amounts as display texts."""
+"""Times, durations and amounts as display texts, in the reader's language and region."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from vbdesk.contract.rounding import whole
 from vbdesk.contract.timestamps import in_zone
+from vbdesk.language import N_, _, formats, ngettext, pgettext
 
 _MEGABYTE = 1_000_000
-_PLACES = ("Next", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth", "Ninth", "Tenth")
+_PLACES = (N_("Next in line"), N_("Second in line"), N_("Third in line"), N_("Fourth in line"), N_("Fifth in line"))
 
 
 def day_and_time(moment: datetime, now: datetime) -> str:
     """`Today 10:41`, `Yesterday 16:30`, `21 Nov 10:41`, `21 Nov 2025 10:41`; in the local zone."""
-    local, today = in_zone(moment), now.astimezone().date()
-    if local.date() == today:
-        return f"Today {local:%H:%M}"
-    if local.date() == today - timedelta(days=1):
-        return f"Yesterday {local:%H:%M}"
-    year = "" if local.year == today.year else f" {local.year}"
-    return f"{local.day} {local:%b}{year} {local:%H:%M}"
+    time = formats.time_of_day(in_zone(moment))
+    match _days_ago(moment, now):
+        case 0:
+            return _("Today {time}", time=time)
+        case 1:
+            return _("Yesterday {time}", time=time)
+    return pgettext("day and time of day", "{day} {time}", day=day_words(moment, now), time=time)
 
 
 def moment_in_sentence(moment: datetime, now: datetime) -> str:
     """As `day_and_time`, for the inside of a sentence: `today 10:41`, `21 Nov 10:41`."""
-    words = day_and_time(moment, now)
-    return words if words[0].isdigit() else words[0].lower() + words[1:]
+    match _days_ago(moment, now):
+        case 0:
+            return pgettext("inside a sentence", "today {time}", time=formats.time_of_day(in_zone(moment)))
+        case 1:
+            return pgettext("inside a sentence", "yesterday {time}", time=formats.time_of_day(in_zone(moment)))
+    return day_and_time(moment, now)
+
+
+def day_words(moment: datetime, now: datetime) -> str:
+    """`Today`, `Yesterday`, `21 Nov`, `21 Nov 2025`; in the local zone."""
+    match _days_ago(moment, now):
+        case 0:
+            return _("Today")
+        case 1:
+            return _("Yesterday")
+    local = in_zone(moment)
+    return formats.day_without_year(local) if local.year == now.astimezone().year else formats.day(local)
+
+
+def day_in_sentence(moment: datetime, now: datetime) -> str:
+    """As `day_words`, for the inside of a sentence: `today`, `21 Nov`."""
+    match _days_ago(moment, now):
+        case 0:
+            return pgettext("inside a sentence", "today")
+        case 1:
+            return pgettext("inside a sentence", "yesterday")
+    return day_words(moment, now)
+
+
+def local_time_of_day(moment: datetime) -> str:
+    """`10:41`, in the local zone."""
+    return formats.time_of_day(in_zone(moment))
+
+
+def _days_ago(moment: datetime, now: datetime) -> int:
+    return (now.astimezone().date() - in_zone(moment).date()).days
 
 
 def age_words(moment: datetime, now: datetime) -> str:
-    """Age: `a moment ago`, `12 minutes ago`, `3 hours ago`, `2 days ago`."""
+    """Age, for the inside of a sentence: `a moment ago`, `12 minutes ago`, `3 hours ago`, `2 days ago`."""
     minutes = max(0, int((now - moment).total_seconds() // 60))
     if minutes < 1:
-        return "a moment ago"
+        return _("a moment ago")
     if minutes < 60:
-        return f"{counted(minutes, 'minute')} ago"
+        return ngettext("{count} minute ago", "{count} minutes ago", minutes)
     if minutes < 60 * 24:
-        return f"{counted(minutes // 60, 'hour')} ago"
-    return f"{counted(minutes // (60 * 24), 'day')} ago"
+        return ngettext("{count} hour ago", "{count} hours ago", minutes // 60)
+    return ngettext("{count:,} day ago", "{count:,} days ago", minutes // (60 * 24))
 
 
 def clock_words(seconds: float) -> str:
     """Seconds as minutes and seconds, 0:00."""
-    minutes, rest = divmod(whole(seconds), 60)
-    return f"{minutes}:{rest:02d}"
+    return formats.clock(whole(seconds))
 
 
 def megabytes(sent: int, total: int) -> str:
     """`1.9 of 3.2 MB`."""
-    return f"{sent / _MEGABYTE:.1f} of {total / _MEGABYTE:.1f} MB"
+    return _("{sent:.1f} of {total:.1f} MB", sent=sent / _MEGABYTE, total=total / _MEGABYTE)
 
 
 def rate_words(bytes_per_s: float) -> str:
     """`0.4 MB a second`."""
-    return f"{bytes_per_s / _MEGABYTE:.1f} MB a second"
+    return _("{amount:.1f} MB a second", amount=bytes_per_s / _MEGABYTE)
 
 
 def place_in_line(place: int) -> str:
-    """`Next in line`, `Third in line`, `17th in line`; `place` counts from 1."""
-    if place <= len(_PLACES):
-        return f"{_PLACES[place - 1]} in line"
-    ending = "th" if place % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
-    return f"{place}{ending} in line"
+    """`Next in line`, `Third in line`, `Number 17 in line`; `place` counts from 1."""
+    return _(_PLACES[place - 1]) if place <= len(_PLACES) else _("Number {place:,} in line", place=place)
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 recording`, `38 recordings`."""
+    """`1 recording`, `38 recordings`: English only; a new text is a sentence with `ngettext`."""
     return f"{count:,} {noun}".replace(",", " ") if count == 1 else f"{count:,} {noun}s".replace(",", " ")
