@@ -42,7 +42,19 @@ KEYWORDS: dict[str, Any] = {
 TRANSLATOR = ["Translators:"]
 """Comments that begin so, above a text, are shown to translators."""
 
-RESOURCE_TEXTS: dict[str, tuple[str, ...]] = {}
+RESOURCE_TEXTS: dict[str, tuple[str, ...]] = {
+    "features.toml": ("*.plain",),
+    "metrics/metrics.toml": (
+        "kind.*",
+        "metric.*.label",
+        "metric.*.low_anchor",
+        "metric.*.high_anchor",
+        "metric.*.definition",
+    ),
+    "norms/norms.toml": ("feature.*.label",),
+    "result_words.toml": ("action.*.*", "issue.*.*"),
+    "signs/signs.toml": ("sign.*.known", "sign.*.confounders.*"),
+}
 """Resource files with texts for people: path in `resources` to patterns of keys, such as `action.*.title`."""
 
 _HEADER = {"project": "vbdesk", "version": "1", "copyright_holder": "the vbdesk authors", "msgid_bugs_address": ""}
@@ -51,6 +63,8 @@ _HEADER = {"project": "vbdesk", "version": "1", "copyright_holder": "the vbdesk 
 @cache
 def source_texts() -> Catalog:
     """Every text for people, with where it stands; by file and line."""
+    from vbdesk.contract.catalog import SignName  # not known where a wheel is built
+
     catalog = Catalog(**_HEADER, creation_date=datetime(2026, 1, 1, tzinfo=UTC))
     for path in sorted(SOURCE.rglob("*.py")):
         place = path.relative_to(ROOT).as_posix()
@@ -63,6 +77,8 @@ def source_texts() -> Catalog:
         for key, text in texts_of(data):
             if any(re.fullmatch(pattern.replace(".", r"\.").replace("*", "[^.]+"), key) for pattern in patterns):
                 catalog.add(text, locations=[(f"resources/{name}", None)], auto_comments=[key])
+    for sign in SignName:
+        catalog.add(sign.label, locations=[("src/vbdesk/contract/catalog.py", None)], auto_comments=["Name of a sign"])
     return catalog
 
 

@@ -8,13 +8,15 @@ from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.results import AudioQuality
 from vbdesk.contract.rounding import whole
 from vbdesk.data_files import StrictDataModel, read_toml
+from vbdesk.language import _
+from vbdesk.report.reader_words import level_word
 from vbdesk.resource_files import resource
 
 OTHER_ISSUE = "other"
 
 
 class ActionText(StrictDataModel):
-    """Title and sentence of a suggested action."""
+    """Title and sentence of a suggested action, in English as all texts of the file: `_` translates them."""
 
     title: str
     sentence: str
@@ -30,7 +32,6 @@ class IssueText(StrictDataModel):
 class ResultTexts(StrictDataModel):
     """All texts of result_words.toml."""
 
-    overall: Mapping[Level, str]
     action: Mapping[RecommendedAction, ActionText]
     issue: Mapping[str, IssueText]
 
@@ -52,28 +53,33 @@ def result_texts() -> ResultTexts:
         ValueError: a text is missing.
     """
     texts = ResultTexts.model_validate(read_toml(resource("result_words.toml")))
-    complete = set(texts.action) == set(RecommendedAction) and set(texts.overall) == set(Level)
-    if not complete or OTHER_ISSUE not in texts.issue:
-        raise ValueError("result_words.toml lacks texts for an action, a level, or for other issues.")
+    if set(texts.action) != set(RecommendedAction) or OTHER_ISSUE not in texts.issue:
+        raise ValueError("result_words.toml lacks texts for an action, or for other issues.")
     return texts
 
 
 def overall_word(level: Level) -> str:
-    """The overall level of a recording in words; single signs keep the level's own word."""
-    return result_texts().overall[level]
+    """The overall level of a recording in the reader's language. "None" alone would read as "no result"."""
+    return _("Nothing stood out") if level is Level.NONE else level_word(level)
 
 
 def quality_text(quality: AudioQuality) -> QualityText:
-    """Describe the quality of a recording."""
-    figures = []
-    if quality.voice_percentage is not None:
-        figures.append(f"Speech {whole(quality.voice_percentage)} %")
-    if quality.audio_clarity is not None:
-        figures.append(f"clarity {whole(quality.audio_clarity)} of 100")
+    """Describe the quality of a recording, in the reader's language."""
     texts = result_texts().issue
     entries = [(code, texts.get(code, texts[OTHER_ISSUE])) for code in quality.issues]
     return QualityText(
-        figures=f"{', '.join(figures)}." if figures else "",
-        issues=tuple(entry.what.format(code=code.replace("_", " ")) for code, entry in entries),
-        advice=tuple(dict.fromkeys(entry.next_time for _, entry in entries)),
+        figures=_figures(quality),
+        issues=tuple(_(entry.what, code=code.replace("_", " ")) for code, entry in entries),
+        advice=tuple(dict.fromkeys(_(entry.next_time) for _code, entry in entries)),
     )
+
+
+def _figures(quality: AudioQuality) -> str:
+    speech = None if quality.voice_percentage is None else whole(quality.voice_percentage) / 100
+    clarity = None if quality.audio_clarity is None else whole(quality.audio_clarity)
+    if speech is None:
+        return "" if clarity is None else _("Clarity {clarity} of 100.", clarity=clarity)
+    if clarity is None:
+        return _("Speech {share:.0%}.", share=speech)
+    # Translators: the share of the recording that is speech, and how clear the sound is
+    return _("Speech {share:.0%}, clarity {clarity} of 100.", share=speech, clarity=clarity)

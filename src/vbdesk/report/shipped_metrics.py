@@ -6,7 +6,7 @@ from functools import cache
 from typing import Literal
 
 from vbdesk.data_files import read_toml
-from vbdesk.report.shipped_signs import EVIDENCE_TEXTS
+from vbdesk.report.shipped_signs import evidence_text
 from vbdesk.resource_files import resource
 
 End = Literal["low", "high"]
@@ -30,8 +30,8 @@ class ShippedMetric:
 
     @property
     def evidence_text(self) -> str:
-        """The evidence grade as text."""
-        return EVIDENCE_TEXTS[self.evidence_grade]
+        """The evidence grade in the reader's language."""
+        return evidence_text(self.evidence_grade)
 
 
 @cache

@@ -7,14 +7,20 @@ from typing import Any
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.data_files import read_toml
+from vbdesk.language import N_, _
 from vbdesk.resource_files import resource
 
 EVIDENCE_TEXTS = {
-    "A": "Confirmed prospectively",
-    "B": "Fair research support, not clinically validated",
-    "C": "Limited research support",
-    "D": "Weak research support: a prompt to ask, not a finding",
+    "A": N_("Confirmed prospectively"),
+    "B": N_("Fair research support, not clinically validated"),
+    "C": N_("Limited research support"),
+    "D": N_("Weak research support: a prompt to ask, not a finding"),
 }
+
+
+def evidence_text(grade: str) -> str:
+    """The evidence grade in the reader's language."""
+    return _(EVIDENCE_TEXTS[grade])
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +51,10 @@ class ShippedSign:
     held_low_by: str | None
 
     def evidence_text(self, grade: str | None = None) -> str:
-        """Text of a reading's evidence grade, by default the calibration's."""
+        """A reading's evidence grade, by default the calibration's, in the reader's language."""
         if self.placeholder:
-            return "No confirmed voice marker, shown for completeness"
-        return EVIDENCE_TEXTS.get(grade or self.evidence_grade, EVIDENCE_TEXTS[self.evidence_grade])
+            return _("No confirmed voice marker, shown for completeness")
+        return evidence_text(grade if grade in EVIDENCE_TEXTS else self.evidence_grade)
 
 
 @cache

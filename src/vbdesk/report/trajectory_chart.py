@@ -10,10 +10,11 @@ from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.longitudinal import DataPoint, SeriesPoint, SignTrajectory, TrajectoryRead
 from vbdesk.contract.timestamps import add_clamped, in_zone
 from vbdesk.report.analysis_changes import AnalysisChange, analysis_changes, calibrations_of, one_change
-from vbdesk.report.drawing.glyphs import level_glyph, level_word
+from vbdesk.report.drawing.glyphs import level_glyph
 from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Point, Shape, TextLine, moved
 from vbdesk.report.drawing.style import DrawingStyle, Look
 from vbdesk.report.drawing.text_size import text_width, wrapped
+from vbdesk.report.reader_words import level_word
 from vbdesk.report.report_texts import report_texts
 from vbdesk.report.shipped_signs import shipped_signs
 from vbdesk.report.time_format import format_moment, format_utc_offset

@@ -15,7 +15,7 @@ from vbdesk.report.documents.course import course
 from vbdesk.report.documents.frame import document_frame, sign_off
 from vbdesk.report.documents.report_input import ReportInput
 from vbdesk.report.documents.table_cell import cell, cell_of_level
-from vbdesk.report.drawing.glyphs import level_word
+from vbdesk.report.reader_words import level_word
 from vbdesk.report.report_texts import report_texts
 from vbdesk.report.result_texts import overall_word, quality_text, result_texts
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs

@@ -1,7 +1,7 @@
 """Cells of a table in a document: words, or the glyph of a level with its word for screen readers."""
 
 from vbdesk.contract.levels import Level
-from vbdesk.report.drawing.glyphs import level_word
+from vbdesk.report.reader_words import level_word
 
 Cell = dict[str, str | None]
 

@@ -11,11 +11,6 @@ _GRID = 16.0
 _RING = (8.0, 8.0, 6.0)
 
 
-def level_word(level: Level) -> str:
-    """Display name of a level."""
-    return level.value.capitalize()
-
-
 def level_glyph(level: Level, left: float, top: float, side: float, behind: str, look_of: DrawingStyle) -> list[Shape]:
     """The glyph in a square, in the colours of `look_of`; `behind` is the background colour, for cut-outs."""
     scale = side / _GRID

@@ -1,0 +1,54 @@
+"""Single words of a result in the reader's language: levels, bands, units, names of signs and features."""
+
+from vbdesk.contract.levels import Level
+from vbdesk.contract.results import ValueInterpretation
+from vbdesk.language import _, pgettext
+
+
+def level_word(level: Level) -> str:
+    """The level of a sign."""
+    match level:
+        case Level.NONE:
+            return pgettext("level", "None")
+        case Level.LOW:
+            return pgettext("level", "Low")
+        case Level.CONSIDER:
+            return pgettext("level", "Consider")
+        case Level.MODERATE:
+            return pgettext("level", "Moderate")
+        case Level.ELEVATED:
+            return pgettext("level", "Elevated")
+        case Level.INCONCLUSIVE:
+            return pgettext("level", "Inconclusive")
+
+
+def band_word(band: ValueInterpretation) -> str:
+    """The band of a vocal feature against the reference."""
+    match band:
+        case ValueInterpretation.LOW:
+            return pgettext("band of a measure", "Low")
+        case ValueInterpretation.REDUCED:
+            return pgettext("band of a measure", "Reduced")
+        case ValueInterpretation.WITHIN_RANGE:
+            return pgettext("band of a measure", "Within range")
+        case ValueInterpretation.SLIGHTLY_ELEVATED:
+            return pgettext("band of a measure", "Slightly elevated")
+        case ValueInterpretation.HIGH:
+            return pgettext("band of a measure", "High")
+
+
+def label_word(label: str) -> str:
+    """The display name of a sign, a feature or a metric, as the service names it in English."""
+    return _(label)
+
+
+def unit_word(unit: str) -> str:
+    """The unit of a measure."""
+    match unit:
+        case "semitones":
+            return _("semitones")
+        case "syllables/s":
+            return _("syllables/s")
+        case "pauses/min":
+            return _("pauses/min")
+    return unit.replace("^2", "²")
