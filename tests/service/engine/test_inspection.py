@@ -11,11 +11,13 @@ import soundfile
 from worker_tasks import (
     address_space_grows_by,
     bloat_at_a_look,
+    burn_at_a_look,
     crash_at_a_look,
     die_preparing,
     nothing_to_prepare,
     stall_at_a_look,
     stall_at_one_file,
+    wait_at_a_look,
 )
 
 from vbdesk.service.engine.inspection import SandboxedInspector
@@ -75,6 +77,25 @@ def test_a_file_that_ends_its_child_is_unreadable_and_the_next_one_is_looked_at(
         for _ in range(3):  # more than there are children
             with pytest.raises(UnsupportedFormat):
                 inspect(inspector, SPEECH)
+    finally:
+        inspector.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system bounds no processor time")
+def test_a_file_that_burns_processor_time_is_unreadable_and_the_next_one_is_looked_at(caplog):
+    inspector = SandboxedInspector(prepare=burn_at_a_look, processor_s=0.5, timeout_s=600)
+    try:
+        with pytest.raises(UnsupportedFormat):
+            inspect(inspector, SPEECH)
+    finally:
+        inspector.close()
+    assert "used up its processor time" in caplog.text
+
+
+def test_a_child_that_only_waits_for_a_busy_machine_is_not_given_up():
+    inspector = SandboxedInspector(prepare=wait_at_a_look, processor_s=1)
+    try:
+        assert inspect(inspector, SPEECH).content_type == "audio/flac"
     finally:
         inspector.close()
 

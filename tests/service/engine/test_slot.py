@@ -53,6 +53,12 @@ def test_a_task_over_its_time_is_ended_even_in_native_code(slot: Slot, task: Cal
     assert slot.run(double, 2, timeout_s=120) == 4
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the system bounds no processor time")
+def test_every_task_has_processor_time_of_its_own(slot: Slot) -> None:
+    for _ in range(3):
+        slot.run(spin, 0.8, timeout_s=120, processor_s=1)  # a child counts all of them together
+
+
 def test_a_crash_is_told_apart_and_the_next_task_runs(slot: Slot) -> None:
     with pytest.raises(ChildCrashed) as crash:
         slot.run(segfault, timeout_s=120)

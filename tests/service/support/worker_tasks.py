@@ -117,6 +117,24 @@ def stall_at_a_look() -> None:
     _decode_by(lambda _path: ctypes.PyDLL(None).sleep(600))
 
 
+def burn_at_a_look() -> None:
+    def burn(_recording: BinaryIO) -> object:
+        while True:
+            pass
+
+    _decode_by(burn)
+
+
+def wait_at_a_look() -> None:
+    from vbdesk.voice.decode import decode
+
+    def wait(recording: BinaryIO) -> object:
+        time.sleep(2.5)
+        return decode(recording)
+
+    _decode_by(wait)
+
+
 def bloat_at_a_look() -> None:
     _decode_by(lambda _path: bytearray(400 * 1024**2))
 

@@ -15,7 +15,7 @@ from vbdesk.service.kernel.errors import TooMuchRefused
 WINDOW_S = 60.0
 REFUSED_S = 30.0
 """Time in a window that a sender's refused recordings may take. Refusing a recording of usual size takes a tenth of a
-second; three recordings that run into the timeout use up the limit."""
+second; three recordings that use up their processor time use up the limit."""
 
 
 @dataclass(frozen=True, slots=True)

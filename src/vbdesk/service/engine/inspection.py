@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,14 +19,15 @@ AT_ONCE_OF_ONE_SENDER = 2
 delay only this account. The waiting account with the least recent use goes next."""
 
 MEMORY_BYTES = 1024**3  # in addition to a ready child's memory; 20 minutes take a quarter of it
-TIMEOUT_S = 10.0  # 20 minutes of AAC take 1.5 s on an idle machine
+PROCESSOR_S = 10.0  # 20 minutes of AAC take 1.5 s; a busy machine takes longer, but needs no more processor time
+TIMEOUT_S = 60.0 if sys.platform != "win32" else 30.0  # for a child that waits; Windows limits no processor time
 MAX_TASKS = 100  # a large recording leaves a large heap behind
 
 log = logging.getLogger(__name__)
 
 
 class SandboxedInspector:
-    """Inspects recordings in children with limited memory and time.
+    """Inspects recordings in children with limited memory, processor time and time.
 
     A file that crashes or stalls its child, or exhausts its memory, is reported as unreadable.
     """
@@ -35,10 +37,11 @@ class SandboxedInspector:
         *,
         prepare: Prepare | None = None,
         memory_bytes: int = MEMORY_BYTES,
+        processor_s: float = PROCESSOR_S,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
         """Make the slots."""
-        self._timeout_s = timeout_s
+        self._processor_s, self._timeout_s = processor_s, timeout_s
         self._slots = SlotPool(AT_ONCE, prepare or load_decoders, memory_bytes=memory_bytes, max_tasks=MAX_TASKS)
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="vbdesk-inspect")
         self._places = FairSlots(AT_ONCE, AT_ONCE_OF_ONE_SENDER)
@@ -69,7 +72,9 @@ class SandboxedInspector:
                 except ChildCrashed as crash:  # before it read the file
                     log.error("The process that looks at recordings does not start. %s", crash)
                     raise ProcessingFailed from None
-                seen: AudioFacts | AudioRefusal = slot.run(look_at, timeout_s=self._timeout_s, recording=recording)
+                seen: AudioFacts | AudioRefusal = slot.run(
+                    look_at, timeout_s=self._timeout_s, processor_s=self._processor_s, recording=recording
+                )
         except SlotClosed:
             raise ProcessingFailed from None
         except TaskFailed as failure:

@@ -1,6 +1,8 @@
 """Resource limits of a child process."""
 
+import math
 import sys
+import time
 from pathlib import Path
 
 from vbdesk.privacy import disable_core_dumps
@@ -34,3 +36,31 @@ def limit_resources(memory_bytes: int | None) -> bool:
         return True  # a lower limit is already set
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     return True
+
+
+def limit_processor_time(seconds: float | None) -> None:
+    """Let this process use so much processor time from now on; then the system ends it with SIGXCPU.
+
+    The system counts whole seconds, of all threads. Windows has no such limit.
+
+    Args:
+        seconds: None removes the limit.
+    """
+    if sys.platform == "win32":
+        return
+    import resource
+
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_CPU)
+    limit = hard_limit if seconds is None else math.ceil(time.process_time() + seconds)
+    if hard_limit != resource.RLIM_INFINITY:
+        limit = min(limit, hard_limit)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, hard_limit))
+
+
+def ended_by_processor_time(exit_code: int | None) -> bool:
+    """Return whether the system ended a child because of `limit_processor_time`."""
+    if sys.platform == "win32":
+        return False
+    import signal
+
+    return exit_code == -signal.SIGXCPU

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from vbdesk.service.engine.resource_limits import limit_resources
+from vbdesk.service.engine.resource_limits import ended_by_processor_time, limit_processor_time, limit_resources
 from vbdesk.service.engine.sandbox import enter
 
 if TYPE_CHECKING:  # children import this module and do not need encryption
@@ -79,7 +79,7 @@ class SlotError(Exception):
 
 
 class TaskTimedOut(SlotError):
-    """The task was killed after its timeout."""
+    """The task was killed after its timeout, or used up its processor time."""
 
 
 class ChildCrashed(SlotError):
@@ -171,17 +171,25 @@ class Slot:
         with self._busy:
             self._ready_child()
 
-    def run(self, task: Task, *args: Any, timeout_s: float, recording: "StoredRecording | None" = None) -> Any:
+    def run(
+        self,
+        task: Task,
+        *args: Any,
+        timeout_s: float,
+        processor_s: float | None = None,
+        recording: "StoredRecording | None" = None,
+    ) -> Any:
         """Run `task(*args)` in the child; all of them must pickle.
 
         Args:
             task: function whose return annotation the answer must match.
             args: arguments of the task.
             timeout_s: how long it may run.
+            processor_s: how much processor time it may use; not limited on Windows.
             recording: passed to the task, open for reading, as first argument. The child may open no file.
 
         Raises:
-            TaskTimedOut: not finished within `timeout_s`; the child was killed.
+            TaskTimedOut: not finished within `timeout_s` or `processor_s`; the child was killed.
             ChildCrashed: the child died.
             TaskFailed: the task raised.
             SlotClosed: `close` was called.
@@ -190,7 +198,7 @@ class Slot:
             child = self._ready_child()
             ends_at = time.monotonic() + timeout_s
             try:
-                child.pipe.send((task, args, opened is not None))
+                child.pipe.send((task, args, opened is not None, processor_s))
                 if opened is not None and FORKS:
                     reduction.send_handle(child.pipe, opened.fileno(), child.process.pid or 0)
                 elif opened is not None:
@@ -266,7 +274,10 @@ class Slot:
         """Return the exception for a child that is gone."""
         if self._closing.is_set():
             return SlotClosed("The service is stopping.")
-        return ChildCrashed(self._discard(child))
+        exit_code = self._discard(child)
+        if ended_by_processor_time(exit_code):
+            return TaskTimedOut("The task used up its processor time.")
+        return ChildCrashed(exit_code)
 
     def _discard(self, child: _Child) -> int | None:
         exit_code = child.end()
@@ -311,10 +322,11 @@ def _serve(pipe: Connection, prepare: Prepare, memory_bytes: int | None, readabl
     pipe.send_bytes(READY)
     while pipe.poll(LEAVES_AFTER_S if FORKS else None):
         try:
-            task, args, with_recording = pipe.recv()
+            task, args, with_recording, processor_s = pipe.recv()
             opened = _take_over(pipe) if with_recording else None
         except (EOFError, ConnectionResetError):  # the service has ended, perhaps by a kill
             return
+        limit_processor_time(processor_s)
         try:
             with opened or nullcontext():
                 value = task(*args) if opened is None else task(opened, *args)
