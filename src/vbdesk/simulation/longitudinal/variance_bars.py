@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from vbdesk.longitudinal.anomaly import detect_anomalies
-from vbdesk.longitudinal.filter import run_filter
-from vbdesk.longitudinal.gains import gain_steps
+from vbdesk.longitudinal.filter import FilterOutput, run_filter
+from vbdesk.longitudinal.gains import GainStep, gain_steps
 from vbdesk.longitudinal.parameters import Parameters, SignClass
 from vbdesk.longitudinal.scale import Array, score_of, started_logit
 from vbdesk.longitudinal.timepoints import Timepoints
@@ -89,10 +89,34 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class _Subjects:
+class SteadySubjects:
+    """Unchanged subjects, shape (B, n) each; values on the started logit.
+
+    Attributes:
+        values: readings.
+        factors: quality factors as the method sees them.
+        norm: shape (B, 1).
+        state: ordinary variation of the level around the norm.
+    """
+
     days: Array
     values: Array
     factors: Array
+    norm: Array
+    state: Array
+
+    def filtered(
+        self, sign_class: SignClass, parameters: Parameters
+    ) -> Iterator[tuple[Timepoints, list[GainStep], FilterOutput]]:
+        """The method's estimates of each subject."""
+        offset = parameters.scale.offset
+        for days, values, factors in zip(self.days, self.values, self.factors, strict=True):
+            n = len(days)
+            seen = started_logit(score_of(values, offset), offset)[:, None]  # a score is within 0..1
+            usable = factors <= parameters.quality.usable_factor
+            timepoints = Timepoints(days, factors, seen, np.ones(n, np.intp), np.arange(n), usable)
+            steps, _ = gain_steps(days.tolist(), factors.tolist(), sign_class, parameters.prior)
+            yield timepoints, steps, run_filter(seen, steps, sign_class, parameters)
 
 
 def false_alarms(
@@ -106,7 +130,7 @@ def false_alarms(
                 count = max(round(SUBJECTS[schedule] * scale), 1)
                 sign_class = parameters.classes[name]
                 lived = truth or Truth(STATE_SHARES[name])
-                drawn = _draw(generator, schedule, count, variance, sign_class.state_days, lived)
+                drawn = draw_steady(generator, schedule, count, variance, sign_class.state_days, lived)
                 anomaly = np.array([flags for flags, _ in _detections(drawn, sign_class, parameters)])
                 episodes, years = episodes_per_year(drawn.days, anomaly)
                 yield FalseAlarms(name, schedule, variance, episodes, float(np.sqrt(max(episodes, 1 / years) / years)))
@@ -119,7 +143,7 @@ def power(parameters: Parameters, seed: int, classes: Sequence[str], subjects: i
         for change in CHANGES:
             generator = np.random.default_rng([seed, *f"{name} {change.recordings}".encode()])
             truth = Truth(STATE_SHARES[name])
-            drawn = _draw(generator, "weekly", subjects, CHANGED_VARIANCE, sign_class.state_days, truth)
+            drawn = draw_steady(generator, "weekly", subjects, CHANGED_VARIANCE, sign_class.state_days, truth)
             lasting = slice(CHANGED_FROM, CHANGED_FROM + change.recordings)
             drawn.values[:, lasting] += change.shift
             found = [
@@ -128,9 +152,9 @@ def power(parameters: Parameters, seed: int, classes: Sequence[str], subjects: i
             yield Power(name, change, float(np.mean(found)))
 
 
-def _draw(
+def draw_steady(
     generator: np.random.Generator, schedule: Schedule, count: int, variance: float, state_days: float, truth: Truth
-) -> _Subjects:
+) -> SteadySubjects:
     """Draw unchanged subjects whose readings have `variance` on the started logit."""
     days = recording_days(generator, schedule, count, DAYS)
     memory = np.full(count, state_days)
@@ -145,20 +169,13 @@ def _draw(
     state = np.sqrt(variance * truth.state_share) * ornstein_uhlenbeck(generator, days, memory)
     noise = np.sqrt(variance * (1.0 - truth.state_share) * true_factors) * errors
     trait = TRAIT_MEAN + np.sqrt(TRAIT_VARIANCE) * generator.normal(size=(count, 1))
-    return _Subjects(days, trait + state + noise, factors)
+    return SteadySubjects(days, trait + state + noise, factors, trait, state)
 
 
 def _detections(
-    subjects: _Subjects, sign_class: SignClass, parameters: Parameters
+    subjects: SteadySubjects, sign_class: SignClass, parameters: Parameters
 ) -> Iterator[tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], np.ndarray[tuple[int], np.dtype[np.bool_]]]]:
     """For each subject: where there is an anomaly, and where the level is above the baseline."""
-    offset = parameters.scale.offset
-    for days, values, factors in zip(subjects.days, subjects.values, subjects.factors, strict=True):
-        n = len(days)
-        seen = started_logit(score_of(values, offset), offset)[:, None]  # a score is within 0..1
-        usable = factors <= parameters.quality.usable_factor
-        timepoints = Timepoints(days, factors, seen, np.ones(n, np.intp), np.arange(n), usable)
-        steps, _ = gain_steps(days.tolist(), factors.tolist(), sign_class, parameters.prior)
-        filtered = run_filter(seen, steps, sign_class, parameters)
+    for timepoints, steps, filtered in subjects.filtered(sign_class, parameters):
         detections = detect_anomalies(timepoints, steps, filtered, sign_class, parameters)
         yield detections.anomaly[:, 0], detections.deviation[:, 0] > 0.0

@@ -17,6 +17,7 @@ from vbdesk.simulation.longitudinal.variance_bars import (
     false_alarms,
     power,
 )
+from vbdesk.simulation.longitudinal.variance_coverage import Coverage, coverage
 
 CLASSES = ("fast", "slow")
 POWER_SUBJECTS = 2000
@@ -39,6 +40,7 @@ class VarianceResults:
     false_alarms: list[FalseAlarms]
     power: list[Power]
     departures: dict[str, list[FalseAlarms]]
+    coverage: list[Coverage]
 
     @property
     def missed(self) -> list[str]:
@@ -71,6 +73,7 @@ def measure(parameters: Parameters, seed: int, scale: float) -> VarianceResults:
             ]
             for name, truths in DEPARTURES.items()
         },
+        list(coverage(parameters, seed, CLASSES, scale * SHARE_OF_DEPARTURES)),
     )
 
 
@@ -82,6 +85,14 @@ def tables(results: Sequence[VarianceResults]) -> str:
         f"### Share of changes found while they last, after {CHANGED_FROM} weekly recordings at variance "
         f"{CHANGED_VARIANCE:g} (bar: at least {LEAST_POWER:.1f})",
         _power_table(results),
+    ]
+    parts += [
+        "### Coverage of the 90 % intervals of unchanged people, after day 60: next readings in the usual range",
+        _coverage_table(results, ("next_reading",)),
+        "### The same: level in its interval, norm in its interval",
+        _coverage_table(results, ("level", "norm")),
+        "### The same in histories of two to five recordings: next reading, level, norm",
+        _coverage_table(results, ("early_reading", "early_level", "early_norm")),
     ]
     for name in DEPARTURES:
         parts += [
@@ -100,6 +111,18 @@ def _false_alarm_table(rows: dict[str, list[FalseAlarms]]) -> str:
                 own = [row for row in measured if (row.sign_class, row.schedule) == (sign_class, schedule)]
                 cells = [f"{row.episodes:.3f} ± {row.standard_error:.3f}" for row in own]
                 lines.append([sign_class, schedule, version, *cells])
+    return _markdown(head, lines)
+
+
+def _coverage_table(results: Sequence[VarianceResults], figures: Sequence[str]) -> str:
+    head = ["class", "schedule", "parameters", *(f"variance {variance:g}" for variance in VARIANCES)]
+    lines = []
+    for sign_class in CLASSES:
+        for schedule in SCHEDULES:
+            for result in results:
+                own = [row for row in result.coverage if (row.sign_class, row.schedule) == (sign_class, schedule)]
+                cells = [", ".join(f"{getattr(row, figure):.2f}" for figure in figures) for row in own]
+                lines.append([sign_class, schedule, result.version, *cells])
     return _markdown(head, lines)
 
 
