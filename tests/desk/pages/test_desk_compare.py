@@ -14,6 +14,7 @@ from vbdesk.contract.levels import Level
 from vbdesk.contract.results import AudioQuality, ValueInterpretation
 from vbdesk.desk.compare.comparison import compare, side_of
 from vbdesk.desk.compare.pair_playback import PairPlayback
+from vbdesk.desk.models.repeatability import feature_repeatability
 from vbdesk.desk.models.result_source import Found
 from vbdesk.desk.models.result_text import moment_of
 from vbdesk.desk.shell.all_pages import build_compare_page
@@ -26,15 +27,15 @@ from vbdesk.outbox.library.states import OutboxState
 HANGS_S = 60.0  # only ends a test that hangs
 
 
-def changed(job, signal=None, feature=None, **result):
-    """The job with another first signal, third feature (speech rate) or other parts of its result."""
+def changed(job, signal=None, feature=None, place=2, **result):
+    """The job with another first signal, feature (by default speech rate) or other parts of its result."""
     whole = job.result
     if signal is not None:
         first = whole.signals[0].model_copy(update=signal)
         result["signals"] = [first, *whole.signals[1:]]
     if feature is not None:
         features = list(whole.summary.description.vocal_features)
-        features[2] = features[2].model_copy(update=feature)
+        features[place] = features[place].model_copy(update=feature)
         description = whole.summary.description.model_copy(update={"vocal_features": features})
         result["summary"] = whole.summary.model_copy(update={"description": description})
     return job.model_copy(update={"result": whole.model_copy(update=result)})
@@ -80,6 +81,25 @@ def test_a_change_of_a_signal_is_weighed_against_chance(pulse_job, before, words
 def test_a_feature_is_compared_in_words_and_with_the_smallest_real_change(pulse_job, before, words):
     value = {"value": before, "value_interpretation": ValueInterpretation.WITHIN_RANGE}
     assert pace(told(changed(pulse_job, feature=value), pulse_job)).words.startswith(words)
+
+
+@pytest.mark.parametrize("same_task", [True, False])
+def test_the_smallest_real_change_downwards_leaves_a_positive_value(same_task):
+    known = feature_repeatability()["pause_ratio"]
+    down = known.smallest_change(34.5, same_task=same_task, upwards=False)
+    assert 0 < down < 34.5
+    assert known.more_than_error(34.5, 34.5 - 1.001 * down, same_task=same_task)
+    assert not known.more_than_error(34.5, 34.5 - 0.999 * down, same_task=same_task)
+
+
+def test_no_limit_beyond_a_hundred_percent_is_told(pulse_job):
+    left, right = (changed(pulse_job, feature={"value": value}, place=3) for value in (30.0, 40.0))
+    up, down = (
+        next(pair.words for pair in reading.features if pair.label == "Pause share")
+        for reading in (told(left, right), told(right, left))
+    )
+    assert up == "Higher by 10.0 points: may be chance"
+    assert down.startswith("Lower by 10.0 points: may be chance (below 3")
 
 
 def test_what_only_one_of_them_has_is_said(pulse_job, stress_job):
@@ -195,8 +215,9 @@ def test_researchers_see_the_own_usual_range_of_both(course, open_page, workspac
     page.segment.option("researcher").click()
     words = words_of(page.features)
     assert words.index("this one is within it.") < words.index("this one is above it.")
+    assert "in about 3 of 10 recordings of a person who has not changed" in words
     page.segment.option("clinical").click()
-    assert "Own usual range" not in words_of(page.features)
+    assert "wn usual range" not in words_of(page.features)
 
 
 def test_levels_facts_and_differences_stand_side_by_side(opened, pulse_job):

@@ -204,6 +204,7 @@ def test_researchers_see_the_own_usual_range(course, open_page, qtbot):
     page.segment.option("researcher").click()
     qtbot.waitUntil(lambda: "Own usual range" in visible_words(page))
     assert re.search(r"Own usual range 1[01]\d to 1[23]\d Hz: this one is above it\.", visible_words(page))
+    assert "in about 3 of 10 recordings of a person who has not changed" in visible_words(page)
     page.closed()
 
 

@@ -189,9 +189,9 @@ class SideCard(Card):
 
 
 class PairsCard(Card):
-    """Rows with both recordings and the difference as text."""
+    """Rows with both recordings and the difference as text, and a note below."""
 
-    def __init__(self, title: str, heads: tuple[str, str], rows: "Sequence[PairRow]") -> None:
+    def __init__(self, title: str, heads: tuple[str, str], rows: "Sequence[PairRow]", note: str = "") -> None:
         self._theme = app_theme()
         super().__init__(padding=0)
         self.rows = list(rows)
@@ -202,6 +202,9 @@ class PairsCard(Card):
         for row in self.rows:
             self.body.addWidget(horizontal_line())
             self.body.addWidget(row)
+        if note:
+            self.body.addWidget(horizontal_line())
+            self.body.addWidget(_padded(Text(note, Role.CAPTION, "text3", wrap=True)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
         super().resizeEvent(event)
@@ -246,6 +249,14 @@ class PairRow(QWidget):
             self._grid.removeWidget(self._below)
             self._grid.addWidget(self._below, 2, 0, 1, 4 if one_line else 3)
         self.updateGeometry()
+
+
+def _padded(text: Text) -> QWidget:
+    box = QWidget()
+    column = QVBoxLayout(box)
+    column.setContentsMargins(_SIDE_PADDING, 9, _SIDE_PADDING, 14)
+    column.addWidget(text)
+    return box
 
 
 def sign_row(pair: SignPair) -> PairRow:

@@ -19,6 +19,7 @@ Row = TypeVar("Row", SignRow, FeatureRow)
 translate = QCoreApplication.translate
 
 _UNKNOWN = "not known here"
+_WHOLE_PERCENT = 100.0
 _NUMBERS = {1: "One level", 2: "Two levels", 3: "Three levels", 4: "Four levels"}
 
 
@@ -225,10 +226,13 @@ def _feature_pair(left: FeatureRow | None, right: FeatureRow | None, *, same_tas
     known = feature_repeatability().get(right.name)
     if known is None or left.unit != right.unit:
         return FeaturePair(label, left, right, arrow, moved, real=False)
-    smallest = _amount(known.smallest_change(min(left.number, right.number), same_task=same_task), right.unit)
+    limit = known.smallest_change(left.number, same_task=same_task, upwards=change > 0)
+    smallest = _amount(limit, right.unit)
     real = known.more_than_error(left.number, right.number, same_task=same_task)
     if real:
         return FeaturePair(label, left, right, arrow, f"{moved}: a real change (from {smallest} on)", real)
+    if right.unit == "%" and change > 0 and left.number + limit > _WHOLE_PERCENT:
+        return FeaturePair(label, left, right, arrow, f"{moved}: may be chance", real)
     return FeaturePair(label, left, right, arrow, f"{moved}: may be chance (below {smallest})", real)
 
 

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout,
 from vbdesk.desk.compare.cards import PairsCard, SideCard, feature_row, sign_row
 from vbdesk.desk.compare.comparison import ComparisonReading
 from vbdesk.desk.compare.view_model import CompareViewModel, SameSubjects, SoundPicture
+from vbdesk.desk.models.result_rows import own_ranges_note
 from vbdesk.desk.ui.advice_card import AdviceCard
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.breadcrumb import Breadcrumb
@@ -186,7 +187,8 @@ class ComparePage(QWidget):
         if reading.features:
             researcher = self.segment.choice() == "researcher"
             rows = [feature_row(pair, researcher=researcher) for pair in reading.features]
-            self.features = PairsCard("Vocal features", heads, rows)
+            note = own_ranges_note(row for pair in reading.features for row in (pair.left, pair.right))
+            self.features = PairsCard("Vocal features", heads, rows, note if researcher else "")
             cards.append(self.features)
         cards.append(_Qualities(reading))
         for card in cards:

@@ -50,10 +50,10 @@ class FeatureRepeatability:
     sd: float
     icc: Mapping[bool, float]
 
-    def smallest_change(self, value: float, *, same_task: bool) -> float:
-        """Smallest real change upwards from `value`, in the feature's unit: 1.96 sqrt(2) SD sqrt(1 - ICC)."""
+    def smallest_change(self, value: float, *, same_task: bool, upwards: bool = True) -> float:
+        """Smallest real change from `value`, in the feature's unit and positive: 1.96 sqrt(2) SD sqrt(1 - ICC)."""
         error = _ERROR_AT_95 * self.sd * math.sqrt(1 - self.icc[same_task])
-        return value * (math.exp(error) - 1) if self.logarithmic else error
+        return value * abs(math.expm1(error if upwards else -error)) if self.logarithmic else error
 
     def more_than_error(self, before: float, after: float, *, same_task: bool) -> bool:
         """Whether two values differ by more than chance."""

@@ -1,6 +1,6 @@
 """The rows of a result: one signal, one vocal feature; made on a worker."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -130,6 +130,17 @@ def _own_words(own: "OwnRange", unit: str) -> str:
     if not own.changed:
         return sentence
     return f"{sentence} {translate('result', 'It differs from this person’s norm by more than chance.')}"
+
+
+def own_ranges_note(rows: Iterable[FeatureRow | None]) -> str:
+    """How often a feature is outside its own range by chance; empty where no row has such a range."""
+    if not any(row is not None and row.own for row in rows):
+        return ""
+    return translate(
+        "result",
+        "A value outside the own usual range is ordinary: in about 3 of 10 recordings of a person who has not changed, "
+        "at least one listed feature is outside. Another microphone or another task also moves features.",
+    )
 
 
 def with_unit(value: float, unit: str) -> str:

@@ -136,7 +136,7 @@ class ResultSource:
         return self._with_own(Found(recording, item, job, trajectory, self._consent(recording)))
 
     def _with_own(self, found: Found) -> Found:
-        result, recorded_at, job_id = found.received, found.recorded_at, found.job_id or found.take_id
+        result, recorded_at, job_id = found.received, found.recorded_at, found.job_id or found.recording.take_id
         if result is None or recorded_at is None or not job_id or not found.group_id:
             return found
         own = own_ranges_here(self._library, found.group_id, job_id, recorded_at, result, found.seconds)

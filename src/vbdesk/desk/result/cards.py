@@ -12,7 +12,7 @@ from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.waveform import TakeWaveform
 from vbdesk.desk.models.metric_rows import MetricRow
 from vbdesk.desk.models.playback import Loaded, Playback
-from vbdesk.desk.models.result_rows import FeatureRow
+from vbdesk.desk.models.result_rows import FeatureRow, own_ranges_note
 from vbdesk.desk.models.result_text import Speaker, VoiceReading
 from vbdesk.desk.ui.badges import LevelGlyph
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton, secondary_button
@@ -193,6 +193,9 @@ class FeaturesCard(Card):
         self.body.setSpacing(16)
         for feature in features:
             self.body.addLayout(_feature(self._theme, feature, researcher=researcher))
+        note = own_ranges_note(features) if researcher else ""
+        if note:
+            self.body.addWidget(Text(note, Role.CAPTION, "text3", wrap=True))
 
 
 def _feature(theme: Theme, feature: FeatureRow, *, researcher: bool) -> QVBoxLayout:
