@@ -1,7 +1,6 @@
-import time
-
 import numpy as np
 
+from patience import until
 from vbdesk.capture.devices import DeviceListUnavailable, DeviceWatch, PortAudioLister
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.capture.microphone import FileMicrophone
@@ -14,10 +13,10 @@ def test_the_watch_tells_of_plugging_and_unplugging():
     seen = []
     watch = DeviceWatch(microphone, lambda devices: seen.append([device.name for device in devices]), interval_s=0.01)
     watch.start()
-    for change in (microphone.unplug, microphone.plug):
-        time.sleep(0.1)
+    for told, change in enumerate((microphone.unplug, microphone.plug), 1):
+        until(lambda told=told: len(seen) == told)
         change()
-    time.sleep(0.1)
+    until(lambda: len(seen) == 3)
     watch.stop()
     assert seen == [["File microphone"], [], ["File microphone"]]
 
@@ -34,8 +33,10 @@ def test_a_sound_system_that_stops_answering_is_said_once_and_its_return_too():
     lister, told = Sulking(), []
     watch = DeviceWatch(lister, told.append, interval_s=0.01, on_no_answer=told.append)
     watch.start()
-    for lister.answers in (False, True):
-        time.sleep(0.1)
+    for said, answers in enumerate((False, True), 1):
+        until(lambda said=said: len(told) == said)
+        lister.answers = answers
+    until(lambda: len(told) == 3)
     watch.stop()
     assert told == [[], "The sound system of this computer does not answer.", []]
 

@@ -1,12 +1,12 @@
 """The room check, and detection of sound enhancement."""
 
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile as sf
 
+from patience import until
 from vbdesk.capture.enhancement import Enhancement, detect_enhancement, frame_levels
 from vbdesk.capture.microphone import FileMicrophone
 from vbdesk.capture.monitor import Monitor
@@ -104,18 +104,11 @@ def test_the_monitor_checks_the_room_and_hints_while_somebody_speaks(processed, 
     monitor.start(microphone.device)
     monitor.check_room()
     microphone.play(4)
-    _until(lambda: monitor.room() is not None)
+    until(lambda: monitor.room() is not None)
     assert monitor.room().verdict is RoomRating.QUIET
     microphone.play(24)
-    _until(lambda: monitor.enhancement().enhancement is Enhancement.GATE)
+    until(lambda: monitor.enhancement().enhancement is Enhancement.GATE)
     assert "noise suppression" in monitor.enhancement().sentence
     microphone.unplug()
-    _until(monitor.ended)
+    until(monitor.ended)
     monitor.stop()
-
-
-def _until(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)

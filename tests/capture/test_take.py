@@ -2,12 +2,12 @@
 
 import hashlib
 import threading
-import time
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
 
+from patience import until
 from vbdesk import __version__
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter, TaskStart, read_take
 from vbdesk.capture.microphone import FileMicrophone
@@ -15,13 +15,6 @@ from vbdesk.capture.recorder import EndReason, RecordingPhase
 from vbdesk.clock import ManualClock
 
 RATE = 48_000
-
-
-def until(condition, seconds=60.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.005)
 
 
 def test_the_manifest_names_everything_that_made_the_take(new_recorder, microphone, speech, key):

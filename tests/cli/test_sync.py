@@ -409,7 +409,7 @@ class IdleSyncWorker:
         (event,) = self.line.events()
         self.line.begin_upload(event)
         self.line.postpone(event, datetime.now(UTC) + timedelta(minutes=15), "Tried 6 times in vain.")
-        stop.wait(10)
+        stop.wait(60)
 
 
 def test_what_was_tried_in_vain_ends_the_command_with_its_reason(record, profile, vault, capsys):

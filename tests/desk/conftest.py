@@ -83,6 +83,12 @@ class PatientBot(QtBot):
     def waitSignal(self, signal, *, timeout=round(1000 * HANGS_S), **options):
         return super().waitSignal(signal, timeout=timeout, **options)
 
+    def settle(self):
+        """Deliver what is posted, and what that posts: layouts follow their contents."""
+        for _ in range(3):
+            QApplication.sendPostedEvents()
+            QApplication.processEvents()
+
 
 @pytest.fixture
 def qtbot(qapp, request):

@@ -60,7 +60,7 @@ class Proxy:
 
     def say(self, *words: str) -> dict[str, object]:
         with socket.socket(socket.AF_UNIX) as line:
-            line.settimeout(10)
+            line.settimeout(60)
             line.connect(str(self._control))
             line.sendall((" ".join(words) + "\n").encode())
             answer = line.makefile().readline()
@@ -135,7 +135,7 @@ class Sender:
     def finish(self) -> None:
         """Wait until it ends normally, when nothing waits any more."""
         assert self._process is not None
-        self._process.wait(30)
+        self._process.wait(SETTLED_WITHIN_S)
         self.kill()
         assert "Traceback" not in self._log.read_text(), self._log.read_text()
 

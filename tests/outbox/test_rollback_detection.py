@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from patience import until
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.clock import ManualClock
 from vbdesk.contract.ids import new_id
@@ -267,7 +268,7 @@ def test_a_keyring_that_does_not_answer_holds_the_line_until_it_does(opened, key
         told = []
         library.subscribe(lambda: told.append(library.warnings))
         keyring.reads_refused = None
-        wait_until(lambda: library.warnings == () and told)
+        until(lambda: library.warnings == () and told)
         assert [event.take_id for event in UploadQueue(library.store).events()] == [waits]
     assert ASK_AGAIN_S > 1
 
@@ -285,14 +286,14 @@ def test_a_keyring_that_answers_late_still_tells_of_an_older_copy(opened, keyrin
     with opened() as library:
         assert nothing_is_sent(library)
         keyring.reads_refused = None
-        wait_until(lambda: OLDER_COPY in library.findings)
+        until(lambda: OLDER_COPY in library.findings)
         assert nothing_is_sent(library)
 
 
 def test_a_keyring_that_takes_no_mark_is_said_and_loses_nothing(opened, keyring):
     keyring.refusal = VaultLocked("The keyring is locked.")
     with opened() as library:
-        wait_until(lambda: library.warnings == (KEYRING_REFUSED,))
+        until(lambda: library.warnings == (KEYRING_REFUSED,))
         waits = add(library)
         assert [event.take_id for event in UploadQueue(library.store).events()] == [waits]
     keyring.refusal = None
@@ -302,7 +303,7 @@ def test_a_keyring_that_takes_no_mark_is_said_and_loses_nothing(opened, keyring)
 
 def test_the_keyring_is_written_at_the_opening_and_the_closing_and_not_for_each_change(opened, keyring):
     with opened() as library:
-        wait_until(lambda: keyring.marks == 1)
+        until(lambda: keyring.marks == 1)
         for number in range(5):
             add(library, f"ward4-{number}")
         assert keyring.marks == 1
@@ -366,12 +367,3 @@ def test_the_mark_file_keeps_its_size_and_is_never_empty(tmp_path):
         sizes.add((tmp_path / FILE_NAME).stat().st_size)
     assert len(sizes) == 1
     library.close()
-
-
-def wait_until(condition, seconds=30):
-    import time
-
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "it never came true"
-        time.sleep(0.01)

@@ -16,9 +16,7 @@ def settled(workspace, qtbot):
 
     def wait():
         qtbot.waitUntil(lambda: not workspace.tasks.busy and not workspace._gather.isActive())
-        for _ in range(3):
-            QApplication.sendPostedEvents()
-            QApplication.processEvents()
+        qtbot.settle()
         assert not workspace.tasks.busy
 
     return wait
@@ -88,10 +86,13 @@ def test_a_page_at_rest_paints_nothing(shelf, open_outbox, settled, qtbot):
         shelf.put(f"ward4-{number:04d}", OutboxState.DONE)
     page = open_outbox(5)
     settled()
-    qtbot.wait(200)
-    paints = Paints(page)
-    qtbot.wait(500)
-    assert paints.stop() == []
+
+    def rests():
+        paints = Paints(page)
+        qtbot.wait(500)
+        return not paints.stop()
+
+    qtbot.waitUntil(rests)  # what fades or moves has come to its end, and then nothing is painted
 
 
 def test_progress_of_an_upload_paints_its_row_and_no_other(shelf, open_outbox, workspace, settled):

@@ -59,7 +59,7 @@ def test_level_badges_are_in_the_middle_of_their_rows(shelf, workspace, qtbot, p
     page.show()
     page.opened(RecordingRoute(take_id=take_id))
     qtbot.waitUntil(lambda: len(page.findChildren(SignRowView)) == 6)
-    qtbot.wait(50)
+    qtbot.settle()
     for row in page.findChildren(SignRowView):
         badge = row.findChild(LevelBadge)
         middle = badge.mapTo(row, QPoint(0, 0)).y() + badge.height() / 2

@@ -1,12 +1,12 @@
 """The Outbox page."""
 
 import re
-import time
 from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
+from vbdesk.clock import ManualClock
 from vbdesk.desk.outbox.rows import OutboxRow, RowAction, RowContext, Show
 from vbdesk.desk.shell.window_status import connection
 from vbdesk.desk.ui.cells import ButtonCell, LevelCell, ProgressCell
@@ -50,13 +50,15 @@ def test_what_moves_stands_first_and_the_line_keeps_its_order(shelf, open_outbox
     assert cells(page, second)[2].text == "Second in line."
 
 
-def test_an_upload_shows_its_bytes_and_how_fast_it_goes(shelf, open_outbox, workspace, qtbot):
+def test_an_upload_shows_its_bytes_and_how_fast_it_goes(shelf, open_outbox, workspace, qtbot, monkeypatch):
+    clock = ManualClock()
+    monkeypatch.setattr("vbdesk.desk.outbox.view_model.time", clock)
     take_id = shelf.put("ward4-0172", OutboxState.UPLOADING, sent=(1_900_000, 3_200_000))
     page = open_outbox(1)
     qtbot.waitUntil(lambda: isinstance(cells(page, take_id)[2], ProgressCell))
     assert cells(page, take_id)[2].text == "1.9 of 3.2 MB"
-    time.sleep(0.6)
     workspace.library.store._progress[take_id] = (2_500_000, 3_200_000)
+    clock.advance(0.6)
     page.view_model.refresh()
     qtbot.waitUntil(lambda: "MB a second" in cells(page, take_id)[2].text)
     assert cells(page, take_id)[2].share == pytest.approx(0.78, abs=0.01)

@@ -64,6 +64,11 @@ class User:
     def waits_for_words(self, words):
         self.waits_for(lambda: words in self.page.banner.words())
 
+    def rests(self):
+        """Until the microphones are listed and nothing is being read."""
+        self.waits_for(lambda: self.page.model.setup.device is not None and not self.workspace.tasks.busy)
+        self.qtbot.settle()
+
     def outbox(self):
         return self.workspace.library.list()
 

@@ -249,7 +249,7 @@ def test_the_table_shows_a_thousand_files_while_they_are_read(qtbot, user, tmp_p
     gate = threading.Event()
 
     def slow(path):
-        gate.wait(30)
+        gate.wait(600)
         return FileFacts(20.0, path.name)
 
     monkeypatch.setattr(import_model, "read_facts", slow)

@@ -37,16 +37,17 @@ def test_meter_and_room_check_are_visible_without_scrolling(open_page, size, pro
 
 
 def test_the_room_check_moves_nothing(open_page, qtbot):
-    page = open_page(size=SMALL).page
-    stage = page.ready.stage
+    user = open_page(size=SMALL)
+    page, stage = user.page, user.page.ready.stage
     qtbot.waitUntil(lambda: page.model.room.listening or page.model.room.finding is not None)
+    user.rests()
     page.model._set_room(RoomCheck())
-    qtbot.wait(100)
+    qtbot.settle()
     assert not stage.room.isVisible()
     before = [part.mapTo(page, part.rect().topLeft()) for part in (stage.meter, stage.language, stage.record)]
     page.model._set_room(noisy())
     qtbot.waitUntil(stage.room.isVisible)
-    qtbot.wait(50)
+    qtbot.settle()
     assert [part.mapTo(page, part.rect().topLeft()) for part in (stage.meter, stage.language, stage.record)] == before
 
 
@@ -96,10 +97,10 @@ def test_waveform_and_all_rows_of_the_check_are_visible_in_a_small_window(open_p
 def test_a_message_moves_nothing_on_the_record_page(open_page, qtbot):
     user = open_page(size=SMALL)
     page = user.page
-    qtbot.wait(100)
+    user.rests()
     parts = [page.ready.setup.subject, page.ready.stage.record, page.ready.import_files]
     before = [part.mapTo(page, part.rect().topLeft()) for part in parts]
     page._show_failure("The microphone was unplugged. Plug it in again. " * 4)
     assert page.banner.isVisible()
-    qtbot.wait(50)
+    qtbot.settle()
     assert [part.mapTo(page, part.rect().topLeft()) for part in parts] == before

@@ -245,7 +245,7 @@ def test_a_transaction_that_met_a_deadlock_is_done_again(bench):
             tries[first] += 1
             groups.lock(connection, [first])
             if tries[first] == 1:
-                both_hold_one.wait(10)
+                both_hold_one.wait(60)
             groups.lock(connection, [second])
 
         database.write(work)

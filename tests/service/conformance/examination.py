@@ -378,7 +378,7 @@ def connected(address: str) -> socket.socket:
     """Open a connection to the URL's host, with TLS for https."""
     parts = urlsplit(address)
     secure = parts.scheme == "https"
-    connection = socket.create_connection((parts.hostname, parts.port or (443 if secure else 80)), timeout=10)
+    connection = socket.create_connection((parts.hostname, parts.port or (443 if secure else 80)), timeout=60)
     if secure:
         return ssl.create_default_context().wrap_socket(connection, server_hostname=parts.hostname)
     return connection

@@ -90,7 +90,7 @@ def test_processes_that_start_together_create_one_data_key(database):
     barrier, made = threading.Barrier(6), []
 
     def start():
-        barrier.wait(30)
+        barrier.wait(120)
         made.append(open_data_keys(database, (KEY,), now))
 
     threads = [threading.Thread(target=start) for _ in range(6)]
@@ -106,7 +106,7 @@ def test_two_first_starts_with_different_keys_never_both_succeed(database):
     barrier, opened, refused = threading.Barrier(2), [], []
 
     def start(key):
-        barrier.wait(30)
+        barrier.wait(120)
         try:
             opened.append(open_data_keys(database, (key,), now))
         except KeyUnusable:

@@ -125,7 +125,7 @@ def upload_half(served):
     headers = "".join(
         f"{name}: {value}\r\n" for name, value in minted["required_headers"].items() if name.lower() != "host"
     )
-    connection = socket.create_connection((parts.hostname, parts.port), timeout=30)
+    connection = socket.create_connection((parts.hostname, parts.port), timeout=120)
     target = f"{parts.path}?{parts.query}" if parts.query else parts.path
     head = f"PUT {target} HTTP/1.1\r\nHost: {parts.netloc}\r\n{headers}"
     connection.sendall(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content[: -len(content) // 4])

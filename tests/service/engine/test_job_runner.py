@@ -161,7 +161,7 @@ def test_a_job_that_ends_within_the_grace_is_waited_for(bench):
     thread.start()
     while bench.status(job_id) == "queued":
         time.sleep(0.01)
-    jobs.drain(10, threading.Event())
+    jobs.drain(120, threading.Event())
     jobs.stop()
     thread.join()
     assert (outcome, bench.status(job_id)) == (["ended"], "done")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from vbdesk.service.engine.slot import ChildCrashed, Slot, SlotClosed, TaskFailed, TaskTimedOut
+from vbdesk.service.engine.slot import IDLE_S, ChildCrashed, Slot, SlotClosed, TaskFailed, TaskTimedOut
 
 FOLDER = str(Path(__file__).parents[1] / "support")
 
@@ -78,11 +78,11 @@ def test_an_old_child_is_replaced(slot: Slot) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux alone")
 def test_a_forked_child_that_was_idle_is_replaced() -> None:
-    slot = Slot(nothing_to_prepare, idle_s=0.3)
+    slot = Slot(nothing_to_prepare)
     try:
         first = slot.run(own_pid, timeout_s=120)
         assert slot.run(own_pid, timeout_s=120) == first
-        time.sleep(0.4)
+        slot._child.rests_since -= IDLE_S + 1
         assert slot.run(own_pid, timeout_s=120) != first
     finally:
         slot.close()

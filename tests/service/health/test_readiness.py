@@ -12,6 +12,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
+from patience import until
 from vbdesk.service.engine.executors import DEAD_AFTER
 from vbdesk.service.health.operations_app import STATE_LIMIT_S, create_ops_app
 from vbdesk.service.health.readiness import LIMIT_S, Readiness, Reason, api_readiness, worker_readiness
@@ -107,7 +108,7 @@ def test_a_question_is_asked_once_at_a_time_and_not_again_too_soon():
 
     def ask() -> int:
         asked.append(threading.get_ident())
-        gate.wait(10)
+        gate.wait(60)
         return len(asked)
 
     question = CachedProbe(ask, good_for_s=60, limit_s=0.2)
@@ -115,7 +116,15 @@ def test_a_question_is_asked_once_at_a_time_and_not_again_too_soon():
         with pytest.raises(TimeoutError):
             asyncio.run(question.get())
     gate.set()
-    assert [asyncio.run(question.get()) for _ in range(3)] == [1, 1, 1]
+
+    def answer() -> int | None:
+        try:
+            return asyncio.run(question.get())
+        except TimeoutError:
+            return None
+
+    assert until(answer) == 1
+    assert [answer() for _ in range(3)] == [1, 1, 1]
     assert len(asked) == 1
 
 

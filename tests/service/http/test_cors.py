@@ -27,7 +27,7 @@ def open_service(start_service):
 
 def preflight(url, method="POST", origin=PAGE, headers="x-account-id,x-api-key,idempotency-key,content-type"):
     asked = {"Origin": origin, "Access-Control-Request-Method": method, "Access-Control-Request-Headers": headers}
-    return httpx.options(url, headers=asked, trust_env=False, timeout=30)
+    return httpx.options(url, headers=asked, trust_env=False, timeout=120)
 
 
 def cors_headers(answer):

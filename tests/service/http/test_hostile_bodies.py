@@ -83,7 +83,7 @@ def test_a_length_that_lies_is_refused_or_the_caller_hung_up_on(service, account
     headers = {**account.headers, "Host": "x", "Content-Type": form.content_type, "Content-Length": announced}
     head = f"POST {PATH} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     url = urlsplit(service.base_url)
-    with socket.create_connection((url.hostname, url.port), timeout=10) as connection:
+    with socket.create_connection((url.hostname, url.port), timeout=60) as connection:
         connection.sendall(head.encode() + b"\r\n" + form.body[:2000])
         answer = connection.recv(4096)
     assert answer.startswith((b"HTTP/1.1 4", b"")), answer[:100]
@@ -98,7 +98,7 @@ def test_a_caller_that_hangs_up_in_the_middle_leaves_nothing(service, account):
     head = f"POST {PATH} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     url = urlsplit(service.base_url)
     for share in (0, 100, 10_000, len(form.body) - 1):
-        with socket.create_connection((url.hostname, url.port), timeout=10) as connection:
+        with socket.create_connection((url.hostname, url.port), timeout=60) as connection:
             connection.sendall(head.encode() + b"\r\n" + form.body[:share])
     client = service.client(account)
     assert client.get("/v2/jobs").json()["jobs"] == []

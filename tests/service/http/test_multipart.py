@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import socket
 import sys
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +13,7 @@ import httpx
 import pytest
 from fastapi import FastAPI, Request
 
+from patience import until
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.service.encryption.recording_files import RecordingFiles
 from vbdesk.service.http.error_responses import install_error_handlers
@@ -51,15 +51,11 @@ def url(serve_app, folder) -> str:
 
 
 def post(url: str, **options) -> httpx.Response:
-    return httpx.post(url, trust_env=False, timeout=30, **options)
+    return httpx.post(url, trust_env=False, timeout=120, **options)
 
 
 def wait_until_empty(folder) -> None:
-    for _ in range(100):
-        if not list(folder.iterdir()):
-            return
-        threading.Event().wait(0.05)
-    raise AssertionError("a file was left behind")
+    until(lambda: not list(folder.iterdir()), "the last file to go")
 
 
 def test_a_file_and_fields_arrive_whole(url, folder):

@@ -17,7 +17,7 @@ def head_of(length: int) -> bytes:
 
 def statuses_of(origin: str, sent: list[bytes], pause_s: float = 0.0) -> list[bytes]:
     parts = urlsplit(origin)
-    with socket.create_connection((parts.hostname, parts.port), timeout=10) as caller:
+    with socket.create_connection((parts.hostname, parts.port), timeout=60) as caller:
         for piece in sent:
             caller.sendall(piece)
             time.sleep(pause_s)

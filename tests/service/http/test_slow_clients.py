@@ -9,7 +9,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from patience import until
 from vbdesk.service.composition.app import create_app
+from vbdesk.service.http import slow_clients
 from vbdesk.service.http.slow_clients import ClientTimeouts
 
 HASTY = ClientTimeouts(head_s=1.0, body_s=1.0, body_bytes=2000, look_every_s=0.1)
@@ -25,13 +27,13 @@ def address(service, serve_app) -> tuple[str, int]:
 
 @contextlib.contextmanager
 def connected(address) -> Iterator[socket.socket]:
-    with socket.create_connection(address, timeout=10) as caller:
+    with socket.create_connection(address, timeout=60) as caller:
         caller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield caller
 
 
-def seconds_until_cut_off(caller: socket.socket, drip: bytes, every_s: float = 0.1) -> float:
-    began = time.monotonic()
+def seconds_until_cut_off(caller: socket.socket, drip: bytes, began: float, every_s: float = 0.1) -> float:
+    """Seconds from `began`, which is before the server could begin to count."""
     caller.settimeout(every_s)
     for _ in range(600):
         try:
@@ -46,22 +48,25 @@ def seconds_until_cut_off(caller: socket.socket, drip: bytes, every_s: float = 0
 
 
 def test_a_caller_who_says_nothing_is_cut_off(address):
+    began = time.monotonic()
     with connected(address) as caller:
-        assert seconds_until_cut_off(caller, b"") > LEAST_S
+        assert seconds_until_cut_off(caller, b"", began) > LEAST_S
 
 
 def test_a_head_that_drips_is_cut_off(address):
+    began = time.monotonic()
     with connected(address) as caller:
         caller.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ")
-        assert seconds_until_cut_off(caller, b"a") > LEAST_S
+        assert seconds_until_cut_off(caller, b"a", began) > LEAST_S
 
 
 def test_the_next_head_on_a_connection_that_drips_is_cut_off_too(address):
     with connected(address) as caller:
         caller.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         assert caller.recv(1000).startswith(b"HTTP/1.1 200")
+        began = time.monotonic()
         caller.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ")
-        assert seconds_until_cut_off(caller, b"a") > LEAST_S
+        assert seconds_until_cut_off(caller, b"a", began) > LEAST_S
 
 
 def form_head(account, length: int) -> bytes:
@@ -76,25 +81,58 @@ def form_head(account, length: int) -> bytes:
 
 
 def test_a_body_that_drips_is_cut_off_and_leaves_nothing(address, service, account):
+    began = time.monotonic()
     with connected(address) as caller:
         caller.sendall(form_head(account, 1_000_000))
         caller.sendall(b'--b\r\nContent-Disposition: form-data; name="audio"; filename="a.wav"\r\n\r\n')
-        assert seconds_until_cut_off(caller, b"a") > LEAST_S
-    gone_by = time.monotonic() + 60
-    while list(service.context.storage.incoming.iterdir()) and time.monotonic() < gone_by:
-        time.sleep(0.02)
-    assert list(service.context.storage.incoming.iterdir()) == []
+        assert seconds_until_cut_off(caller, b"a", began) > LEAST_S
+    until(lambda: list(service.context.storage.incoming.iterdir()) == [])
     assert service.client(account).get("/v2/account/credits").json() == {"credits": 100_000}
 
 
-def test_a_slow_upload_that_goes_on_is_taken_to_its_end(address, account):
+class Watched:
+    """The server's clock, which the test advances; how much it has received, and how often it has looked."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.now, self.received, self.looks = 0.0, 0, 0
+        data_received, look = slow_clients.CutsOffSlowClients.data_received, slow_clients.CutsOffSlowClients._look
+
+        def receive(protocol, data):
+            data_received(protocol, data)
+            self.received += len(data)
+
+        def look_once(protocol):
+            look(protocol)
+            self.looks += 1
+
+        monkeypatch.setattr(slow_clients.CutsOffSlowClients, "data_received", receive)
+        monkeypatch.setattr(slow_clients.CutsOffSlowClients, "_look", look_once)
+        monkeypatch.setattr(slow_clients, "time", self)
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def wait_for_look(self) -> None:
+        seen = self.looks
+        until(lambda: self.looks > seen + 1)  # one may be under way
+
+
+def test_a_slow_upload_that_goes_on_is_taken_to_its_end(monkeypatch, address, account):
+    watched = Watched(monkeypatch)
     body = b'--b\r\nContent-Disposition: form-data; name="diarize"\r\n\r\nmaybe\r\n--b--\r\n'
     body = b"x" * 12_000 + b"\r\n" + body  # what stands before the first boundary is no one's
     with connected(address) as caller:
-        caller.sendall(form_head(account, len(body)))
-        for start in range(0, len(body), 400):  # three times as much as is asked for, for three times as long
-            caller.sendall(body[start : start + 400])
-            time.sleep(0.08)
+        sent = form_head(account, len(body))
+        caller.sendall(sent)
+        total = len(sent)
+        for start in range(0, len(body), HASTY.body_bytes):  # as much as is asked for, for six times as long
+            until(lambda total=total: watched.received == total)
+            watched.wait_for_look()
+            part = body[start : start + HASTY.body_bytes]
+            caller.sendall(part)
+            total += len(part)
+            until(lambda total=total: watched.received == total)
+            watched.now += HASTY.body_s
         answer = http.client.HTTPResponse(caller)
         answer.begin()
         assert answer.status == 400

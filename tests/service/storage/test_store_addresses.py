@@ -22,7 +22,7 @@ def minted(addresses, length=ANY_AUDIO, valid_s=900.0) -> UploadAddress:
 
 def put(address, content=SOUND, **changes):
     headers = {name: value for name, value in {**address.required_headers, **changes}.items() if value is not None}
-    return httpx.put(address.url, content=content, headers=headers, trust_env=False, timeout=20)
+    return httpx.put(address.url, content=content, headers=headers, trust_env=False, timeout=120)
 
 
 def refusal(answer):
