@@ -22,6 +22,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,7 +38,7 @@ OLDEST_PYTHON = (3, 11)
 WAITING_FOLDERS = ("tests/capture", "tests/e2e")
 # Both groups run at the same time: the second leaves the processors idle most of the time.
 PROCESSORS = os.cpu_count() or 1
-SHARING = ("-n", str(PROCESSORS + 1), "--dist", "worksteal")
+SHARING = ("-n", str(PROCESSORS + 2), "--dist", "worksteal")  # each waits some of its time
 WAITING = ("-n", "2", "--dist", "load", "--maxschedchunk", "1")
 
 # `check` leaves these out: they start clusters, foreign programs or real windows, or run for minutes.
@@ -149,12 +150,14 @@ def install(job: str) -> None:
             install_system_packages([f"python3.{sys.version_info.minor}-venv"])
             run(sys.executable, "-m", "venv", VENV, quiet=True)
     say("installing the locked Python packages (some minutes the first time)")
-    # tests compile what they import; compiling everything takes as long as the rest of the installation
-    install_lock(VENV, LOCKS[job], *(["--no-compile"] if job == "test" else []))
-    # the lock includes the build backend
-    pip(VENV, "--no-deps", "--no-build-isolation", "-e", ".")
-    if job == "test":
-        install_generators()
+    with ThreadPoolExecutor() as beside:
+        generators = beside.submit(install_generators) if job == "test" else None
+        # tests compile what they import; compiling everything takes as long as the rest of the installation
+        install_lock(VENV, LOCKS[job], *(["--no-compile"] if job == "test" else []))
+        # the lock includes the build backend
+        pip(VENV, "--no-deps", "--no-build-isolation", "-e", ".")
+        if generators is not None:
+            generators.result()
     stamp.write_text(fingerprint(job))
 
 

@@ -44,6 +44,23 @@ def _ssl_context(**options):
 httpx._transports.default.create_ssl_context = _ssl_context
 
 
+# Whole clusters, services and programs, in their own processes: up to a minute each.
+LONGEST = (
+    "tests/service/cluster/",
+    "tests/cli/test_client_guide.py",
+    "tests/cli/test_demo.py",
+    "tests/outbox/test_key_leaks.py",
+    "tests/service/maintenance/test_store_identity.py",
+    "tests/service/composition/",
+)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Begin with the longest tests, or one worker may end with them while the others have nothing to do."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+
+
 def pytest_collection_finish():
     """What the imports made stays; to look through it again costs every collection of garbage a third of a second."""
     gc.collect()
