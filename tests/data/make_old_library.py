@@ -1,7 +1,7 @@
-"""Writes library_1.zip, library_2.zip or library_3.zip: a library as an earlier version of vbdesk left it.
+"""Writes library_1.zip, _2, _3 or _6: a library as an earlier version of vbdesk left it.
 
 Run with the source of that version on PYTHONPATH: `python make_old_library.py 1` with the last commit whose library has
-schema version 1, and so on with the last ones of version 2 and 3. The key is bytes 0 to 31.
+schema version 1, and so on with the last ones of version 2, 3 and 6. The key is bytes 0 to 31.
 """
 
 import shutil
@@ -54,7 +54,7 @@ HERE = Path(__file__).parent
 KEY = bytes(range(32))
 EIGHT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 RESULT = b'{"signal": {}}'
-TICKED = ("checked", "done") if VERSION == 3 else ()
+TICKED = ("checked", "done") if VERSION >= 3 else ()
 NAMES = ("checked", "waiting", "asked", "uploaded", "followed", "done", "stopped", "retried")
 
 
@@ -105,6 +105,11 @@ def fill(library: Library) -> None:
         library.store.remove_event(ids["retried"])
     library.retry(ids["retried"])
     library.discard(take(library, 20, "discarded"))
+    if VERSION >= 6:  # a doubtful time, with a sentence, in the trash
+        doubtful = take(library, 21, "doubtful")
+        with library.store.changing():
+            library.store.update(doubtful, {"reason": "The clock here was wrong. Decide.", "fix": Fix.SET_CLOCK})
+        library.discard(doubtful)
     if VERSION >= 2:
         library.change_settings(send_rule=SendRule.BY_HAND, paused=True)
         library.send_now([ids["waiting"]])

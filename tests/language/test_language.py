@@ -3,6 +3,7 @@
 import pickle
 from datetime import datetime, timedelta
 
+import numpy as np
 import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
@@ -186,3 +187,16 @@ def test_the_pseudo_language_keeps_fields_and_grows():
     with reading_in(Language("en_XA", "en_GB")):
         assert _("Open").startswith("[Öpéñ")
         assert translated(message("Open")).startswith("[Öpéñ")
+
+
+@pytest.mark.parametrize("region", ["en_GB", "ar_EG"])
+def test_a_field_is_a_plain_name_with_the_format_of_a_number(region):
+    """Catalogs and stored messages are data: a template must not reach into values, nor break a page."""
+    with reading_in(Language("en" if region == "en_GB" else "en_XA", region)):
+        for template in ("{x.real}", "{x[0]}", "{0}", "{}", "{x!z}", "{y:.1f}", "{x", "x}"):
+            assert template.strip("{}")[:1] in _(template, x=1.5)
+        assert "1.5" in _("{x:>999999999} {x:{y}}", x=1.5)
+        assert "nan" in _("{x:.1f}", x=float("nan")).lower()
+        assert len(_("{x:.999999999f}", x=1.5)) < 100
+        assert "ward" in _("{x:.1f}", x="ward")
+        assert "2.0" in _("{x:.1f} {n:d}", x=np.float32(2), n=np.int64(3))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from vbdesk.contract.spoken_language import SpokenLanguage
+from vbdesk.language import message
 from vbdesk.outbox.library.audit import AuditReader
 from vbdesk.outbox.library.column_encryption import ColumnCipher
 from vbdesk.outbox.library.consent import ConsentKind
@@ -191,7 +192,9 @@ def old_folder(tmp_path, request):
     return folder
 
 
-each_version = pytest.mark.parametrize("old_folder", [1, 2, 3], indirect=True)
+each_version = pytest.mark.parametrize("old_folder", [1, 2, 3, 6], indirect=True)
+without_trash = pytest.mark.parametrize("old_folder", [1, 2, 3], indirect=True)
+version_6 = pytest.mark.parametrize("old_folder", [6], indirect=True)
 version_3 = pytest.mark.parametrize("old_folder", [3], indirect=True)
 version_2 = pytest.mark.parametrize("old_folder", [2], indirect=True)
 
@@ -252,7 +255,7 @@ def test_a_library_that_an_earlier_version_wrote_is_kept_whole(old_folder, clock
     assert events_of(old_folder) == before
 
 
-@each_version
+@without_trash
 def test_its_recordings_go_to_the_trash_and_come_back(old_folder, clock):
     with closing(Library(old_folder, KEY, clock)) as library:
         assert library.trash.items() == []
@@ -397,4 +400,24 @@ def test_a_migration_of_real_data_killed_at_any_statement_leaves_either_version(
         migrate(database, victim / "library.sqlite", ColumnCipher(KEY), version, SCHEMA_VERSION)
         database.close()
         assert_complete(found if found.exists() else victim, clock)
-    assert killed_after > 40
+    assert killed_after > 20
+
+
+@version_6
+def test_sentences_of_version_6_are_kept_and_new_reasons_are_messages(old_folder, clock):
+    with closing(Library(old_folder, KEY, clock)) as library:
+        stopped = next(item for item in library.list() if item.note == "stopped")
+        assert stopped.reason == "The service refused it."
+        assert library.store.row(stopped.take_id)["reason"] == "The service refused it."
+        trashed = {each.item.note: each.item for each in library.trash.items()}
+        assert trashed["doubtful"].reason == "The clock here was wrong. Decide."
+        library.trash.restore(trashed["doubtful"].take_id)
+        assert library.get(trashed["doubtful"].take_id).reason == "The clock here was wrong. Decide."
+        with library.store.changing():
+            library.store.update(stopped.take_id, {"reason": message("It waits for {name}.", name="ward-4")})
+    with closing(Library(old_folder, KEY, clock)) as library:
+        assert library.warnings == ()
+        again = library.get(stopped.take_id)
+        assert (again.reason, again.reason.fields) == ("It waits for ward-4.", {"name": "ward-4"})
+    with closing(sqlite3.connect(old_folder / "library.sqlite.v6.bak")) as copy:
+        assert copy.execute("SELECT schema_version FROM library").fetchone() == (6,)

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 _ARABIC_DIGITS = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
 _LARGEST = 1e21
 """Babel's decimals end there; larger numbers and NaN are written as Python does."""
-_SPEC = re.compile(r"(?P<plus>\+?)(?P<group>,?)(?:\.(?P<digits>\d+))?(?P<kind>[fd%g]?)")
+_SPEC = re.compile(r"(?P<plus>\+?)(?P<group>,?)(?:\.(?P<digits>\d{1,2}))?(?P<kind>[fd%g]?)")
+
+
+def is_number_format(spec: str) -> bool:
+    """Whether `formatted_number` has this format."""
+    return _SPEC.fullmatch(spec) is not None
 
 
 def formatted_number(value: float, spec: str, locale: "Locale") -> str:

@@ -1,6 +1,7 @@
 """Texts that are made in one place and shown in another: English in logs and data, translated where people read."""
 
 from collections.abc import Mapping
+from numbers import Integral, Real
 from typing import Any, Self
 
 from vbdesk.language.catalogs import SOURCE, catalog
@@ -8,6 +9,8 @@ from vbdesk.language.fields import filled
 from vbdesk.language.reader import Language, current
 
 _ENGLISH = Language(SOURCE, "en_GB")
+_LONGEST = 4000  # characters of a message that is read
+_DEEPEST, _MOST = 8, 50  # messages inside of each other; parts or fields of one
 
 
 class Message(str):
@@ -118,20 +121,49 @@ def written_message(text: str) -> dict[str, Any]:
     return written
 
 
-def read_message(data: Mapping[str, Any]) -> Message:
-    """A message from `written_message`.
+def read_message(data: object) -> Message:
+    """A message from `written_message`. The data may come from a damaged or foreign file.
 
     Raises:
-        KeyError, TypeError, ValueError, IndexError: the data is damaged.
+        ValueError: it is no such data, or too large for a text that a person reads.
     """
-    if "parts" in data:
-        return joined(*(read_message(part) for part in data["parts"]))
-    written = data.get("fields", {})
-    fields = {name: read_message(value) if isinstance(value, dict) else value for name, value in written.items()}
-    return Message.make(str(data["text"]), data.get("many"), data.get("count"), fields)
+    return _read(data, _DEEPEST)
+
+
+def _read(data: object, depth: int) -> Message:
+    if not isinstance(data, dict) or depth == 0:
+        raise ValueError("These are not the data of a message.")
+    parts, written = data.get("parts"), data.get("fields", {})
+    text, many, count = data.get("text"), data.get("many"), data.get("count")
+    if isinstance(parts, list) and 0 < len(parts) <= _MOST:
+        return _limited(joined(*(_read(part, depth - 1) for part in parts)))
+    counted = isinstance(count, int) and not isinstance(count, bool)
+    if not isinstance(text, str) or not isinstance(written, dict) or len(written) > _MOST:
+        raise ValueError("The data of this message are damaged.")
+    if (many, count) != (None, None) and not (isinstance(many, str) and counted):
+        raise ValueError("The count of this message is damaged.")
+    fields = {name: _read_field(value, depth - 1) for name, value in written.items()}
+    return _limited(Message.make(text, many, count, fields))
+
+
+def _read_field(value: object, depth: int) -> object:
+    if isinstance(value, dict):
+        return _read(value, depth)
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return value
+    raise ValueError("A field of this message is damaged.")
+
+
+def _limited(text: Message) -> Message:
+    """Nested fields could fill all memory from a few bytes."""
+    if len(text) > _LONGEST:
+        raise ValueError("This message is too long.")
+    return text
 
 
 def _written(value: object) -> object:
     if isinstance(value, Message):
         return written_message(value)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else str(value)

@@ -33,8 +33,12 @@ class PseudoTranslations(gettext.NullTranslations):
 
 def pseudo(text: str) -> str:
     """Accents on letters, 40 % more characters, and brackets that show where it is cut."""
+    try:
+        parsed = list(string.Formatter().parse(text))
+    except ValueError:  # a text with a bracket that is no field, such as an error of the system
+        parsed = [(text, None, None, None)]
     pieces = []
-    for literal, name, spec, conversion in string.Formatter().parse(text):
+    for literal, name, spec, conversion in parsed:
         pieces.append(literal.translate(_ACCENTED).replace("{", "{{").replace("}", "}}"))
         if name is not None:
             pieces.append("{" + name + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "") + "}")

@@ -21,7 +21,7 @@ from vbdesk.sqlite_files import orphaned_log
 
 __all__ = ["DAMAGE", "SCHEMA_VERSION", "ColumnCipher", "LibraryKeyWrong", "LibraryUnreadable", "open_database"]
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 DAMAGE = (sqlite3.DatabaseError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Exceptions on damaged database bytes: from SQLite, or from parsing a value."""

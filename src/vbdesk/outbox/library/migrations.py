@@ -236,6 +236,14 @@ def _add_tables(connection: sqlite3.Connection, cipher: ColumnCipher) -> None:
         _seal_tables(connection, cipher)
 
 
+def _keep_rows(connection: sqlite3.Connection, cipher: ColumnCipher) -> None:
+    """Change no row: reasons are messages from now on, and earlier sentences are read as they are.
+
+    The step has its own version, so that an earlier program does not show messages as if they were sentences.
+    """
+    rebuild(connection)
+
+
 def _is_whole(connection: sqlite3.Connection, cipher: ColumnCipher) -> bool:
     """Whether every table has the rows of the last change; a table that the earlier version did not have is empty."""
     library = connection.execute("SELECT version, sums FROM library").fetchone()
@@ -307,4 +315,5 @@ _STEPS = {
     3: MigrationStep("", _move_ticks_to_consents),
     4: MigrationStep("", _add_tables),
     5: MigrationStep("", _add_tables),
+    6: MigrationStep("", _keep_rows),
 }

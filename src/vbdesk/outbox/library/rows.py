@@ -18,6 +18,7 @@ from vbdesk.outbox.library.column_encryption import NONCE_BYTES, ColumnCipher, I
 from vbdesk.outbox.library.items import EncryptedResult, RecordingItem, RecordingTarget, read_speaker
 from vbdesk.outbox.library.recording_time import TimeDoubt, read_doubt, read_reference
 from vbdesk.outbox.library.states import Fix, OutboxState
+from vbdesk.outbox.library.stored_reasons import read_reason
 from vbdesk.outbox.library.table_checksums import table_row_mac
 
 PROVED = (
@@ -175,7 +176,7 @@ def _item(
         trim_s=None if trim_s is None else (trim_s[0], trim_s[1]),
         imported=bool(row["imported"]),
         state=OutboxState(row["state"]) if fault is None else OutboxState.NEEDS_ATTENTION,
-        reason=fault or row["reason"],
+        reason=fault or read_reason(row["reason"]),
         fix=None if row["fix"] is None or fault is not None else Fix(row["fix"]),
         job_id=row["job_id"],
         encrypted_result=result,

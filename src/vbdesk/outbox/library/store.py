@@ -32,6 +32,7 @@ from vbdesk.outbox.library.rows import (
     row_is_authentic,
 )
 from vbdesk.outbox.library.states import Fix, IllegalStateChange, OutboxState, check_move
+from vbdesk.outbox.library.stored_reasons import written_reason
 from vbdesk.outbox.library.structure import drop_foreign_triggers, is_ours
 from vbdesk.outbox.library.table_checksums import (
     PROVED_TABLES,
@@ -360,6 +361,8 @@ class Store:
             self._shelf.faulty.add(take_id)
             raise IllegalStateChange(ROW_CHANGED)
         changed = {**columns, "version": self.version()}
+        if "reason" in columns:
+            changed["reason"] = written_reason(columns["reason"])
         assignments = ", ".join(f"{name} = ?" for name in changed)
         self._database.execute(
             f"UPDATE recordings SET {assignments} WHERE take_id = ?",  # noqa: S608 - names are ours

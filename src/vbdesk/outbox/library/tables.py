@@ -18,7 +18,7 @@ CREATE TABLE recordings (
   imported INTEGER NOT NULL,
   details BLOB NOT NULL,
   state TEXT NOT NULL,
-  reason TEXT,
+  reason TEXT, -- a message as JSON, see stored_reasons; the sentence itself where an earlier version wrote it
   fix TEXT,
   job_id TEXT,
   created_at TEXT NOT NULL,

@@ -1,0 +1,104 @@
+"""Reasons are stored as messages; whatever stands in the column, a page gets a sentence."""
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vbdesk.language import joined, message, plural_message, reading_in, translated
+from vbdesk.language.reader import Language
+from vbdesk.outbox.library.stored_reasons import UNREADABLE, read_reason, written_reason
+
+PSEUDO = Language("en_XA", "en_GB")
+
+
+def test_a_reason_is_shown_in_the_language_of_its_reader():
+    inner = message("The service answered {code}.", code=503)
+    reason = joined(message("It waits: {why}", why=inner), plural_message("{count} try.", "{count} tries.", 3))
+    again = read_reason(written_reason(reason))
+    assert again == "It waits: The service answered 503. 3 tries."
+    with reading_in(PSEUDO):
+        shown = translated(again)
+    assert shown.count("[") == 3
+    assert "503" in shown
+
+
+def test_a_sentence_of_an_earlier_version_reads_as_it_is():
+    assert read_reason("It failed with {x.__class__} and {0}.") == "It failed with {x.__class__} and {0}."
+    assert read_reason(None) is None
+    assert read_reason("") is None
+    assert written_reason(None) is None
+    with reading_in(PSEUDO):
+        assert translated(read_reason("It failed { badly.")).startswith("[")
+
+
+NESTED = {"text": "{a}" * 60, "fields": {"a": {"text": "{a}" * 60, "fields": {"a": {"text": "x" * 60}}}}}
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        "{",
+        '{"text": 1}',
+        '{"text": "{a}", "fields": [1]}',
+        '{"text": "{a}", "fields": {"a": [1]}}',
+        '{"text": "{a}", "fields": {"a": null}}',
+        '{"text": "{a}", "many": 3, "count": 1}',
+        '{"text": "{a}", "many": "{a}", "count": "many"}',
+        '{"parts": []}',
+        '{"parts": "ab"}',
+        '{"text": "' + "x" * 100_000 + '"}',
+        '{"parts": [' * 3000 + "]}" * 3000,
+        '{"text": "{a}", "fields": {"a": ' * 20 + "1" + "}}" * 20,
+        json.dumps(NESTED),
+    ],
+)
+def test_damaged_and_hostile_data_become_one_plain_sentence(stored):
+    assert read_reason(stored) == UNREADABLE
+    with reading_in(PSEUDO):
+        assert translated(read_reason(stored)).startswith("[")
+
+
+@pytest.mark.parametrize("template", ["{x.__class__}", "{x[0]}", "{0}", "{}", "{x!z}", "{y}", "{x:>99999999}", "}{"])
+def test_a_template_from_the_database_reaches_nothing_but_its_fields(template):
+    reason = read_reason(json.dumps({"text": template, "fields": {"x": "ward"}}))
+    for language in (PSEUDO, Language("en", "en_GB")):
+        with reading_in(language):
+            assert "class 'str'" not in translated(reason)
+            assert len(translated(reason)) < 200
+    assert reason in (template, "ward")
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from(["text", "many", "count", "fields", "parts", "x"]), inner, max_size=5),
+    ),
+)
+
+
+@given(JSON)
+def test_any_json_becomes_a_sentence_in_every_language(data):
+    reason = read_reason(json.dumps(data))
+    for language in (PSEUDO, Language("en", "ar_EG"), Language("en", "en_GB")):
+        with reading_in(language):
+            assert reason is None or isinstance(translated(reason), str)
+
+
+def test_the_english_sentence_goes_to_data_for_machines(library, new_take):
+    take_id = new_take()
+    with library.store.changing():
+        library.store.update(take_id, {"reason": message("It waits for {name}.", name="ward-4")})
+    item = library.get(take_id)
+    with reading_in(PSEUDO):
+        assert json.dumps({"reason": item.reason}) == '{"reason": "It waits for ward-4."}'
+    with closing(sqlite3.connect(library.store.folder / "library.sqlite")) as database:
+        (stored,) = database.execute("SELECT reason FROM recordings").fetchone()
+    assert json.loads(stored) == {"text": "It waits for {name}.", "fields": {"name": "ward-4"}}
+    with library.store.changing():
+        library.store.update(take_id, {"reason": "x" * 10_000})
+    assert library.get(take_id).reason == "x" * 4000
