@@ -43,6 +43,10 @@ TRANSLATOR = ["Translators:"]
 """Comments that begin so, above a text, are shown to translators."""
 
 RESOURCE_TEXTS: dict[str, tuple[str, ...]] = {
+    "check.toml": ("*", "*.*"),
+    "capture/enhancement.toml": ("texts.*",),
+    "capture/room.toml": ("texts.*", "texts.silent.*"),
+    "capture/speaker_guard.toml": ("warning",),
     "features.toml": ("*.plain",),
     "metrics/metrics.toml": (
         "kind.*",

@@ -12,6 +12,7 @@ from typing import Any
 
 from vbdesk.capture.damaged_take import ReadablePart, Salvage, salvage
 from vbdesk.capture.encrypted_take import EncryptedFileError, EncryptedTakeWriter
+from vbdesk.language import Message, _, joined, message, message_of, plural_message
 
 PARTS_NAMED = 3  # parts named in a sentence; more are counted
 NOTICED_S = 0.05
@@ -82,7 +83,8 @@ def inspect_leftovers(folder: Path, key: bytes) -> Leftovers:
         except FileNotFoundError:  # decided at this moment
             continue
         except (EncryptedFileError, OSError) as error:
-            damaged.append(DamagedTake(path, last_written, 0.0, f"Nothing of it can be read. {_why(error)}"))
+            why = joined(message("Nothing of it can be read."), _why(error))
+            damaged.append(DamagedTake(path, last_written, 0.0, why))
             continue
         if not found.intact or (not found.parts and found.tail_bytes):
             damaged.append(DamagedTake(path, last_written, found.readable_s, damage_words(found), found.about))
@@ -113,19 +115,32 @@ def unfinished_takes(folder: Path, key: bytes) -> list[RescuedTake]:
     return list(find_leftovers(folder, key).takes)
 
 
-def damage_words(found: Salvage) -> str:
-    """What can be read of a damaged take, and what is missing, in one sentence."""
+def damage_words(found: Salvage) -> Message:
+    """What can be read of a damaged take, and what is missing."""
     if not found.parts:
-        return "None of its sound can be read."
+        return message("None of its sound can be read.")
     if found.proved:
-        return "Its file is damaged, but all of its sound can be read."
+        return message("Its file is damaged, but all of its sound can be read.")
     missing = (
-        f"about {found.lost_s:.1f} s of sound are missing" if found.lost_s >= 0.05 else "nothing seems to be missing"
+        message("About {seconds:.1f} s of sound are missing.", seconds=found.lost_s)
+        if found.lost_s >= NOTICED_S
+        else message("Nothing seems to be missing.")
     )
     if len(found.parts) > PARTS_NAMED:
-        return f"{found.readable_s:.1f} s of it can be read, in {len(found.parts)} parts; {missing}."
-    spans = [f"{_clock(part.begin_s)} to {_clock(part.end_s)}" for part in found.parts]
-    return f"It can be read from {' and from '.join(spans)}; {missing}."
+        readable = plural_message(
+            "{seconds:.1f} s of it can be read, in {count} part.",
+            "{seconds:.1f} s of it can be read, in {count} parts.",
+            len(found.parts),
+            seconds=found.readable_s,
+        )
+        return joined(readable, missing)
+    spans = [
+        message("It can be read from {begin} to {end}.", begin=_clock(part.begin_s), end=_clock(part.end_s))
+        if place == 0
+        else message("It can also be read from {begin} to {end}.", begin=_clock(part.begin_s), end=_clock(part.end_s))
+        for place, part in enumerate(found.parts)
+    ]
+    return joined(*spans, missing)
 
 
 def recover_parts(found: Salvage, folder: Path, name: str, key: bytes) -> list[Path]:
@@ -195,8 +210,13 @@ def _about(found: Salvage, part: ReadablePart, number: int) -> dict[str, Any]:
         about["recorded_at"] = recorded_at.isoformat()
     if isinstance(boot := about.get("boot"), dict) and isinstance(boot.get("seconds"), int | float):
         about["boot"] = {**boot, "seconds": boot["seconds"] + part.begin_s}
-    which = f"Part {number} of {len(found.parts)} of a damaged recording"
-    span = f"{which}, {_clock(part.begin_s)} to {_clock(part.end_s)}."
+    span = _(
+        "Part {number} of {parts} of a damaged recording, {begin} to {end}.",
+        number=number,
+        parts=len(found.parts),
+        begin=_clock(part.begin_s),
+        end=_clock(part.end_s),
+    )
     about["note"] = f"{about.get('note', '')} {span}".strip()
     return about
 
@@ -208,10 +228,13 @@ def _last_written(path: Path) -> datetime:
         return datetime.fromtimestamp(0, UTC)
 
 
-def _why(error: EncryptedFileError | OSError) -> str:
+def _why(error: EncryptedFileError | OSError) -> Message:
     if not isinstance(error, OSError):
-        return str(error)
-    return f"It cannot be read now ({error.strerror or type(error).__name__}). Check its disk, then try again."
+        return message_of(error)
+    return message(
+        "It cannot be read now ({reason}). Check its disk, then try again.",
+        reason=error.strerror or type(error).__name__,
+    )
 
 
 def _clock(seconds: float) -> str:

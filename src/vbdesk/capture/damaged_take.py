@@ -17,6 +17,7 @@ import numpy as np
 from vbdesk.capture.encrypted_blocks import AROUND_BYTES, HEAD, BlockKind, FoundBlock, block_cipher, find_blocks
 from vbdesk.capture.encrypted_take import TORN_BYTES, Frames, TakeAudio, TaskStart
 from vbdesk.capture.take_keys import MAGIC, MAGIC_OF_OLD, FileDamaged, first_block_at, possible_keys, why_nothing_opens
+from vbdesk.language import message
 
 CHUNK_BYTES = 1024 * 1024
 PAGE_BYTES = 4096
@@ -130,7 +131,9 @@ def _blocks(content: bytes, key: bytes, take_key: bytes | None) -> list[FoundBlo
         nameless = nameless or bool(found)
     if nameless:
         raise FileDamaged(
-            "Its description is damaged, so nobody can tell whose recording it is. Some of its sound is intact."
+            message(
+                "Its description is damaged, so nobody can tell whose recording it is. Some of its sound is intact."
+            )
         )
     raise why_nothing_opens(content, key, take_key)
 
@@ -138,7 +141,7 @@ def _blocks(content: bytes, key: bytes, take_key: bytes | None) -> list[FoundBlo
 def _assembled(content: bytes, blocks: list[FoundBlock], sha256: str | None) -> Salvage:
     description = json.loads(blocks[0].plain)
     if "sample_rate" not in description:
-        raise FileDamaged("This is not a recording of the desk.")
+        raise FileDamaged(message("This is not a recording of the desk."))
     rate, about = description["sample_rate"], description["about"]
     closing: dict[str, Any] = next((json.loads(block.plain) for block in blocks if block.kind is BlockKind.END), {})
     stretches = _stretches(content, blocks)

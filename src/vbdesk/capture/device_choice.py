@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vbdesk.capture.devices import Device
+from vbdesk.language import Message, joined, message
 from vbdesk.privacy import make_private, owner_only_opener
 
 
@@ -78,17 +79,25 @@ class DeviceChoice:
         before = self.used
         return before is not None and before.name != used.name and not before.is_same(used) and self._is_wanted(used)
 
-    def _notice(self, used: Device | None) -> str | None:
+    def _notice(self, used: Device | None) -> Message | None:
         before = self.used
         if used is None:
-            gone = "" if before is None else f"The microphone “{before.name}” is gone. "
-            return f"{gone}There is no microphone now: plug one in."
+            gone = "" if before is None else message("The microphone “{name}” is gone.", name=before.name)
+            return joined(gone, message("There is no microphone now: plug one in."))
         if before is not None and before.name == used.name and before.backing != used.backing:
-            return f"“{used.name}” now listens to another microphone. Check the level before you record."
+            return message(
+                "“{name}” now listens to another microphone. Check the level before you record.", name=used.name
+            )
         if self._has_returned(used):
-            return f"The microphone “{used.name}” is back."
+            return message("The microphone “{name}” is back.", name=used.name)
         if before is not None and not before.is_same(used):
-            return f"The microphone “{before.name}” is gone. “{used.name}” is used instead."
+            return message(
+                "The microphone “{name}” is gone. “{other}” is used instead.", name=before.name, other=used.name
+            )
         if before is None and self.wanted is not None and not self._is_wanted(used):
-            return f"The microphone “{self.wanted.name}” is not here. “{used.name}” is used instead."
+            return message(
+                "The microphone “{name}” is not here. “{other}” is used instead.",
+                name=self.wanted.name,
+                other=used.name,
+            )
         return None

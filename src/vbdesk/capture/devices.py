@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from vbdesk.language import Message, message, message_of
+
 ANSWER_TIMEOUT_S = 5.0  # for a sound server that hangs
 FIRST_ANSWER_TIMEOUT_S = 20.0  # with a cold disk
 LISTINGS_PER_CHILD = 500  # PortAudio leaks about 13 kB per listing
@@ -103,7 +105,7 @@ class PortAudioLister:
                 return offered([Device(**entry) for entry in json.loads(answer)])
             except (OSError, ValueError, queue.Empty) as error:
                 self._end_child()
-                raise DeviceListUnavailable("The sound system of this computer does not answer.") from error
+                raise DeviceListUnavailable(message("The sound system of this computer does not answer.")) from error
 
     def close(self) -> None:
         """End the child process."""
@@ -161,7 +163,7 @@ class DeviceWatch:
         lister: DeviceLister,
         on_change: Callable[[list[Device]], None],
         interval_s: float = 1.0,
-        on_no_answer: Callable[[str], None] | None = None,
+        on_no_answer: Callable[[Message], None] | None = None,
     ) -> None:
         """Make a watch.
 
@@ -195,7 +197,7 @@ class DeviceWatch:
                 now = self._lister.devices()
             except DeviceListUnavailable as error:
                 if answers and self._on_no_answer is not None:
-                    self._on_no_answer(str(error))
+                    self._on_no_answer(message_of(error))
                 answers = False
             else:
                 if now != known or not answers:

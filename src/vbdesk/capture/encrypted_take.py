@@ -39,6 +39,7 @@ from vbdesk.capture.take_keys import (
     new_key,
     read_head,
 )
+from vbdesk.language import message
 from vbdesk.privacy import owner_only_opener
 
 __all__ = [
@@ -236,7 +237,7 @@ def read_take(path: Path, key: bytes, take_key: bytes | None = None) -> TakeAudi
         elif kind is BlockKind.END:
             closing = json.loads(plain)
     if "sample_rate" not in description:
-        raise FileDamaged("This is not a recording of the desk.")
+        raise FileDamaged(message("This is not a recording of the desk."))
     samples = np.concatenate(pieces)[: closing.get("frames")] if pieces else np.empty(0, np.int16)
     rate = description["sample_rate"]
     inside = [mark for mark in marks if mark["moment_s"] <= len(samples) / rate]
@@ -244,7 +245,7 @@ def read_take(path: Path, key: bytes, take_key: bytes | None = None) -> TakeAudi
     tasks = tuple(TaskStart(mark["task_id"], mark["moment_s"]) for mark in inside if "task_id" in mark)
     take = TakeAudio(samples, rate, "frames" in closing, description["about"], by_hand, tasks, closing)
     if closing.get("sha256") not in (None, take.sha256()):
-        raise FileDamaged("The sound of this recording is not what was recorded, so it is not used.")
+        raise FileDamaged(message("The sound of this recording is not what was recorded, so it is not used."))
     return take
 
 
@@ -284,7 +285,7 @@ def decrypt_file(path: Path, key: bytes, take_key: bytes | None = None) -> bytes
             content += plain
         complete = kind is BlockKind.END
     if not complete:
-        raise FileDamaged("The copy of this file is not complete. Import the file again.")
+        raise FileDamaged(message("The copy of this file is not complete. Import the file again."))
     return bytes(content)
 
 
@@ -337,7 +338,9 @@ def read_blocks(
                     raise _not_this(take_key) from error
                 if size - begin <= TORN_BYTES and not _opens_after(path, cipher, begin, index):
                     return
-                raise FileDamaged("This recording was changed after it was made, so it is not used.") from error
+                raise FileDamaged(
+                    message("This recording was changed after it was made, so it is not used.")
+                ) from error
             yield BlockKind(kind), plain
             if kind == BlockKind.END and not beyond_end:
                 return
@@ -352,8 +355,8 @@ def _opens_after(path: Path, cipher: AESGCM, begin: int, index: int) -> bool:
 def _not_this(take_key: bytes | None) -> EncryptedFileError:
     """The error if the very first block does not decrypt."""
     if take_key is None:
-        return WrongKey("This recording was sealed with another key. It is kept as it is.")
-    return FileDamaged("The file of this recording holds something else, or was changed, so it is not used.")
+        return WrongKey(message("This recording was sealed with another key. It is kept as it is."))
+    return FileDamaged(message("The file of this recording holds something else, or was changed, so it is not used."))
 
 
 def _to_json(document: Mapping[str, Any]) -> bytes:

@@ -14,6 +14,7 @@ import soundfile as sf
 from numpy.typing import NDArray
 
 from vbdesk.capture.encrypted_take import Frames, TakeAudio
+from vbdesk.language import message
 from vbdesk.voice.container import identify
 from vbdesk.voice.decode import LARGEST_VALUE, MAX_CHANNELS, MAX_SAMPLE_RATE
 from vbdesk.voice.errors import RecordingTooLong, UnsupportedAudio
@@ -71,26 +72,26 @@ def _counted_blocks(file: BinaryIO) -> Iterator[tuple[int, _Block]]:
             continue
         first_rate = first_rate or sample_rate
         if sample_rate != first_rate or not 0 < sample_rate <= MAX_SAMPLE_RATE:
-            raise UnsupportedAudio("The sampling rate in the file cannot be used.")
+            raise UnsupportedAudio(message("The sampling rate in the file cannot be used."))
         if not np.abs(block).max() <= LARGEST_VALUE:  # also refuses NaN
-            raise UnsupportedAudio("The file holds values that are not sound.")
+            raise UnsupportedAudio(message("The file holds values that are not sound."))
         frames, samples = frames + len(block), samples + block.size
         if frames > MOST_FRAMES or samples > 2 * MOST_FRAMES:
-            raise RecordingTooLong("The recording is too long to be opened.")
+            raise RecordingTooLong(message("The recording is too long to be opened."))
         yield sample_rate, block
     if not frames:
-        raise UnsupportedAudio("There is no sound in the file.")
+        raise UnsupportedAudio(message("There is no sound in the file."))
 
 
 def _read_with_soundfile(file: BinaryIO) -> Iterator[tuple[int, _Block]]:
     try:
         with sf.SoundFile(file) as sound:
             if sound.channels > MAX_CHANNELS:
-                raise UnsupportedAudio(f"There are {sound.channels} channels.")
+                raise UnsupportedAudio(message("There are {channels} channels.", channels=sound.channels))
             while len(block := sound.read(BLOCK_FRAMES, dtype="float32", always_2d=True)):
                 yield sound.samplerate, block
     except sf.LibsndfileError as error:
-        raise UnsupportedAudio("The file is damaged or cut off.") from error
+        raise UnsupportedAudio(message("The file is damaged or cut off.")) from error
 
 
 def _read_m4a(file: BinaryIO) -> Iterator[tuple[int, _Block]]:
@@ -101,7 +102,7 @@ def _read_m4a(file: BinaryIO) -> Iterator[tuple[int, _Block]]:
                 for mono in to_float.resample(frame):
                     yield frame.sample_rate, _as_columns(mono)
     except (av.error.FFmpegError, IndexError, ValueError) as error:
-        raise UnsupportedAudio("The file is damaged, or holds no sound.") from error
+        raise UnsupportedAudio(message("The file is damaged, or holds no sound.")) from error
 
 
 def _as_columns(mono: av.AudioFrame) -> _Block:

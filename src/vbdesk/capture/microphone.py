@@ -14,6 +14,7 @@ import soundfile as sf
 from vbdesk.capture import portaudio
 from vbdesk.capture.devices import Device
 from vbdesk.capture.encrypted_take import Frames
+from vbdesk.language import Message, joined, message, message_of
 
 SAMPLE_RATE = 48_000  # Hz; the sound system resamples for other devices
 BLOCK_FRAMES = 960  # 20 ms
@@ -61,6 +62,12 @@ class Microphone(Protocol):
         """
 
 
+def _not_opened(device: Device | None) -> Message:
+    if device is None:
+        return message("The microphone of this computer cannot be opened. Nothing was recorded.")
+    return message("The microphone “{name}” cannot be opened. Nothing was recorded.", name=device.name)
+
+
 class PortAudioMicrophone:
     """The microphones of this computer."""
 
@@ -73,18 +80,14 @@ class PortAudioMicrophone:
                 index = None if device is None else portaudio.input_index(device.name, device.host_api)
                 return PortAudioStream(index, sink, on_end)
             except (portaudio.errors(), ValueError, OSError) as error:
-                name = f"“{device.name}”" if device else "of this computer"
-                raise MicrophoneError(
-                    f"The microphone {name} cannot be opened. Nothing was recorded; "
-                    "check that it is plugged in and free, or choose another one."
-                ) from error
+                advice = message("Check that it is plugged in and free, or choose another one.")
+                raise MicrophoneError(joined(_not_opened(device), advice)) from error
 
         try:
             return portaudio.answered(opened, PortAudioStream.close)
         except portaudio.SoundSystemHangs as error:
-            raise MicrophoneError(
-                f"{error} Nothing was recorded; wait a moment and try again, or restart the computer."
-            ) from error
+            advice = message("Nothing was recorded. Wait a moment and try again, or restart the computer.")
+            raise MicrophoneError(joined(message_of(error), advice)) from error
 
 
 class PortAudioStream:
@@ -134,9 +137,7 @@ class FileMicrophone:
     def open(self, device: Device | None, sink: Sink, on_end: Callable[[], None]) -> "FileStream":
         """Open it; MicrophoneError if it is unplugged."""
         if not self._listed:
-            raise MicrophoneError(
-                f"The microphone “{self.device.name}” cannot be opened. Nothing was recorded; plug it in again."
-            )
+            raise MicrophoneError(joined(_not_opened(self.device), message("Plug it in again.")))
         self._session = FileStream(self._sample_rate, sink, on_end)
         if self._pace is not None:
             self._session.run(self._play_by_itself)

@@ -9,6 +9,7 @@ import numpy as np
 from vbdesk.capture import portaudio
 from vbdesk.capture.encrypted_take import TakeAudio
 from vbdesk.clock import Clock, SystemClock
+from vbdesk.language import joined, message, message_of
 
 
 class PlaybackError(Exception):
@@ -70,11 +71,15 @@ class PortAudioPlayer:
                 self._stream = portaudio.answered(self._opened, portaudio.close)
             except portaudio.SoundSystemHangs as error:
                 self._playing = False
-                raise PlaybackError(f"{error} The recording is kept; wait a moment and try again.") from error
+                raise PlaybackError(
+                    joined(message_of(error), message("The recording is kept. Wait a moment and try again."))
+                ) from error
             except (portaudio.errors(), ValueError, OSError) as error:
                 self._playing = False
                 raise PlaybackError(
-                    "There is no loudspeaker to play this on. The recording is kept; plug one in and try again."
+                    message(
+                        "There is no loudspeaker to play this on. The recording is kept; plug one in and try again."
+                    )
                 ) from error
 
     def pause(self) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from vbdesk.capture.call_timeout import CallTimedOut, call_within
+from vbdesk.language import message
 
 OPEN_LIMIT_S = 6.0  # a cold start of a sound server takes up to four
 CLOSE_LIMIT_S = 2.0
@@ -40,7 +41,7 @@ def answered(work: Callable[[], T], undo: Callable[[T], None]) -> T:
     try:
         return call_within(OPEN_LIMIT_S, locked, undo)
     except CallTimedOut as error:
-        raise SoundSystemHangs("The sound system of this computer does not answer.") from error
+        raise SoundSystemHangs(message("The sound system of this computer does not answer.")) from error
 
 
 def _sounddevice() -> Any:

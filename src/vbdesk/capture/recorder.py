@@ -18,6 +18,7 @@ from vbdesk.capture.speech_meter import SpeechMeter, SpeechProgress
 from vbdesk.capture.take import EndReason, Take
 from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.ids import new_id
+from vbdesk.language import message
 from vbdesk.privacy import make_private
 
 __all__ = ["EndReason", "Recorder", "RecordingFailed", "RecordingHealth", "RecordingPhase", "Take"]
@@ -92,7 +93,7 @@ class Recorder:
             RecordingFailed: a take is running, or nothing can be written.
         """
         if self.phase is not RecordingPhase.IDLE:
-            raise RecordingFailed("A recording is running. Stop it before the next one begins.")
+            raise RecordingFailed(message("A recording is running. Stop it before the next one begins."))
         self.close()
         recording = RunningTake(self._clock, self._lister, device, self._on_finished, lead_in_s)
         session = self._microphone.open(device, recording.take_block, recording.stream_ended)
@@ -111,7 +112,7 @@ class Recorder:
         except OSError as error:
             session.close()
             raise RecordingFailed(
-                "Nothing can be written to the disk, so nothing was recorded. Make room and try again."
+                message("Nothing can be written to the disk, so nothing was recorded. Make room and try again.")
             ) from error
         except BaseException:
             session.close()
@@ -147,10 +148,10 @@ class Recorder:
             RecordingFailed: there was no take.
         """
         if self._recording is None:
-            raise RecordingFailed("No recording is running.")
+            raise RecordingFailed(message("No recording is running."))
         take = self._recording.stop()
         if take is None:
-            raise RecordingFailed("The recording ended without a take.")
+            raise RecordingFailed(message("The recording ended without a take."))
         return take
 
     def cancel(self) -> None:

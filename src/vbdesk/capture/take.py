@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from vbdesk.contract.rounding import whole
+from vbdesk.language import Message, joined, message, plural_message
 
 
 class EndReason(StrEnum):
@@ -18,15 +19,6 @@ class EndReason(StrEnum):
     REPLACED = "replaced"
     STALLED = "stalled"
     DISK_FULL = "disk_full"
-
-
-_SENTENCES = {
-    EndReason.LIMIT: "The recording has reached 20 minutes, the most that can be analysed. All of it is kept.",
-    EndReason.UNPLUGGED: "The microphone was unplugged. {kept}",
-    EndReason.REPLACED: "The microphone was unplugged and another one took over. {kept}",
-    EndReason.STALLED: "The microphone gives no sound any more. {kept}",
-    EndReason.DISK_FULL: "The disk is full or gone. {kept} Make room before you record again.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +43,25 @@ class Take:
     all_zero: bool = False
 
 
-def end_sentence(reason: EndReason, duration_s: float) -> str | None:
+def end_sentence(reason: EndReason, duration_s: float) -> Message | None:
     """Why a recording ended unexpectedly, and what of it is kept; None after a normal stop."""
-    text = _SENTENCES.get(reason)
-    if text is None:
-        return None
-    seconds = whole(duration_s)
-    if duration_s == 0.0:
-        return text.format(kept="Nothing had been recorded.")
-    kept, verb = ("The one second", "is") if seconds == 1 else (f"The {seconds} seconds", "are")
-    return text.format(kept=f"{kept} before that {verb} kept.")
+    kept = (
+        plural_message(
+            "The {count} second before that is kept.", "The {count} seconds before that are kept.", whole(duration_s)
+        )
+        if duration_s > 0.0
+        else message("Nothing had been recorded.")
+    )
+    match reason:
+        case EndReason.LIMIT:
+            return message("The recording has reached 20 minutes, the most that can be analysed. All of it is kept.")
+        case EndReason.UNPLUGGED:
+            return joined(message("The microphone was unplugged."), kept)
+        case EndReason.REPLACED:
+            return joined(message("The microphone was unplugged and another one took over."), kept)
+        case EndReason.STALLED:
+            return joined(message("The microphone gives no sound any more."), kept)
+        case EndReason.DISK_FULL:
+            room = message("Make room before you record again.")
+            return joined(message("The disk is full or gone."), kept, room)
+    return None

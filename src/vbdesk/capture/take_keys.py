@@ -20,6 +20,8 @@ from typing import BinaryIO
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from vbdesk.language import message
+
 MAGIC_OF_OLD = b"VBTAKE1\n"
 MAGIC = b"VBTAKE2\n"
 SALT_BYTES = 16
@@ -77,15 +79,15 @@ def read_head(file: BinaryIO, library_key: bytes, take_key: bytes | None = None)
         return library_key, salt
     slot = file.read(SLOT_BYTES)
     if magic != MAGIC or len(slot) != SLOT_BYTES:
-        raise FileDamaged("This is not a recording of the desk.")
+        raise FileDamaged(message("This is not a recording of the desk."))
     if take_key is not None:
         return take_key, salt
     if slot == BLANK:
-        raise FileKeyMissing("The key to this recording is not here any more, so nobody can open it.")
+        raise FileKeyMissing(message("The key to this recording is not here any more, so nobody can open it."))
     try:
         opened = AESGCM(library_key).decrypt(slot[:_NONCE_BYTES], slot[_NONCE_BYTES:], _place(salt))
     except InvalidTag as error:
-        raise WrongKey("This recording was sealed with another key. It is kept as it is.") from error
+        raise WrongKey(message("This recording was sealed with another key. It is kept as it is.")) from error
     return opened, salt
 
 
@@ -113,16 +115,16 @@ def first_block_at(content: bytes) -> int:
 def why_nothing_opens(content: bytes, library_key: bytes, take_key: bytes | None = None) -> EncryptedFileError:
     """Why no block of a file decrypts, as far as that can be found out."""
     if not content:
-        return FileDamaged("The file is empty.")
+        return FileDamaged(message("The file is empty."))
     if not content.startswith((MAGIC, MAGIC_OF_OLD)) or len(content) < SLOT_BEGIN + SLOT_BYTES:
-        return FileDamaged("The file is not a recording of the desk, or its beginning is damaged.")
+        return FileDamaged(message("The file is not a recording of the desk, or its beginning is damaged."))
     if take_key is not None:
-        return FileDamaged("The file holds another recording, or its beginning is damaged.")
+        return FileDamaged(message("The file holds another recording, or its beginning is damaged."))
     if content.startswith(MAGIC) and content[SLOT_BEGIN : SLOT_BEGIN + SLOT_BYTES] == BLANK:
-        return FileKeyMissing("The key to this recording is not here any more, so nobody can open it.")
+        return FileKeyMissing(message("The key to this recording is not here any more, so nobody can open it."))
     if content.startswith(MAGIC) and _key_in_slot(content, library_key) is not None:
-        return FileDamaged("All of it is damaged.")
-    return WrongKey("It was sealed with another key, or its beginning is damaged.")
+        return FileDamaged(message("All of it is damaged."))
+    return WrongKey(message("It was sealed with another key, or its beginning is damaged."))
 
 
 def _key_in_slot(content: bytes, library_key: bytes) -> bytes | None:

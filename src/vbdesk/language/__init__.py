@@ -6,7 +6,16 @@ reader's language. `N_` marks a constant. Every text is one whole sentence with 
 """
 
 from vbdesk.language.catalogs import LanguageMissing, available_languages
-from vbdesk.language.messages import Message, joined, message, plural_message, read_message, translated, written_message
+from vbdesk.language.messages import (
+    Message,
+    joined,
+    message,
+    message_of,
+    plural_message,
+    read_message,
+    translated,
+    written_message,
+)
 from vbdesk.language.reader import Language, current, language_of, reading_in, use, use_system_language
 from vbdesk.language.text import N_, _, ngettext, npgettext, pgettext
 
@@ -21,6 +30,7 @@ __all__ = [
     "joined",
     "language_of",
     "message",
+    "message_of",
     "ngettext",
     "npgettext",
     "pgettext",

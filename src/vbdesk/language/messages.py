@@ -88,6 +88,12 @@ def literal(text: str) -> Message:
     return Message.make(text)
 
 
+def message_of(error: BaseException) -> Message:
+    """What an error says, with its template and fields if it was made of a message."""
+    text = _kept(error)
+    return text if isinstance(text, Message) else literal(str(text))
+
+
 def translated(text: object) -> str:
     """A message or an error in the reader's language.
 

@@ -49,7 +49,8 @@ def test_a_damaged_recording_is_named_and_its_readable_parts_become_recordings(u
     user.page.banner.button.click()
     (card,) = user.page.damaged.cards
     assert card.sentence.text() == (
-        "It can be read from 0:00.0 to 0:20.0 and from 0:21.0 to 0:40.0; about 1.0 s of sound are missing."
+        "It can be read from 0:00.0 to 0:20.0. It can also be read from 0:21.0 to 0:40.0. "
+        "About 1.0 s of sound are missing."
     )
     card.recover.click()
     user.waits_for_words("A recording of ward4-1 is kept")

@@ -13,6 +13,7 @@ from pathlib import Path
 from vbdesk.capture.imported_sound import measure_file
 from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.catalog import STANDALONE_SIGNS
+from vbdesk.language import Message, message, message_of
 from vbdesk.outbox.imports.import_list import read_list, written_at
 from vbdesk.outbox.imports.import_row import FileFacts, ImportRow, KnownRecordings, check_rows
 from vbdesk.outbox.library.items import RecordingTarget, TakeMetadata
@@ -201,7 +202,10 @@ def _preview(
     return ImportPreview(tuple(check_rows(read, known or KnownRecordings(), UTC, (clock or SystemClock()).now())))
 
 
-def _words(error: Exception) -> str:
+def _words(error: Exception) -> Message:
     if isinstance(error, OSError):
-        return f"The file cannot be read ({error.strerror or type(error).__name__}). Check that it is there and yours."
-    return str(error)
+        return message(
+            "The file cannot be read ({reason}). Check that it is there and yours.",
+            reason=error.strerror or type(error).__name__,
+        )
+    return message_of(error)

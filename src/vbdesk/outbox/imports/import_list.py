@@ -10,6 +10,7 @@ from pathlib import Path
 from vbdesk.contract.catalog import STANDALONE_SIGNS, ModelName
 from vbdesk.contract.spoken_language import SpokenLanguage, language_tag
 from vbdesk.contract.timestamps import from_unix_seconds
+from vbdesk.language import message, message_of
 from vbdesk.outbox.imports.import_row import ImportRow
 from vbdesk.outbox.library.items import RecordingTarget
 
@@ -37,7 +38,7 @@ def read_list(path: Path, target: RecordingTarget, signs: Collection[str] = STAN
     """
     rows = [_csv_row(number, cells, path.parent, target, signs) for number, cells in _csv_cells(path)]
     if not rows:
-        raise ImportFailed(f"There is no recording in {path.name}: it has no line below its head.")
+        raise ImportFailed(message("There is no recording in {file}: it has no line below its head.", file=path.name))
     return rows
 
 
@@ -60,19 +61,26 @@ def _csv_cells(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         for needed in ("path", "group_id"):
             if needed not in head:
                 raise ImportFailed(
-                    f"{path.name} has no column {needed}. Its first line must name its columns: {','.join(COLUMNS)}."
+                    message(
+                        "{file} has no column {column}. Its first line must name its columns: {columns}.",
+                        file=path.name,
+                        column=needed,
+                        columns=",".join(COLUMNS),
+                    )
                 )
         for cells in reader:
             if any(cell.strip() for cell in cells):
                 yield reader.line_num, dict(zip(head, (cell.strip() for cell in cells), strict=False))
     except csv.Error as error:
-        raise ImportFailed(f"{path.name} is not a CSV file ({error}). Save it as CSV and try again.") from error
+        raise ImportFailed(
+            message("{file} is not a CSV file ({reason}). Save it as CSV and try again.", file=path.name, reason=error)
+        ) from error
 
 
 def _csv_text(path: Path) -> str:
     content = path.read_bytes()
     if b"\0" in content:
-        raise ImportFailed(f"{path.name} is not a CSV file. Save it as CSV (UTF-8) and try again.")
+        raise ImportFailed(message("{file} is not a CSV file. Save it as CSV (UTF-8) and try again.", file=path.name))
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -89,21 +97,21 @@ def _csv_row(
 ) -> ImportRow:
     path = folder / cells.get("path", "")
     row = ImportRow(number, path, cells.get("group_id", ""), None, default, time_text=cells.get("recorded_at") or None)
-    faults = []
+    faults: list[str] = []
     if not cells.get("path"):
-        faults.append("There is no path in this row.")
+        faults.append(message("There is no path in this row."))
     elif not _is_file(path):
-        faults.append(f"There is no file {cells['path']}.")
+        faults.append(message("There is no file {file}.", file=cells["path"]))
     elif row.time_text is None:
         row = replace(row, recorded_at=written_at(path))
     try:
         row = replace(row, target=_target(cells.get("model", ""), default, signs))
     except ValueError as error:
-        faults.append(str(error))
+        faults.append(message_of(error))
     try:
         row = replace(row, spoken=_spoken(cells))
     except ValueError as error:
-        faults.append(str(error))
+        faults.append(message_of(error))
     tags = split_tags(cells["tags"]) if cells.get("tags") else None
     protocol, consent = cells.get("protocol") or None, cells.get("consent") or None
     return replace(row, protocol=protocol, tags=tags, consent=consent, list_faults=tuple(faults))
@@ -112,7 +120,7 @@ def _csv_row(
 def _spoken(cells: dict[str, str]) -> SpokenLanguage:
     language, second = cells.get("language", ""), cells.get("second_language", "").casefold()
     if second not in _YES_OR_NO:
-        raise ValueError("The column second_language has yes, no, or nothing if it is not known.")
+        raise ValueError(message("The column second_language has yes, no, or nothing if it is not known."))
     return SpokenLanguage(language_tag(language) if language else None, _YES_OR_NO[second])
 
 
@@ -129,5 +137,8 @@ def _target(text: str, default: RecordingTarget, signs: Collection[str]) -> Reco
     target = RecordingTarget.parse(text if ":" in text else f"model:{text}")
     known: Iterable[str] = ModelName if target.kind == "model" else signs
     if target.name not in set(known):
-        raise ValueError(f"There is no {target.kind} {target.name}. There are: {', '.join(sorted(known))}.")
+        listed = ", ".join(sorted(known))
+        if target.kind == "model":
+            raise ValueError(message("There is no model {name}. There are: {known}.", name=target.name, known=listed))
+        raise ValueError(message("There is no sign {name}. There are: {known}.", name=target.name, known=listed))
     return target

@@ -10,7 +10,8 @@ from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.contract.rounding import whole
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
-from vbdesk.outbox.imports.written_times import moment_of, read_time, zone_name
+from vbdesk.language import N_, joined, message, message_of
+from vbdesk.outbox.imports.written_times import moment_of, read_time
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.consent_gate import ConsentList
 from vbdesk.outbox.library.items import RecordingTarget
@@ -18,8 +19,8 @@ from vbdesk.outbox.library.library import Library
 
 CLOCK_DRIFT = timedelta(minutes=5)  # between the device that recorded and this computer
 EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)  # a file from a device without a clock
-NO_CONSENT_NOTED = "No consent noted."
-WHEN_WRITTEN = "Recorded when the file was last written."
+NO_CONSENT_NOTED = N_("No consent noted.")
+WHEN_WRITTEN = N_("Recorded when the file was last written.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class ImportRow:
     @property
     def error(self) -> str | None:
         """All reasons as one text; None if the recording can be imported."""
-        return " ".join(self.faults) or None
+        return joined(*self.faults) or None
 
     @property
     def duration_s(self) -> float | None:
@@ -136,7 +137,7 @@ def check_rows(
     for row, time_faults in timed:
         refusal, consent_notes = _consent(row, known.consents, now)
         faults = [*row.list_faults, *_faults(row, now), *time_faults, *refusal, *_sound_faults(row, known, same_sound)]
-        name = [f"Sent as {row.group_id}; the name stays here."] if row.alias else []
+        name = [message("Sent as {group_id}; the name stays here.", group_id=row.group_id)] if row.alias else []
         notes = [*name, *row.notes, *_notes(row, known, same_time), *consent_notes]
         lacks = bool(refusal or consent_notes)
         checked.append(replace(row, faults=tuple(faults), notes=tuple(notes), lacks_consent=lacks))
@@ -155,23 +156,28 @@ def _timed(row: ImportRow, zone: tzinfo | None) -> tuple[ImportRow, list[str]]:
         written = read_time(row.time_text)
         moment = moment_of(written, zone)
     except ValueError as error:
-        return replace(row, recorded_at=None, notes=()), [str(error)]
+        return replace(row, recorded_at=None, notes=()), [message_of(error)]
     if row.time_from_name:
-        notes: tuple[str, ...] = ("The time is from the file name.",)
+        notes: tuple[str, ...] = (message("The time is from the file name."),)
+    elif written.offset:
+        notes = ()
+    elif zone is None:
+        notes = (message("The time has no zone and is read in the time zone of this computer."),)
     else:
-        notes = () if written.offset else (f"The time has no zone and is taken as {zone_name(zone)}.",)
+        notes = (message("The time has no zone and is taken as {zone}.", zone=str(zone)),)
     return replace(row, recorded_at=moment, notes=notes), []
 
 
 def _faults(row: ImportRow, now: datetime) -> list[str]:
-    faults = []
+    faults: list[str] = []
     if (fault := row.subject_fault or subject_fault(row.group_id)) is not None:
         faults.append(fault)
     known = {protocol.protocol_id for protocol in protocols()}
     if row.protocol and row.protocol not in known:
-        faults.append(f"There is no protocol {row.protocol}. There are: {', '.join(sorted(known))}.")
+        listed = ", ".join(sorted(known))
+        faults.append(message("There is no protocol {name}. There are: {known}.", name=row.protocol, known=listed))
     if row.recorded_at is not None and row.recorded_at > now + CLOCK_DRIFT:
-        faults.append("The time of the recording is in the future. Correct it, or the clock of this computer.")
+        faults.append(message("The time of the recording is in the future. Correct it, or the clock of this computer."))
     return faults
 
 
@@ -191,31 +197,37 @@ def _sound_faults(row: ImportRow, known: KnownRecordings, same_sound: Mapping[ob
         return []
     if facts.fault is not None:
         return [facts.fault]
-    faults = []
+    faults: list[str] = []
     if facts.duration_s is not None and facts.duration_s < MIN_DURATION_S:
         faults.append(
-            f"The recording is {whole(facts.duration_s)} s long; the service takes {MIN_DURATION_S:.0f} s and more."
+            message(
+                "The recording is {seconds} s long; the service takes {minimum:.0f} s and more.",
+                seconds=whole(facts.duration_s),
+                minimum=MIN_DURATION_S,
+            )
         )
     if facts.duration_s is not None and facts.duration_s > MAX_DURATION_S:
-        faults.append("The recording is longer than 20 minutes. Import it alone and trim it, or cut it before.")
+        faults.append(
+            message("The recording is longer than 20 minutes. Import it alone and trim it, or cut it before.")
+        )
     if facts.sha256 in known.sources:
-        faults.append("This recording is in the library already.")
+        faults.append(message("This recording is in the library already."))
     elif facts.sha256 is not None and same_sound[facts.sha256] != row.number:
-        faults.append(f"This is the same recording as in row {same_sound[facts.sha256]}.")
+        faults.append(message("This is the same recording as in row {row}.", row=same_sound[facts.sha256]))
     return faults
 
 
 def _notes(row: ImportRow, known: KnownRecordings, same_time: Mapping[object, int]) -> list[str]:
     if row.recorded_at is None or not row.group_id:
         return []
-    notes = []
+    notes: list[str] = []
     if row.recorded_at < EARLIEST:
-        notes.append("The time is before 1980. Check it.")
+        notes.append(message("The time is before 1980. Check it."))
     first = same_time[_subject_and_second(row.group_id, row.recorded_at)]
     if first != row.number:
-        notes.append(f"Same subject and time as row {first}. Check that it is another recording.")
+        notes.append(message("Same subject and time as row {row}. Check that it is another recording.", row=first))
     elif _subject_and_second(row.group_id, row.recorded_at) in known.times:
-        notes.append("The library has a recording of this subject at this time. Check that it is another one.")
+        notes.append(message("The library has a recording of this subject at this time. Check that it is another one."))
     return notes
 
 

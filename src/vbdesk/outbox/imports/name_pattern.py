@@ -6,6 +6,7 @@ from datetime import date, time
 from functools import cached_property
 from pathlib import Path
 
+from vbdesk.language import message, message_of
 from vbdesk.outbox.imports.written_times import WrittenTime, read_time, time_in_name
 
 _PLACEHOLDERS = {
@@ -56,12 +57,12 @@ class NamePattern:
         name = f"{path.parent.name}/{path.stem}" if "/" in self.text else path.stem
         found = self._form.fullmatch(name)
         if found is None:
-            return NameFinding(fault="The name does not fit the pattern.")
+            return NameFinding(fault=message("The name does not fit the pattern."))
         parts = {name: text or "" for name, text in found.groupdict().items()}
         try:
             return NameFinding(parts.get("subject", "").strip(), _written(parts))
         except ValueError as error:
-            return NameFinding(parts.get("subject", "").strip(), fault=str(error))
+            return NameFinding(parts.get("subject", "").strip(), fault=message_of(error))
 
     def check(self) -> None:
         """Raise ValueError if the pattern is wrong."""
@@ -73,7 +74,7 @@ class NamePattern:
         parts, end, seen = [], 0, set()
         text = self.text.strip()
         if text.count("*") > _MOST_STARS:
-            raise ValueError(f"The pattern has more than {_MOST_STARS} times *. Use fewer.")
+            raise ValueError(message("The pattern has more than {most} times *. Use fewer.", most=_MOST_STARS))
         for token in _TOKEN.finditer(text):
             parts.append(re.escape(text[end : token.start()]))
             end = token.end()
@@ -82,13 +83,19 @@ class NamePattern:
                 parts.append(".*?")
             elif name not in _PLACEHOLDERS or name in seen:
                 known = ", ".join(f"{{{name}}}" for name in _PLACEHOLDERS)
-                raise ValueError(f"{token[0]} is not known, or used twice. There are {known}, and * for anything.")
+                raise ValueError(
+                    message(
+                        "{part} is not known, or used twice. There are {known}, and * for anything.",
+                        part=token[0],
+                        known=known,
+                    )
+                )
             else:
                 seen.add(name)
                 parts.append(f"(?P<{name}>{_PLACEHOLDERS[name]})")
         parts.append(re.escape(text[end:]))
         if not seen:
-            raise ValueError("The pattern finds nothing. Use {subject}, {date} or {time}, and * for anything.")
+            raise ValueError(message("The pattern finds nothing. Use {subject}, {date} or {time}, and * for anything."))
         return re.compile("".join(parts), re.IGNORECASE)
 
 
@@ -96,7 +103,7 @@ def _automatic(path: Path) -> NameFinding:
     try:
         return NameFinding(written=time_in_name(path.stem))
     except ValueError as error:
-        return NameFinding(fault=str(error))
+        return NameFinding(fault=message_of(error))
 
 
 def _written(parts: dict[str, str]) -> WrittenTime:
@@ -111,4 +118,6 @@ def _day(year: int, month: int, day: int) -> date:
     try:
         return date(year, month, day)
     except ValueError as error:
-        raise ValueError("There is no such day. Check the order of year, month and day in the pattern.") from error
+        raise ValueError(
+            message("There is no such day. Check the order of year, month and day in the pattern.")
+        ) from error

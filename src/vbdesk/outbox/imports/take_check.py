@@ -23,6 +23,7 @@ from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.contract.rounding import whole
 from vbdesk.contract.timestamps import bounded
 from vbdesk.data_files import read_toml
+from vbdesk.language import N_, Message, joined, message
 from vbdesk.resource_files import resource
 from vbdesk.voice.activity import SpeechActivity, detect_speech
 from vbdesk.voice.decode import from_samples, is_silent
@@ -39,6 +40,8 @@ RESAMPLED, SPEECH_FOUND = 0.1, 0.5  # shares of the work done, roughly
 
 Overall = Literal["good", "watch", "bad"]
 RowName = Literal["Length", "Speech", "Clarity", "Clipping", "Loudness"]
+ROW_NAMES: tuple[str, ...] = (N_("Length"), N_("Speech"), N_("Clarity"), N_("Clipping"), N_("Loudness"))
+"""In the order of the check; `_` translates them where they are shown."""
 
 
 class CheckRating(StrEnum):
@@ -237,7 +240,7 @@ def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda shar
         ValueError: there is no sound at all.
     """
     if len(audio.samples) == 0:
-        raise ValueError("Nothing was recorded. Check the microphone and record again.")
+        raise ValueError(message("Nothing was recorded. Check the microphone and record again."))
     texts = check_texts()
     recording = from_samples(audio.samples.astype(np.float32) / FULL_SCALE, audio.sample_rate)
     progress(RESAMPLED)
@@ -257,7 +260,7 @@ def check_take(audio: TakeAudio, progress: Callable[[float], None] = lambda shar
     if enhancement.enhancement is not Enhancement.NONE:
         figures["enhancement"] = str(enhancement.enhancement)
     elif muted_s and silence is Silence.NONE:  # noise suppression gives zeros too
-        hints.append(texts.hints.muted.format(muted_s=whole(muted_s)))
+        hints.append(_filled(texts.hints.muted, muted_s=whole(muted_s)))
     check = TakeCheck(
         rows=rows,
         overall=overall,
@@ -304,7 +307,7 @@ def kept_fault(duration_s: float, quality: Mapping[str, Any]) -> tuple[str, bool
     if quality.get("silence") in (Silence.MUTED, Silence.SILENT):
         return silence_sentence(Silence(quality["silence"])), True
     if length.verdict is CheckRating.FAIL:
-        return f"{texts.refused} {length.sentence}", True
+        return joined(texts.refused, length.sentence), True
     figures = TakeFigures.stored(quality)
     if quality.get("overall") != "bad" or figures is None:
         return None
@@ -323,10 +326,10 @@ def _lost(audio: TakeAudio, texts: HintTexts) -> list[str]:
     """Sentences on lost sound, from the manifest."""
     missing_s, overflows = float(audio.closing.get("missing_s", 0.0)), int(audio.closing.get("overflows", 0))
     if missing_s > 0:
-        return [texts.missing.format(missing_s=missing_s)]
+        return [_filled(texts.missing, missing_s=missing_s)]
     if overflows == 1:
         return [texts.overflow]
-    return [texts.overflows.format(overflows=overflows)] if overflows else []
+    return [_filled(texts.overflows, overflows=overflows)] if overflows else []
 
 
 def _trim(activity: SpeechActivity, duration_s: float) -> tuple[float, float] | None:
@@ -341,11 +344,11 @@ def _length(duration_s: float, texts: CheckTexts) -> CheckRow:
     words, most = texts.length, texts.too_long
     low, high = MIN_DURATION_S, MAX_DURATION_S
     if duration_s > MAX_DURATION_S:
-        limit_text = most.limit.format(limit_minutes=MAX_DURATION_S / 60)
+        limit_text = _filled(most.limit, limit_minutes=MAX_DURATION_S / 60)
         return CheckRow("Length", CheckRating.FAIL, duration_s, "s", low, high, limit_text, most.fail, most.missed)
     verdict = _at_least(duration_s, MIN_DURATION_S, words.watch_span)
     sentence = _sentence(words, verdict, value=whole(duration_s), limit=MIN_DURATION_S)
-    limit_text = words.limit.format(limit=MIN_DURATION_S)
+    limit_text = _filled(words.limit, limit=MIN_DURATION_S)
     return CheckRow("Length", verdict, duration_s, "s", low, high, limit_text, sentence, _missed(words, verdict))
 
 
@@ -354,20 +357,20 @@ def _speech(figures: TakeFigures, texts: CheckTexts) -> CheckRow:
     rules = quality_rules().issues.insufficient_speech
     if figures.speech_seconds < rules.speech_seconds_below:
         few, limit, value = texts.speech_seconds, rules.speech_seconds_below, figures.speech_seconds
-        limit_text = few.limit.format(limit=limit)
-        sentence = few.fail.format(value=whole(value), limit=limit)
+        limit_text = _filled(few.limit, limit=limit)
+        sentence = _filled(few.fail, value=whole(value), limit=limit)
         return CheckRow("Speech", CheckRating.FAIL, value, "s", limit, None, limit_text, sentence, few.missed)
     words, limit, value = texts.speech, rules.voice_percentage_below, figures.voice_percentage
     verdict = _at_least(value, limit, words.watch_span)
     sentence = _sentence(words, verdict, value=whole(value), limit=limit)
-    limit_text = words.limit.format(limit=limit)
+    limit_text = _filled(words.limit, limit=limit)
     return CheckRow("Speech", verdict, value, "%", limit, None, limit_text, sentence, _missed(words, verdict))
 
 
 def _clarity(figures: TakeFigures, texts: CheckTexts) -> CheckRow:
     words, limit = texts.clarity, quality_rules().issues.high_background_noise.clarity_below
     value = figures.audio_clarity
-    limit_text = words.limit.format(limit=limit)
+    limit_text = _filled(words.limit, limit=limit)
     if value is None:
         return CheckRow("Clarity", CheckRating.WATCH, None, "", limit, None, limit_text, texts.clarity_unmeasured)
     verdict = _at_least(value, limit, words.watch_span)
@@ -380,7 +383,7 @@ def _clipping(figures: TakeFigures, words: RowTexts) -> CheckRow:
     value = figures.clipped_percent
     verdict = _at_least(-value, -limit - words.watch_span, words.watch_span)
     sentence = _sentence(words, verdict, value=value, limit=limit)
-    limit_text = words.limit.format(limit=limit)
+    limit_text = _filled(words.limit, limit=limit)
     return CheckRow("Clipping", verdict, value, "%", None, limit, limit_text, sentence, _missed(words, verdict))
 
 
@@ -391,8 +394,8 @@ def _loudness(figures: TakeFigures, words: LoudnessTexts) -> CheckRow:
     sentence = _sentence(words, verdict, value=value, limit=limit)
     missed = _missed(words, verdict)
     if value > words.high_dbfs:
-        verdict, sentence = CheckRating.WATCH, words.watch_high
-    limit_text = words.limit.format(limit=limit, high=words.high_dbfs)
+        verdict, sentence = CheckRating.WATCH, _filled(words.watch_high)
+    limit_text = _filled(words.limit, limit=limit, high=words.high_dbfs)
     return CheckRow("Loudness", verdict, figures.rms_dbfs, "dB", limit, words.high_dbfs, limit_text, sentence, missed)
 
 
@@ -406,19 +409,24 @@ def _at_least(value: float, limit: float, watch_span: float) -> CheckRating:
     return CheckRating.WATCH if value < limit + watch_span else CheckRating.PASS
 
 
-def _sentence(words: RowTexts, verdict: CheckRating, **values: float) -> str:
+def _sentence(words: RowTexts, verdict: CheckRating, **values: float) -> Message:
     text = {CheckRating.PASS: words.passed, CheckRating.WATCH: words.watch, CheckRating.FAIL: words.fail}[verdict]
-    return text.format(**values)
+    return _filled(text, **values)
+
+
+def _filled(text: str, **values: float) -> Message:
+    """A text of check.toml with its values."""
+    return Message.make(text, fields=values)
 
 
 def _overall_rating(rows: tuple[CheckRow, ...], texts: OverallTexts) -> tuple[Overall, str]:
     """The worst row determines the rating; of several, the first."""
     failing = next((row for row in rows if row.verdict is CheckRating.FAIL), None)
     if failing is not None:
-        return "bad", f"{texts.bad} {failing.sentence}"
+        return "bad", joined(texts.bad, failing.sentence)
     doubtful = next((row for row in rows if row.verdict is CheckRating.WATCH), None)
     if doubtful is not None:
-        return "watch", f"{texts.watch} {doubtful.sentence}"
+        return "watch", joined(texts.watch, doubtful.sentence)
     return "good", texts.good
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache
 
+from vbdesk.language import N_, Message, joined, message
+
 _YEAR_FIRST = r"(?P<y>(?:19|20)\d\d)(?P<ds>[-_.]?)(?P<mo>0[1-9]|1[0-2])(?P=ds)(?P<d>0[1-9]|[12]\d|3[01])"
 _DAY_FIRST = r"(?P<d>0?[1-9]|[12]\d|3[01])\.(?P<mo>0?[1-9]|1[0-2])\.(?P<y>(?:19|20)\d\d)"
 _EITHER_WAY = r"\d{1,2}([-/_])\d{1,2}\1(?:19|20)\d\d"
@@ -45,10 +47,10 @@ _TIMES_ANYWHERE = _one_of(*(rf"(?<![\dA-Za-z]){form}(?![\dA-Za-z]){_NO_HALF_DAY}
 _TYPED_DATES = _one_of(_YEAR_FIRST, _DAY_FIRST)
 _TYPED_TIMES = _one_of(*(rf"{form} ?{_OFFSET}?" for form in (*_CLOCKS, _LOW_LINE)))
 
-HOW_TO_WRITE = "Write it as 2026-11-01 14:30 or 01.11.2026 14:30 (ISO 8601, or day.month.year)."
-EITHER_DAY_OR_MONTH = "In the date, day and month could be exchanged. Write it as 2026-04-03 or 03.04.2026."
-NO_TIME_OF_DAY = "The time of day is missing. Add it, such as 14:30."
-NO_DATE = "The date is missing. Add it, such as 2026-11-01."
+HOW_TO_WRITE = N_("Write it as 2026-11-01 14:30 or 01.11.2026 14:30 (ISO 8601, or day.month.year).")
+EITHER_DAY_OR_MONTH = N_("In the date, day and month could be exchanged. Write it as 2026-04-03 or 03.04.2026.")
+NO_TIME_OF_DAY = N_("The time of day is missing. Add it, such as 14:30.")
+NO_DATE = N_("The date is missing. Add it, such as 2026-11-01.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def read_time(text: str) -> WrittenTime:
     if _AMBIGUOUS.match(typed):
         raise ValueError(EITHER_DAY_OR_MONTH)
     if _YEAR.fullmatch(typed):
-        raise ValueError(f"This could be a year or a time of day. {HOW_TO_WRITE}")
+        raise ValueError(joined(message("This could be a year or a time of day."), HOW_TO_WRITE))
     for form in _TYPED_DATES:
         found = form.match(typed)
         rest = "" if found is None else typed[found.end() :]
@@ -113,13 +115,13 @@ def time_in_name(stem: str) -> WrittenTime:
     if not days:
         return WrittenTime()
     if len({_day_of(match) for match in days}) > 1:
-        raise ValueError("There are two dates in the file name. Enter the right one.")
+        raise ValueError(message("There are two dates in the file name. Enter the right one."))
     times = {written for match in days for written in _times_around(stem, match)}
     if not times:
         rest = "".join(character if not _within(place, days) else " " for place, character in enumerate(stem))
         times = {_clock(match) for form in _TIMES_ANYWHERE for match in form.finditer(rest)}
     if len(times) > 1:
-        raise ValueError("There are two times of day in the file name. Enter the right one.")
+        raise ValueError(message("There are two times of day in the file name. Enter the right one."))
     timed = next(iter(times), WrittenTime())
     return WrittenTime(_day_of(days[0]), timed.clock, timed.offset)
 
@@ -132,7 +134,8 @@ def moment_of(written: WrittenTime, zone: tzinfo | None) -> datetime:
         ValueError: a part is missing, or the zone's clocks skipped or repeated that time.
     """
     if written.day is None:
-        raise ValueError(NO_DATE if written.clock is not None else f"Enter the time of the recording. {HOW_TO_WRITE}")
+        nothing = joined(message("Enter the time of the recording."), HOW_TO_WRITE)
+        raise ValueError(NO_DATE if written.clock is not None else nothing)
     if written.clock is None:
         raise ValueError(NO_TIME_OF_DAY)
     naive = datetime.combine(written.day, written.clock)
@@ -142,24 +145,31 @@ def moment_of(written: WrittenTime, zone: tzinfo | None) -> datetime:
         early, late = (naive.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
         back = early.astimezone(zone).replace(tzinfo=None)
     except (OverflowError, OSError, ValueError) as error:
-        raise ValueError(f"There is no such time. {HOW_TO_WRITE}") from error
+        raise ValueError(joined(message("There is no such time."), HOW_TO_WRITE)) from error
     if early == late:
         return early
     shown = f"{naive:%Y-%m-%d %H:%M}"
     if back != naive:
-        raise ValueError(
-            f"The time {shown} does not exist in {zone_name(zone)}: the clocks went forward. Correct it, or choose "
-            "another time zone."
-        )
+        raise ValueError(joined(_skipped(shown, zone), message("Correct it, or choose another time zone.")))
     first, second = (f"{naive:%H:%M}{_offset_text(naive - moment.replace(tzinfo=None))}" for moment in (early, late))
-    raise ValueError(
-        f"The time {shown} occurred twice in {zone_name(zone)}: the clocks went back. Write it as {first} or {second}."
-    )
+    advice = message("Write it as {first} or {second}.", first=first, second=second)
+    raise ValueError(joined(_repeated(shown, zone), advice))
 
 
-def zone_name(zone: tzinfo | None) -> str:
-    """Name of a zone for a sentence."""
-    return "this computer's time zone" if zone is None else str(zone)
+def _skipped(time_text: str, zone: tzinfo | None) -> Message:
+    if zone is None:
+        return message(
+            "The time {time} does not exist in the time zone of this computer: the clocks went forward.", time=time_text
+        )
+    return message("The time {time} does not exist in {zone}: the clocks went forward.", time=time_text, zone=str(zone))
+
+
+def _repeated(time_text: str, zone: tzinfo | None) -> Message:
+    if zone is None:
+        return message(
+            "The time {time} occurred twice in the time zone of this computer: the clocks went back.", time=time_text
+        )
+    return message("The time {time} occurred twice in {zone}: the clocks went back.", time=time_text, zone=str(zone))
 
 
 def written_in(moment: datetime, zone: tzinfo | None) -> WrittenTime:
@@ -180,7 +190,7 @@ def _clock_of(text: str) -> WrittenTime:
         found = form.fullmatch(text)
         if found is not None:
             return _clock(found)
-    raise ValueError(f"The time is not understood. {HOW_TO_WRITE}")
+    raise ValueError(joined(message("The time is not understood."), HOW_TO_WRITE))
 
 
 def _times_around(stem: str, day: re.Match[str]) -> list[WrittenTime]:
@@ -192,7 +202,7 @@ def _times_around(stem: str, day: re.Match[str]) -> list[WrittenTime]:
     if any(
         not match["o"] and _OFFSET_OR_NUMBER.match(stem, match.end()) for match in times if match.start() >= day.end()
     ):
-        raise ValueError("After the time in the file name stands an offset or a number. Enter the right time.")
+        raise ValueError(message("After the time in the file name stands an offset or a number. Enter the right time."))
     return [_clock(match) for match in times]
 
 
@@ -214,7 +224,7 @@ def _day_of(match: re.Match[str]) -> date:
     try:
         return date(int(match["y"]), int(match["mo"]), int(match["d"]))
     except ValueError as error:
-        raise ValueError(f"There is no such day. {HOW_TO_WRITE}") from error
+        raise ValueError(joined(message("There is no such day."), HOW_TO_WRITE)) from error
 
 
 def _clock(match: re.Match[str]) -> WrittenTime:
