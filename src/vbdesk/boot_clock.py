@@ -61,7 +61,7 @@ elif sys.platform == "win32":
     def _seconds() -> float:
         count = ctypes.windll.kernel32.GetTickCount64
         count.restype = ctypes.c_uint64
-        return count() / 1000
+        return float(count()) / 1000
 
 else:
 

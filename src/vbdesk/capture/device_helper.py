@@ -62,6 +62,7 @@ def _default_source(inputs: list[tuple[int, dict[str, object]]]) -> str | None:
 
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     for _ in sys.stdin:
         sys.stdout.write(json.dumps(describe_inputs()) + "\n")
         sys.stdout.flush()

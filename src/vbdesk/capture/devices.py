@@ -4,13 +4,13 @@ import contextlib
 import json
 import queue
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 from vbdesk.language import Message, message, message_of
+from vbdesk.own_process import child_options, own_module
 
 ANSWER_TIMEOUT_S = 5.0  # for a sound server that hangs
 FIRST_ANSWER_TIMEOUT_S = 20.0  # with a cold disk
@@ -125,11 +125,13 @@ class PortAudioLister:
 
     def _new_child(self) -> "subprocess.Popen[str]":
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "vbdesk.capture.device_helper"],
+            own_module("vbdesk.capture.device_helper"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
+            encoding="utf-8",
+            **child_options(),
         )
         self._answers = queue.SimpleQueue()
         self._listings = 0

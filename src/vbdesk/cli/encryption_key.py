@@ -1,5 +1,6 @@
 """Read an encryption key from standard input: arguments are visible to other users."""
 
+import io
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,13 +16,18 @@ KeyStdin = Annotated[
 ]
 
 
-def read_keys(from_stdin: bool) -> "EncryptionKeys":
-    """The keys from standard input, if requested; reports a fault in one line."""
+def read_keys(from_stdin: bool, *, first_line: bool = False) -> "EncryptionKeys":
+    """The keys from standard input, if requested; reports a fault in one line.
+
+    Args:
+        from_stdin: whether they were requested.
+        first_line: whether the input stays open after the key.
+    """
     if not from_stdin:
         return ()
     from vbdesk.service.encryption.keys import KeyUnusable, read_stdin
 
     try:
-        return read_stdin(sys.stdin)
+        return read_stdin(io.StringIO(sys.stdin.readline()) if first_line else sys.stdin)
     except (KeyUnusable, UnicodeDecodeError) as error:
         fail(str(error) if isinstance(error, KeyUnusable) else "Standard input holds no encryption key.")

@@ -1,5 +1,6 @@
 """`vbdesk serve`: run the whole service in one process."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -21,11 +22,15 @@ def serve(
     norms: Annotated[Path | None, typer.Option(help="Norms of your own. Default: the shipped ones.")] = None,
     ready_file: Annotated[Path | None, typer.Option(help="Written as JSON once the service answers.")] = None,
     parent_pid: Annotated[int | None, typer.Option(help="End when this process ends.")] = None,
+    stop_with_stdin: Annotated[
+        bool, typer.Option("--stop-with-stdin", help="End when standard input ends; --key-stdin reads its first line.")
+    ] = False,
     key_stdin: KeyStdin = False,
 ) -> None:
     """Serve the API, the object store and the analysis until stopped."""
     from vbdesk.service.composition.process import StartRefused
     from vbdesk.service.composition.serve import serve as run
+    from vbdesk.service.kernel.parent_process import Ending, input_ended, parent_gone
     from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
     from vbdesk.service.observability.logs import configure_logs
 
@@ -40,7 +45,8 @@ def serve(
             norms_file=norms,
         )
         configure_logs(settings.log_format)
-        keys = read_keys(key_stdin)
-        run(settings, ready_file, parent_pid, keys)
+        keys = read_keys(key_stdin, first_line=stop_with_stdin)
+        ends: list[Ending] = [partial(parent_gone, parent_pid)] if parent_pid is not None else []
+        run(settings, ready_file, [*ends, input_ended] if stop_with_stdin else ends, keys)
     except (SettingsInvalid, StartRefused) as error:
         fail(str(error))

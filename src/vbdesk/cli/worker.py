@@ -1,6 +1,7 @@
 """`vbdesk worker`: run analyses for a service on PostgreSQL, without an API."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +28,7 @@ def worker(
     """Run jobs and deliver webhooks of a service whose database is PostgreSQL, until stopped."""
     from vbdesk.service.composition.process import StartRefused
     from vbdesk.service.composition.worker import work
+    from vbdesk.service.kernel.parent_process import Ending, parent_gone
     from vbdesk.service.kernel.settings import SettingsInvalid, load_settings
     from vbdesk.service.observability.logs import configure_logs
 
@@ -38,6 +40,7 @@ def worker(
             settings = settings.model_copy(update={"workers": os.cpu_count() or 1})
         configure_logs(settings.log_format)
         keys = read_keys(key_stdin)
-        work(settings, ready_file, parent_pid, keys)
+        ends: list[Ending] = [partial(parent_gone, parent_pid)] if parent_pid is not None else []
+        work(settings, ready_file, ends, keys)
     except (SettingsInvalid, StartRefused) as error:
         fail(str(error))

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Collection
 from contextlib import suppress
@@ -15,6 +14,7 @@ from typing import Any
 import httpx
 
 from vbdesk.client.credentials import Credentials
+from vbdesk.own_process import child_options, own_command
 from vbdesk.privacy import make_private, owner_only_opener
 
 LOCAL_PLAN = "enterprise"
@@ -48,7 +48,10 @@ class Endpoint:
 
 
 class LocalService:
-    """The service as a child process; it ends when this process ends, in any way."""
+    """The service as a child process.
+
+    It ends when its standard input ends: when it is stopped here, or when this process ends in any way.
+    """
 
     def __init__(self, data_dir: Path, key: bytes | None = None, workers: int | None = None) -> None:
         """Prepare the service without starting it.
@@ -79,10 +82,10 @@ class LocalService:
         make_private(self._data_dir)
         ready_file = self._data_dir / f"ready-{os.getpid()}.json"
         ready_file.unlink(missing_ok=True)
-        command = [
-            *_vbdesk(), "serve", "--data-dir", str(self._data_dir), "--port", "0", "--storage-port", "0",
-            "--ready-file", str(ready_file), "--parent-pid", str(os.getpid()),
-        ]  # fmt: skip
+        command = own_command(
+            "serve", "--data-dir", str(self._data_dir), "--port", "0", "--storage-port", "0",
+            "--ready-file", str(ready_file), "--stop-with-stdin",
+        )  # fmt: skip
         if self._workers is not None:
             command += ["--workers", str(self._workers)]
         if self._key is not None:
@@ -90,11 +93,7 @@ class LocalService:
         with open(self.log_path, "ab", opener=owner_only_opener) as log:
             # own session: Ctrl-C in the terminal reaches only us, and we end the child in order
             self._child = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL if self._key is None else subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                start_new_session=os.name == "posix",
+                command, stdin=subprocess.PIPE, stdout=log, stderr=log, **child_options(own_session=True)
             )
         try:
             _hand_over(self._child, self._key)
@@ -126,7 +125,9 @@ class LocalService:
         self._stopped = True
         if self._child is None:
             return
-        self._child.terminate()
+        if self._child.stdin is not None:
+            with suppress(OSError):
+                self._child.stdin.close()
         try:
             self._child.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -161,8 +162,6 @@ def _hand_over(child: subprocess.Popen[bytes], key: bytes | None) -> None:
     with suppress(OSError):  # it has ended already; `start` reports why
         child.stdin.write(key.hex().encode() + b"\n")
         child.stdin.flush()
-    with suppress(OSError):
-        child.stdin.close()
 
 
 def make_account(data_dir: Path, name: str) -> Credentials:
@@ -238,15 +237,11 @@ def erase_recordings(
         raise LocalServiceFailed(failed)
 
 
-def _vbdesk() -> list[str]:
-    return [sys.executable, "-m", "vbdesk"]
-
-
 def _admin(failed: str, *arguments: str, key: bytes | None = None) -> dict[str, Any]:
     """The output of an administration command, which reads the key from standard input. Raises with `failed`."""
-    command = [*_vbdesk(), "admin", *(["--key-stdin"] if key is not None else []), *arguments]
+    command = own_command("admin", *(["--key-stdin"] if key is not None else []), *arguments)
     given = "" if key is None else f"{key.hex()}\n"
-    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, **child_options())
     if done.returncode:
         # standard error is one sentence; standard output may contain a secret and is never shown
         reason = done.stderr.strip().splitlines()

@@ -14,7 +14,7 @@ from vbdesk.service.kernel.settings import Settings, SettingsInvalid, load_setti
 PAGE = (Path(__file__).parents[3] / "docs" / "operating.md").read_text(encoding="utf-8")
 CHAPTER = PAGE.split("\n## Settings\n")[1].split("\n## ")[0]
 COMMANDS = {"serve": serve, "worker": worker}
-OF_THE_COMMAND = {"ready_file", "parent_pid", "key_stdin"}
+OF_THE_COMMAND = {"ready_file", "parent_pid", "stop_with_stdin", "key_stdin"}
 """Options of one process, not settings of the service."""
 OTHER_NAMES = {"norms": "norms_file", "drain_seconds": "drain_s"}
 SAMPLES = {"host": "127.0.0.1", "norms": "norms.toml", "signs_dir": "signs", "drain_seconds": "7", "data_dir": "data"}

@@ -16,6 +16,7 @@ as a second recipient, and the secret is discarded. In both cases the maker can 
 
 import os
 import struct
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -232,5 +233,5 @@ def _peek(file: BinaryIO) -> bytes:
 
 def _forget_cached(file: BinaryIO) -> None:
     """Drop the file from the system's cache if possible, so that the read-back comes from the disk."""
-    if hasattr(os, "posix_fadvise"):
+    if sys.platform == "linux":
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

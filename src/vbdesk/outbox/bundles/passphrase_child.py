@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 from vbdesk.outbox.bundles.bundle_errors import BundleError
+from vbdesk.own_process import child_options, own_module
 
 NOT_RIGHT = 3
 
@@ -31,9 +32,9 @@ def unlock(locked: bytes, passphrase: str) -> bytes | None:
 
 def _asked(what: str, content: bytes, passphrase: str) -> subprocess.CompletedProcess[bytes]:
     secret = passphrase.encode()
-    # -P: do not import modules from the current folder, which may be a USB stick
-    command = [sys.executable, "-P", "-m", "vbdesk.outbox.bundles.passphrase_child", what]
-    return subprocess.run(command, input=b"%d\n%b%b" % (len(secret), secret, content), capture_output=True, check=False)
+    command = own_module("vbdesk.outbox.bundles.passphrase_child", what)
+    given = b"%d\n%b%b" % (len(secret), secret, content)
+    return subprocess.run(command, input=given, capture_output=True, check=False, **child_options())
 
 
 def _answer(what: str) -> int:

@@ -9,7 +9,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +31,7 @@ from vbdesk.service.engine.supervisor import RuntimeSupervisor
 from vbdesk.service.kernel.db.migrate import MigrationFailed, upgrade
 from vbdesk.service.kernel.db.session import Database, DatabaseMissing, database_fault, open_database
 from vbdesk.service.kernel.disk_space import is_disk_full
-from vbdesk.service.kernel.parent_process import parent_gone
+from vbdesk.service.kernel.parent_process import Ending
 from vbdesk.service.kernel.secret_box import SecretsDamaged
 from vbdesk.service.kernel.settings import Settings
 from vbdesk.service.observability.tracing import TracingMissing
@@ -228,13 +228,13 @@ async def live(
     context: Context,
     runtime: RuntimeSupervisor,
     drain_s: float,
-    parent_pid: int | None,
+    ends: Sequence[Ending],
     attend: Callable[[asyncio.Event], Awaitable[None]],
     operations: OperationsPort | None = None,
 ) -> None:
     """Run `attend(leave)` until the process is asked to stop; then drain while it continues.
 
-    A signal or the end of the process `parent_pid` starts the drain; a second signal ends it early. The operations
+    A signal or one of `ends` starts the drain; a second signal ends it early. The operations
     port reports "not ready" immediately. `leave` is set a moment later, when load balancers have seen that. The
     operations port closes last.
 
@@ -242,13 +242,13 @@ async def live(
         context: marked as draining.
         runtime: already started.
         drain_s: how long running jobs may continue.
-        parent_pid: stop when this process ends.
+        ends: stop when one of these ends.
         attend: the process's main work; it returns when its argument is set.
         operations: port for operators.
     """
     stop, stop_now, leave, drained = asyncio.Event(), threading.Event(), asyncio.Event(), asyncio.Event()
     _heed_signals(stop, stop_now)
-    follower = asyncio.create_task(_follow(parent_pid, stop)) if parent_pid is not None else None
+    followers = [asyncio.create_task(_follow(end, stop)) for end in ends]
 
     async def wind_down() -> None:
         await stop.wait()
@@ -271,12 +271,12 @@ async def live(
                 await answers.wait()
             await attend(leave)
     finally:
-        if follower is not None:
+        for follower in followers:
             follower.cancel()
 
 
-async def _follow(parent_pid: int, stop: asyncio.Event) -> None:
-    await parent_gone(parent_pid)
+async def _follow(end: Ending, stop: asyncio.Event) -> None:
+    await end()
     log.info("The process that started this one is gone; stopping.")
     stop.set()
 

@@ -6,7 +6,7 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
 from itertools import combinations
@@ -34,6 +34,7 @@ from vbdesk.service.encryption.keys import EncryptionKeys
 from vbdesk.service.engine.inspection import SandboxedInspector
 from vbdesk.service.engine.supervisor import supervise_runtime
 from vbdesk.service.health.operations_app import create_ops_app
+from vbdesk.service.kernel.parent_process import Ending
 from vbdesk.service.kernel.settings import Settings
 from vbdesk.service.maintenance.existing_data import Interrupted, encrypt_existing_data
 from vbdesk.service.maintenance.orphans import EVERY_FOLDER
@@ -52,15 +53,15 @@ _ENCRYPT_AGAIN_S = 5.0
 def serve(
     settings: Settings,
     ready_file: Path | None = None,
-    parent_pid: int | None = None,
+    ends: Sequence[Ending] = (),
     keys: EncryptionKeys = (),
 ) -> None:
-    """Run until SIGTERM, SIGINT or the end of the process `parent_pid`.
+    """Run until SIGTERM, SIGINT or one of `ends`.
 
     Args:
         settings: settings to run with.
         ready_file: written atomically once both ports answer, removed at the end.
-        parent_pid: stop when this process ends.
+        ends: also stop when one of these ends.
         keys: key-encryption keys given with the command.
 
     Raises:
@@ -99,7 +100,7 @@ def serve(
             _answer_requests, context, app, api_socket, storage_socket, partial(announced, ready_file, ready)
         )
         with suppress(KeyboardInterrupt):
-            asyncio.run(live(context, runtime, settings.drain_s or _DRAIN_S, parent_pid, answer, operations))
+            asyncio.run(live(context, runtime, settings.drain_s or _DRAIN_S, ends, answer, operations))
 
 
 def _require_different_ports(settings: Settings) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from vbdesk.service.engine.supervisor import RuntimeSupervisor, supervise_runtim
 from vbdesk.service.health.operations_app import create_ops_app
 from vbdesk.service.health.readiness import worker_readiness
 from vbdesk.service.kernel.errors import ProcessingFailed
+from vbdesk.service.kernel.parent_process import Ending
 from vbdesk.service.kernel.settings import Settings
 from vbdesk.service.ports.audio_inspector import AudioFacts
 
@@ -41,17 +42,17 @@ class _NoInspector:
 def work(
     settings: Settings,
     ready_file: Path | None = None,
-    parent_pid: int | None = None,
+    ends: Sequence[Ending] = (),
     keys: EncryptionKeys = (),
 ) -> None:
-    """Run until SIGTERM, SIGINT or the end of `parent_pid`; then finish or hand back the running jobs.
+    """Run until SIGTERM, SIGINT or one of `ends`; then finish or hand back the running jobs.
 
     Several workers may share a folder: on a database server every process has its own name.
 
     Args:
         settings: settings to run with.
         ready_file: written atomically once jobs are taken, removed at the end.
-        parent_pid: stop when this process ends.
+        ends: also stop when one of these ends.
         keys: key-encryption keys given with the command.
 
     Raises:
@@ -77,7 +78,7 @@ def work(
         announce = partial(announced, ready_file, ready)
         drain_s = settings.drain_s or settings.job_timeout_s
         with suppress(KeyboardInterrupt):
-            asyncio.run(live(context, runtime, drain_s, parent_pid, partial(_attend, runtime, announce), operations))
+            asyncio.run(live(context, runtime, drain_s, ends, partial(_attend, runtime, announce), operations))
 
 
 async def _attend(

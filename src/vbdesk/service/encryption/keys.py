@@ -12,6 +12,7 @@ import re
 import secrets
 import stat
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,7 +104,7 @@ def replace_key_file(path: Path, keys: EncryptionKeys) -> None:
             file.writelines(_line(key) for key in keys)
             file.flush()
             os.fsync(file.fileno())
-        if os.name != "nt" and os.geteuid() == 0:  # root rotates; the service's user must still be able to read
+        if sys.platform != "win32" and os.geteuid() == 0:  # root rotates; the service's user must still be able to read
             before = path.stat()
             os.chown(temporary, before.st_uid, before.st_gid)
         Path(temporary).replace(path)

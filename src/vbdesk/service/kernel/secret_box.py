@@ -11,6 +11,7 @@ import logging
 import os
 import secrets
 import stat
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -196,7 +197,9 @@ class KeyFile:
                 with suppress(FileExistsError):
                     os.link(temporary, self.path)
                 return
-            if os.name != "nt" and os.geteuid() == 0:  # root rotates; the service's user must still be able to read
+            if (
+                sys.platform != "win32" and os.geteuid() == 0
+            ):  # root rotates; the service's user must still be able to read
                 before = self.path.stat()
                 os.chown(temporary, before.st_uid, before.st_gid)
             Path(temporary).replace(self.path)

@@ -132,7 +132,7 @@ class LocalObjectStore:
 
 
 def _sync_file(path: Path) -> None:
-    with path.open("rb") as file:
+    with path.open("r+b") as file:  # Windows syncs only what is open for writing
         os.fsync(file.fileno())
 
 
