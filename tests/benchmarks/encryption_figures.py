@@ -25,7 +25,7 @@ from vbdesk.service.encryption.data_keys import open_data_keys  # noqa: E402
 from vbdesk.service.encryption.keys import create_key_file, new_key  # noqa: E402
 from vbdesk.service.encryption.recording_files import RecordingFiles  # noqa: E402
 from vbdesk.service.engine.analysis import AnalysisRequest, analyse_file, prepare  # noqa: E402
-from vbdesk.service.engine.slot import _in_memory  # noqa: E402
+from vbdesk.service.engine.slot_children import in_memory  # noqa: E402
 from vbdesk.service.kernel.db.migrate import upgrade  # noqa: E402
 from vbdesk.service.kernel.db.session import open_database  # noqa: E402
 from vbdesk.service.kernel.settings import load_settings  # noqa: E402
@@ -89,7 +89,7 @@ def processor_share(folder: Path, times: int = 15) -> float:
             analysed = time.process_time()
             with files.writing() as (path, writer):
                 writer.write(content)
-            with files.at(path).open("rb") as reader, _in_memory(reader) as copy:
+            with files.at(path).open("rb") as reader, in_memory(reader) as copy:
                 copy.read(1)
             for purpose in ("jobs.result", "jobs.reading"):
                 keys.decrypt_text(keys.encrypt_text(result, purpose), purpose)

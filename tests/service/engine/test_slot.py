@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from vbdesk.service.engine.slot import IDLE_S, ChildCrashed, Slot, SlotClosed, TaskFailed, TaskTimedOut
+from vbdesk.service.engine.slot_children import SpawnedChildren
 
 FOLDER = str(Path(__file__).parents[1] / "support")
 
@@ -23,6 +24,7 @@ from worker_tasks import (  # noqa: E402
     own_pid,
     refuse,
     segfault,
+    size_of,
     sleep_natively_holding_the_interpreter,
     spin,
 )
@@ -40,6 +42,26 @@ def closing_slot() -> Iterator[Slot]:
 def slot(closing_slot: Slot) -> Iterator[Slot]:
     yield closing_slot
     closing_slot.close()
+
+
+def test_spawned_children_do_the_same_as_forked_ones(tmp_path: Path) -> None:
+    """As on Windows and macOS."""
+    recording = tmp_path / "take.wav"
+    recording.write_bytes(bytes(70_000))
+    slot = Slot(nothing_to_prepare, children=SpawnedChildren())
+    try:
+        assert slot.run(double, 21, timeout_s=120) == 42
+        first = slot.run(own_pid, timeout_s=120)
+        assert slot.run(size_of, timeout_s=120, recording=recording) == 70_000
+        with pytest.raises(TaskFailed, match="ValueError: bad audio"):
+            slot.run(refuse, timeout_s=120)
+        with pytest.raises(TaskTimedOut):
+            slot.run(spin, 3600, timeout_s=0.5)
+        assert slot.run(own_pid, timeout_s=120) != first
+    finally:
+        slot.close()
+    with pytest.raises(SlotClosed):
+        slot.run(double, 1, timeout_s=120)
 
 
 def test_a_task_gives_its_result(slot: Slot) -> None:

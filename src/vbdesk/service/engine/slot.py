@@ -3,36 +3,24 @@
 Timeouts must work even for native code that never releases the interpreter. A crash of native code must not affect
 anything else. Both need a separate process with its own pipe: in a shared pool, one crash can lose other tasks too.
 
-On Linux, children are forked from a warm process that has imported what tasks need (see `warm_imports`). A child starts
-within milliseconds, so none waits idle, and imported modules are in memory once. On other systems forking is not safe:
-every slot keeps a child with its own imports.
-
-A child gets a recording as an open descriptor, or as bytes where descriptors cannot be passed. A recording encrypted on
-the disk is decrypted here, into memory: the child has neither the key nor a file.
+How a child is made and gets a recording differs between systems: see `slot_children`.
 
 A child answers in JSON, which is checked against the return type of its task. A malicious file could control the
 answer, and unpickling it would run code here. Requests to a child are trusted and pickled.
 """
 
-import ctypes
 import inspect
-import io
-import multiprocessing
 import os
 import re
-import shutil
 import signal
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from multiprocessing import forkserver, reduction
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import ForkServerProcess, SpawnProcess
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, get_type_hints
 
@@ -40,13 +28,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from vbdesk.service.engine.resource_limits import ended_by_processor_time, limit_processor_time, limit_resources
 from vbdesk.service.engine.sandbox import enter
+from vbdesk.service.engine.slot_children import Children, Pipe, usual_children
 
 if TYPE_CHECKING:  # children import this module and do not need encryption
     from vbdesk.service.encryption.recording_files import StoredRecording
 
-FORKS = sys.platform == "linux"
-CONTEXT = multiprocessing.get_context("forkserver") if FORKS else multiprocessing.get_context("spawn")
-WARM = "vbdesk.service.engine.warm_imports"
 START_LIMIT_S = 120.0  # imports on a busy machine
 START_TRIES = 3
 START_PAUSE_S = 0.5
@@ -54,21 +40,10 @@ END_LIMIT_S = 5.0
 MAX_TASKS = 200
 IDLE_S = 20.0
 LEAVES_AFTER_S = IDLE_S + 10.0  # automatically; well after its last possible task, so that no task is lost
-PR_SET_PDEATHSIG = 1
-ORPHANED = 99
 READY, SUCCEEDED, FAILED = b"r", b"+", b"-"  # first byte of a child's message
 LARGEST_ANSWER_BYTES = 64 * 1024**2
 FAILURE: TypeAdapter[tuple[str, str]] = TypeAdapter(tuple[str, str])
 CLASS_NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
-LONGEST_TEMPORARY_FOLDER = 70  # bytes, so that a socket path below it stays within Linux's limit of 107
-
-_COPY_BYTES = 1024 * 1024
-
-if FORKS:
-    import fcntl
-
-    CONTEXT.set_forkserver_preload([WARM])
-    _READ_ONLY = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 
 Task = Callable[..., Any]
 Prepare = Callable[[], None]
@@ -104,8 +79,8 @@ class SlotClosed(SlotError):
 
 @dataclass(slots=True)
 class _Child:
-    process: SpawnProcess | ForkServerProcess
-    pipe: Connection
+    process: BaseProcess
+    pipe: Pipe
     ready: bool = False
     tasks_done: int = 0
     rests_since: float = field(default_factory=time.monotonic)
@@ -122,8 +97,8 @@ class _Child:
         self.process.close()
         return exit_code
 
-    def worn_out(self, max_tasks: int, idle_s: float) -> bool:
-        idle = FORKS and time.monotonic() - self.rests_since > idle_s
+    def worn_out(self, max_tasks: int, idle_s: float | None) -> bool:
+        idle = idle_s is not None and time.monotonic() - self.rests_since > idle_s
         return idle or self.tasks_done >= max_tasks or not self.process.is_alive()
 
 
@@ -138,8 +113,9 @@ class Slot:
         max_tasks: int = MAX_TASKS,
         idle_s: float = IDLE_S,
         readable: Sequence[Path] = (),
+        children: Children | None = None,
     ) -> None:
-        """Create without starting a child.
+        """Create without starting a child, except where a child's start takes long.
 
         Args:
             prepare: runs once in every new child: imports, which a warm process may have done already.
@@ -147,18 +123,19 @@ class Slot:
             max_tasks: tasks after which a child is replaced, to limit memory growth.
             idle_s: how long a forked child waits for its next task, `IDLE_S` at most.
             readable: files and folders that tasks may read, in addition to the program itself.
+            children: how children are made; the way of this system if None.
         """
+        self._children = children or usual_children()
         self._readable = readable
         self._prepare = prepare
         self._memory_bytes = memory_bytes
         self._max_tasks = max_tasks
-        self._idle_s = idle_s
+        self._idle_s = None if self._children.start_early else idle_s
         self._busy = threading.Lock()
         self._closing = threading.Event()
         self._child: _Child | None = None
-        if FORKS:
-            _ensure_warm_process()
-        else:
+        self._children.warm_up()
+        if self._children.start_early:
             self._child = self._start()
 
     def wait_ready(self) -> None:
@@ -194,15 +171,13 @@ class Slot:
             TaskFailed: the task raised.
             SlotClosed: `close` was called.
         """
-        with self._busy, _opened(recording) as opened:
+        with self._busy, _opened(recording, self._children) as opened:
             child = self._ready_child()
             ends_at = time.monotonic() + timeout_s
             try:
                 child.pipe.send((task, args, opened is not None, processor_s))
-                if opened is not None and FORKS:
-                    reduction.send_handle(child.pipe, opened.fileno(), child.process.pid or 0)
-                elif opened is not None:
-                    child.pipe.send_bytes(opened.read())
+                if opened is not None:
+                    self._children.send(child.pipe, opened, child.process.pid or 0)
                 return self._receive(child, task, ends_at)
             except (OSError, EOFError, ValidationError):
                 raise self._lost(child) from None
@@ -281,23 +256,16 @@ class Slot:
 
     def _discard(self, child: _Child) -> int | None:
         exit_code = child.end()
-        self._child = None if FORKS else self._start()
+        self._child = self._start() if self._children.start_early else None
         return exit_code
 
     def _start(self) -> _Child:
+        arguments = (self._children, self._prepare, self._memory_bytes, self._readable)
         for _ in range(START_TRIES):
-            ours, theirs = CONTEXT.Pipe()
-            arguments = (theirs, self._prepare, self._memory_bytes, self._readable)
-            process = CONTEXT.Process(target=_serve, args=arguments, name="vbdesk-slot", daemon=True)
             try:
-                process.start()
-            except (OSError, EOFError):  # the warm process is dying; another is started when it is dead
-                ours.close()
+                return _Child(*self._children.start(_serve, *arguments))
+            except (OSError, EOFError):
                 self._closing.wait(START_PAUSE_S)
-            else:
-                return _Child(process, ours)
-            finally:
-                theirs.close()
         raise ChildCrashed(None)
 
 
@@ -308,22 +276,26 @@ def tame_libraries() -> None:
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # onnxruntime would send telemetry from its own thread
 
 
-def _serve(pipe: Connection, prepare: Prepare, memory_bytes: int | None, readable: Sequence[Path]) -> None:
+def _serve(
+    pipe: Pipe,
+    children: Children,
+    prepare: Prepare,
+    memory_bytes: int | None,
+    readable: Sequence[Path],
+) -> None:
     """Run in the child: report readiness, then run tasks until the pipe closes."""
-    _die_with_the_service()
+    children.settle(pipe)
     for interrupt in (signal.SIGINT, signal.SIGTERM):  # the parent decides when this ends
         signal.signal(interrupt, signal.SIG_IGN)
-    if FORKS:
-        _close_all_but(pipe)
     tame_libraries()
     prepare()
     limit_resources(memory_bytes)
     enter(readable)
     pipe.send_bytes(READY)
-    while pipe.poll(LEAVES_AFTER_S if FORKS else None):
+    while pipe.poll(None if children.start_early else LEAVES_AFTER_S):
         try:
             task, args, with_recording, processor_s = pipe.recv()
-            opened = _take_over(pipe) if with_recording else None
+            opened = children.receive(pipe) if with_recording else None
         except (EOFError, ConnectionResetError):  # the service has ended, perhaps by a kill
             return
         limit_processor_time(processor_s)
@@ -337,45 +309,18 @@ def _serve(pipe: Connection, prepare: Prepare, memory_bytes: int | None, readabl
             pipe.send_bytes(said)
 
 
-def _take_over(pipe: Connection) -> BinaryIO:
-    """Receive the recording as a descriptor, or as bytes where children are not forked."""
-    return os.fdopen(reduction.recv_handle(pipe), "rb") if FORKS else io.BytesIO(pipe.recv_bytes())
-
-
 @contextmanager
-def _opened(recording: "StoredRecording | None") -> Iterator[BinaryIO | None]:
+def _opened(recording: "StoredRecording | None", children: Children) -> Iterator[BinaryIO | None]:
     """Open the recording for a child. Raises TaskFailed, like a task that cannot open it."""
     if recording is None:
         yield None
         return
     try:
-        file: BinaryIO = recording.open("rb")
-        if FORKS and not _has_descriptor(file):
-            with file:
-                file = _in_memory(file)
+        file = children.passable(recording.open("rb"))
     except Exception as error:
         raise TaskFailed(type(error).__name__, str(error)) from None
     with file:
         yield file
-
-
-def _has_descriptor(file: BinaryIO) -> bool:
-    """Return whether the recording is stored unencrypted, so that the system can read it by descriptor."""
-    try:
-        file.fileno()
-    except io.UnsupportedOperation:
-        return False
-    return True
-
-
-def _in_memory(file: BinaryIO) -> BinaryIO:
-    """Copy the content to a read-only file in memory that has a descriptor. Raises OSError."""
-    descriptor = os.memfd_create("recording", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    with os.fdopen(descriptor, "w+b", buffering=0) as copy:
-        shutil.copyfileobj(file, copy, _COPY_BYTES)
-        fcntl.fcntl(copy, fcntl.F_ADD_SEALS, _READ_ONLY)
-        copy.seek(0)
-        return os.fdopen(os.dup(copy.fileno()), "rb")
 
 
 @lru_cache(maxsize=64)
@@ -383,45 +328,3 @@ def _answer_type(task: Task) -> TypeAdapter[Any]:
     """Return the return type of the task."""
     said = task if inspect.isroutine(task) else type(task).__call__
     return TypeAdapter(get_type_hints(said)["return"])
-
-
-def _close_all_but(pipe: Connection) -> None:
-    """Close inherited descriptors, such as the pipes of sibling processes."""
-    kept = {0, 1, 2, pipe.fileno()}
-    for number in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
-        if number not in kept:
-            with suppress(OSError):  # the descriptor of the listing itself
-                os.close(number)
-
-
-def _die_with_the_service() -> None:
-    """End this process with the service, so that a killed service leaves no analysis behind."""
-    guardian = multiprocessing.parent_process()
-    if guardian is None:
-        return
-    if FORKS:
-        # The warm process ends with the service. The kernel then ends its children, even while native code holds the
-        # interpreter. WORKAROUND: each child inherits the pipe that makes the warm process exit when it is closed, and
-        # could use that process too (multiprocessing.forkserver of Python 3.11).
-        os.close(forkserver._forkserver._forkserver_alive_fd)  # type: ignore[attr-defined]
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if not guardian.is_alive():
-            os._exit(ORPHANED)
-        return
-    threading.Thread(target=_exit_after, args=(guardian.sentinel,), daemon=True).start()
-
-
-def _ensure_warm_process() -> None:
-    """Start the warm process if it is not running. Its socket is in /tmp if the temporary folder's name is long."""
-    usual = tempfile.gettempdir()
-    if len(os.fsencode(usual)) > LONGEST_TEMPORARY_FOLDER:
-        tempfile.tempdir = "/tmp"  # noqa: S108 - a private folder is made in it
-    try:
-        forkserver.ensure_running()
-    finally:
-        tempfile.tempdir = usual
-
-
-def _exit_after(sentinel: int) -> None:
-    wait([sentinel])
-    os._exit(ORPHANED)
