@@ -152,6 +152,8 @@ def test_dates_and_lists_have_the_form_of_the_region():
         assert formats.month_and_year(when) == "Nov 2026"
         assert formats.long_day(when) == "21 November 2026"
         assert formats.clock(65) == "1:05"
+        assert formats.long_day_and_time(when, year=False) == "21 November, 16:30"
+        assert formats.figure(-1.2, ".2f") == "−1.20"
         assert formats.ago(timedelta(hours=3)) == "3 hours ago"
         assert formats.list_of(["a", "b", "c"]) == "a, b and c"
     with reading_in(Language("en", "pt_BR")):

@@ -8,6 +8,7 @@ from pydantic import Field, TypeAdapter
 
 from vbdesk.contract.results import ValueInterpretation
 from vbdesk.data_files import StrictDataModel, read_toml
+from vbdesk.language import _
 from vbdesk.resource_files import resource
 
 _BELOW = frozenset({ValueInterpretation.LOW, ValueInterpretation.REDUCED})
@@ -46,7 +47,7 @@ def feature_texts() -> Mapping[str, FeatureText]:
 def plain_words(feature: str) -> str:
     """A feature in everyday words; empty for one that is not known here."""
     text = feature_texts().get(feature)
-    return "" if text is None else text.plain
+    return "" if text is None else _(text.plain)
 
 
 def is_finding(feature: str, value: ValueInterpretation) -> bool:

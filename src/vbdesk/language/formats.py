@@ -61,6 +61,11 @@ def number(value: float, spec: str = ",") -> str:
     return formatted_number(value, spec, current().locale)
 
 
+def figure(value: float, spec: str = ",") -> str:
+    """A number that stands alone, with a minus sign as long as the plus sign: `−1.20`."""
+    return number(value, spec).replace("-", "−")
+
+
 def day(when: date) -> str:
     """A day: `21 Nov 2026`."""
     from babel.dates import format_date
@@ -115,10 +120,19 @@ def clock(seconds: int) -> str:
 
 def day_and_time(when: datetime) -> str:
     """Day and time, in the zone of `when`: `21 Nov 2026, 16:30`."""
+    return _at(day(when), when)
+
+
+def long_day_and_time(when: datetime, *, year: bool) -> str:
+    """Day and time with the whole name of the month, in the zone of `when`: `21 November, 16:30`."""
+    return _at(long_day(when) if year else _by_skeleton("MMMMd", when), when)
+
+
+def _at(day_words: str, when: datetime) -> str:
     from babel.dates import get_datetime_format
 
     pattern = str(get_datetime_format("medium", locale=current().locale)).replace("'", "")
-    return pattern.replace("{1}", day(when)).replace("{0}", time_of_day(when))
+    return pattern.replace("{1}", day_words).replace("{0}", time_of_day(when))
 
 
 def duration(span: timedelta) -> str:

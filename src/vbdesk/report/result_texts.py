@@ -83,3 +83,19 @@ def _figures(quality: AudioQuality) -> str:
         return _("Speech {share:.0%}.", share=speech)
     # Translators: the share of the recording that is speech, and how clear the sound is
     return _("Speech {share:.0%}, clarity {clarity} of 100.", share=speech, clarity=clarity)
+
+
+def action_title(action: RecommendedAction) -> str:
+    """The suggested action in one or two words: `Review.`"""
+    return _(result_texts().action[action].title)
+
+
+def action_sentence(action: RecommendedAction) -> str:
+    """What the suggested action means."""
+    return _(result_texts().action[action].sentence)
+
+
+def advice_for(code: str) -> str:
+    """What to do next time about an issue."""
+    texts = result_texts().issue
+    return _(texts.get(code, texts[OTHER_ISSUE]).next_time)

@@ -7,8 +7,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 
-from PySide6.QtCore import QCoreApplication
-
 from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction, recommended_action
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.cohort.subject_summary import SOME, USUAL, SignState, SubjectSummary
@@ -16,6 +14,7 @@ from vbdesk.desk.models.subject_list import rank
 from vbdesk.desk.ui.cells import ButtonCell, Cell, HeatCell, LabelCell, LevelCountsCell, TwoLineCell
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import counted
+from vbdesk.language import _
 from vbdesk.outbox.library.subject_names import ShownSubject, search_key
 from vbdesk.report.result_texts import overall_word, result_texts
 from vbdesk.report.shipped_signs import shipped_signs
@@ -25,8 +24,6 @@ FEWEST = 5
 
 NOT_NEWS = timedelta(days=90)
 """What was recorded longer ago comes after everything younger."""
-
-translate = QCoreApplication.translate
 
 OWN_RANGE_Z = 1.96  # limit for 95 % of a subject's own readings
 _REASONS = 2
@@ -106,7 +103,7 @@ def _change_cell(state: SignState) -> HeatCell:
 
 def _score_cell(state: SignState) -> HeatCell:
     if state.score is None or state.level is Level.INCONCLUSIVE:
-        return HeatCell("Inconclusive", state.level)
+        return HeatCell(_("Inconclusive"), state.level)
     return HeatCell(f"{state.score:.2f}, {state.level.value}", state.level, figure=f"{state.score:.2f}")
 
 
@@ -186,7 +183,7 @@ class TriageRow:
         name = TwoLineCell(
             f"{shown} · {self.age}", f"{self.action}. {self.reason}." if self.action else f"{self.reason}."
         )
-        return HeatCell(overall_word(self.level), self.level), name, ButtonCell("Recording", quiet=True)
+        return HeatCell(overall_word(self.level), self.level), name, ButtonCell(_("Recording"), quiet=True)
 
 
 @dataclass(frozen=True)
@@ -266,9 +263,9 @@ def triage_of(entry: SubjectSummary, labels: Mapping[str, str], now: datetime) -
         reasons = [_reason(labels.get(name, name), state, entry.recordings) for _, name, state in notable[:_REASONS]]
         others = len(notable) - _REASONS
         if others == 1:
-            reasons.append(translate("cohort", "1 more sign"))
+            reasons.append(_("1 more sign"))
         elif others > 1:
-            reasons.append(translate("cohort", "{count} more signs").format(count=others))
+            reasons.append(_("{count} more signs", count=others))
         reason, urgency = "; ".join(reasons), notable[0][0]
     elif entry.level is Level.INCONCLUSIVE:
         reason, urgency = _why_inconclusive(entry), (float(_AGAIN),)

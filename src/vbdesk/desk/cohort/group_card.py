@@ -14,6 +14,7 @@ from vbdesk.desk.ui.fields import LineField, TickBox
 from vbdesk.desk.ui.heat_map import HeatLegend
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import _
 
 _WIDTHS = (150, 180, 220, 150)
 _BAR = 160
@@ -33,9 +34,9 @@ class CohortGroupView(QWidget):
         self.banner = Banner()
         self.banner.acted.connect(view_model.reload)
         self.table = CellView(
-            "Levels by sign in this group", view_model.table, _WIDTHS, stretch=1, row_height=40, least_stretch=_BAR
+            _("Levels by sign in this group"), view_model.table, _WIDTHS, stretch=1, row_height=40, least_stretch=_BAR
         )
-        self.empty = EmptyState("grid", "No group chosen", "Enter the id of a group above.")
+        self.empty = EmptyState("grid", _("No group chosen"), _("Enter the id of a group above."))
         self._known = QStringListModel(self)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -71,17 +72,17 @@ class CohortGroupView(QWidget):
         self._parts.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
 
     def _toolbar(self) -> QWidget:
-        self.field = LineField(icon="grid", placeholder="Group id")
-        self.field.setAccessibleName("Group to read as a cohort")
+        self.field = LineField(icon="grid", placeholder=_("Group id"))
+        self.field.setAccessibleName(_("Group to read as a cohort"))
         completer = QCompleter(self._known, self)
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         completer.activated.connect(self._ask_for)
         self.field.setCompleter(completer)
         self.field.returnPressed.connect(self._ask)
-        self.read_button = secondary_button("Read")
+        self.read_button = secondary_button(_("Read"))
         self.read_button.clicked.connect(self._ask)
-        self.scores = TickBox("Scores")
+        self.scores = TickBox(_("Scores"))
         self.scores.toggled.connect(self._on_ticked)
         bar = QWidget()
         row = QHBoxLayout(bar)
@@ -117,7 +118,7 @@ class CohortGroupView(QWidget):
         return card
 
     def _facts_card(self) -> QWidget:
-        self._facts = Card("The recordings", padding=20)
+        self._facts = Card(_("The recordings"), padding=20)
         self._facts_box = QVBoxLayout()
         self._facts_box.setSpacing(10)
         self._facts.body.addLayout(self._facts_box)
@@ -160,9 +161,9 @@ class CohortGroupView(QWidget):
         if not sentence:
             self.banner.clear()
             return
-        self.banner.say(Tone.WARN, sentence, action="Try again")
+        self.banner.say(Tone.WARN, sentence, action=_("Try again"))
         if self._stack.currentIndex() == 0:
-            self.empty.say(self.view_model.group_id, "There is nothing to show until the service answers.")
+            self.empty.say(self.view_model.group_id, _("There is nothing to show until the service answers."))
 
     @Slot(object)
     def _on_groups(self, groups: tuple[str, ...]) -> None:

@@ -25,6 +25,7 @@ from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import counted
+from vbdesk.language import _
 
 _NAME, _AGE, _SIGN = 120, 54, 58
 _HEADING_PADDING_PX = 16  # width of a heading, at every text size
@@ -101,14 +102,16 @@ class CohortPage(QWidget):
         self.caption = Text("", Role.BODY, "text2", wrap=True)
         words = QVBoxLayout()
         words.setSpacing(2)
-        words.addWidget(Text("Cohort", Role.PAGE_TITLE))
+        words.addWidget(Text(_("Cohort"), Role.PAGE_TITLE))
         words.addWidget(self.caption)
-        self.scope = SegmentedChoice("What is shown", [("all", "Subjects", "person"), ("group", "One group", "grid")])
+        self.scope = SegmentedChoice(
+            _("What is shown"), [("all", "Subjects", "person"), ("group", "One group", "grid")]
+        )
         self.scope.chosen.connect(self._on_scope)
-        self.export_button = secondary_button("Export", icon="export")
+        self.export_button = secondary_button(_("Export"), icon="export")
         self.export_button.setEnabled(False)
         self.export_menu = ExportMenu(self.export_button, self)
-        table = QAction(self.tr("Table of the newest readings (CSV)"), self.export_menu)
+        table = QAction(_("Table of the newest readings (CSV)"), self.export_menu)
         table.triggered.connect(self._ask_where)
         self.export_menu.insertAction(self.export_menu.actions()[0], table)
         return PageHeader(words, self.scope, self.export_button)
@@ -122,7 +125,7 @@ class CohortPage(QWidget):
         self._everything = scroll_area(content)
         self._views.addWidget(self._everything)
         self.heat = CellView(
-            "Subjects by sign",
+            _("Subjects by sign"),
             self.view_model.heat,
             (_NAME, _AGE),
             stretch=0,
@@ -131,10 +134,15 @@ class CohortPage(QWidget):
             least_stretch=_NAME,
         )
         self.bars = CellView(
-            "Levels by sign", self.view_model.distributions, _BAR_WIDTHS, stretch=1, droppable=(), row_height=_BAR_ROW
+            _("Levels by sign"),
+            self.view_model.distributions,
+            _BAR_WIDTHS,
+            stretch=1,
+            droppable=(),
+            row_height=_BAR_ROW,
         )
         self.triage = CellView(
-            "To look at first",
+            _("To look at first"),
             self.view_model.triage,
             _TRIAGE_WIDTHS,
             stretch=1,
@@ -148,7 +156,7 @@ class CohortPage(QWidget):
         self.triage.opened.connect(self.view_model.open_subject)
         self.triage.acted.connect(self.view_model.open_recording)
         self.empty = EmptyState("grid", "", "")
-        self.empty.say_loading("The results")
+        self.empty.say_loading(_("The results"))
         self.empty.button.clicked.connect(self._show_everyone)
         column.addWidget(self._toolbar())
         self._columns = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -162,23 +170,23 @@ class CohortPage(QWidget):
         right.addWidget(self._triage_card(), 1)
 
     def _toolbar(self) -> QWidget:
-        self.search = LineField(icon="search", placeholder="Search subjects")
-        self.search.setAccessibleName("Search subjects")
+        self.search = LineField(icon="search", placeholder=_("Search subjects"))
+        self.search.setAccessibleName(_("Search subjects"))
         self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self.view_model.look_for)
         self.tag = ChoiceField("tag")
-        self.tag.setAccessibleName("Tag")
-        self.tag.setAccessibleDescription("Tag")
+        self.tag.setAccessibleName(_("Tag"))
+        self.tag.setAccessibleDescription(_("Tag"))
         self.tag.addItem(_ANY_TAG)
         self.tag.hide()
         self.tag.currentTextChanged.connect(self._on_tag)
         self.order = ChoiceField("arrow-down")
-        self.order.setAccessibleName("Order")
-        self.order.setAccessibleDescription("Order")
+        self.order.setAccessibleName(_("Order"))
+        self.order.setAccessibleDescription(_("Order"))
         self.order.addItems([order.value for order in HeatOrder])
         self.order.currentTextChanged.connect(self._on_order)
         self.mode = SegmentedChoice(
-            "Content of cells",
+            _("Content of cells"),
             [
                 (Shown.LEVEL.value, "Last level", ""),
                 (Shown.CHANGE.value, "Against baseline", ""),
@@ -219,7 +227,7 @@ class CohortPage(QWidget):
     def _bars_card(self) -> QWidget:
         card = Card(padding=1)
         card.body.setSpacing(0)
-        card.body.addLayout(_head("Levels by sign", Text("Consider or higher", Role.CAPTION, "text2")))
+        card.body.addLayout(_head(_("Levels by sign"), Text(_("Consider or higher"), Role.CAPTION, "text2")))
         card.body.addWidget(self.bars)
         self._few = Text("", Role.CAPTION, "text2", wrap=True)
         foot = QHBoxLayout()
@@ -232,9 +240,9 @@ class CohortPage(QWidget):
         card = Card(padding=1)
         card.body.setSpacing(0)
         self._count = Text("", Role.CAPTION, "text2")
-        card.body.addLayout(_head("To look at first", self._count))
+        card.body.addLayout(_head(_("To look at first"), self._count))
         card.body.addWidget(horizontal_line())
-        self.calm = Text("Nothing stands out in the newest recordings.", Role.BODY, "text2", wrap=True)
+        self.calm = Text(_("Nothing stands out in the newest recordings."), Role.BODY, "text2", wrap=True)
         self.calm.setContentsMargins(20, 12, 20, 12)
         self.calm.setAlignment(Qt.AlignmentFlag.AlignTop)
         card.body.addWidget(self.calm, 1)
@@ -260,9 +268,11 @@ class CohortPage(QWidget):
         self._few.setText(words or f"Fewer than {FEWEST} with a reading are only counted.")
         self._meaning.setText(_MEANING[self.view_model.mode])
         if self.search.text() or self.tag.currentIndex() > 0:
-            self.empty.say("No subject fits", "None with a result fits all that was chosen above.", "Show everyone")
+            self.empty.say(
+                _("No subject fits"), _("None with a result fits all that was chosen above."), _("Show everyone")
+            )
         else:
-            self.empty.say("Nobody to show yet", "A subject appears here with the first result.", "")
+            self.empty.say(_("Nobody to show yet"), _("A subject appears here with the first result."), "")
 
     def _fit_bars(self, view: CellView, table: CellTable) -> None:
         rows = max(1, table.rowCount())
@@ -337,12 +347,12 @@ class CohortPage(QWidget):
     @Slot(str)
     def _on_exported(self, path: str) -> None:
         self._act = "close"
-        self.banner.say_saved(self.tr("The table was written to {path}.").format(path=path), Path(path))
+        self.banner.say_saved(_("The table was written to {path}.", path=path), Path(path))
 
     @Slot(int, int)
     def _on_export_progress(self, done: int, total: int) -> None:
-        sentence = self.tr("Reading from the service: {done} of {total} subjects.").format(done=done, total=total)
-        self._say(Tone.INFO, sentence, self.tr("Cancel"), "cancel-export")
+        sentence = _("Reading from the service: {done} of {total} subjects.", done=done, total=total)
+        self._say(Tone.INFO, sentence, _("Cancel"), "cancel-export")
 
     @Slot(str, object)
     def _on_subjects_exported(self, sentence: str, folder: Path) -> None:

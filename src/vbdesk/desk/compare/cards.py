@@ -23,11 +23,26 @@ from vbdesk.desk.ui.range_marks import PairBandBar
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.language import _, pgettext
 
 _SIDE_PADDING = 20
 _ONE_LINE_FROM = 720
 _VALUE_WIDTH = 128
-_MARKS = ("◇", "◆")
+MARKS = ("◇", "◆")
+"""How charts and headings show the left and the right recording."""
+
+
+def side_name(place: int) -> str:
+    """The left or the right recording, inside a label."""
+    if place:
+        # Translators: the second of two recordings; in a language from right to left say "second".
+        return pgettext("recording", "right")
+    # Translators: the first of two recordings; in a language from right to left say "first".
+    return pgettext("recording", "left")
+
+
+def _title(place: int) -> str:
+    return pgettext("recording", "Right") if place else pgettext("recording", "Left")
 
 
 class SideCard(Card):
@@ -45,19 +60,19 @@ class SideCard(Card):
     sought = Signal(float)
     result_wanted = Signal()
 
-    def __init__(self, name: str, mark: str, playback: Playback) -> None:
+    def __init__(self, place: int, playback: Playback) -> None:
         self._theme = app_theme()
         super().__init__(padding=18)
-        self._name = name
+        self._name = name = side_name(place)
         self._seconds = 0.0
         self._same_subject: tuple[SameSubjectRecording, ...] = ()
         self.choice = ChoiceField("clock")
-        self.choice.setAccessibleName(f"{name} recording")
+        self.choice.setAccessibleName(_("Recording, {side}", side=name))
         self.choice.activated.connect(self._on_chosen)
-        self.button = RoundButton("Play", "play", diameter=36)
-        self.button.setAccessibleName(f"Play, {name}")
-        self.waveform = TakeWaveform(name=f"Waveform, {name}")
-        self.spectrogram = TakeWaveform(name=f"Spectrogram, {name}, 0 to 8 kilohertz")
+        self.button = RoundButton(_("Play"), "play", diameter=36)
+        self.button.setAccessibleName(_("Play, {side}", side=name))
+        self.waveform = TakeWaveform(name=_("Waveform, {side}", side=name))
+        self.spectrogram = TakeWaveform(name=_("Spectrogram, {side}, 0 to 8 kilohertz", side=name))
         self._time = Text("", Role.LABEL, "text2")
         self._silence = Text("", Role.LABEL, "text2", wrap=True)
         self._level = QHBoxLayout()
@@ -66,12 +81,12 @@ class SideCard(Card):
         self._facts.setHorizontalSpacing(12)
         self._facts.setVerticalSpacing(4)
         self._facts.setColumnStretch(1, 1)
-        self.result_button = Button("Whole result", ButtonKind.LINK, size=ButtonSize.ROW)
-        self.result_button.setAccessibleName(f"Whole result, {name}")
+        self.result_button = Button(_("Whole result"), ButtonKind.LINK, size=ButtonSize.ROW)
+        self.result_button.setAccessibleName(_("Whole result, {side}", side=name))
         self.result_button.clicked.connect(self.result_wanted)
         head = QHBoxLayout()
         head.setSpacing(10)
-        label = Text(f"{mark} {name.capitalize()}", Role.CARD_TITLE)
+        label = Text(f"{MARKS[place]} {_title(place)}", Role.CARD_TITLE)
         label.setBuddy(self.choice)
         head.addWidget(label)
         head.addWidget(self.choice, 1)
@@ -111,12 +126,12 @@ class SideCard(Card):
         reading = side.reading
         if reading is not None:
             badge = LevelBadge(reading.voice.level, overall=True)
-            badge.setAccessibleName(f"Overall level, {self._name}: {badge.word}")
+            badge.setAccessibleName(_("Overall level, {side}: {level}", side=self._name, level=badge.word))
             self._level.addWidget(badge)
-            self._level.addWidget(Text("overall level", Role.CAPTION, "text3"))
+            self._level.addWidget(Text(_("overall level"), Role.CAPTION, "text3"))
             self._level.addSpacing(8)
             chip = Chip(findings_chip(len(reading.quality.issues)))
-            chip.setAccessibleName(f"Quality, {self._name}: {chip.words}")
+            chip.setAccessibleName(_("Quality, {side}: {findings}", side=self._name, findings=chip.words))
             self._level.addWidget(chip)
         else:
             self._level.addWidget(Text(side.view.heading, Role.LABEL, "text2", wrap=True), 1)
@@ -157,7 +172,7 @@ class SideCard(Card):
         grid.addWidget(self.waveform, 0, 1)
         grid.addWidget(self.spectrogram, 1, 1)
         grid.addWidget(self._time, 0, 2, Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(Text("8 kHz", Role.CAPTION, "text3"), 1, 2, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(Text(_("8 kHz"), Role.CAPTION, "text3"), 1, 2, Qt.AlignmentFlag.AlignTop)
         grid.setColumnStretch(1, 1)
         self._sound.hide()
         return self._sound
@@ -178,9 +193,12 @@ class SideCard(Card):
 
     @Slot(bool)
     def _on_playing(self, playing: bool) -> None:
-        act = "Pause" if playing else "Play"
-        self.button.show_action(act, act.lower())
-        self.button.setAccessibleName(f"{act}, {self._name}")
+        if playing:
+            self.button.show_action(_("Pause"), "pause")
+            self.button.setAccessibleName(_("Pause, {side}", side=self._name))
+        else:
+            self.button.show_action(_("Play"), "play")
+            self.button.setAccessibleName(_("Play, {side}", side=self._name))
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
@@ -197,7 +215,7 @@ class PairsCard(Card):
         self.rows = list(rows)
         self.body.setSpacing(0)
         left, right = (Text(head, Role.CAPTION, "text2", wrap=True) for head in heads)
-        self._head = PairRow(Text(title, Role.CARD_TITLE), left, right, Text("Difference", Role.CAPTION, "text2"))
+        self._head = PairRow(Text(title, Role.CARD_TITLE), left, right, Text(_("Difference"), Role.CAPTION, "text2"))
         self.body.addWidget(self._head)
         for row in self.rows:
             self.body.addWidget(horizontal_line())
@@ -262,7 +280,7 @@ def _padded(text: Text) -> QWidget:
 def sign_row(pair: SignPair) -> PairRow:
     """The row of a signal."""
     strong = Role.BODY_STRONG if pair.real else Role.BODY_MEDIUM
-    left, right = (_badge(pair.label, name, level) for name, level in (("left", pair.left), ("right", pair.right)))
+    left, right = (_badge(pair.label, side_name(place), level) for place, level in enumerate((pair.left, pair.right)))
     return PairRow(
         Text(pair.label, strong, wrap=True), left, right, _difference(pair.arrow, pair.words, real=pair.real)
     )
@@ -272,9 +290,9 @@ def feature_row(pair: FeaturePair, *, researcher: bool = False) -> PairRow:
     """The row of a vocal feature; for researchers with the subject's own usual range at either time."""
     strong = Role.LABEL_STRONG if pair.real else Role.LABEL_MEDIUM
     left, right = (
-        _value(row, mark, researcher=researcher) for row, mark in zip((pair.left, pair.right), _MARKS, strict=True)
+        _value(row, mark, researcher=researcher) for row, mark in zip((pair.left, pair.right), MARKS, strict=True)
     )
-    bands = PairBandBar(_band(pair.left), _band(pair.right), f"{pair.label}: {_spoken(pair)}")
+    bands = PairBandBar(_band(pair.left), _band(pair.right), _spoken(pair))
     words = _difference(pair.arrow, pair.words, real=pair.real)
     return PairRow(_named_feature(pair, strong), left, right, words, bands)
 
@@ -297,21 +315,21 @@ def _band(row: FeatureRow | None) -> int | None:
 
 
 def _spoken(pair: FeaturePair) -> str:
-    sides = (("left", pair.left), ("right", pair.right))
-    return ", ".join(f"{name} {'not named' if row is None else row.word.lower()}" for name, row in sides)
+    left, right = (_("Not named") if row is None else row.word for row in (pair.left, pair.right))
+    return _("{feature}: left {left}, right {right}", feature=pair.label, left=left, right=right)
 
 
 def _badge(label: str, name: str, level: Level | None) -> QWidget:
     if level is None:
-        return Text("Not asked for", Role.LABEL, "text3", wrap=True)
+        return Text(_("Not asked for"), Role.LABEL, "text3", wrap=True)
     badge = LevelBadge(level)
-    badge.setAccessibleName(f"{label}, {name}: {level_word(level)}")
+    badge.setAccessibleName(_("{sign}, {side}: {level}", sign=label, side=name, level=level_word(level)))
     return badge
 
 
 def _value(row: FeatureRow | None, mark: str, *, researcher: bool) -> QWidget:
     if row is None:
-        return Text("Not named", Role.LABEL, "text3", wrap=True)
+        return Text(_("Not named"), Role.LABEL, "text3", wrap=True)
     box = QWidget()
     column = QVBoxLayout(box)
     column.setContentsMargins(0, 0, 0, 0)

@@ -3,24 +3,32 @@
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from PySide6.QtCore import QCoreApplication
-
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.desk.models.analysis_text import task_words
 from vbdesk.desk.models.repeatability import feature_repeatability, sign_repeatability
 from vbdesk.desk.models.result_rows import FeatureRow, SignRow, with_unit
 from vbdesk.desk.models.result_source import Found
 from vbdesk.desk.models.result_state import ResultView, view_of
-from vbdesk.desk.models.result_text import ResultReading, moment_of
+from vbdesk.desk.models.result_text import ResultReading, moment_of, title_of
 from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.language import N_, _, formats
 
 Row = TypeVar("Row", SignRow, FeatureRow)
 
-translate = QCoreApplication.translate
-
-_UNKNOWN = "not known here"
+_UNKNOWN = N_("not known here")
 _WHOLE_PERCENT = 100.0
-_NUMBERS = {1: "One level", 2: "Two levels", 3: "Three levels", 4: "Four levels"}
+_HIGHER = {
+    1: N_("One level higher"),
+    2: N_("Two levels higher"),
+    3: N_("Three levels higher"),
+    4: N_("Four levels higher"),
+}
+_LOWER = {
+    1: N_("One level lower"),
+    2: N_("Two levels lower"),
+    3: N_("Three levels lower"),
+    4: N_("Four levels lower"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +112,17 @@ def side_of(found: Found, microphone: str | None, seconds: float | None) -> Side
     length = found.seconds if seconds is None else seconds
     reading = view.reading
     task = None if item is None else item.protocol or None
+    unknown = _(_UNKNOWN)
+    imported = item is not None and item.imported
     facts = (
-        ("Asked for", reading.target if reading is not None else view.caption),
-        ("Calibration", ", ".join(reading.versions) if reading is not None and reading.versions else _UNKNOWN),
-        ("Task", _UNKNOWN if task is None else task_words(task)),
-        ("Microphone", microphone or ("imported file" if item is not None and item.imported else _UNKNOWN)),
-        ("Length", _UNKNOWN if length is None else clock_words(length)),
+        (_("Asked for"), reading.target if reading is not None else view.caption),
+        (_("Calibration"), _versions(reading) or unknown),
+        (_("Task"), unknown if task is None else task_words(task)),
+        (_("Microphone"), microphone or (_("imported file") if imported else unknown)),
+        # Translators: how long the recording is.
+        (_("Length"), unknown if length is None else clock_words(length)),
     )
-    name = "Recording" if view.recorded_at is None else moment_of(view.recorded_at)
+    name = title_of(None) if view.recorded_at is None else moment_of(view.recorded_at)
     return Side(view, name, task, microphone, facts)
 
 
@@ -138,7 +149,7 @@ def compare(left: Side, right: Side) -> ComparisonReading:
 def _with_subject(side: Side) -> Side:
     """The side with its subject among the facts."""
     name = side.subject or side.view.group_id
-    return replace(side, facts=((translate("compare", "Subject"), name), *side.facts))
+    return replace(side, facts=((_("Subject"), name), *side.facts))
 
 
 def _paired(left: tuple[Row, ...], right: tuple[Row, ...]) -> list[tuple[Row | None, Row | None]]:
@@ -150,98 +161,116 @@ def _paired(left: tuple[Row, ...], right: tuple[Row, ...]) -> list[tuple[Row | N
     return pairs
 
 
+def _versions(reading: ResultReading | None) -> str:
+    return "" if reading is None or not reading.versions else formats.list_of(reading.versions)
+
+
 def _cautions(left: Side, right: Side, one: ResultReading, other: ResultReading) -> list[str]:
     cautions = []
     if left.view.group_id != right.view.group_id:
-        one_name, other_name = left.subject or left.view.group_id, right.subject or right.view.group_id
-        cautions.append(f"These are recordings of two subjects, {one_name} and {other_name}.")
+        names = {"one": left.subject or left.view.group_id, "other": right.subject or right.view.group_id}
+        cautions.append(_("These are recordings of two subjects, {one} and {other}.", **names))
     if one.target != other.target:
-        cautions.append(f"Other signals were asked for: {one.target} and {other.target}.")
+        cautions.append(_("Other signals were asked for: {one} and {other}.", one=one.target, other=other.target))
     if one.versions != other.versions:
-        versions = " and ".join(", ".join(reading.versions) or "unknown" for reading in (one, other))
-        cautions.append(f"They were scored by different calibrations ({versions}): the levels are not on one scale.")
-    if left.task is None or right.task is None:
-        cautions.append("What was spoken is not known for both: pauses, pace and pitch change with the task.")
-    elif left.task != right.task:
-        text = translate(
-            "compare", "Another task was spoken ({left} and {right}): pauses, pace and pitch change with it."
+        unknown = _("unknown")
+        cautions.append(
+            _(
+                "They were scored by different calibrations ({one}; {other}): the levels are not on one scale.",
+                one=_versions(one) or unknown,
+                other=_versions(other) or unknown,
+            )
         )
-        cautions.append(text.format(left=task_words(left.task), right=task_words(right.task)))
+    if left.task is None or right.task is None:
+        cautions.append(_("What was spoken is not known for both: pauses, pace and pitch change with the task."))
+    elif left.task != right.task:
+        cautions.append(
+            _(
+                "Another task was spoken ({left} and {right}): pauses, pace and pitch change with it.",
+                left=task_words(left.task),
+                right=task_words(right.task),
+            )
+        )
     if left.microphone and right.microphone and left.microphone != right.microphone:
         cautions.append(
-            f"Another microphone was used ({left.microphone} and {right.microphone}): loudness and clarity change with "
-            "it."
+            _(
+                "Another microphone was used ({left} and {right}): loudness and clarity change with it.",
+                left=left.microphone,
+                right=right.microphone,
+            )
         )
     for side, reading in ((left, one), (right, other)):
         if reading.quality.issues:
-            what = " ".join(what for what, _ in reading.quality.issues)
-            cautions.append(f"Quality of {side.name}: {what}")
+            issues = " ".join(what for what, _advice in reading.quality.issues)
+            cautions.append(_("Quality of {recording}: {issues}", recording=side.name, issues=issues))
     return cautions
 
 
 def _sign_pair(left: SignRow | None, right: SignRow | None, *, same_task: bool, same_scale: bool) -> SignPair:
     if left is None or right is None:
-        label, where = _alone(left, right)
         levels = (None if left is None else left.level, None if right is None else right.level)
-        return SignPair(label, *levels, "minus", f"Only in {where}", real=False)
+        only = _("Only in the left one") if right is None else _("Only in the right one")
+        return SignPair(_label(left, right), *levels, "minus", only, real=False)
     arrow, words, real = _sign_change(left, right, same_task=same_task, same_scale=same_scale)
     return SignPair(right.label, left.level, right.level, arrow, words, real)
 
 
 def _sign_change(left: SignRow, right: SignRow, *, same_task: bool, same_scale: bool) -> tuple[str, str, bool]:
     if Level.INCONCLUSIVE in (left.level, right.level):
-        return "minus", "Cannot be compared", False
+        return "minus", _("Cannot be compared"), False
     steps = LEVEL_ORDER.index(right.level) - LEVEL_ORDER.index(left.level)
     arrow = "equals" if not steps else "arrow-up" if steps > 0 else "arrow-down"
-    direction = "higher" if steps > 0 else "lower"
-    moved = f"{_NUMBERS[abs(steps)]} {direction}" if steps else "Same level"
+    moved = _((_HIGHER if steps > 0 else _LOWER)[abs(steps)]) if steps else _("Same level")
     known = sign_repeatability().get(right.name)
     if known is None or not same_scale:
         return arrow, moved, bool(steps) and same_scale
     real = known.more_than_error(left.score, right.score, same_task=same_task)
     if real is None:
         return arrow, moved, bool(steps)
+    if steps and real:
+        return arrow, _("{change}, more than chance", change=moved), True
     if steps:
-        return arrow, f"{moved}, {'more than chance' if real else 'may be chance'}", real
+        return arrow, _("{change}, may be chance", change=moved), False
+    if real and right.score > left.score:
+        return "arrow-up", _("Same level, but higher by more than chance"), True
     if real:
-        higher = right.score > left.score
-        return (
-            ("arrow-up" if higher else "arrow-down"),
-            f"Same level, but {'higher' if higher else 'lower'} by more than chance",
-            real,
-        )
+        return "arrow-down", _("Same level, but lower by more than chance"), True
     return arrow, moved, False
 
 
 def _feature_pair(left: FeatureRow | None, right: FeatureRow | None, *, same_task: bool) -> FeaturePair:
     if left is None or right is None:
-        label, where = _alone(left, right)
-        return FeaturePair(label, left, right, "minus", f"Named only in {where}", real=False)
+        only = _("Named only in the left one") if right is None else _("Named only in the right one")
+        return FeaturePair(_label(left, right), left, right, "minus", only, real=False)
     label = right.label
     change = right.number - left.number
     if with_unit(left.number, left.unit) == with_unit(right.number, right.unit):
-        return FeaturePair(label, left, right, "equals", "No difference", real=False)
-    arrow, direction = ("arrow-up", "Higher") if change > 0 else ("arrow-down", "Lower")
-    moved = f"{direction} by {_amount(abs(change), right.unit)}"
+        return FeaturePair(label, left, right, "equals", _("No difference"), real=False)
+    amount = _amount(abs(change), right.unit)
+    if change > 0:
+        arrow, moved = "arrow-up", _("Higher by {amount}", amount=amount)
+    else:
+        arrow, moved = "arrow-down", _("Lower by {amount}", amount=amount)
     known = feature_repeatability().get(right.name)
     if known is None or left.unit != right.unit:
         return FeaturePair(label, left, right, arrow, moved, real=False)
     limit = known.smallest_change(left.number, same_task=same_task, upwards=change > 0)
     smallest = _amount(limit, right.unit)
-    real = known.more_than_error(left.number, right.number, same_task=same_task)
-    if real:
-        return FeaturePair(label, left, right, arrow, f"{moved}: a real change (from {smallest} on)", real)
+    if known.more_than_error(left.number, right.number, same_task=same_task):
+        words = _("{change}: a real change (from {smallest} on)", change=moved, smallest=smallest)
+        return FeaturePair(label, left, right, arrow, words, real=True)
     if right.unit == "%" and change > 0 and left.number + limit > _WHOLE_PERCENT:
-        return FeaturePair(label, left, right, arrow, f"{moved}: may be chance", real)
-    return FeaturePair(label, left, right, arrow, f"{moved}: may be chance (below {smallest})", real)
+        return FeaturePair(label, left, right, arrow, _("{change}: may be chance", change=moved), real=False)
+    words = _("{change}: may be chance (below {smallest})", change=moved, smallest=smallest)
+    return FeaturePair(label, left, right, arrow, words, real=False)
 
 
-def _alone(left: Row | None, right: Row | None) -> tuple[str, str]:
-    """Text for a row that only one side has."""
-    if right is not None:
-        return right.label, "the right one"
-    return "" if left is None else left.label, "the left one"
+def _label(left: Row | None, right: Row | None) -> str:
+    """The name of a row that only one side has."""
+    only = right or left
+    return "" if only is None else only.label
 
 
 def _amount(difference: float, unit: str) -> str:
-    return with_unit(difference, "points" if unit == "%" else unit)
+    # Translators: percentage points.
+    return with_unit(difference, _("points") if unit == "%" else unit)

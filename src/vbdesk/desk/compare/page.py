@@ -4,7 +4,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtGui import QResizeEvent, QShortcut
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from vbdesk.desk.compare.cards import PairsCard, SideCard, feature_row, sign_row
+from vbdesk.desk.compare.cards import MARKS, PairsCard, SideCard, feature_row, sign_row
 from vbdesk.desk.compare.comparison import ComparisonReading
 from vbdesk.desk.compare.view_model import CompareViewModel, SameSubjects, SoundPicture
 from vbdesk.desk.models.result_rows import own_ranges_note
@@ -20,9 +20,10 @@ from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.shortcuts import sequence
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import N_, _
 
 _ONE_COLUMN_BELOW = 900
-_FAIR = "Same signals, calibration and task, and nothing to note on either sound: the two can be compared."
+_FAIR = N_("Same signals, calibration and task, and nothing to note on either sound: the two can be compared.")
 
 
 class ComparePage(QWidget):
@@ -38,7 +39,7 @@ class ComparePage(QWidget):
         self.banner = Banner()
         self.banner.acted.connect(view_model.reload)
         left, right = view_model.playback.sides
-        self.left_card, self.right_card = SideCard("left", "◇", left), SideCard("right", "◆", right)
+        self.left_card, self.right_card = SideCard(0, left), SideCard(1, right)
         for card in (self.left_card, self.right_card):
             card.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # both have the same width
             card.setMinimumWidth(1)
@@ -83,7 +84,7 @@ class ComparePage(QWidget):
         self._arrange()
 
     def _header(self) -> QWidget:
-        subjects = Breadcrumb("Subjects")
+        subjects = Breadcrumb(_("Subjects"))
         subjects.clicked.connect(self.view_model.open_subjects)
         self.subject_button = Breadcrumb()
         self.subject_button.clicked.connect(self.view_model.open_subject)
@@ -96,16 +97,16 @@ class ComparePage(QWidget):
         words = QVBoxLayout()
         words.setSpacing(0)
         words.addLayout(crumbs)
-        words.addWidget(Text("Two recordings compared", Role.PAGE_TITLE))
+        words.addWidget(Text(_("Two recordings compared"), Role.PAGE_TITLE))
         self.segment = SegmentedChoice(
-            self.tr("How much to show"),
-            [("clinical", self.tr("Clinical"), ""), ("researcher", self.tr("Researcher"), "")],
+            _("How much to show"),
+            [("clinical", _("Clinical"), ""), ("researcher", _("Researcher"), "")],
         )
         self.segment.chosen.connect(self._rebuild)
-        self.change_over_button = secondary_button("Same moment in the other", key="X")
+        self.change_over_button = secondary_button(_("Same moment in the other"), key="X")
         self.change_over_button.clicked.connect(self.view_model.playback.change_over)
-        self.swap_button = secondary_button("Swap", icon="swap")
-        self.swap_button.setToolTip("Exchange left and right")
+        self.swap_button = secondary_button(_("Swap"), icon="swap")
+        self.swap_button.setToolTip(_("Exchange left and right"))
         self.swap_button.clicked.connect(self.view_model.swap)
         return PageHeader(words, self.segment, self.change_over_button, self.swap_button, words_width=300)
 
@@ -138,7 +139,7 @@ class ComparePage(QWidget):
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
-        self.banner.say(Tone.WARN, sentence, action="Try again")
+        self.banner.say(Tone.WARN, sentence, action=_("Try again"))
 
     # User actions
 
@@ -181,14 +182,14 @@ class ComparePage(QWidget):
         if reading.left.reading is None or reading.right.reading is None:
             return
         self._say_fairness(reading)
-        heads = (f"◇ {reading.left.name}", f"◆ {reading.right.name}")
-        self.signs = PairsCard("Signals", heads, [sign_row(pair) for pair in reading.signs])
+        heads = (f"{MARKS[0]} {reading.left.name}", f"{MARKS[1]} {reading.right.name}")
+        self.signs = PairsCard(_("Signals"), heads, [sign_row(pair) for pair in reading.signs])
         cards: list[QWidget] = [self.signs]
         if reading.features:
             researcher = self.segment.choice() == "researcher"
             rows = [feature_row(pair, researcher=researcher) for pair in reading.features]
             note = own_ranges_note(row for pair in reading.features for row in (pair.left, pair.right))
-            self.features = PairsCard("Vocal features", heads, rows, note if researcher else "")
+            self.features = PairsCard(_("Vocal features"), heads, rows, note if researcher else "")
             cards.append(self.features)
         cards.append(_Qualities(reading))
         for card in cards:
@@ -197,10 +198,10 @@ class ComparePage(QWidget):
 
     def _say_fairness(self, reading: ComparisonReading) -> None:
         if reading.cautions:
-            title = "Compare with care"
+            title = _("Compare with care")
             self.banner.say(Tone.WARN, " ".join(reading.cautions), title=title)
         else:
-            self.banner.say(Tone.OK, _FAIR)
+            self.banner.say(Tone.OK, _(_FAIR))
 
     def _card(self, place: int) -> SideCard:
         return self.right_card if place else self.left_card
@@ -219,10 +220,10 @@ class _Qualities(QWidget):
         self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(20)
-        for side, mark in ((reading.left, "◇"), (reading.right, "◆")):
+        for side, mark in zip((reading.left, reading.right), MARKS, strict=True):
             if side.reading is not None:
                 quality = side.reading.quality
-                self._row.addWidget(AdviceCard(f"{mark} Quality", quality.figures, quality.issues), 1)
+                self._row.addWidget(AdviceCard(_("{mark} Quality", mark=mark), quality.figures, quality.issues), 1)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

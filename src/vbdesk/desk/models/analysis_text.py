@@ -1,21 +1,18 @@
 """What was asked of the service, and what was spoken, in people's words."""
 
-from PySide6.QtCore import QCoreApplication
-
 from vbdesk.capture.protocols import protocols
 from vbdesk.contract.catalog import label_of
-
-translate = QCoreApplication.translate
+from vbdesk.language import _
 
 
 def model_words(name: str) -> str:
     """`Pulse analysis`."""
-    return translate("analysis", "{model} analysis").format(model=label_of(name))
+    return _("{model} analysis", model=label_of(name))
 
 
 def sign_words(name: str) -> str:
     """`Stress`."""
-    return label_of(name)
+    return _(label_of(name))
 
 
 def task_words(protocol_id: str) -> str:

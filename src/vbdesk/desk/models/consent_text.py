@@ -2,28 +2,28 @@
 
 from datetime import datetime
 
-from PySide6.QtCore import QCoreApplication
-
 from vbdesk.contract.timestamps import in_zone
+from vbdesk.language import _, formats, pgettext
 from vbdesk.outbox.library.consent import ConsentChange, ConsentEvent, ConsentKind, ConsentState, ConsentStatus
 
 
 def no_consent_words() -> str:
     """What a list says of a recording without consent."""
-    return QCoreApplication.translate("Consent", "No consent noted")
+    return _("No consent noted")
 
 
 def kind_words(kind: ConsentKind) -> str:
     """The name of a kind."""
     match kind:
         case ConsentKind.CLINICAL:
-            return QCoreApplication.translate("Consent", "Clinical")
+            # Translators: what a consent covers.
+            return pgettext("consent", "Clinical")
         case ConsentKind.RESEARCH:
-            return QCoreApplication.translate("Consent", "Research")
+            return pgettext("consent", "Research")
         case ConsentKind.BOTH:
-            return QCoreApplication.translate("Consent", "Clinical and research")
+            return _("Clinical and research")
         case ConsentKind.NOT_STATED:
-            return QCoreApplication.translate("Consent", "Kind not stated")
+            return _("Kind not stated")
 
 
 def consent_words(status: ConsentStatus) -> str:
@@ -31,15 +31,13 @@ def consent_words(status: ConsentStatus) -> str:
     event = status.event
     match status.state:
         case ConsentState.IN_FORCE if status.kind is not None and event is not None:
-            return QCoreApplication.translate("Consent", "{kind}, noted {day}").format(
-                kind=kind_words(status.kind), day=day_words(event.at)
-            )
+            return _("{kind}, noted {day}", kind=kind_words(status.kind), day=day_words(event.at))
         case ConsentState.EXPIRED if event is not None and event.expires is not None:
-            return QCoreApplication.translate("Consent", "Consent expired {day}").format(day=day_words(event.expires))
+            return _("Consent expired {day}", day=day_words(event.expires))
         case ConsentState.WITHDRAWN if event is not None:
-            return QCoreApplication.translate("Consent", "Consent withdrawn {day}").format(day=day_words(event.at))
+            return _("Consent withdrawn {day}", day=day_words(event.at))
         case ConsentState.UNREADABLE:
-            return QCoreApplication.translate("Consent", "No consent noted: its entry was changed")
+            return _("No consent noted: its entry was changed")
     return no_consent_words()
 
 
@@ -48,13 +46,9 @@ def missing_words(status: ConsentStatus) -> str:
     event = status.event
     match status.state:
         case ConsentState.EXPIRED if event is not None and event.expires is not None:
-            return QCoreApplication.translate("Consent", "No consent noted (expired {day})").format(
-                day=day_words(event.expires)
-            )
+            return _("No consent noted (expired {day})", day=day_words(event.expires))
         case ConsentState.WITHDRAWN if event is not None:
-            return QCoreApplication.translate("Consent", "No consent noted (withdrawn {day})").format(
-                day=day_words(event.at)
-            )
+            return _("No consent noted (withdrawn {day})", day=day_words(event.at))
     return no_consent_words()
 
 
@@ -63,8 +57,8 @@ def validity_words(status: ConsentStatus) -> str:
     if not status.in_force or status.event is None:
         return ""
     if status.event.expires is None:
-        return QCoreApplication.translate("Consent", "Valid until it is withdrawn.")
-    return QCoreApplication.translate("Consent", "Valid until {day}.").format(day=day_words(status.event.expires))
+        return _("Valid until it is withdrawn.")
+    return _("Valid until {day}.", day=day_words(status.event.expires))
 
 
 def noted_words(status: ConsentStatus) -> str:
@@ -73,36 +67,29 @@ def noted_words(status: ConsentStatus) -> str:
     if not status.in_force or event is None:
         return ""
     if event.expires is None:
-        return QCoreApplication.translate("Consent", "Noted {day}, no end").format(day=day_words(event.at))
-    return QCoreApplication.translate("Consent", "Noted {day}, until {end}").format(
-        day=day_words(event.at), end=day_words(event.expires)
-    )
+        return _("Noted {day}, no end", day=day_words(event.at))
+    return _("Noted {day}, until {end}", day=day_words(event.at), end=day_words(event.expires))
 
 
 def event_words(event: ConsentEvent) -> str:
     """An event as one sentence."""
-    given = event.change is ConsentChange.GIVEN
-    if given and event.asked_by:
-        text = QCoreApplication.translate("Consent", "{day}: given ({kind}), asked by {name}.")
-    elif given:
-        text = QCoreApplication.translate("Consent", "{day}: given ({kind}).")
-    elif event.asked_by:
-        text = QCoreApplication.translate("Consent", "{day}: withdrawn ({kind}), noted by {name}.")
-    else:
-        text = QCoreApplication.translate("Consent", "{day}: withdrawn ({kind}).")
-    return text.format(day=day_words(event.at), kind=kind_words(event.kind), name=event.asked_by)
+    known = {"day": day_words(event.at), "kind": kind_words(event.kind)}
+    if event.change is ConsentChange.GIVEN:
+        if event.asked_by:
+            return _("{day}: given ({kind}), asked by {name}.", name=event.asked_by, **known)
+        return _("{day}: given ({kind}).", **known)
+    if event.asked_by:
+        return _("{day}: withdrawn ({kind}), noted by {name}.", name=event.asked_by, **known)
+    return _("{day}: withdrawn ({kind}).", **known)
 
 
 def wording_words(event: ConsentEvent) -> str:
     """Which wording was used; empty if it is not known."""
     if not event.wording:
         return ""
-    return QCoreApplication.translate("Consent", "Wording {version}, language {language}.").format(
-        version=event.wording, language=event.language or "–"
-    )
+    return _("Wording {version}, language {language}.", version=event.wording, language=event.language or "–")
 
 
 def day_words(moment: datetime) -> str:
     """`3 Mar 2026`, by the clocks here."""
-    local = in_zone(moment)
-    return f"{local.day} {local:%b %Y}"
+    return formats.day(in_zone(moment))

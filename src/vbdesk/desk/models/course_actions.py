@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.desk.models.result_text import title_of
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.language import _, joined, message, ngettext, translated
 from vbdesk.outbox.library.course_corrections import CorrectionReason, CourseCorrection, CourseMember
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library, NotAllowed, UnknownTake
@@ -138,13 +139,13 @@ class CourseActions(QObject):
         last = next((entry for entry in reversed(entries) if entry.concerns(member.take_id, job_id)), None)
         offered, subject = {}, self._shown(member.group_id)
         if last is not None:
-            offered[CourseChange.PUT_BACK] = self.tr("Put back")
+            offered[CourseChange.PUT_BACK] = _("Put back")
         if item is None or (item.state in _IN_COURSE and not item.excluded):
-            offered[CourseChange.EXCLUDE] = self.tr("Exclude from this person's course")
-        offered[CourseChange.MOVE] = self.tr("Move to another subject")
+            offered[CourseChange.EXCLUDE] = _("Exclude from this person's course")
+        offered[CourseChange.MOVE] = _("Move to another subject")
         if item is not None:
-            offered[CourseChange.ERASE] = self.tr("Erase")
-        title = self.tr("{recording} of {subject}").format(recording=title_of(member.recorded_at), subject=subject)
+            offered[CourseChange.ERASE] = _("Erase")
+        title = _("{recording} of {subject}", recording=title_of(member.recorded_at), subject=subject)
         notes = self._library.subject_notes
         others = {*self._library.groups(), *self._library.responses.trajectories()} - {member.group_id}
         groups = sorted(notes.note_of(group_id).alias or group_id for group_id in others)
@@ -168,7 +169,7 @@ class CourseActions(QObject):
             return kept, None
         if recording.job_id is None or recording.group_id is None or point is None:
             raise NotAllowed(
-                self.tr("This recording is not in the course of its subject as it was last read. Open it again.")
+                message("This recording is not in the course of its subject as it was last read. Open it again.")
             )
         reading = point.model_dump(mode="json")
         at = point.recorded_at
@@ -176,46 +177,48 @@ class CourseActions(QObject):
 
     def _sentences(self, member: CourseMember, last: CourseCorrection | None) -> dict[CourseChange, str]:
         subject, days = self._shown(member.group_id), self._library.settings().trash_days
-        kept = self.tr(
-            "The recording and its result are deleted here: they go to the trash for {days} days, then their keys are "
-            "destroyed. It leaves the course of {subject}."
-        ).format(days=days, subject=subject)
+        kept = ngettext(
+            "The recording and its result are deleted here: they go to the trash for {count} day, then their keys are "
+            "destroyed. It leaves the course of {subject}.",
+            "The recording and its result are deleted here: they go to the trash for {count} days, then their keys are "
+            "destroyed. It leaves the course of {subject}.",
+            days,
+            subject=subject,
+        )
         if self._library.erasures is not None:
-            service = self.tr("The service on this computer then erases its analysis too.")
+            service = _("The service on this computer then erases its analysis too.")
         elif member.job_ids:
-            service = self.tr("The service keeps its analysis: it offers no way to delete one.")
+            service = _("The service keeps its analysis: it offers no way to delete one.")
         else:
-            service = self.tr("The service does not have it.")
+            service = _("The service does not have it.")
         if last is not None and last.target is None:
-            back = self.tr("It counts in the course of {subject} again.").format(
-                subject=self._shown(last.source or member.group_id)
-            )
+            back = _("It counts in the course of {subject} again.", subject=self._shown(last.source or member.group_id))
         else:
-            back = self.tr("It returns to {subject}.").format(
-                subject=subject if last is None else self._shown(last.member.group_id)
-            )
+            back = _("It returns to {subject}.", subject=subject if last is None else self._shown(last.member.group_id))
         return {
             CourseChange.PUT_BACK: back,
-            CourseChange.EXCLUDE: self.tr(
+            CourseChange.EXCLUDE: _(
                 "It stays a recording of {subject}, with its result and its sound, but it is left out of charts, "
-                "baseline and counts. It can be put back."
-            ).format(subject=subject),
-            CourseChange.MOVE: self.tr(
+                "baseline and counts. It can be put back.",
+                subject=subject,
+            ),
+            CourseChange.MOVE: _(
                 "It leaves the course of {subject} and counts in the course of the other subject. Both courses are "
-                "computed again. It can be put back."
-            ).format(subject=subject),
-            CourseChange.ERASE: f"{kept} {service}",
+                "computed again. It can be put back.",
+                subject=subject,
+            ),
+            CourseChange.ERASE: joined(kept, service),
         }
 
     def _reasons(self) -> tuple[tuple[str, str], ...]:
         words = {
-            CorrectionReason.WRONG_PERSON: self.tr("Another person speaks"),
-            CorrectionReason.UNUSUAL_DAY: self.tr("Unusual circumstances, such as a cold"),
-            CorrectionReason.POOR_SOUND: self.tr("The sound is poor"),
-            CorrectionReason.TEST: self.tr("It was a test"),
-            CorrectionReason.ON_REQUEST: self.tr("The person asked for it"),
-            CorrectionReason.MISTAKE: self.tr("A correction was a mistake"),
-            CorrectionReason.OTHER: self.tr("Another reason"),
+            CorrectionReason.WRONG_PERSON: _("Another person speaks"),
+            CorrectionReason.UNUSUAL_DAY: _("Unusual circumstances, such as a cold"),
+            CorrectionReason.POOR_SOUND: _("The sound is poor"),
+            CorrectionReason.TEST: _("It was a test"),
+            CorrectionReason.ON_REQUEST: _("The person asked for it"),
+            CorrectionReason.MISTAKE: _("A correction was a mistake"),
+            CorrectionReason.OTHER: _("Another reason"),
         }
         return tuple((reason.value, text) for reason, text in words.items())
 
@@ -223,25 +226,24 @@ class CourseActions(QObject):
         corrections, member = self._library.corrections, asked.member
         if change is CourseChange.PUT_BACK and asked.last is not None:
             corrections.put_back(asked.last.number)
-            return _Done(self.tr("Put back. {follows}").format(follows=self._follows(member)), None)
+            return _Done(joined(_("Put back."), self._follows(member)), None)
         reason = CorrectionReason(key)
         if change is CourseChange.MOVE:
             group_id = self._library.subject_notes.group_id_named(group_id)
             entry = corrections.move(member, group_id, reason)
-            words = self.tr("Moved to {subject}. {follows}")
+            done = _("Moved to {subject}.", subject=self._shown(group_id))
         elif change is CourseChange.EXCLUDE:
             entry = corrections.exclude(member, reason)
-            words = self.tr("Excluded from the course of {subject}. {follows}")
+            done = _("Excluded from the course of {subject}.", subject=self._shown(group_id or member.group_id))
         else:
             return self._erase(asked, reason)
-        sentence = words.format(subject=self._shown(group_id or member.group_id), follows=self._follows(member)).strip()
-        return _Done(sentence, lambda: corrections.put_back(entry.number))
+        return _Done(joined(done, self._follows(member)), lambda: corrections.put_back(entry.number))
 
     def _erase(self, asked: _Asked, reason: CorrectionReason) -> _Done:
         """Take it out of the course, then move it to the trash."""
         library, take_id = self._library, asked.member.take_id
         if take_id is None or asked.item is None:
-            raise NotAllowed(self.tr("This recording is not on this computer, so it cannot be erased here."))
+            raise NotAllowed(message("This recording is not on this computer, so it cannot be erased here."))
         number = library.erase_from_course(take_id, reason)
 
         def undo() -> None:
@@ -249,18 +251,18 @@ class CourseActions(QObject):
             if number is not None:
                 library.corrections.put_back(number)
 
-        sentence = self.tr("Moved to the trash, and out of the course of {subject}.")
-        return _Done(sentence.format(subject=self._shown(asked.member.group_id)), undo)
+        subject = self._shown(asked.member.group_id)
+        return _Done(_("Moved to the trash, and out of the course of {subject}.", subject=subject), undo)
 
     def _shown(self, group_id: str) -> str:
         return self._library.subject_notes.shown(group_id).words
 
     def _follows(self, member: CourseMember) -> str:
-        return self.tr("The service gets this correction as soon as it answers.") if member.job_ids else ""
+        return _("The service gets this correction as soon as it answers.") if member.job_ids else ""
 
     def _undone(self, undo: Callable[[], object]) -> _Done:
         undo()
-        return _Done(self.tr("Undone: the recording is where it was."), None)
+        return _Done(_("Undone: the recording is where it was."), None)
 
     # Back on the GUI thread
 
@@ -276,4 +278,4 @@ class CourseActions(QObject):
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
-        self.refused.emit(str(failure.error) if isinstance(failure.error, _REFUSALS) else failure.sentence)
+        self.refused.emit(translated(failure.error) if isinstance(failure.error, _REFUSALS) else failure.sentence)

@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QCoreApplication
-
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import ExtendedMetric, Signal
+from vbdesk.language import _, joined
+from vbdesk.report.result_texts import level_word
 from vbdesk.report.shipped_metrics import ShippedMetric, shipped_metrics
 from vbdesk.report.shipped_signs import ShippedSign, shipped_signs
-
-translate = QCoreApplication.translate
 
 _NEAR_AN_ANCHOR, _TOWARDS_AN_ANCHOR = 0.3, 0.12
 """From the middle of a metric's scale: from how far on words name the nearer anchor, and lean to it."""
@@ -49,20 +47,17 @@ def _row(metric: ExtendedMetric, signals: Sequence[Signal]) -> MetricRow:
     known = shipped_metrics().get(metric.metric_id)
     evidence = ""
     if known is not None:
-        evidence = translate("metric", "{support} (grade {grade}). {kind}").format(
-            support=known.evidence_text, grade=known.evidence_grade, kind=known.kind
-        )
+        graded = _("{support} (grade {grade}).", support=known.evidence_text, grade=known.evidence_grade)
+        evidence = joined(graded, _(known.kind))
     return MetricRow(
-        label=metric.label,
+        label=_(metric.label),
         mean=metric.score_mean,
         spread=metric.score_std,
-        low=metric.low_anchor,
-        high=metric.high_anchor,
+        low=_(metric.low_anchor),
+        high=_(metric.high_anchor),
         words=_position(metric),
         evidence=evidence,
-        expected=translate("metric", "With other words of this person mostly {low:.2f} to {high:.2f}.").format(
-            **_expected(metric)
-        ),
+        expected=_("With other words of this person mostly {low:.2f} to {high:.2f}.", **_expected(metric)),
         disagreement="" if known is None else _disagreement(metric, known, signals),
     )
 
@@ -70,10 +65,11 @@ def _row(metric: ExtendedMetric, signals: Sequence[Signal]) -> MetricRow:
 def _position(metric: ExtendedMetric) -> str:
     end = _end(metric)
     if not end:
-        return translate("metric", "In the middle")
-    near = abs(metric.score_mean - 0.5) >= _NEAR_AN_ANCHOR
-    text = translate("metric", "Near {anchor}") if near else translate("metric", "Towards {anchor}")
-    return text.format(anchor=_anchor(metric, end))
+        return _("In the middle")
+    anchor = _anchor(metric, end)
+    if abs(metric.score_mean - 0.5) >= _NEAR_AN_ANCHOR:
+        return _("Near {anchor}", anchor=anchor)
+    return _("Towards {anchor}", anchor=anchor)
 
 
 def _expected(metric: ExtendedMetric) -> dict[str, float]:
@@ -90,7 +86,7 @@ def _end(metric: ExtendedMetric) -> str:
 
 
 def _anchor(metric: ExtendedMetric, end: str) -> str:
-    return metric.high_anchor if end == "high" else metric.low_anchor
+    return _(metric.high_anchor if end == "high" else metric.low_anchor)
 
 
 def _disagreement(metric: ExtendedMetric, known: ShippedMetric, signals: Sequence[Signal]) -> str:
@@ -106,18 +102,20 @@ def _disagreement(metric: ExtendedMetric, known: ShippedMetric, signals: Sequenc
 
 
 def _explained(metric: ExtendedMetric, known: ShippedMetric, signal: Signal, reference: ShippedSign, end: str) -> str:
-    calm = translate("metric", "{metric} lies towards “{anchor}”, and the sign {sign} does not stand out.")
-    flagged = translate("metric", "{metric} lies towards “{anchor}”, and the sign {sign} is at the level “{level}”.")
-    found = (calm if signal.level is Level.NONE else flagged).format(
-        metric=metric.label, anchor=_anchor(metric, end), sign=signal.label, level=signal.level.value
-    )
-    why = translate(
-        "metric",
+    names = {"metric": _(metric.label), "anchor": _anchor(metric, end), "sign": _(signal.label)}
+    if signal.level is Level.NONE:
+        found = _("{metric} lies towards “{anchor}”, and the sign {sign} does not stand out.", **names)
+    else:
+        found = _(
+            "{metric} lies towards “{anchor}”, and the sign {sign} is at the level “{level}”.",
+            level=level_word(signal.level),
+            **names,
+        )
+    why = _(
         "They are different measures: {metric} weighs {of_metric} features (evidence grade {metric_grade}), the sign "
         "weighs {of_sign} by published effects (evidence grade {sign_grade}), and {shared} of them are the "
         "same.",
-    ).format(
-        metric=metric.label,
+        metric=_(metric.label),
         of_metric=len(known.features),
         metric_grade=known.evidence_grade,
         of_sign=len(reference.features),
@@ -125,15 +123,13 @@ def _explained(metric: ExtendedMetric, known: ShippedMetric, signal: Signal, ref
         shared=len(known.features & reference.features),
     )
     if signal.score_interval is None:
-        return f"{found} {why}"
-    spread = translate(
-        "metric",
+        return joined(found, why)
+    spread = _(
         "With other words of this person {metric} would mostly lie between {low:.2f} and {high:.2f}, and the score of "
         "the sign between {sign_low:.2f} and {sign_high:.2f}.",
-    ).format(
-        metric=metric.label,
+        metric=_(metric.label),
         sign_low=signal.score_interval[0],
         sign_high=signal.score_interval[1],
         **_expected(metric),
     )
-    return f"{found} {why} {spread}"
+    return joined(found, why, spread)

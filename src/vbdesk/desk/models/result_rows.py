@@ -4,20 +4,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication
-
 from vbdesk.contract.baseline_changes import Comparison
-from vbdesk.contract.catalog import label_of
 from vbdesk.contract.feature_texts import is_finding, plain_words
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.results import LongitudinalSignal, Signal, ValueInterpretation, VocalFeature
+from vbdesk.desk.models.analysis_text import sign_words
 from vbdesk.desk.models.repeatability import sign_repeatability
+from vbdesk.language import N_, _, formats, joined, ngettext
 from vbdesk.report.shipped_signs import ShippedSign, shipped_signs
 
 if TYPE_CHECKING:
     from vbdesk.report.own_ranges import OwnRange
-
-translate = QCoreApplication.translate
 
 OWN_RANGE_Z = 1.96
 """Within this many own variabilities a change is ordinary."""
@@ -105,12 +102,12 @@ def feature_row(feature: VocalFeature, own: "OwnRange | None" = None) -> Feature
     unit = feature.unit.replace("^2", "²")
     return FeatureRow(
         name=feature.feature,
-        label=feature.label,
+        label=_(feature.label),
         value=with_unit(feature.value, unit),
         number=feature.value,
         unit=unit,
         band=BANDS.index(feature.value_interpretation),
-        word=feature.value_interpretation.value.capitalize(),
+        word=band_word(feature.value_interpretation),
         plain=plain_words(feature.feature),
         finding=is_finding(feature.feature, feature.value_interpretation),
         own="" if own is None else _own_words(own, unit),
@@ -119,17 +116,17 @@ def feature_row(feature: VocalFeature, own: "OwnRange | None" = None) -> Feature
 
 
 def _own_words(own: "OwnRange", unit: str) -> str:
+    ends = {"low": with_unit(own.low, ""), "high": with_unit(own.high, unit)}
     match own.position:
         case "below":
-            words = translate("result", "Own usual range {low} to {high}: this one is below it.")
+            sentence = _("Own usual range {low} to {high}: this one is below it.", **ends)
         case "above":
-            words = translate("result", "Own usual range {low} to {high}: this one is above it.")
+            sentence = _("Own usual range {low} to {high}: this one is above it.", **ends)
         case "within":
-            words = translate("result", "Own usual range {low} to {high}: this one is within it.")
-    sentence = words.format(low=with_unit(own.low, ""), high=with_unit(own.high, unit))
+            sentence = _("Own usual range {low} to {high}: this one is within it.", **ends)
     if not own.changed:
         return sentence
-    return f"{sentence} {translate('result', 'It differs from this person’s norm by more than chance.')}"
+    return joined(sentence, _("It differs from this person’s norm by more than chance."))
 
 
 def own_ranges_note(rows: Iterable[FeatureRow | None]) -> str:
@@ -146,7 +143,23 @@ def own_ranges_note(rows: Iterable[FeatureRow | None]) -> str:
 def with_unit(value: float, unit: str) -> str:
     """A value with three digits and its unit."""
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
-    return f"{value:.{digits}f} {unit}".replace("-", "−").strip()
+    figure = formats.figure(value, f".{digits}f")
+    # Translators: a measured value with its unit, as in "178 Hz".
+    return _("{value} {unit}", value=figure, unit=unit) if unit else figure
+
+
+_BAND_WORDS = {
+    ValueInterpretation.LOW: N_("Low"),
+    ValueInterpretation.REDUCED: N_("Reduced"),
+    ValueInterpretation.WITHIN_RANGE: N_("Within range"),
+    ValueInterpretation.SLIGHTLY_ELEVATED: N_("Slightly elevated"),
+    ValueInterpretation.HIGH: N_("High"),
+}
+
+
+def band_word(band: ValueInterpretation) -> str:
+    """The band of a value as a display word."""
+    return _(_BAND_WORDS[band])
 
 
 def _rank(level: Level) -> int:
@@ -161,130 +174,160 @@ def _sign_row(signal: Signal, comparison: Comparison) -> SignRow:
     if change is None and reference is not None and reference.needs_baseline:
         about.append(_why_no_baseline(signal, comparison))
     if reference is not None and reference.known:
-        about.append(reference.known)
+        about.append(_(reference.known))
     if reference is not None:
         about.extend(_twin_sentences(reference))
     about.extend(_healthy_share(signal, reference))
     return SignRow(
         name=signal.name,
-        label=signal.label,
+        label=_(signal.label),
         level=signal.level,
         score=signal.score,
         change=change,
         no_change=_no_change(signal, comparison),
         evidence=reference.evidence_text(signal.evidence_grade) if reference else "",
         about=tuple(about),
-        confounders=reference.confounders if reference else (),
+        confounders=tuple(_(cause) for cause in reference.confounders) if reference else (),
         figures=_figures(signal, grade),
     )
 
 
 def _no_change(signal: Signal, comparison: Comparison) -> str:
     if comparison is Comparison.EXCLUDED:
-        return translate("Result", "Excluded from the course")
+        return _("Excluded from the course")
     if not isinstance(signal, LongitudinalSignal):
-        return translate("Result", "Not compared")
+        return _("Not compared")
     if comparison is Comparison.PENDING:
-        return translate("Result", "Not compared yet")
-    return translate("Result", "First recording")
+        return _("Not compared yet")
+    return _("First recording")
 
 
 def _why_no_baseline(signal: Signal, comparison: Comparison) -> str:
     """Why a sign that needs the person's own earlier recordings was judged without them."""
     if comparison is Comparison.EXCLUDED:
-        return translate(
-            "result",
+        return _(
             "This sign says more in comparison with this person's own earlier recordings. This recording is excluded "
-            "from the person's course, so it is not compared.",
+            "from the person's course, so it is not compared."
         )
     if not isinstance(signal, LongitudinalSignal):
-        return translate(
-            "result",
+        return _(
             "This sign says more in comparison with this person's own earlier recordings. This analysis did not "
-            "compare it with them.",
+            "compare it with them."
         )
     if comparison is Comparison.PENDING:
-        return translate(
-            "result",
+        return _(
             "This sign says more in comparison with this person's own earlier recordings. The course was not "
-            "read since this one, so the comparison is not known yet.",
+            "read since this one, so the comparison is not known yet."
         )
     if comparison is Comparison.FIRST:
-        return translate(
-            "result",
+        return _(
             "This sign says more in comparison with this person's own earlier recordings. This is the first one, so "
-            "it was compared with other people only.",
+            "it was compared with other people only."
         )
-    return translate(
-        "result",
+    return _(
         "This sign says more in comparison with this person's own earlier recordings. They do not suffice for a "
-        "baseline yet, so it was compared with other people only.",
+        "baseline yet, so it was compared with other people only."
     )
 
 
 def _twin_sentences(reference: ShippedSign) -> Iterator[str]:
     """Which signs are nearly the same as this one, and what follows for its level."""
     for name, r in reference.twins.items():
+        sign, correlation = sign_words(name), formats.figure(r, "+.2f")
         if r > 0:
-            sentence = translate(
-                "Result",
+            yield _(
                 "Nearly the same as {sign}: the two move as one in healthy readers (correlation {r}). "
                 "Read them as one finding.",
+                sign=sign,
+                r=correlation,
             )
         else:
-            sentence = translate(
-                "Result",
+            yield _(
                 "Nearly the opposite of {sign}: in healthy readers one rises as the other falls (correlation {r}).",
+                sign=sign,
+                r=correlation,
             )
-        yield sentence.format(sign=label_of(name), r=f"{r:+.2f}".replace("-", "−"))
     if reference.held_low_by is not None:
-        sentence = translate("Result", "{sign} has the stronger evidence, so this level never passes low.")
-        yield sentence.format(sign=label_of(reference.held_low_by))
+        sign = sign_words(reference.held_low_by)
+        yield _("{sign} has the stronger evidence, so this level never passes low.", sign=sign)
 
 
 def _healthy_share(signal: Signal, reference: ShippedSign | None) -> list[str]:
     if reference is not None and not any(level.flagged for level in reference.score_cuts):
-        return [translate("Result", "This sign never passes low, so it flags nobody.")]
+        return [_("This sign never passes low, so it flags nobody.")]
     known = sign_repeatability().get(signal.name)
     if known is None or known.healthy_share is None:
         return []
-    of_thousand = round(1000 * known.healthy_share)
-    return [f"Of 1000 healthy people who read aloud, this sign alone flags about {of_thousand}."]
+    return [
+        ngettext(
+            "Of 1000 healthy people who read aloud, this sign alone flags about {count}.",
+            "Of 1000 healthy people who read aloud, this sign alone flags about {count}.",
+            round(1000 * known.healthy_share),
+        )
+    ]
 
 
 def _change(signal: Signal) -> Change | None:
     if not isinstance(signal, LongitudinalSignal) or signal.z_score is None:
         return None
-    z = signal.z_score
-    how_far = f"{abs(z):.1f} times this person's own variability"
-    if not (signal.anomaly or abs(z) > OWN_RANGE_Z):
-        side = "above" if z > 0 else "below"
-        sentence = f"In this person's own range: {how_far} {side} the baseline."
-        return Change("equals", "In own range", sentence, z, stands_out=False)
-    arrow, words = ("arrow-up", "Above baseline") if z > 0 else ("arrow-down", "Below baseline")
-    if signal.anomaly:
-        sentence = f"{words}, by {how_far}: unusual for this person."
-    else:
-        sentence = f"{words}, by {how_far}; not enough yet to be called unusual."
-    return Change(arrow, words, sentence, z, stands_out=True)
+    z, times = signal.z_score, abs(signal.z_score)
+    above = z > 0
+    if not (signal.anomaly or times > OWN_RANGE_Z):
+        if above:
+            sentence = _(
+                "In this person's own range: {times:.1f} times this person's own variability above the baseline.",
+                times=times,
+            )
+        else:
+            sentence = _(
+                "In this person's own range: {times:.1f} times this person's own variability below the baseline.",
+                times=times,
+            )
+        return Change("equals", _("In own range"), sentence, z, stands_out=False)
+    sentence = _outside(times, above=above, unusual=signal.anomaly)
+    if above:
+        return Change("arrow-up", _("Above baseline"), sentence, z, stands_out=True)
+    return Change("arrow-down", _("Below baseline"), sentence, z, stands_out=True)
+
+
+def _outside(times: float, *, above: bool, unusual: bool) -> str:
+    if above and unusual:
+        return _(
+            "Above baseline, by {times:.1f} times this person's own variability: unusual for this person.", times=times
+        )
+    if above:
+        return _(
+            "Above baseline, by {times:.1f} times this person's own variability; not enough yet to be called unusual.",
+            times=times,
+        )
+    if unusual:
+        return _(
+            "Below baseline, by {times:.1f} times this person's own variability: unusual for this person.", times=times
+        )
+    return _(
+        "Below baseline, by {times:.1f} times this person's own variability; not enough yet to be called unusual.",
+        times=times,
+    )
 
 
 def _figures(signal: Signal, grade: str) -> tuple[tuple[str, str], ...]:
-    figures = [("Score", f"{signal.score:.2f}")]
+    figures = [(_("Score"), formats.number(signal.score, ".2f"))]
     if signal.score_interval is not None:
-        figures.append(("Interval", "{:.2f} to {:.2f}".format(*signal.score_interval)))
+        low, high = signal.score_interval
+        figures.append((_("Interval"), _("{low:.2f} to {high:.2f}", low=low, high=high)))
     if isinstance(signal, LongitudinalSignal):
         for name, value, form in (
-            ("Latest", signal.latest_score, ".2f"),
-            ("Baseline", signal.baseline_score, ".2f"),
-            ("Deviation", signal.deviation_from_baseline, "+.2f"),
-            ("z", signal.z_score, "+.1f"),
-            ("Population z", signal.population_z, "+.1f"),
+            (_("Latest"), signal.latest_score, ".2f"),
+            (_("Baseline"), signal.baseline_score, ".2f"),
+            (_("Deviation"), signal.deviation_from_baseline, "+.2f"),
+            # Translators: the z value of statistics.
+            (_("z"), signal.z_score, "+.1f"),
+            (_("Population z"), signal.population_z, "+.1f"),
         ):
             if value is not None:
-                figures.append((name, format(value, form).replace("-", "−")))
+                figures.append((name, formats.figure(value, form)))
     if grade:
-        figures.append(("Evidence", f"grade {grade}"))
+        figures.append((_("Evidence"), _("grade {grade}", grade=grade)))
     if signal.sign_version:
-        figures.append(("Version", signal.sign_version))
+        figures.append((_("Version"), signal.sign_version))
     return tuple(figures)

@@ -13,6 +13,7 @@ from vbdesk.contract.results import Result
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.own_features import own_ranges_here
 from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.language import _, formats
 from vbdesk.outbox.library.consent import ConsentPolicy, ConsentStatus
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library, UnknownTake
@@ -105,12 +106,11 @@ class Found:
     def silence(self) -> str:
         """Why its sound cannot be played here; empty if it can."""
         if self.item is None:
-            return "The sound of this recording is not on this computer."
+            return _("The sound of this recording is not on this computer.")
         if self.item.audio_gone_at is None:
             return ""
-        gone = in_zone(self.item.audio_gone_at)
-        day = f"{gone.day} {gone:%B %Y}"
-        return f"The sound was removed from this computer on {day}, as set under Account. The result stays."
+        day = formats.long_day(in_zone(self.item.audio_gone_at))
+        return _("The sound was removed from this computer on {day}, as set under Account. The result stays.", day=day)
 
 
 class ResultSource:

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
-
-from PySide6.QtCore import QCoreApplication
+from enum import Enum, auto
 
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE
@@ -14,19 +12,31 @@ from vbdesk.desk.models.result_source import Found
 from vbdesk.desk.models.result_text import ResultReading, reading_of, title_of
 from vbdesk.desk.models.voice_question import voice_question
 from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.language import N_, _, joined, message, translated
 from vbdesk.outbox.library.consent import ConsentStatus
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.states import Fix, OutboxState
 
-_AUTOMATIC = "The result appears here automatically."
+_AUTOMATIC = N_("The result appears here automatically.")
 
 
-class ResultRemedy(StrEnum):
-    """What the user can do without a result; the value is the button's label."""
+class ResultRemedy(Enum):
+    """What the user can do without a result."""
 
-    SEND_AGAIN = "Send again"
-    REVIEW = "Review the recording"
-    OUTBOX = "Open the Outbox"
+    SEND_AGAIN = auto()
+    REVIEW = auto()
+    OUTBOX = auto()
+
+    @property
+    def label(self) -> str:
+        """The label of its button."""
+        match self:
+            case ResultRemedy.SEND_AGAIN:
+                return _("Send again")
+            case ResultRemedy.REVIEW:
+                return _("Review the recording")
+            case ResultRemedy.OUTBOX:
+                return _("Open the Outbox")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +95,7 @@ def first_view(recording: RecordingRoute) -> ResultView:
         title_of(recording.recorded_at),
         recording.group_id or "",
         recording.recorded_at,
-        heading="Reading the result",
+        heading=_("Reading the result"),
         sentence="",
         coming=True,
     )
@@ -128,7 +138,7 @@ def _consent_text(status: ConsentStatus | None) -> str:
         return ""
     if not status.in_force:
         return missing_words(status)
-    return QCoreApplication.translate("Consent", "Consent: {consent}").format(consent=consent_words(status))
+    return _("Consent: {consent}", consent=consent_words(status))
 
 
 def _caption(found: Found, reading: ResultReading | None) -> str:
@@ -149,45 +159,45 @@ def _missing_result(found: Found) -> _MissingResult:
     if found.job is not None:
         return _of_job(found.job.status)
     if found.recording.job_id is None:
-        raise NoSuchResult("This recording is no longer on this computer, and the service was not asked.")
+        raise NoSuchResult(message("This recording is no longer on this computer, and the service was not asked."))
     return _MissingResult(
-        "Asking the service for the result", "It is shown as soon as the service answers.", coming=True
+        _("Asking the service for the result"), _("It is shown as soon as the service answers."), coming=True
     )
 
 
 def _of_job(status: JobStatus) -> _MissingResult:
-    match status:
-        case JobStatus.FAILED | JobStatus.TIMED_OUT | JobStatus.DONE:
-            ended = {JobStatus.FAILED: "failed", JobStatus.TIMED_OUT: "timed out"}.get(status, "brought no result")
-            where = "The sound is not on this computer: send it again from where it was recorded, or record again."
-            return _MissingResult(f"The analysis {ended}", where)
-        case _:
-            words = f"The service is analysing this recording. {_AUTOMATIC}"
-            return _MissingResult("No result yet", words, coming=True)
+    headings = {
+        JobStatus.FAILED: N_("The analysis failed"),
+        JobStatus.TIMED_OUT: N_("The analysis timed out"),
+        JobStatus.DONE: N_("The analysis brought no result"),
+    }
+    if status in headings:
+        where = _("The sound is not on this computer: send it again from where it was recorded, or record again.")
+        return _MissingResult(_(headings[status]), where)
+    words = joined(_("The service is analysing this recording."), _(_AUTOMATIC))
+    return _MissingResult(_("No result yet"), words, coming=True)
 
 
 def _of_item(item: RecordingItem) -> _MissingResult:
-    reason, state = item.reason or item.fault or "", item.state
+    reason, state = translated(item.reason or item.fault or ""), item.state
     if state in (OutboxState.FAILED, OutboxState.TIMED_OUT):
-        ended = "failed" if state is OutboxState.FAILED else "timed out"
-        kept = "The recording is kept and can be sent again."
+        ended = _("The analysis failed") if state is OutboxState.FAILED else _("The analysis timed out")
         if item.audio_gone_at is not None:
-            return _MissingResult(
-                f"The analysis {ended}", f"{reason} Its sound was removed here, so it cannot be sent again."
-            )
-        return _MissingResult(f"The analysis {ended}", reason or kept, ResultRemedy.SEND_AGAIN)
+            return _MissingResult(ended, joined(reason, _("Its sound was removed here, so it cannot be sent again.")))
+        kept = _("The recording is kept and can be sent again.")
+        return _MissingResult(ended, reason or kept, ResultRemedy.SEND_AGAIN)
     if state is OutboxState.NEEDS_ATTENTION:
         remedies = {Fix.REVIEW_TAKE: ResultRemedy.REVIEW, Fix.TRY_AGAIN: ResultRemedy.SEND_AGAIN}
         remedy = ResultRemedy.OUTBOX if item.fix is None else remedies.get(item.fix, ResultRemedy.OUTBOX)
-        return _MissingResult("Needs attention", reason, remedy)
+        return _MissingResult(_("Needs attention"), reason, remedy)
     if state is OutboxState.CHECKED:
-        return _MissingResult(
-            "Not sent", reason or "This recording is kept here and was not sent.", ResultRemedy.OUTBOX
-        )
+        words = _("This recording is kept here and was not sent.")
+        return _MissingResult(_("Not sent"), reason or words, ResultRemedy.OUTBOX)
     if state is OutboxState.HANDED_OVER:
-        words = "It was handed over to another computer, which sends it. The result appears here once it has."
-        return _MissingResult("Handed over", reason or words, ResultRemedy.OUTBOX, coming=True)
-    running = state in (OutboxState.SUBMITTED, OutboxState.RUNNING)
-    sending = "This recording is saved here. It is sent when the service answers."
-    words = "The service is analysing this recording." if running else sending
-    return _MissingResult("No result yet", f"{reason or words} {_AUTOMATIC}", ResultRemedy.OUTBOX, coming=True)
+        words = _("It was handed over to another computer, which sends it. The result appears here once it has.")
+        return _MissingResult(_("Handed over"), reason or words, ResultRemedy.OUTBOX, coming=True)
+    if state in (OutboxState.SUBMITTED, OutboxState.RUNNING):
+        words = _("The service is analysing this recording.")
+    else:
+        words = _("This recording is saved here. It is sent when the service answers.")
+    return _MissingResult(_("No result yet"), joined(reason or words, _(_AUTOMATIC)), ResultRemedy.OUTBOX, coming=True)

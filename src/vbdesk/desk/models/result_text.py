@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication
-
 from vbdesk.contract.baseline_changes import Comparison
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName
 from vbdesk.contract.levels import Level, RecommendedAction, overall_level, recommended_action
@@ -29,16 +27,15 @@ from vbdesk.desk.models.analysis_text import model_words
 from vbdesk.desk.models.metric_rows import MetricRow, metric_rows
 from vbdesk.desk.models.result_rows import FeatureRow, SignRow, feature_row, sign_rows
 from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.language import N_, _, formats, ngettext, pgettext
 from vbdesk.report.comparison_basis import Basis, ComparisonBasis, comparison_basis
-from vbdesk.report.result_texts import quality_text, result_texts
+from vbdesk.report.result_texts import action_sentence, action_title, advice_for, quality_text
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
 
 if TYPE_CHECKING:
     from vbdesk.report.own_ranges import OwnRange
 
-translate = QCoreApplication.translate
-
-_NO_CAUSE = "The service named no fault of the sound."
+_NO_CAUSE = N_("The service named no fault of the sound.")
 _LITTLE_SPEECH_S = 30.0  # minimum that the advice for inconclusive recordings names
 
 
@@ -121,9 +118,13 @@ class ResultReading:
         why = [what for what, _ in self.quality.issues]
         advice = [advice for _, advice in self.quality.issues]
         if not why and self.speech_s is not None and self.speech_s < _LITTLE_SPEECH_S:
-            why = [f"The sound is good, but only about {whole(self.speech_s)} seconds of speech were heard."]
-            advice = [result_texts().issue[IssueCode.INSUFFICIENT_SPEECH].next_time]
-        return tuple(why or [_NO_CAUSE]), tuple(dict.fromkeys(advice))
+            heard = ngettext(
+                "The sound is good, but only about {count} second of speech was heard.",
+                "The sound is good, but only about {count} seconds of speech were heard.",
+                whole(self.speech_s),
+            )
+            why, advice = [heard], [advice_for(IssueCode.INSUFFICIENT_SPEECH)]
+        return tuple(why or [_(_NO_CAUSE)]), tuple(dict.fromkeys(advice))
 
 
 def reading_of(
@@ -171,21 +172,23 @@ def _speech_s(quality: AudioQuality, seconds: float | None) -> float | None:
 
 def quality_reading(quality: AudioQuality) -> QualityReading:
     """A recording's quality in words."""
-    words, known = quality_text(quality), result_texts().issue
-    advice = [known.get(code, known["other"]).next_time for code in quality.issues]
+    words = quality_text(quality)
+    advice = [advice_for(code) for code in quality.issues]
     return QualityReading(words.figures, tuple(zip(words.issues, advice, strict=True)))
 
 
 def title_of(recorded_at: datetime | None) -> str:
     """`Recording of 21 November, 10:41` in the local zone."""
-    return "Recording" if recorded_at is None else f"Recording of {moment_of(recorded_at)}"
+    if recorded_at is None:
+        # Translators: the title of a page with one recording.
+        return pgettext("noun", "Recording")
+    return _("Recording of {moment}", moment=moment_of(recorded_at))
 
 
 def moment_of(recorded_at: datetime) -> str:
     """`21 November, 10:41` in the local zone; with the year if it differs."""
     local = in_zone(recorded_at)
-    year = "" if local.year == datetime.now(local.tzinfo).year else f" {local.year}"
-    return f"{local.day} {local:%B}{year}, {local:%H:%M}"
+    return formats.long_day_and_time(local, year=local.year != datetime.now(local.tzinfo).year)
 
 
 def _model_of(signals: Sequence[Signal]) -> ModelName | None:
@@ -225,84 +228,83 @@ def _compared_cautiously(signals: Sequence[Signal], spoken: SpokenLanguage) -> s
     if not any(is_widened(signal.sign_version) for signal in signals):
         return ""
     if spoken.second_language:
-        return translate("Result", "Compared more cautiously: the speaker reads a second language.")
+        return _("Compared more cautiously: the speaker reads a second language.")
     if spoken.language is not None:
-        return translate("Result", "Compared more cautiously: the recording is not in the language of the reference.")
-    return translate("Result", "Compared more cautiously, because of the language of the recording.")
+        return _("Compared more cautiously: the recording is not in the language of the reference.")
+    return _("Compared more cautiously, because of the language of the recording.")
 
 
 def _speaker(speaker: SpeakerResult, spoken: SpokenLanguage) -> Speaker:
     number = speaker.speaker.rpartition("_")[2]
-    name = f"Speaker {number}" if number.isdigit() else speaker.speaker
+    name = _("Speaker {number}", number=number) if number.isdigit() else speaker.speaker
     signals: list[Signal] = list(speaker.signals or ([speaker.signal] if speaker.signal else []))
-    label = f"{name}, {clock_words(speaker.speech_seconds)} of speech"
+    label = _("{speaker}, {time} of speech", speaker=name, time=clock_words(speaker.speech_seconds))
     return Speaker(label, tuple(speaker.segments), _voice(signals, speaker.summary, Comparison.PENDING, spoken, {}))
 
 
 def _action(action: RecommendedAction) -> tuple[str, str]:
-    words = result_texts().action[action]
-    return words.title, words.sentence
+    return action_title(action), action_sentence(action)
 
 
 def _flagged_share(model: ModelName | None) -> str:
     share = healthy_flagged_share().get(model.value) if model else None
     if share is None or model is None:
         return ""
-    return translate(
-        "result",
+    return _(
         "The {analysis} flags about {percent} % of healthy speakers: of 100 people without any of these conditions, "
         "about {percent} would show at least one signal at consider or above.",
-    ).format(analysis=model_words(model.value), percent=round(100 * share))
+        analysis=model_words(model.value),
+        percent=round(100 * share),
+    )
 
 
 def _compared(basis: ComparisonBasis) -> str:
     match basis.kind:
         case Basis.SHIPPED:
-            text = translate(
-                "result",
+            return _(
                 "How this was compared: with {readers} adults who read English aloud (norms {norms}, calibration "
                 "{calibration}).",
+                readers=basis.readers,
+                norms=basis.norms,
+                calibration=basis.calibration,
             )
         case Basis.SITE:
-            text = translate(
-                "result",
+            return _(
                 "How this was compared: with the service's own reference recordings (norms {norms}, calibration "
                 "{calibration}).",
+                norms=basis.norms,
+                calibration=basis.calibration,
             )
         case Basis.OWN_SIGN:
-            text = translate(
-                "result",
+            return _(
                 "How this was compared: with the reference of this sign, which is not one of vbdesk (version "
                 "{calibration}).",
+                calibration=basis.calibration,
             )
         case Basis.OTHER_RELEASE:
-            text = translate(
-                "result",
+            return _(
                 "How this was compared: with the reference of calibration {calibration}, which this vbdesk cannot "
                 "describe.",
+                calibration=basis.calibration,
             )
         case Basis.UNKNOWN:
-            text = translate("result", "How this was compared: the service does not tell the version of its reference.")
-    return text.format(calibration=basis.calibration, norms=basis.norms, readers=basis.readers)
+            return _("How this was compared: the service does not tell the version of its reference.")
 
 
 def _comparison_notes(signals: Sequence[Signal], comparison: Comparison) -> list[str]:
     """Why there is no comparison with the person's own baseline, if there could be one."""
-    translate = QCoreApplication.translate
     if comparison is Comparison.EXCLUDED:
         return [
-            translate(
-                "Result",
+            _(
                 "This recording is excluded from the person's course. It is not compared with the person's own "
-                "baseline, and does not change it.",
+                "baseline, and does not change it."
             )
         ]
     if comparison is Comparison.PENDING and any(isinstance(signal, LongitudinalSignal) for signal in signals):
         return [
-            translate(
-                "Result",
+            _(
                 "Changes against this person's own baseline appear here when the service has computed the course with "
-                "this recording.",
+                "this recording."
             )
         ]
     return []
@@ -312,7 +314,10 @@ def _notes(signals: Sequence[Signal], versions: Sequence[str]) -> tuple[str, ...
     notes = []
     if len(versions) > 1:
         notes.append(
-            f"The signals come from several calibrations ({', '.join(versions)}), so their levels are not on one scale."
+            _(
+                "The signals come from several calibrations ({versions}), so their levels are not on one scale.",
+                versions=formats.list_of(versions),
+            )
         )
     references = shipped_signs()
     here = sorted({reference.version for reference in references.values()})
@@ -320,10 +325,21 @@ def _notes(signals: Sequence[Signal], versions: Sequence[str]) -> tuple[str, ...
     strange = [version for version in calibrations if version not in here]
     if strange and any(signal.name in references for signal in signals):
         notes.append(
-            f"Scored by calibration {', '.join(strange)}; what is said here about research and healthy speakers "
-            f"belongs to {', '.join(here)}."
+            _(
+                "Scored by calibration {calibration}; what is said here about research and healthy speakers belongs to "
+                "{known}.",
+                calibration=formats.list_of(strange),
+                known=formats.list_of(here),
+            )
         )
     unread = sum(signal.level is Level.INCONCLUSIVE for signal in signals)
     if 0 < unread < len(signals):
-        notes.append(f"{unread} of {len(signals)} signals could not be read from this recording.")
+        notes.append(
+            ngettext(
+                "{count} of {all} signals could not be read from this recording.",
+                "{count} of {all} signals could not be read from this recording.",
+                unread,
+                all=len(signals),
+            )
+        )
     return tuple(notes)

@@ -8,6 +8,7 @@ from vbdesk.contract.longitudinal import DataPoint
 from vbdesk.desk.models.levels import level_of
 from vbdesk.desk.models.result_text import moment_of
 from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.language import _
 from vbdesk.outbox.library.items import ItemFilter, RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import OutboxState
@@ -26,8 +27,10 @@ class SameSubjectRecording:
     @property
     def words(self) -> str:
         """When it was made, and its level."""
-        level = "" if self.level is None else f" · {overall_word(self.level)}"
-        return f"{moment_of(self.recorded_at)}{level}"
+        moment = moment_of(self.recorded_at)
+        if self.level is None:
+            return moment
+        return _("{moment} · {level}", moment=moment, level=overall_word(self.level))
 
     def is_of(self, recording: RecordingRoute) -> bool:
         """Whether `recording` is this one."""

@@ -2,8 +2,7 @@
 
 import re
 
-from PySide6.QtCore import QCoreApplication
-
+from vbdesk.language import _, ngettext
 from vbdesk.outbox.library.settings import SubjectDetail
 
 _LONGEST_INITIALS, _LONGEST_NUMBER = 8, 40
@@ -13,19 +12,18 @@ _YEAR = re.compile(r"(18|19|20)[0-9]{2}")
 def detail_label(kind: SubjectDetail) -> str:
     """The name of what the second line holds."""
     return {
-        SubjectDetail.NONE: QCoreApplication.translate("SubjectDetail", "Second line"),
-        SubjectDetail.BIRTH_YEAR: QCoreApplication.translate("SubjectDetail", "Birth year"),
-        SubjectDetail.INITIALS: QCoreApplication.translate("SubjectDetail", "Initials"),
-        SubjectDetail.RECORD_NUMBER: QCoreApplication.translate("SubjectDetail", "Record number"),
+        SubjectDetail.NONE: _("Second line"),
+        SubjectDetail.BIRTH_YEAR: _("Birth year"),
+        SubjectDetail.INITIALS: _("Initials"),
+        SubjectDetail.RECORD_NUMBER: _("Record number"),
     }[kind]
 
 
 def detail_fault(kind: SubjectDetail, text: str) -> str | None:
     """Why the text is no second line of this kind, as a sentence; None if it is one or empty."""
     if kind is SubjectDetail.BIRTH_YEAR and text and not _YEAR.fullmatch(text):
-        return QCoreApplication.translate("SubjectDetail", "A birth year has four digits, as in 1956.")
+        return _("A birth year has four digits, as in 1956.")
     longest = _LONGEST_INITIALS if kind is SubjectDetail.INITIALS else _LONGEST_NUMBER
     if len(text) > longest:
-        told = QCoreApplication.translate("SubjectDetail", "Use at most {count} characters.")
-        return told.format(count=longest)
+        return ngettext("Use at most {count} character.", "Use at most {count} characters.", longest)
     return None

@@ -11,19 +11,27 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, NamedTuple
 
-from PySide6.QtCore import QCoreApplication
-
 from vbdesk.contract.groups import Group
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.desk.models.levels import level_of
 from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, TwoLineCell
-from vbdesk.desk.ui.time_text import counted, day_and_time
+from vbdesk.desk.ui.time_text import day_and_time
 from vbdesk.json_lines import parse_json_lines
+from vbdesk.language import N_, _, formats, ngettext, pgettext
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote
+from vbdesk.report.result_texts import level_word
 
-HEADINGS = ("Subject", "Last recording", "Last level", "Unread", "Results", "On this computer", "")
+HEADINGS = (
+    N_("Subject"),
+    N_("Last recording"),
+    N_("Last level"),
+    N_("Unread"),
+    N_("Results"),
+    N_("On this computer"),
+    "",
+)
 LEVELS_AT_ONCE = 1000
 """Results that are read for their level in one go; the list is shown in between."""
 
@@ -74,22 +82,33 @@ class SubjectRow:
     @property
     def cells(self) -> tuple[Cell, ...]:
         """Cells of the table, made when painted."""
-        here = counted(self.here, "recording") if self.here else ""
-        missing = "Reading" if self.unknown_level else "Open to see" if self.at_service else "No result yet"
+        unread = ngettext("{count:,} unread", "{count:,} unread", self.unread) if self.unread else ""
         return (
             TwoLineCell(self.note.shown(self.key).name, " · ".join(self._below())),
             LabelCell(day_and_time(self.last, self.now) if self.last else self._no_date()),
-            LevelCell(self.level, missing, overall=True),
-            LabelCell(f"{self.unread:,} unread".replace(",", " ") if self.unread else "", "accent", strong=True),
-            LabelCell(f"{self.recordings:,}".replace(",", " "), "text"),
-            LabelCell(f"{self.moving} on the way" if self.moving else here, "text3"),
-            ButtonCell("Edit note" if self.note.text or self.note.tags else "Add note", quiet=True),
+            LevelCell(self.level, self._no_level(), overall=True),
+            LabelCell(unread, "accent", strong=True),
+            LabelCell(formats.number(self.recordings), "text"),
+            LabelCell(self._here(), "text3"),
+            ButtonCell(_("Edit note") if self.note.text or self.note.tags else _("Add note"), quiet=True),
         )
+
+    def _here(self) -> str:
+        if self.moving:
+            # Translators: recordings that are being sent or analysed.
+            return ngettext("{count:,} on the way", "{count:,} on the way", self.moving)
+        return ngettext("{count:,} recording", "{count:,} recordings", self.here) if self.here else ""
+
+    def _no_level(self) -> str:
+        if self.unknown_level:
+            # Translators: the level of a result is being read.
+            return pgettext("progress", "Reading")
+        return _("Open to see") if self.at_service else _("No result yet")
 
     def _no_date(self) -> str:
         if self.here:
-            return QCoreApplication.translate("Subjects", "None that counts")
-        return QCoreApplication.translate("Subjects", "No recording yet")
+            return _("None that counts")
+        return _("No recording yet")
 
     def _below(self) -> Iterable[str]:
         """Second line, tags and the note's first line."""
@@ -102,16 +121,37 @@ class SubjectRow:
 
 
 class SubjectFilter(StrEnum):
-    """Filter of the list; the value is its display text."""
+    """Filter of the list."""
 
-    ALL = "Everyone"
-    UNREAD = "With unread results"
-    ELEVATED = "Elevated"
-    MODERATE = "Moderate or higher"
-    CONSIDER = "Consider or higher"
-    INCONCLUSIVE = "Inconclusive"
-    NO_RESULT = "Without a result here"
-    MOVING = "With recordings on the way"
+    ALL = "all"
+    UNREAD = "unread"
+    ELEVATED = "elevated"
+    MODERATE = "moderate"
+    CONSIDER = "consider"
+    INCONCLUSIVE = "inconclusive"
+    NO_RESULT = "no_result"
+    MOVING = "moving"
+
+    @property
+    def label(self) -> str:
+        """Its display text."""
+        match self:
+            case SubjectFilter.ALL:
+                return _("Everyone")
+            case SubjectFilter.UNREAD:
+                return _("With unread results")
+            case SubjectFilter.ELEVATED:
+                return level_word(Level.ELEVATED)
+            case SubjectFilter.MODERATE:
+                return _("Moderate or higher")
+            case SubjectFilter.CONSIDER:
+                return _("Consider or higher")
+            case SubjectFilter.INCONCLUSIVE:
+                return level_word(Level.INCONCLUSIVE)
+            case SubjectFilter.NO_RESULT:
+                return _("Without a result here")
+            case SubjectFilter.MOVING:
+                return _("With recordings on the way")
 
     def takes(self, row: SubjectRow) -> bool:
         """Whether the filter accepts a subject."""
@@ -126,19 +166,38 @@ class SubjectFilter(StrEnum):
                 return row.level is None
             case SubjectFilter.MOVING:
                 return row.moving > 0
-        return row.level in LEVEL_ORDER and rank(row.level) >= LEVEL_ORDER.index(Level(self.name.lower()))
+        return row.level in LEVEL_ORDER and rank(row.level) >= LEVEL_ORDER.index(Level(self.value))
 
 
 class Order(StrEnum):
-    """Order of the list; the value is its display text."""
+    """Order of the list."""
 
-    NEWEST = "Newest first"
-    OLDEST = "Longest ago first"
-    NAME = "By name"
-    LEVEL = "Highest level"
-    UNREAD = "Most unread"
-    RECORDINGS = "Most results"
-    HERE = "Most recorded here"
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    NAME = "name"
+    LEVEL = "level"
+    UNREAD = "unread"
+    RECORDINGS = "recordings"
+    HERE = "here"
+
+    @property
+    def label(self) -> str:
+        """Its display text."""
+        match self:
+            case Order.NEWEST:
+                return _("Newest first")
+            case Order.OLDEST:
+                return _("Longest ago first")
+            case Order.NAME:
+                return _("By name")
+            case Order.LEVEL:
+                return _("Highest level")
+            case Order.UNREAD:
+                return _("Most unread")
+            case Order.RECORDINGS:
+                return _("Most results")
+            case Order.HERE:
+                return _("Most recorded here")
 
 
 ORDER_OF_COLUMN = (Order.NAME, Order.NEWEST, Order.LEVEL, Order.UNREAD, Order.RECORDINGS, Order.HERE)

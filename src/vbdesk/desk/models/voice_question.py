@@ -1,7 +1,6 @@
 """The question about a recording whose voice differs from its subject's earlier ones: never an accusation."""
 
-from PySide6.QtCore import QCoreApplication
-
+from vbdesk.language import _
 from vbdesk.outbox.imports.speaker_comparison import raises_question
 from vbdesk.outbox.library.items import RecordingItem
 
@@ -10,6 +9,4 @@ def voice_question(item: RecordingItem | None) -> str:
     """What to ask about a recording; empty if its voice raises no question."""
     if item is None or not raises_question(item):
         return ""
-    return QCoreApplication.translate(
-        "VoiceQuestion", "This voice differs from this person's earlier recordings. Is it the right person?"
-    )
+    return _("This voice differs from this person's earlier recordings. Is it the right person?")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 
 import numpy as np
-from PySide6.QtCore import QCoreApplication, Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QFontDatabase, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
@@ -23,6 +23,7 @@ from vbdesk.desk.ui.range_marks import AnchorBar, BandBar, BandLegend, SpreadLeg
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.language import _
 from vbdesk.report.result_texts import overall_word
 
 _MIDDLE_BAND = 2
@@ -42,7 +43,7 @@ class OverallCard(Card):
         words.setSpacing(10)
         words.addWidget(level)
         if voice.level is not Level.NONE:
-            words.addWidget(Text("overall level", Role.BODY, "text2"), 0, Qt.AlignmentFlag.AlignBottom)
+            words.addWidget(Text(_("overall level"), Role.BODY, "text2"), 0, Qt.AlignmentFlag.AlignBottom)
         words.addStretch(1)
         column = QVBoxLayout()
         column.setSpacing(2)
@@ -54,7 +55,7 @@ class OverallCard(Card):
         column.addWidget(action)
         if voice.compared:
             column.addWidget(Text(voice.compared, Role.LABEL, "text2", wrap=True))
-        for head, sentences in zip(("Why", "Next time"), inconclusive or (), strict=False):
+        for head, sentences in zip((_("Why"), _("Next time")), inconclusive or (), strict=False):
             if sentences:
                 column.addSpacing(8)
                 column.addWidget(Text(head, Role.LABEL_STRONG))
@@ -80,13 +81,13 @@ class SpeakerCard(Card):
     def __init__(self, speakers: tuple[Speaker, ...], place: int) -> None:
         super().__init__(padding=16)
         self.choice = ChoiceField("person")
-        self.choice.setAccessibleName("Whose voice")
-        self.choice.addItems(["The whole recording", *(speaker.label for speaker in speakers)])
+        self.choice.setAccessibleName(_("Whose voice"))
+        self.choice.addItems([_("The whole recording"), *(speaker.label for speaker in speakers)])
         self.choice.setCurrentIndex(place + 1)
         self.choice.currentIndexChanged.connect(self._on_chosen)
         row = QHBoxLayout()
         row.setSpacing(14)
-        label = Text("Whose voice", Role.CARD_TITLE)
+        label = Text(_("Whose voice"), Role.CARD_TITLE)
         label.setBuddy(self.choice)
         row.addWidget(label)
         row.addWidget(self.choice, 1)
@@ -114,7 +115,7 @@ class PlayerCard(Card):
         self._playback = playback
         self._seconds = 0.0
         self.shown_for: tuple[str | None, str] = (None, "")
-        self.button = RoundButton("Play", "play", diameter=36)
+        self.button = RoundButton(_("Play"), "play", diameter=36)
         self.waveform = TakeWaveform()
         self._time = Text("", Role.LABEL, "text2")
         self._sound = QWidget()
@@ -177,7 +178,7 @@ class PlayerCard(Card):
 
     @Slot(bool)
     def _on_playing(self, playing: bool) -> None:
-        self.button.show_action("Pause" if playing else "Play", "pause" if playing else "play")
+        self.button.show_action(_("Pause") if playing else _("Play"), "pause" if playing else "play")
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
@@ -214,7 +215,8 @@ def _feature(theme: Theme, feature: FeatureRow, *, researcher: bool) -> QVBoxLay
     about = feature_about(feature)
     if about:
         column.addWidget(Text(about, Role.CAPTION, "text3", wrap=True))
-    column.addWidget(BandBar(feature.band, f"{feature.label} {feature.word}"))
+    told = _("{feature}: {band}", feature=feature.label, band=feature.word)
+    column.addWidget(BandBar(feature.band, told))
     if researcher and feature.own:
         ink = "text" if feature.own_stands_out else "text2"
         column.addWidget(Text(feature.own, Role.CAPTION, ink, wrap=True))
@@ -225,9 +227,9 @@ def feature_about(feature: FeatureRow) -> str:
     """The feature in everyday words, and whether its band is no finding."""
     if not feature.plain or feature.finding or feature.band == _MIDDLE_BAND:
         return feature.plain
-    lower = QCoreApplication.translate("result", "{plain}. A low value is no finding.")
-    higher = QCoreApplication.translate("result", "{plain}. A high value is no finding.")
-    return (lower if feature.band < _MIDDLE_BAND else higher).format(plain=feature.plain)
+    if feature.band < _MIDDLE_BAND:
+        return _("{plain}. A low value is no finding.", plain=feature.plain)
+    return _("{plain}. A high value is no finding.", plain=feature.plain)
 
 
 class MetricsCard(Card):
@@ -264,7 +266,7 @@ class MetricsCard(Card):
 def _metric(metric: MetricRow) -> QWidget:
     head = QHBoxLayout()
     head.addWidget(Text(metric.label, Role.LABEL_MEDIUM), 1)
-    head.addWidget(Text(f"{metric.mean:.2f} ± {metric.spread:.2f}", Role.LABEL, "text2"))
+    head.addWidget(Text(_("{mean:.2f} ± {spread:.2f}", mean=metric.mean, spread=metric.spread), Role.LABEL, "text2"))
     ends = QHBoxLayout()
     ends.addWidget(Text(metric.low, Role.CAPTION, "text3"))
     ends.addStretch(1)
@@ -274,7 +276,9 @@ def _metric(metric: MetricRow) -> QWidget:
     column.setContentsMargins(0, 0, 0, 0)
     column.setSpacing(3)
     column.addLayout(head)
-    column.addWidget(AnchorBar(metric.mean, metric.spread, f"{metric.label}: {metric.words}"))
+    column.addWidget(
+        AnchorBar(metric.mean, metric.spread, _("{metric}: {position}", metric=metric.label, position=metric.words))
+    )
     column.addLayout(ends)
     for words in (metric.expected, metric.evidence):
         if words:
@@ -314,15 +318,15 @@ class JsonPanel(Card):
         row = QHBoxLayout(buttons)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
-        self.copy_button = secondary_button("Copy", size=ButtonSize.ROW)
-        self.save_button = secondary_button("Save", size=ButtonSize.ROW)
-        self.close_button = Button("Close", ButtonKind.QUIET, size=ButtonSize.ROW)
+        self.copy_button = secondary_button(_("Copy"), size=ButtonSize.ROW)
+        self.save_button = secondary_button(_("Save"), size=ButtonSize.ROW)
+        self.close_button = Button(_("Close"), ButtonKind.QUIET, size=ButtonSize.ROW)
         for button in (self.copy_button, self.save_button, self.close_button):
             row.addWidget(button)
         super().__init__("Raw JSON", padding=18, right=buttons)
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
-        self.text.setAccessibleName("Raw JSON of the result")
+        self.text.setAccessibleName(_("Raw JSON of the result"))
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.text.setTabChangesFocus(True)
         self.body.addWidget(self.text, 1)
@@ -336,9 +340,9 @@ class JsonPanel(Card):
         font.setPixelSize(self._theme.px(12))
         self.text.setFont(font)
         self.text.setPlainText(text)
-        self.copy_button.setText("Copy")
+        self.copy_button.setText(_("Copy"))
 
     @Slot()
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.text.toPlainText())
-        self.copy_button.setText("Copied")
+        self.copy_button.setText(_("Copied"))

@@ -38,6 +38,7 @@ from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.shortcuts import sequence
 from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import N_, _
 from vbdesk.report.exports import ExportFormat
 
 _ONE_COLUMN_BELOW = 900
@@ -45,11 +46,11 @@ _LEFT, _RIGHT = 628, 360
 _MENU_ENTRIES = 8
 _CARD_HEIGHT = 300
 _FILES = {
-    ExportFormat.JSON: "JSON (*.json)",
-    ExportFormat.PDF: "PDF report (*.pdf)",
-    ExportFormat.FHIR: "FHIR bundle (*.fhir.json)",
+    ExportFormat.JSON: N_("JSON (*.json)"),
+    ExportFormat.PDF: N_("PDF report (*.pdf)"),
+    ExportFormat.FHIR: N_("FHIR bundle (*.fhir.json)"),
 }
-_FIRST = (
+_FIRST = N_(
     "This is the first recording of this subject for these signals, so there is no baseline yet. From the next one on, "
     "each signal is compared with this person's own range."
 )
@@ -83,7 +84,7 @@ class ResultPage(QWidget):
         self.json_panel.closed.connect(self._hide_json)
         self.json_panel.save_wanted.connect(self._save_json)
         self.json_panel.hide()
-        self.empty = EmptyState("chart", "Reading the result", "")
+        self.empty = EmptyState("chart", _("Reading the result"), "")
         self.empty.button.clicked.connect(view_model.remedy)
         self._columns = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._columns.setSpacing(20)
@@ -141,7 +142,7 @@ class ResultPage(QWidget):
         self._arrange()
 
     def _header(self) -> QWidget:
-        self.subjects_button = Breadcrumb("Subjects")
+        self.subjects_button = Breadcrumb(_("Subjects"))
         self.subjects_button.clicked.connect(self.view_model.open_subjects)
         self.subject_button = Breadcrumb()
         self.subject_button.clicked.connect(self.view_model.open_subject)
@@ -150,26 +151,29 @@ class ResultPage(QWidget):
         self._caption = ElidedText("", Role.CAPTION, "text3")
         self.consent = ElidedText("", Role.CAPTION, "text3")
         self.segment = SegmentedChoice(
-            "How much to show", [("clinical", "Clinical", ""), ("researcher", "Researcher", "")]
+            _("How much to show"), [("clinical", _("Clinical"), ""), ("researcher", _("Researcher"), "")]
         )
         self.segment.chosen.connect(self._rebuild_for)
-        self.json_button = secondary_button("Raw JSON", icon="code")
+        self.json_button = secondary_button(_("Raw JSON"), icon="code")
         self.json_button.clicked.connect(self._toggle_json)
         self.json_button.hide()
-        self.compare_button = secondary_button("Compare with", icon="compare")
-        self.compare_button.setToolTip("Beside another recording of this subject. C compares with the one before.")
+        self.compare_button = secondary_button(_("Compare with"), icon="compare")
+        self.compare_button.setToolTip(_("Beside another recording of this subject. C compares with the one before."))
         self.compare_button.clicked.connect(self._open_compare_menu)
         self.compare_menu = QMenu(self)
         self.compare_menu.triggered.connect(self._compare_with)
-        self.export_button = secondary_button("Export", icon="export")
+        self.export_button = secondary_button(_("Export"), icon="export")
         self.export_button.clicked.connect(self._open_export_menu)
         self.export_menu = QMenu(self)
-        for entry, kind in (("Report of this recording (PDF)", ExportFormat.PDF), ("FHIR bundle", ExportFormat.FHIR)):
+        for entry, kind in (
+            (_("Report of this recording (PDF)"), ExportFormat.PDF),
+            (_("FHIR bundle"), ExportFormat.FHIR),
+        ):
             self.export_menu.addAction(entry).setData(kind)
         self.export_menu.triggered.connect(self._on_export)
-        self.correct_button = secondary_button(self.tr("Correct"), icon="person")
+        self.correct_button = secondary_button(_("Correct"), icon="person")
         self.correct_button.setToolTip(
-            self.tr("Exclude this recording from the person's course, move it to another subject, or erase it.")
+            _("Exclude this recording from the person's course, move it to another subject, or erase it.")
         )
         self.correct_button.clicked.connect(self.view_model.correct)
         crumbs = QHBoxLayout()
@@ -221,24 +225,24 @@ class ResultPage(QWidget):
         if self.banner.tone is Tone.WARN:
             self.banner.clear()
         if view.question:
-            yes = self.tr("Yes, it is this person")
-            self.question.say(Tone.INFO, view.question, action=self.tr("Correct"), other=yes)
+            yes = _("Yes, it is this person")
+            self.question.say(Tone.INFO, view.question, action=_("Correct"), other=yes)
         else:
             self.question.clear()
         self._reading = view.reading
-        self.empty.say(view.heading, view.sentence, view.remedy.value if view.remedy else "")
+        self.empty.say(view.heading, view.sentence, view.remedy.label if view.remedy else "")
         self._rebuild()
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
         if self._reading is None:
-            self.empty.say("No result to show", sentence, "")
+            self.empty.say(_("No result to show"), sentence, "")
         if not self._can_undo:
-            self.banner.say(Tone.WARN, sentence, action="Try again")
+            self.banner.say(Tone.WARN, sentence, action=_("Try again"))
 
     @Slot(str)
     def _on_saved(self, path: str) -> None:
-        self.banner.say_saved(self.tr("Saved as {path}.").format(path=path), Path(path))
+        self.banner.say_saved(_("Saved as {path}.", path=path), Path(path))
 
     @Slot(str)
     def _on_not_saved(self, sentence: str) -> None:
@@ -249,7 +253,7 @@ class ResultPage(QWidget):
         self.compare_menu.clear()
         before, after = same_subject
         self.compare_button.setEnabled(bool(before or after))
-        for words, entries in (("Earlier", before[:_MENU_ENTRIES]), ("Later", after[:_MENU_ENTRIES])):
+        for words, entries in ((_("Earlier"), before[:_MENU_ENTRIES]), (_("Later"), after[:_MENU_ENTRIES])):
             if entries:
                 self.compare_menu.addAction(words).setEnabled(False)
             for sibling in entries:
@@ -272,12 +276,12 @@ class ResultPage(QWidget):
     def _on_course_changed(self, changed: CourseChanged) -> None:
         self._on_course_left()
         self._can_undo = changed.can_undo
-        self.banner.say(Tone.OK, changed.sentence, action=self.tr("Undo") if changed.can_undo else "")
+        self.banner.say(Tone.OK, changed.sentence, action=_("Undo") if changed.can_undo else "")
         announce(self, changed.sentence)
 
     @Slot()
     def _on_voice_confirmed(self) -> None:
-        sentence = self.tr("Noted: it is this person. If that was a mistake, press Correct.")
+        sentence = _("Noted: it is this person. If that was a mistake, press Correct.")
         self.banner.say(Tone.OK, sentence)
         announce(self, sentence)
 
@@ -351,7 +355,7 @@ class ResultPage(QWidget):
         if view is None or view.reading is None:
             return
         name = self.view_model.export.file_name(view, kind)
-        dialog = QFileDialog(self, "Save the result", name, _FILES[kind])
+        dialog = QFileDialog(self, _("Save the result"), name, _(_FILES[kind]))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._exporting = (kind, view)
@@ -405,7 +409,7 @@ class ResultPage(QWidget):
         if reading is None:
             return
         voice, researcher = self._voice(reading), self.segment.choice() == "researcher"
-        notes = [*([_FIRST] if voice.first else []), *reading.notes]
+        notes = [*([_(_FIRST)] if voice.first else []), *reading.notes]
         if notes:
             self._add_left(NotesCard(notes))
         if voice.narrative:
@@ -415,7 +419,7 @@ class ResultPage(QWidget):
         self._left_box().addStretch(1)
         if reading.voice.features:
             self._cards.append(FeaturesCard(voice.features or reading.voice.features, researcher=researcher))
-        self._cards.append(AdviceCard("Recording quality", reading.quality.figures, reading.quality.issues))
+        self._cards.append(AdviceCard(_("Recording quality"), reading.quality.figures, reading.quality.issues))
         for card in self._cards:
             self._right_box().addWidget(card)
             card.setVisible(self.json_panel.isHidden())

@@ -13,6 +13,7 @@ from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.range_marks import OwnRangeStrip
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
+from vbdesk.language import _
 
 _SIDE = 20
 _LEVEL_WIDTH, _CHANGE_WIDTH, _STRIP_WIDTH, _MORE_WIDTH = 116, 122, 116, 28
@@ -59,10 +60,10 @@ class _Head(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(_SIDE, 12, _SIDE, 12)
         row.setSpacing(8)
-        row.addWidget(Text("Signals", Role.CARD_TITLE), 1)
-        columns = [("Level", _LEVEL_WIDTH)]
+        row.addWidget(Text(_("Signals"), Role.CARD_TITLE), 1)
+        columns = [(_("Level"), _LEVEL_WIDTH)]
         if longitudinal:
-            columns.append(("Against own baseline", _CHANGE_WIDTH))
+            columns.append((_("Against own baseline"), _CHANGE_WIDTH))
         for words, width in columns:
             head = Text(words, Role.CAPTION, "text2")
             head.setFixedWidth(self._theme.px(width))
@@ -73,9 +74,9 @@ class _Head(QWidget):
             self.strip.setFixedWidth(self._theme.px(_STRIP_WIDTH))
             ends = QHBoxLayout(self.strip)
             ends.setContentsMargins(0, 0, 0, 0)
-            ends.addWidget(Text("lower", Role.CAPTION, "text2"))
+            ends.addWidget(Text(_("lower"), Role.CAPTION, "text2"))
             ends.addStretch(1)
-            ends.addWidget(Text("higher", Role.CAPTION, "text2"))
+            ends.addWidget(Text(_("higher"), Role.CAPTION, "text2"))
             row.addWidget(self.strip)
         row.addSpacing(self._theme.px(_MORE_WIDTH) + row.spacing())
 
@@ -89,7 +90,7 @@ class SignRowView(QWidget):
         self.sign = sign
         self.more = Button("", ButtonKind.QUIET, icon="chevron-down", size=ButtonSize.ROW)
         self.more.setAccessibleName(f"About {sign.label}")
-        self.more.setToolTip("What is known, and what can sound the same")
+        self.more.setToolTip(_("What is known, and what can sound the same"))
         self.more.setFixedWidth(self._theme.px(_MORE_WIDTH))
         self.more.clicked.connect(self._toggle)
         self._about: QWidget | None = None
@@ -119,7 +120,7 @@ class SignRowView(QWidget):
         self._column.setSpacing(6)
         self._column.addLayout(grid)
         if researcher:
-            figures = " · ".join(f"{name} {figure}" for name, figure in sign.figures)
+            figures = " · ".join(_("{name} {figure}", name=name, figure=figure) for name, figure in sign.figures)
             self._column.addWidget(Text(figures, Role.LABEL, "text2", wrap=True))
 
     @Slot()
@@ -165,10 +166,10 @@ def _about(sign: SignRow) -> QWidget:
     for sentence in sign.about:
         column.addWidget(Text(sentence, Role.LABEL, "text2", wrap=True))
     if sign.confounders:
-        column.addWidget(Text("Can sound the same", Role.LABEL_STRONG))
-        column.addWidget(Text("; ".join(sign.confounders) + ".", Role.LABEL, "text2", wrap=True))
+        column.addWidget(Text(_("Can sound the same"), Role.LABEL_STRONG))
+        column.addWidget(Text(" · ".join(sign.confounders), Role.LABEL, "text2", wrap=True))
     if not sign.evidence:
-        column.addWidget(Text("This sign is not in this version's reference.", Role.LABEL, "text2", wrap=True))
+        column.addWidget(Text(_("This sign is not in this version's reference."), Role.LABEL, "text2", wrap=True))
     return box
 
 
@@ -177,7 +178,9 @@ class _Share(QWidget):
 
     def __init__(self, sentence: str) -> None:
         super().__init__()
-        self.button = Button("How often does this happen with healthy speakers?", ButtonKind.LINK, size=ButtonSize.ROW)
+        self.button = Button(
+            _("How often does this happen with healthy speakers?"), ButtonKind.LINK, size=ButtonSize.ROW
+        )
         self.sentence = Text(sentence, Role.LABEL, "text2", wrap=True)
         self.sentence.hide()
         self.button.clicked.connect(self._toggle)

@@ -17,6 +17,7 @@ from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role
+from vbdesk.language import _
 from vbdesk.outbox.library.consent import GIVEN_KINDS, ConsentKind, ConsentPolicy
 
 
@@ -34,8 +35,8 @@ class ConsentLine(QWidget):
         self._model = model
         self._icon = IconView("file", "text2", 16)
         self.words = ElidedText("", Role.LABEL, "text2")
-        self.button = Button(self.tr("Change"), ButtonKind.LINK, size=ButtonSize.ROW)
-        self.button.setAccessibleName(self.tr("Note or withdraw consent"))
+        self.button = Button(_("Change"), ButtonKind.LINK, size=ButtonSize.ROW)
+        self.button.setAccessibleName(_("Note or withdraw consent"))
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
@@ -51,9 +52,7 @@ class ConsentLine(QWidget):
     def _show(self) -> None:
         model, status = self._model, self._model.reading.status
         if status.in_force:
-            words = self.tr("Consent: {consent}. {validity}").format(
-                consent=consent_words(status), validity=validity_words(status)
-            )
+            words = _("Consent: {consent}. {validity}", consent=consent_words(status), validity=validity_words(status))
         else:
             words = f"{consent_words(status)}."
         self.words.setText(words.strip())
@@ -80,16 +79,16 @@ class ConsentCard(QWidget):
         self.present = Text("", Role.BODY, wrap=True)
         self.history = Text("", Role.LABEL, "text2", wrap=True)
         self.kind = SegmentedChoice(
-            self.tr("What the consent covers"), [(kind.value, kind_words(kind), "") for kind in GIVEN_KINDS]
+            _("What the consent covers"), [(kind.value, kind_words(kind), "") for kind in GIVEN_KINDS]
         )
         self.question = Text("", Role.BODY_MEDIUM, wrap=True)
         self.erasure = Text("", Role.BODY, "text2", wrap=True)
-        self.close_button = quiet_button(self.tr("Close"))
-        self.withdraw_button = secondary_button(self.tr("Withdraw"))
-        self.give_button = primary_button(self.tr("Note consent"), icon="check")
-        self.back_button = quiet_button(self.tr("Back"))
-        self.keep_button = secondary_button(self.tr("Withdraw, keep recordings"))
-        self.erase_button = secondary_button(self.tr("Withdraw and erase"), icon="trash")
+        self.close_button = quiet_button(_("Close"))
+        self.withdraw_button = secondary_button(_("Withdraw"))
+        self.give_button = primary_button(_("Note consent"), icon="check")
+        self.back_button = quiet_button(_("Back"))
+        self.keep_button = secondary_button(_("Withdraw, keep recordings"))
+        self.erase_button = secondary_button(_("Withdraw and erase"), icon="trash")
         self._lay_out()
         self.close_button.clicked.connect(self.left)
         self.give_button.clicked.connect(self._give)
@@ -134,10 +133,10 @@ class ConsentCard(QWidget):
     @Slot()
     def _show(self) -> None:
         reading = self._model.reading
-        self.title.setText(self.tr("Consent of {subject}").format(subject=self._model.subject(reading.group_id)))
+        self.title.setText(_("Consent of {subject}", subject=self._model.subject(reading.group_id)))
         self.present.setText(f"{consent_words(reading.status)}. {validity_words(reading.status)}".strip())
         told = [f"{event_words(event)} {wording_words(event)}".strip() for event in reversed(reading.consent.events)]
-        self.history.setText("\n".join(told) or self.tr("Nothing was noted yet."))
+        self.history.setText("\n".join(told) or _("Nothing was noted yet."))
         self.withdraw_button.setEnabled(reading.withdrawable)
         self._offer_erasure(reading.ends_with(self._chosen()))
 
@@ -151,9 +150,7 @@ class ConsentCard(QWidget):
 
     @Slot()
     def _ask(self) -> None:
-        question = self.tr(
-            "Withdraw this consent ({kind})? The withdrawal counts for all recordings, earlier ones too."
-        )
+        question = _("Withdraw this consent ({kind})? The withdrawal counts for all recordings, earlier ones too.")
         self.question.setText(question.format(kind=kind_words(self._chosen())))
         self._offer_erasure(self._model.reading.ends_with(self._chosen()))
         self._set_asking(asking=True)
@@ -162,7 +159,7 @@ class ConsentCard(QWidget):
     def _offer_erasure(self, offered: bool) -> None:
         """Offer to erase only if nothing stays in force: the recordings may be kept for the other purpose."""
         self.erase_button.setEnabled(offered and self._model.reading.recordings > 0)
-        rest = self.tr("The consent for the other purpose stays in force, so the recordings stay.")
+        rest = _("The consent for the other purpose stays in force, so the recordings stay.")
         self.erasure.setText(self._model.erasure_words() if offered else rest)
 
     @Slot()

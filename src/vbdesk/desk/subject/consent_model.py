@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.clock import Clock
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.language import _
 from vbdesk.outbox.library.consent import NO_CONSENT, ConsentKind, ConsentPolicy, ConsentState, ConsentStatus
 from vbdesk.outbox.library.consent_rows import SubjectConsent
 from vbdesk.outbox.library.library import Library
@@ -123,19 +124,20 @@ class SubjectConsentViewModel(QObject):
         """What erasing does, and what it cannot do."""
         count = self.reading.recordings
         if not count:
-            return self.tr("There is no recording of this subject on this computer.")
+            return _("There is no recording of this subject on this computer.")
         here = (
-            self.tr("Erasing destroys the recording on this computer with its key, at once and without the trash.")
+            _("Erasing destroys the recording on this computer with its key, at once and without the trash.")
             if count == 1
-            else self.tr(
+            else _(
                 "Erasing destroys the {count} recordings on this computer with their keys, at once and without the "
-                "trash."
-            ).format(count=count)
+                "trash.",
+                count=count,
+            )
         )
         there = (
-            self.tr("The service on this computer erases them too.")
+            _("The service on this computer erases them too.")
             if self.is_local
-            else self.tr("What the service has received stays there: ask its operator to erase it.")
+            else _("What the service has received stays there: ask its operator to erase it.")
         )
         return " ".join(part for part in (here, self._bundle_words(self.reading.in_bundles), there) if part)
 
@@ -153,7 +155,7 @@ class SubjectConsentViewModel(QObject):
     @Slot(object)
     def _on_given(self, _: object) -> None:
         self.read()
-        self.done.emit(self.tr("The consent is noted."))
+        self.done.emit(_("The consent is noted."))
 
     @Slot(object)
     def _on_withdrawn(self, withdrawn: _Withdrawn) -> None:
@@ -163,25 +165,25 @@ class SubjectConsentViewModel(QObject):
     def _withdrawn_words(self, erasure: SubjectErasure | None) -> str:
         if erasure is None:
             if self.policy is ConsentPolicy.REQUIRED:
-                return self.tr("The withdrawal is noted. Nothing more of this subject is sent until a new consent.")
-            return self.tr(
+                return _("The withdrawal is noted. Nothing more of this subject is sent until a new consent.")
+            return _(
                 "The withdrawal is noted. Recordings that waited were taken out of the queue; they are only sent if "
                 "you send them."
             )
         sentences = [
-            self.tr("The withdrawal is noted, and 1 recording is erased.")
+            _("The withdrawal is noted, and 1 recording is erased.")
             if erasure.erased == 1
-            else self.tr("The withdrawal is noted, and {count} recordings are erased.").format(count=erasure.erased)
+            else _("The withdrawal is noted, and {count} recordings are erased.", count=erasure.erased)
         ]
         if erasure.left:
-            one = self.tr("1 recording could not be erased: {reason}")
-            several = self.tr("{count} recordings could not be erased: {reason}")
+            one = _("1 recording could not be erased: {reason}")
+            several = _("{count} recordings could not be erased: {reason}")
             count = len(erasure.left)
             sentences.append((one if count == 1 else several).format(count=count, reason=erasure.left[0]))
         if erasure.in_bundles:
             sentences.append(self._bundle_words(erasure.in_bundles))
         if not self.is_local:
-            sentences.append(self.tr("What the service has received stays there: ask its operator to erase it."))
+            sentences.append(_("What the service has received stays there: ask its operator to erase it."))
         return " ".join(sentences)
 
     def _bundle_words(self, count: int) -> str:
@@ -189,14 +191,15 @@ class SubjectConsentViewModel(QObject):
         if not count:
             return ""
         if count == 1:
-            return self.tr(
+            return _(
                 "1 of them was handed over: its bundle is another copy, which you have to delete, and the service may "
                 "have the recording already."
             )
-        return self.tr(
+        return _(
             "{count} of them were handed over: their bundle is another copy, which you have to delete, and the service "
-            "may have the recordings already."
-        ).format(count=count)
+            "may have the recordings already.",
+            count=count,
+        )
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:

@@ -26,6 +26,7 @@ from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import _
 
 _ALL = "all"
 _KEYS_WIDTH = 960  # px at 100 % text; narrower windows hide the key hint
@@ -52,9 +53,9 @@ class SubjectPage(QWidget):
         self.banner = Banner()
         self.banner.acted.connect(self._on_banner)
         self.charts = TrajectoryView()
-        self.table = CellView("Recordings of this subject", view_model.table, (), stretch=0, row_height=48)
+        self.table = CellView(_("Recordings of this subject"), view_model.table, (), stretch=0, row_height=48)
         self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        self.empty = EmptyState("chart", "Nothing to show yet", "", action="Record")
+        self.empty = EmptyState("chart", _("Nothing to show yet"), "", action=_("Record"))
         self.export_work = view_model.export
         self.export_card = ExportCard(self.export_work)
         self.consent_line, self.consent_card = ConsentLine(view_model.consent), ConsentCard(view_model.consent)
@@ -120,16 +121,16 @@ class SubjectPage(QWidget):
         self._bar.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
 
     def _header(self) -> QWidget:
-        self.subjects = Breadcrumb("Subjects")
+        self.subjects = Breadcrumb(_("Subjects"))
         self.subjects.clicked.connect(self.view_model.open_subjects)
         self.title = ElidedText("", Role.PAGE_TITLE, cut=Qt.TextElideMode.ElideMiddle)
         self.badge = LevelBadge(overall=True)
-        self._badge_words = Text(self.tr("in the last recording"), Role.CAPTION, "text2")
+        self._badge_words = Text(_("in the last recording"), Role.CAPTION, "text2")
         self.sentence = ElidedText("", Role.BODY, "text2")
         self.change = ElidedText("", Role.BODY_MEDIUM, "text")
         self.analysis_change = ElidedText("", Role.CAPTION, "text2")
-        self.show_change = Button("Show", ButtonKind.LINK, size=ButtonSize.ROW)
-        self.show_change.setAccessibleName("Show what is unusual in the charts")
+        self.show_change = Button(_("Show"), ButtonKind.LINK, size=ButtonSize.ROW)
+        self.show_change.setAccessibleName(_("Show what is unusual in the charts"))
         self.show_change.clicked.connect(self._on_show_change)
         self._change_row = QWidget()
         change = QHBoxLayout(self._change_row)
@@ -146,13 +147,13 @@ class SubjectPage(QWidget):
         words.setSpacing(2)
         words.addWidget(self.subjects)
         words.addLayout(name)
-        self.export_button = Button("Export", ButtonKind.SECONDARY, icon="export", trailing="chevron-down")
+        self.export_button = Button(_("Export"), ButtonKind.SECONDARY, icon="export", trailing="chevron-down")
         self.export_button.clicked.connect(self._open_menu)
         self.export_menu = QMenu(self)
         for kind in SUBJECT_EXPORTS:
             self.export_menu.addAction(kind.menu).setData(kind.key)
         self.export_menu.triggered.connect(self._on_kind)
-        self.record_button = primary_button("Record", icon="mic")
+        self.record_button = primary_button(_("Record"), icon="mic")
         self.record_button.clicked.connect(self._record)
         self._show_head(None)
         return PageHeader(words, self.export_button, self.record_button, words_width=360)
@@ -160,10 +161,10 @@ class SubjectPage(QWidget):
     def _toolbar(self) -> QWidget:
         bar = QWidget()
         presets = [("30", "30 days", ""), ("90", "90 days", ""), ("270", "270 days", ""), (_ALL, "All", "")]
-        self.range = SegmentedChoice("Range", presets)
+        self.range = SegmentedChoice(_("Range"), presets)
         self.range.choose(_ALL)
         self.range.chosen.connect(self._on_range)
-        self.view = SegmentedChoice("View", [("charts", "Charts", "chart"), ("table", "Table", "table")])
+        self.view = SegmentedChoice(_("View"), [("charts", "Charts", "chart"), ("table", "Table", "table")])
         self.view.chosen.connect(self._on_view)
         self.age = ElidedText("", Role.CAPTION, "text3")
         self._keys = QWidget()
@@ -171,7 +172,7 @@ class SubjectPage(QWidget):
         keys = QHBoxLayout(self._keys)
         keys.setContentsMargins(0, 0, 4, 0)
         keys.setSpacing(6)
-        keys.addWidget(Text("Move the cursor with", Role.CAPTION, "text2"))
+        keys.addWidget(Text(_("Move the cursor with"), Role.CAPTION, "text2"))
         keys.addWidget(KeyCap("←"))
         keys.addWidget(KeyCap("→"))
         left, right = QHBoxLayout(), QHBoxLayout()
@@ -203,9 +204,9 @@ class SubjectPage(QWidget):
     def _wait(self, sentence: str) -> None:
         self._show_head(None)
         if self.view_model.loading:
-            self.empty.say("Loading", sentence, "")
+            self.empty.say(_("Loading"), sentence, "")
         else:
-            self.empty.say("Nothing to show yet", sentence, "Record")
+            self.empty.say(_("Nothing to show yet"), sentence, _("Record"))
         if self._stack.currentWidget() is not self.consent_card:
             self._stack.setCurrentWidget(self.empty)
         self._set_enabled(enabled=False)
@@ -246,7 +247,7 @@ class SubjectPage(QWidget):
     @Slot(str)
     def _on_stale(self, sentence: str) -> None:
         if sentence:
-            self.banner.say(Tone.WARN, sentence, action="Try again")
+            self.banner.say(Tone.WARN, sentence, action=_("Try again"))
         elif self.banner.tone is Tone.WARN:
             self.banner.clear()
 
@@ -300,13 +301,13 @@ class SubjectPage(QWidget):
         if self._stack.currentWidget() is self.course_card:
             self._on_course_left()
         self._can_undo = changed.can_undo
-        self.banner.say(Tone.OK, changed.sentence, action=self.tr("Undo") if changed.can_undo else self.tr("Close"))
+        self.banner.say(Tone.OK, changed.sentence, action=_("Undo") if changed.can_undo else _("Close"))
         announce(self, changed.sentence)
 
     @Slot(str)
     def _on_course_refused(self, sentence: str) -> None:
         if self._stack.currentWidget() is not self.course_card:
-            self.banner.say(Tone.WARN, sentence, action=self.tr("Close"))
+            self.banner.say(Tone.WARN, sentence, action=_("Close"))
 
     @Slot(object)
     def _on_kind(self, action: QAction) -> None:
@@ -338,18 +339,18 @@ class SubjectPage(QWidget):
 
     @Slot(str)
     def _on_consent_done(self, sentence: str) -> None:
-        self.banner.say(Tone.OK, sentence, action=self.tr("Close"))
+        self.banner.say(Tone.OK, sentence, action=_("Close"))
         announce(self, sentence)
 
     @Slot(str)
     def _on_consent_failed(self, sentence: str) -> None:
-        self.banner.say(Tone.FAIL, sentence, action=self.tr("Close"))
+        self.banner.say(Tone.FAIL, sentence, action=_("Close"))
         announce(self, sentence, urgent=True)
 
     @Slot(str)
     def _on_exported(self, sentence: str) -> None:
         if self.export_work.saved is None:
-            self.banner.say(Tone.OK, sentence, action="Close")
+            self.banner.say(Tone.OK, sentence, action=_("Close"))
         else:
             self.banner.say_saved(sentence, self.export_work.saved)
         announce(self, sentence)

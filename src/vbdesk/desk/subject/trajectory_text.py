@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from PySide6.QtCore import QCoreApplication
-
 from vbdesk.contract.levels import LEVEL_ORDER, Level, overall_level
 from vbdesk.contract.longitudinal import DataPoint, SignTrajectory, TrajectoryRead
 from vbdesk.desk.charts.trajectory_data import NoteMarker, TrajectoryChart, chart_of
@@ -13,13 +11,13 @@ from vbdesk.desk.models.consent_text import missing_words
 from vbdesk.desk.models.voice_question import voice_question
 from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, TwoLineCell
 from vbdesk.desk.ui.time_text import day_and_time, moment_in_sentence
+from vbdesk.language import _
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.consent_gate import NOT_ASKED_FOR, ConsentList
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.report.shipped_signs import shipped_signs
 
 _HEADING_LETTERS = 14
-translate = QCoreApplication.translate
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +46,8 @@ class SubjectRecordingRow:
         levels = {signal.name: signal.level for signal in self.point.signals}
         marks = [LevelCell(levels.get(sign.name), "" if sign.name in levels else "–") for sign in self.chart.signs]
         day, _, clock = day_and_time(self.point.recorded_at, self.now).rpartition(" ")
-        translate = QCoreApplication.translate
         if self.excluded:
-            notes = translate("Subject", "Excluded from the course: not in charts, baseline and counts.")
+            notes = _("Excluded from the course: not in charts, baseline and counts.")
             notes = f"{notes} {self.lacks_consent}." if self.lacks_consent else notes
         else:
             notes = _notes(self.point, self.chart, self.lacks_consent)
@@ -58,7 +55,7 @@ class SubjectRecordingRow:
             TwoLineCell(day, clock),
             *marks,
             LabelCell(notes),
-            ButtonCell(translate("Subject", "Correct"), quiet=True),
+            ButtonCell(_("Correct"), quiet=True),
         )
 
 
@@ -183,27 +180,21 @@ def latest_change(chart: TrajectoryChart, now: datetime) -> LatestChange | None:
     above = episode.direction == "above"
     if episode.timepoints == 1:
         text = (
-            translate("subject", "{sign} is well above this person's own baseline at the last recording.")
+            _("{sign} is well above this person's own baseline at the last recording.")
             if above
-            else translate("subject", "{sign} is well below this person's own baseline at the last recording.")
+            else _("{sign} is well below this person's own baseline at the last recording.")
         )
     elif above:
-        text = translate(
-            "subject", "{sign} is above this person's own baseline at the last {count} recordings, since {day}."
-        )
+        text = _("{sign} is above this person's own baseline at the last {count} recordings, since {day}.")
     else:
-        text = translate(
-            "subject", "{sign} is below this person's own baseline at the last {count} recordings, since {day}."
-        )
+        text = _("{sign} is below this person's own baseline at the last {count} recordings, since {day}.")
     day = moment_in_sentence(episode.start, now).rpartition(" ")[0]
     sentences = [text.format(sign=sign.label, count=episode.timepoints, day=day)]
     if len(present) > 1:
         others = _listed([other.label for other, _ in present[1:]])
-        sentences.append(translate("subject", "Also unusual: {signs}.").format(signs=others))
+        sentences.append(_("Also unusual: {signs}.", signs=others))
     if any(change.after <= other.end for unusual, other in present for change in unusual.changes):
-        sentences.append(
-            translate("subject", "The scale changed within this course, so the voice may not have changed.")
-        )
+        sentences.append(_("The scale changed within this course, so the voice may not have changed."))
     return LatestChange(sign.name, episode.end.timestamp(), " ".join(sentences))
 
 
@@ -213,7 +204,7 @@ def _severity(level: Level) -> int:
 
 def age_words(read_at: datetime, now: datetime) -> str:
     """`Read today 10:41`: age of the content."""
-    return translate("subject", "Read {moment}").format(moment=moment_in_sentence(read_at, now))
+    return _("Read {moment}", moment=moment_in_sentence(read_at, now))
 
 
 def sentence_of(
@@ -221,11 +212,11 @@ def sentence_of(
 ) -> str:
     """`Rising: Mood Disruption and Fatigue. Steady: 4 signs. 38 recordings, last today 10:41.`"""
     if not points:
-        return translate("subject", "No recording has a result yet.")
+        return _("No recording has a result yet.")
     last = moment_in_sentence(points[-1].recorded_at, now)
     one, several = (
-        translate("subject", "1 recording, last {moment}."),
-        translate("subject", "{count} recordings, last {moment}."),
+        _("1 recording, last {moment}."),
+        _("{count} recordings, last {moment}."),
     )
     count = len(points) if recordings is None else recordings
     counted = (one if count == 1 else several).format(count=count, moment=last)
@@ -241,26 +232,22 @@ def _trends(signs: Sequence[SignTrajectory]) -> str:
     steady = len(named["stable"])
     early = len(signs) - sum(map(len, named.values()))
     if early == len(signs):
-        return translate("subject", "It is too early for a trend.")
+        return _("It is too early for a trend.")
     if steady == len(signs):
-        return (
-            translate("subject", "The sign is steady.")
-            if steady == 1
-            else translate("subject", "All {count} signs are steady.").format(count=steady)
-        )
+        return _("The sign is steady.") if steady == 1 else _("All {count} signs are steady.", count=steady)
     sentences = []
     if named["rising"]:
-        sentences.append(translate("subject", "Rising: {signs}.").format(signs=_listed(named["rising"])))
+        sentences.append(_("Rising: {signs}.", signs=_listed(named["rising"])))
     if named["falling"]:
-        sentences.append(translate("subject", "Falling: {signs}.").format(signs=_listed(named["falling"])))
+        sentences.append(_("Falling: {signs}.", signs=_listed(named["falling"])))
     if steady == 1:
-        sentences.append(translate("subject", "Steady: 1 sign."))
+        sentences.append(_("Steady: 1 sign."))
     elif steady:
-        sentences.append(translate("subject", "Steady: {count} signs.").format(count=steady))
+        sentences.append(_("Steady: {count} signs.", count=steady))
     if early == 1:
-        sentences.append(translate("subject", "Too early to tell: 1 sign."))
+        sentences.append(_("Too early to tell: 1 sign."))
     elif early:
-        sentences.append(translate("subject", "Too early to tell: {count} signs.").format(count=early))
+        sentences.append(_("Too early to tell: {count} signs.", count=early))
     return " ".join(sentences)
 
 

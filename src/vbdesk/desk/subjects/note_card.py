@@ -14,6 +14,7 @@ from vbdesk.desk.ui.card import Card, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, TagsField
 from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role
+from vbdesk.language import _
 from vbdesk.outbox.library.settings import SubjectDetail
 from vbdesk.outbox.library.subject_names import tidy
 from vbdesk.outbox.library.subject_notes import SubjectNote
@@ -44,20 +45,20 @@ class SubjectNoteCard(Card):
         self._note, self._kind = SubjectNote(), SubjectDetail.NONE
         self.detail = LineField()
         self.detail_field = Field("", self.detail, optional=True)
-        self.tags = TagsField("Add a tag")
-        self.tags.setAccessibleName("Tags of the subject")
+        self.tags = TagsField(_("Add a tag"))
+        self.tags.setAccessibleName(_("Tags of the subject"))
         self.text = _NoteEdit()
-        self.text.setAccessibleName("Note on the subject")
+        self.text.setAccessibleName(_("Note on the subject"))
         self.text.setTabChangesFocus(True)
         self.text.setMinimumHeight(72)
         self.language = ChoiceField("globe")
-        self.language.setAccessibleName(self.tr("Language of the recordings"))
+        self.language.setAccessibleName(_("Language of the recordings"))
         self.second_language = ChoiceField("talk")
-        self.second_language.setAccessibleName(self.tr("Reads a second language"))
-        for words, value in ((self.tr("Not known"), ""), (self.tr("Yes"), "true"), (self.tr("No"), "false")):
+        self.second_language.setAccessibleName(_("Reads a second language"))
+        for words, value in ((_("Not known"), ""), (_("Yes"), "true"), (_("No"), "false")):
             self.second_language.addItem(words, value)
-        self.save_button = secondary_button("Save")
-        self.close_button = quiet_button("Close")
+        self.save_button = secondary_button(_("Save"))
+        self.close_button = quiet_button(_("Close"))
         self.save_button.clicked.connect(self._save)
         self.close_button.clicked.connect(self._close)
         row = QHBoxLayout()
@@ -68,11 +69,11 @@ class SubjectNoteCard(Card):
         fields.setContentsMargins(0, 0, 0, 0)
         fields.setSpacing(12)
         fields.addWidget(self.detail_field)
-        fields.addWidget(Field(self.tr("Language"), self.language))
-        fields.addWidget(Field(self.tr("Reads a second language"), self.second_language))
-        fields.addWidget(Field("Tags", self.tags))
-        fields.addWidget(Field("Note", self.text), 1)
-        stays = self.tr(
+        fields.addWidget(Field(_("Language"), self.language))
+        fields.addWidget(Field(_("Reads a second language"), self.second_language))
+        fields.addWidget(Field(_("Tags"), self.tags))
+        fields.addWidget(Field(_("Note"), self.text), 1)
+        stays = _(
             "All of it stays on this computer, encrypted. Only language and second language are sent with recordings, "
             "so that rate and pauses are compared more cautiously."
         )
@@ -126,7 +127,7 @@ class SubjectNoteCard(Card):
     def _show_language(self, spoken: SpokenLanguage) -> None:
         """Offer every language, and the noted one also if it is a variant of one."""
         self.language.clear()
-        self.language.addItem(self.tr("Not known"), "")
+        self.language.addItem(_("Not known"), "")
         for tag, name in language_names():
             self.language.addItem(name, tag)
         if spoken.language is not None and self.language.findData(spoken.language) < 0:

@@ -20,6 +20,7 @@ from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import _
 from vbdesk.outbox.library.subject_notes import SubjectNote
 
 _WIDTHS = (240, 144, 164, 96, 106, 146, 116)
@@ -39,14 +40,14 @@ class SubjectsPage(QWidget):
         self.setObjectName("page")
         self.view_model = view_model
         view_model.setParent(self)
-        self.record_button = primary_button("Record", icon="mic")
-        self.export_button = secondary_button(self.tr("Export"), icon="export")
+        self.record_button = primary_button(_("Record"), icon="mic")
+        self.export_button = secondary_button(_("Export"), icon="export")
         self.export_menu = ExportMenu(self.export_button, self)
         self.caption = Text("", Role.BODY, "text2")
         self.banner = Banner()
         drop = (_HERE, _COUNT, _UNREAD)
         self.list = CellView(
-            "Subjects",
+            _("Subjects"),
             view_model.table,
             _WIDTHS,
             stretch=0,
@@ -133,13 +134,13 @@ class SubjectsPage(QWidget):
     def _header(self) -> QWidget:
         words = QVBoxLayout()
         words.setSpacing(2)
-        words.addWidget(Text("Subjects", Role.PAGE_TITLE))
+        words.addWidget(Text(_("Subjects"), Role.PAGE_TITLE))
         words.addWidget(self.caption)
         return PageHeader(words, self.export_button, self.record_button)
 
     def _toolbar(self) -> QWidget:
-        self.search = LineField(icon="search", placeholder="Search subjects, tags, notes")
-        self.search.setAccessibleName("Search subjects")
+        self.search = LineField(icon="search", placeholder=_("Search subjects, tags, notes"))
+        self.search.setAccessibleName(_("Search subjects"))
         self.search.setClearButtonEnabled(True)
         self.only = _choice("person", "Which subjects", [only.value for only in SubjectFilter])
         self.tag = _choice("tag", "Tag", [_ANY_TAG])
@@ -198,14 +199,14 @@ class SubjectsPage(QWidget):
         if some:
             return
         if model.loading:
-            self.empty.say_loading("The subjects")
+            self.empty.say_loading(_("The subjects"))
         elif model.search and not (model.tag or model.only is not SubjectFilter.ALL):
             new = "Record it as a new subject." if model.can_record_search() else "Try another part of it."
-            self.empty.say(f"No subject called {model.search}", new, "Record")
+            self.empty.say(f"No subject called {model.search}", new, _("Record"))
         elif model.everyone:
-            self.empty.say("No subject fits", "None fits all that was chosen above.", "Show everyone")
+            self.empty.say(_("No subject fits"), _("None fits all that was chosen above."), _("Show everyone"))
         else:
-            self.empty.say("No subjects yet", "A subject appears here with its first recording.", "Record")
+            self.empty.say(_("No subjects yet"), _("A subject appears here with its first recording."), _("Record"))
 
     @Slot()
     def _on_empty_button(self) -> None:
@@ -276,7 +277,7 @@ class SubjectsPage(QWidget):
     @Slot(str)
     def _on_offline(self, sentence: str) -> None:
         if sentence:
-            self.banner.say(Tone.WARN, sentence, action="Try again")
+            self.banner.say(Tone.WARN, sentence, action=_("Try again"))
             if self.view_model.loading:
                 self.empty.say_unreadable("The reason stands above.")
         else:
@@ -284,7 +285,7 @@ class SubjectsPage(QWidget):
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
-        self.banner.say(Tone.FAIL, sentence, action="Close")
+        self.banner.say(Tone.FAIL, sentence, action=_("Close"))
 
     @Slot(str, str)
     def export_to(self, kind: str, folder: str) -> None:
@@ -294,8 +295,8 @@ class SubjectsPage(QWidget):
 
     @Slot(int, int)
     def _on_export_progress(self, done: int, total: int) -> None:
-        sentence = self.tr("Reading from the service: {done} of {total} subjects.").format(done=done, total=total)
-        self.banner.say(Tone.INFO, sentence, action=self.tr("Cancel"))
+        sentence = _("Reading from the service: {done} of {total} subjects.", done=done, total=total)
+        self.banner.say(Tone.INFO, sentence, action=_("Cancel"))
 
     @Slot(str, object)
     def _on_exported(self, sentence: str, folder: Path) -> None:

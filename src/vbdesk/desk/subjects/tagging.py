@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 from vbdesk.desk.ui.action_bar import ActionBar
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.fields import TagsField
+from vbdesk.language import _
 
 _TAG, _NONE = "tag", "none"
 
@@ -26,13 +27,13 @@ class TagMany(QStackedWidget):
     def __init__(self) -> None:
         super().__init__()
         self._keys: tuple[str, ...] = ()
-        self.bar = ActionBar(((_TAG, self.tr("Tags"), "tag"), (_NONE, self.tr("Choose none"), "")))
+        self.bar = ActionBar(((_TAG, _("Tags"), "tag"), (_NONE, _("Choose none"), "")))
         self.bar.acted.connect(self._on_acted)
-        self.tags = TagsField(self.tr("Enter makes a tag"))
-        self.tags.setAccessibleName(self.tr("Tags for all chosen subjects"))
-        self.add_button = secondary_button(self.tr("Add to all"), size=ButtonSize.ROW)
-        self.remove_button = secondary_button(self.tr("Remove from all"), size=ButtonSize.ROW)
-        self.cancel_button = quiet_button(self.tr("Cancel"), size=ButtonSize.ROW)
+        self.tags = TagsField(_("Enter makes a tag"))
+        self.tags.setAccessibleName(_("Tags for all chosen subjects"))
+        self.add_button = secondary_button(_("Add to all"), size=ButtonSize.ROW)
+        self.remove_button = secondary_button(_("Remove from all"), size=ButtonSize.ROW)
+        self.cancel_button = quiet_button(_("Cancel"), size=ButtonSize.ROW)
         self.add_button.clicked.connect(self._add)
         self.remove_button.clicked.connect(self._remove)
         self.cancel_button.clicked.connect(self._show_bar)
@@ -53,13 +54,11 @@ class TagMany(QStackedWidget):
         count = len(self._keys)
         if not count:
             self._show_bar()
-            self.bar.show_actions(self.tr("Tick subjects to give several of them tags at once."), {})
+            self.bar.show_actions(_("Tick subjects to give several of them tags at once."), {})
             return
-        one, more = self.tr("1 subject chosen"), self.tr("{count} subjects chosen")
+        one, more = _("1 subject chosen"), _("{count} subjects chosen")
         words = one if count == 1 else more.format(count=count)
-        self.bar.show_actions(
-            words, {_TAG: self.tr("Tags of the chosen subjects"), _NONE: self.tr("Choose no subject")}
-        )
+        self.bar.show_actions(words, {_TAG: _("Tags of the chosen subjects"), _NONE: _("Choose no subject")})
 
     @Slot(str)
     def _on_acted(self, action: str) -> None:
