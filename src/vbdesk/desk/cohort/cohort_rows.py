@@ -13,10 +13,9 @@ from vbdesk.desk.cohort.subject_summary import SOME, USUAL, SignState, SubjectSu
 from vbdesk.desk.models.subject_list import rank
 from vbdesk.desk.ui.cells import ButtonCell, Cell, HeatCell, LabelCell, LevelCountsCell, TwoLineCell
 from vbdesk.desk.ui.routes import RecordingRoute
-from vbdesk.desk.ui.time_text import counted
-from vbdesk.language import _
+from vbdesk.language import _, formats, joined, ngettext, pgettext
 from vbdesk.outbox.library.subject_names import ShownSubject, search_key
-from vbdesk.report.result_texts import overall_word, result_texts
+from vbdesk.report.result_texts import action_title, level_word, overall_word, result_texts
 from vbdesk.report.shipped_signs import shipped_signs
 
 FEWEST = 5
@@ -27,7 +26,6 @@ NOT_NEWS = timedelta(days=90)
 
 OWN_RANGE_Z = 1.96  # limit for 95 % of a subject's own readings
 _REASONS = 2
-_FIRST = 2  # readings needed for a baseline
 _NEWS, _CHANGED, _HOLDS, _AGAIN, _OLD = 3, 2, 1, 0, 4
 
 
@@ -40,11 +38,23 @@ class Shown(StrEnum):
 
 
 class HeatOrder(StrEnum):
-    """Order of the heat map; the value is its display text."""
+    """Order of the heat map."""
 
-    NEED = "By need"
-    NAME = "By name"
-    NEWEST = "Newest first"
+    NEED = "need"
+    NAME = "name"
+    NEWEST = "newest"
+
+    @property
+    def label(self) -> str:
+        """Its display text."""
+        match self:
+            case HeatOrder.NEED:
+                # Translators: an order: whose recordings to look at first.
+                return _("By need")
+            case HeatOrder.NAME:
+                return _("By name")
+            case HeatOrder.NEWEST:
+                return _("Newest first")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +94,27 @@ class HeatRow:
 def age_in_days(moment: datetime, now: datetime) -> str:
     """`today`, `1 d`, `12 d`."""
     days = (now.astimezone().date() - in_zone(moment).date()).days
-    return "today" if days <= 0 else f"{days} d"
+    if days <= 0:
+        # Translators: the age of a recording, in a narrow column.
+        return pgettext("age", "today")
+    # Translators: the age of a recording in days, in a narrow column.
+    return pgettext("age", "{count} d", count=days)
 
 
 def _level_cell(state: SignState) -> HeatCell:
-    mark = f"{state.level.value}, {_against_baseline(state)}" if state.unusual != USUAL else state.level.value
-    return HeatCell(mark.capitalize(), state.level, strong=state.unusual != USUAL)
+    level = level_word(state.level)
+    if state.unusual == USUAL:
+        return HeatCell(level, state.level)
+    words = _("{level}. {finding}.", level=level, finding=_against_baseline(state))
+    return HeatCell(words, state.level, strong=True)
 
 
 def _change_cell(state: SignState) -> HeatCell:
     if state.z is None or state.level is Level.INCONCLUSIVE:
-        return HeatCell(f"Too early to say, {counted(state.n, 'reading')}", figure=f"n {state.n}")
-    words = _against_baseline(state).capitalize()
+        words = ngettext("Too early to say, {count} reading", "Too early to say, {count} readings", state.n)
+        # Translators: the number of readings, in a narrow cell.
+        return HeatCell(words, figure=_("n {count}", count=state.n))
+    words = _against_baseline(state)
     if abs(state.z) <= OWN_RANGE_Z and state.unusual == USUAL:
         return HeatCell(words, icon="equals")
     return HeatCell(words, icon="arrow-up" if state.z > 0 else "arrow-down", strong=True)
@@ -103,8 +122,10 @@ def _change_cell(state: SignState) -> HeatCell:
 
 def _score_cell(state: SignState) -> HeatCell:
     if state.score is None or state.level is Level.INCONCLUSIVE:
-        return HeatCell(_("Inconclusive"), state.level)
-    return HeatCell(f"{state.score:.2f}, {state.level.value}", state.level, figure=f"{state.score:.2f}")
+        return HeatCell(level_word(Level.INCONCLUSIVE), state.level)
+    score = formats.number(state.score, ".2f")
+    words = _("{score}, level {level}", score=score, level=level_word(state.level))
+    return HeatCell(words, state.level, figure=score)
 
 
 _HEAT: Mapping[Shown, Callable[[SignState], HeatCell]] = {
@@ -115,14 +136,18 @@ _HEAT: Mapping[Shown, Callable[[SignState], HeatCell]] = {
 
 
 def _against_baseline(state: SignState) -> str:
-    """The sign against the subject's own baseline, as text."""
+    """The sign against the subject's own baseline, as a label."""
     if state.z is None:
-        return "no baseline yet"
+        return _("No baseline yet")
     if state.unusual == USUAL and abs(state.z) <= OWN_RANGE_Z:
-        return "within own range"
-    side = "above" if state.z > 0 else "below"
-    how = {"acute": ", suddenly", "sustained": ", for some time"}.get(state.unusual, "")
-    return f"{side} own baseline{how}"
+        return _("Within own range")
+    above = state.z > 0
+    match state.unusual:
+        case "acute":
+            return _("Above own baseline, suddenly") if above else _("Below own baseline, suddenly")
+        case "sustained":
+            return _("Above own baseline, for some time") if above else _("Below own baseline, for some time")
+    return _("Above own baseline") if above else _("Below own baseline")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +173,13 @@ class DistributionRow:
     def cells(self) -> tuple[Cell, ...]:
         """Cells of the table."""
         few = self.conclusive < FEWEST
-        figure = f"only {self.conclusive}" if few else f"{self.flagged} of {self.conclusive}"
+        # Translators: so many subjects have a reading, too few for a share.
+        only = ngettext("only {count}", "only {count}", self.conclusive)
+        flagged = _("{flagged} of {all}", flagged=self.flagged, all=self.conclusive)
         return (
             LabelCell(self.label, "text"),
             LevelCountsCell(self.counts, self.total),
-            LabelCell(figure, "text3" if few else "text"),
+            LabelCell(only, "text3") if few else LabelCell(flagged, "text"),
         )
 
 
@@ -162,8 +189,8 @@ class TriageRow:
 
     Attributes:
         recording: the newest with a result.
-        reason: as text.
-        action: suggested action; empty for none.
+        reason: as sentences.
+        action: title of the suggested action; empty for none.
         urgency: higher comes first.
     """
 
@@ -180,10 +207,9 @@ class TriageRow:
     def cells(self) -> tuple[Cell, ...]:
         """Cells of the table."""
         shown = self.key if self.subject is None else self.subject.words
-        name = TwoLineCell(
-            f"{shown} · {self.age}", f"{self.action}. {self.reason}." if self.action else f"{self.reason}."
-        )
-        return HeatCell(overall_word(self.level), self.level), name, ButtonCell(_("Recording"), quiet=True)
+        name = TwoLineCell(_("{subject} · {age}", subject=shown, age=self.age), joined(self.action, self.reason))
+        button = ButtonCell(pgettext("noun", "Recording"), quiet=True)
+        return HeatCell(overall_word(self.level), self.level), name, button
 
 
 @dataclass(frozen=True)
@@ -242,7 +268,7 @@ def _columns(summaries: Collection[SubjectSummary], labels: Mapping[str, str]) -
     """Signs that any subject has, in the catalog's order, then by name."""
     present = {name for entry in summaries for name in entry.signs}
     known = [name for name in shipped_signs() if name in present]
-    return tuple(SignColumn(name, labels.get(name, name)) for name in [*known, *sorted(present - {*known})])
+    return tuple(SignColumn(name, _(labels.get(name, name))) for name in [*known, *sorted(present - {*known})])
 
 
 def _distribution(column: SignColumn, summaries: Collection[SubjectSummary]) -> DistributionRow:
@@ -256,17 +282,14 @@ def triage_of(entry: SubjectSummary, labels: Mapping[str, str], now: datetime) -
     """The reason to review a subject; None if nothing is unusual."""
     levels = [state.level for state in entry.signs.values()]
     action = recommended_action(levels)
-    words = "" if action is RecommendedAction.NONE else result_texts().action[action].title.rstrip(".")
+    words = "" if action is RecommendedAction.NONE else action_title(action)
     notable = [(_urgency(state), name, state) for name, state in entry.signs.items() if _is_notable(state)]
     notable.sort(key=lambda item: (item[0], item[1]), reverse=True)
     if notable:
-        reasons = [_reason(labels.get(name, name), state, entry.recordings) for _, name, state in notable[:_REASONS]]
-        others = len(notable) - _REASONS
-        if others == 1:
-            reasons.append(_("1 more sign"))
-        elif others > 1:
-            reasons.append(_("{count} more signs", count=others))
-        reason, urgency = "; ".join(reasons), notable[0][0]
+        reasons = [_reason(name, state, labels, entry.recordings) for _key, name, state in notable[:_REASONS]]
+        if others := len(notable) - len(reasons):
+            reasons.append(ngettext("{count} more sign.", "{count} more signs.", others))
+        reason, urgency = str(joined(*reasons)), notable[0][0]
     elif entry.level is Level.INCONCLUSIVE:
         reason, urgency = _why_inconclusive(entry), (float(_AGAIN),)
     else:
@@ -307,31 +330,39 @@ def _urgency(state: SignState) -> tuple[float, ...]:
     return (float(kind), float(rank(state.level)), acute, float(_rise(state)), state.z or 0.0)
 
 
-def _reason(label: str, state: SignState, recordings: int) -> str:
-    """`Mood Disruption elevated, first time`, `Fatigue moderate, held twice, above own baseline, suddenly`."""
-    parts = [label]
-    if state.level.flagged:
-        parts = [f"{label} {state.level.value}", _since(state, recordings)]
-    if state.unusual != USUAL:
-        words = _against_baseline(state)
-        parts = [*parts, words] if len(parts) > 1 else [f"{label} {words}"]
-    return ", ".join(part for part in parts if part)
+def _reason(name: str, state: SignState, labels: Mapping[str, str], recordings: int) -> str:
+    """`Anxiety: Elevated, first time.`, `Fatigue: Above own baseline, suddenly.`"""
+    sign = _(labels.get(name, name))
+    if not state.level.flagged:
+        return _("{sign}: {finding}.", sign=sign, finding=_against_baseline(state))
+    flagged = _since(sign, state, recordings)
+    if state.unusual == USUAL:
+        return flagged
+    return joined(flagged, _("{finding}.", finding=_against_baseline(state)))
 
 
-def _since(state: SignState, recordings: int) -> str:
+def _since(sign: str, state: SignState, recordings: int) -> str:
+    """Since when a sign is flagged."""
+    level = level_word(state.level)
     if recordings == 1:
-        return "first recording"
+        return _("{sign}: {level}, first recording.", sign=sign, level=level)
     if state.held > 1:
-        return "held twice" if state.held == _FIRST else f"held {state.held} times"
+        return ngettext(
+            "{sign}: {level}, held {count} time.",
+            "{sign}: {level}, held {count} times.",
+            state.held,
+            sign=sign,
+            level=level,
+        )
     if state.flagged_before:
-        return "again"
-    return "first time"
+        return _("{sign}: {level}, again.", sign=sign, level=level)
+    return _("{sign}: {level}, first time.", sign=sign, level=level)
 
 
 def _why_inconclusive(entry: SubjectSummary) -> str:
     words = result_texts().issue
     known = [words[code].what for code in entry.issues if code in words]
-    return known[0].rstrip(".") if known else "The newest recording does not allow a reading"
+    return _(known[0]) if known else _("The newest recording does not allow a reading.")
 
 
 def named(

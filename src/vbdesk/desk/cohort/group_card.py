@@ -107,7 +107,7 @@ class CohortGroupView(QWidget):
         self._stack.setMinimumHeight(self._theme.px(_LEAST_HEIGHT))
         card.body.addWidget(self._stack, 1)
         card.body.addWidget(horizontal_line())
-        note = (
+        note = _(
             "Every recording counts for itself; in brackets, where the share of more such recordings would lie (95 %)."
         )
         words = QHBoxLayout()

@@ -8,20 +8,22 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.clock import Clock
 from vbdesk.contract.groups import group_id_fault
-from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction
+from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.longitudinal import AggregateRead, SignAggregate
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.cells import Cell, LabelCell, LevelCountsCell
-from vbdesk.desk.ui.time_text import age_words, counted
+from vbdesk.desk.ui.time_text import age_words
+from vbdesk.language import N_, _, formats, joined, ngettext, translated
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.results.repository import ResultRepository
-from vbdesk.report.result_texts import result_texts
+from vbdesk.report.result_texts import action_title, result_texts
 
 FEWEST = 10
 """With fewer recordings, a share says nothing; they are only counted."""
 
-HEADINGS = ("Sign", "Recordings at each level", "Flagged", "Scores")
+_SEPARATOR = " · "
+HEADINGS = (N_("Sign"), N_("Recordings at each level"), N_("Flagged"), N_("Scores"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class GroupSignRow:
         """Cells of the table."""
         counts = tuple((level, self.sign.level_counts.get(level, 0)) for level in (*LEVEL_ORDER, Level.INCONCLUSIVE))
         return (
-            LabelCell(self.sign.label, "text"),
+            LabelCell(_(self.sign.label), "text"),
             LevelCountsCell(counts, self.total),
             LabelCell(flagged_words(self.sign), "text"),
             LabelCell(score_words(self.sign), "text2"),
@@ -50,23 +52,32 @@ class GroupSignRow:
 
 def flagged_words(sign: SignAggregate) -> str:
     """`7 of 38, 18 % (9 to 33 %)`; the share only with enough recordings."""
-    count = f"{sign.flagged_count} of {sign.n}"
+    if not sign.n:
+        return _("no reading")
+    counts = {"flagged": sign.flagged_count, "all": sign.n}
     if sign.n < FEWEST or sign.flagged_share is None:
-        return f"{count}, too few for a share" if sign.n else "no reading"
-    share = f"{100 * sign.flagged_share:.0f} %"
+        return _("{flagged} of {all}, too few for a share", **counts)
     if sign.flagged_share_interval is None:
-        return f"{count}, {share}"
+        return _("{flagged} of {all}, {share:.0f} %", share=100 * sign.flagged_share, **counts)
     low, high = sign.flagged_share_interval
-    return f"{count}, {share} ({100 * low:.0f} to {100 * high:.0f} %)"
+    return _(
+        "{flagged} of {all}, {share:.0f} % ({low:.0f} to {high:.0f} %)",
+        share=100 * sign.flagged_share,
+        low=100 * low,
+        high=100 * high,
+        **counts,
+    )
 
 
 def score_words(sign: SignAggregate) -> str:
     """Median of the scores, and the range of the middle 80 %."""
     score = sign.score
     if score.p50 is None:
-        return "too few"
-    spread = "" if score.p10 is None or score.p90 is None else f" ({score.p10:.2f} to {score.p90:.2f})"
-    return f"{score.p50:.2f}{spread}"
+        # Translators: too few recordings for a median.
+        return _("too few")
+    if score.p10 is None or score.p90 is None:
+        return formats.number(score.p50, ".2f")
+    return _("{median:.2f} ({low:.2f} to {high:.2f})", median=score.p50, low=score.p10, high=score.p90)
 
 
 @dataclass(frozen=True)
@@ -87,46 +98,72 @@ class GroupReading:
 
 def group_reading(read: AggregateRead, read_at: datetime, now: datetime) -> GroupReading:
     """Make texts and rows of an aggregate."""
-    used = counted(read.window.jobs_used, "recording")
-    cut = "; the oldest are left out" if read.window.truncated else ""
+    window = read.window
+    if window.truncated:
+        used = ngettext(
+            "{count:,} recording of the last {days} days; the oldest are left out.",
+            "{count:,} recordings of the last {days} days; the oldest are left out.",
+            window.jobs_used,
+            days=window.days,
+        )
+    else:
+        used = ngettext(
+            "{count:,} recording of the last {days} days.",
+            "{count:,} recordings of the last {days} days.",
+            window.jobs_used,
+            days=window.days,
+        )
     return GroupReading(
         group_id=read.group_id,
-        sentence=f"{used} of the last {read.window.days} days{cut}. Read {age_words(read_at, now)}.",
+        sentence=joined(used, _("Read {age}.", age=age_words(read_at, now))),
         facts=tuple(_facts(read)),
-        rows=tuple(GroupSignRow(sign, read.window.jobs_used) for sign in read.signs),
+        rows=tuple(GroupSignRow(sign, window.jobs_used) for sign in read.signs),
     )
 
 
 def _facts(read: AggregateRead) -> Sequence[tuple[str, str]]:
     jobs, heard, coming = read.job_counts, read.recordings, read.adherence
-    under_way = jobs.queued + jobs.running
-    parts = [f"{jobs.done} done", f"{under_way} on the way" if under_way else "", _lost(jobs.failed + jobs.timed_out)]
-    facts = [("Recordings in the group", ", ".join(part for part in parts if part))]
+    facts = [
+        (_("Recordings in the group"), _job_words(jobs.done, jobs.queued + jobs.running, jobs.failed + jobs.timed_out))
+    ]
     if heard.n:
-        share = "" if heard.usable_share is None else f"; {100 * heard.usable_share:.0f} % good enough to compare"
-        facts.append(("Sound", f"{heard.total_minutes:.0f} minutes{share}"))
+        minutes = ngettext("{count:,} minute", "{count:,} minutes", round(heard.total_minutes))
+        parts = [minutes]
+        if heard.usable_share is not None:
+            parts.append(_("{share:.0f} % good enough to compare", share=100 * heard.usable_share))
+        facts.append((_("Sound"), _SEPARATOR.join(parts)))
     if heard.issue_counts:
         worst = sorted(heard.issue_counts.items(), key=lambda issue: (-issue[1], issue[0]))[:3]
-        facts.append(("Often", "; ".join(f"{code.replace('_', ' ')} {_times(count)}" for code, count in worst)))
+        facts.append((_("Often"), _SEPARATOR.join(_times(_issue(code), count) for code, count in worst)))
     if coming.recordings_per_week is not None:
-        gap = "" if coming.longest_gap_days is None else f"; longest gap {coming.longest_gap_days:.0f} days"
-        facts.append(("How regularly", f"{coming.recordings_per_week:.1f} recordings a week{gap}"))
-    suggested = [_suggested(action, count) for action, count in read.recommended_actions.items() if count]
+        parts = [_("{number:.1f} recordings a week", number=coming.recordings_per_week)]
+        if coming.longest_gap_days is not None:
+            days = round(coming.longest_gap_days)
+            parts.append(ngettext("longest gap {count:,} day", "longest gap {count:,} days", days))
+        facts.append((_("How regularly"), _SEPARATOR.join(parts)))
+    suggested = [_times(action_title(action), count) for action, count in read.recommended_actions.items() if count]
     if suggested:
-        facts.append(("Suggested", "; ".join(suggested)))
+        facts.append((_("Suggested"), _SEPARATOR.join(suggested)))
     return facts
 
 
-def _lost(count: int) -> str:
-    return f"{count} without a result" if count else ""
+def _job_words(done: int, under_way: int, lost: int) -> str:
+    parts = [ngettext("{count:,} done", "{count:,} done", done)]
+    if under_way:
+        parts.append(ngettext("{count:,} on the way", "{count:,} on the way", under_way))
+    if lost:
+        parts.append(ngettext("{count:,} without a result", "{count:,} without a result", lost))
+    return _SEPARATOR.join(parts)
 
 
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+def _issue(code: str) -> str:
+    words = result_texts().issue.get(code)
+    return code.replace("_", " ") if words is None else _(words.what)
 
 
-def _suggested(action: RecommendedAction, count: int) -> str:
-    return f"{result_texts().action[action].title.rstrip('.').lower()} {_times(count)}"
+def _times(what: str, count: int) -> str:
+    # Translators: how often something was the case; {what} is a sentence with its full stop.
+    return _("{what} ({count:,} ×)", what=what, count=count)
 
 
 class CohortGroupViewModel(QObject):
@@ -147,7 +184,7 @@ class CohortGroupViewModel(QObject):
     def __init__(self, library: Library, results: ResultRepository, tasks: TaskOwner, clock: Clock) -> None:
         super().__init__()
         self._library, self._results, self._tasks, self._clock = library, results, tasks, clock
-        self.table = CellTable(HEADINGS, self)
+        self.table = CellTable([_(heading) for heading in HEADINGS], self)
         self.group_id = ""
 
     def start(self) -> None:
@@ -163,11 +200,11 @@ class CohortGroupViewModel(QObject):
         group_id = text.strip()
         fault = group_id_fault(group_id)
         if fault is not None:
-            self.waiting.emit(fault)
+            self.waiting.emit(translated(fault))
             return
         self.group_id = group_id
         self.stale.emit("")
-        self.waiting.emit("Reading the group.")
+        self.waiting.emit(_("Reading the group."))
 
         def kept(context: TaskContext) -> tuple[str, GroupReading | None]:
             return group_id, self._kept(group_id)

@@ -24,8 +24,7 @@ from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.desk.ui.time_text import counted
-from vbdesk.language import _
+from vbdesk.language import N_, _, ngettext
 
 _NAME, _AGE, _SIGN = 120, 54, 58
 _HEADING_PADDING_PX = 16  # width of a heading, at every text size
@@ -34,7 +33,7 @@ _TRIAGE_WIDTHS = (52, 160, 104)
 _BAR_ROW, _TRIAGE_ROW = 36, 58
 _HEAT_LEAST, _TRIAGE_LEAST = 240, 4 * _TRIAGE_ROW
 _NARROW = 960
-_ANY_TAG = "Any tag"
+_ANY_TAG = N_("Any tag")
 
 
 class CohortPage(QWidget):
@@ -105,7 +104,7 @@ class CohortPage(QWidget):
         words.addWidget(Text(_("Cohort"), Role.PAGE_TITLE))
         words.addWidget(self.caption)
         self.scope = SegmentedChoice(
-            _("What is shown"), [("all", "Subjects", "person"), ("group", "One group", "grid")]
+            _("What is shown"), [("all", _("Subjects"), "person"), ("group", _("One group"), "grid")]
         )
         self.scope.chosen.connect(self._on_scope)
         self.export_button = secondary_button(_("Export"), icon="export")
@@ -156,7 +155,7 @@ class CohortPage(QWidget):
         self.triage.opened.connect(self.view_model.open_subject)
         self.triage.acted.connect(self.view_model.open_recording)
         self.empty = EmptyState("grid", "", "")
-        self.empty.say_loading(_("The results"))
+        self.empty.say(_("Loading"), _("The results are being read."), "")
         self.empty.button.clicked.connect(self._show_everyone)
         column.addWidget(self._toolbar())
         self._columns = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -177,20 +176,21 @@ class CohortPage(QWidget):
         self.tag = ChoiceField("tag")
         self.tag.setAccessibleName(_("Tag"))
         self.tag.setAccessibleDescription(_("Tag"))
-        self.tag.addItem(_ANY_TAG)
+        self.tag.addItem(_(_ANY_TAG), "")
         self.tag.hide()
-        self.tag.currentTextChanged.connect(self._on_tag)
+        self.tag.currentIndexChanged.connect(self._on_tag)
         self.order = ChoiceField("arrow-down")
         self.order.setAccessibleName(_("Order"))
         self.order.setAccessibleDescription(_("Order"))
-        self.order.addItems([order.value for order in HeatOrder])
-        self.order.currentTextChanged.connect(self._on_order)
+        for order in HeatOrder:
+            self.order.addItem(order.label, order.value)
+        self.order.currentIndexChanged.connect(self._on_order)
         self.mode = SegmentedChoice(
             _("Content of cells"),
             [
-                (Shown.LEVEL.value, "Last level", ""),
-                (Shown.CHANGE.value, "Against baseline", ""),
-                (Shown.SCORE.value, "Scores", ""),
+                (Shown.LEVEL.value, _("Last level"), ""),
+                (Shown.CHANGE.value, _("Against baseline"), ""),
+                (Shown.SCORE.value, _("Scores"), ""),
             ],
         )
         self.mode.chosen.connect(self._on_mode)
@@ -258,15 +258,21 @@ class CohortPage(QWidget):
         self._fit_bars(self.bars, self.view_model.distributions)
         self._stack.setCurrentIndex(1 if reading.summaries else 0)
         self.export_button.setEnabled(bool(reading.summaries))
-        self._count.setText(f"{len(reading.triage):,} in all".replace(",", " ") if reading.triage else "")
+        count = len(reading.triage)
+        self._count.setText(ngettext("{count:,} in all", "{count:,} in all", count) if count else "")
         self.triage.setVisible(bool(reading.triage))
         self.calm.setVisible(not reading.triage)
         few = 0 < len(reading.summaries) < FEWEST
-        words = (
-            f"Only {counted(len(reading.summaries), 'subject')}: too few to say something of a group." if few else ""
-        )
-        self._few.setText(words or f"Fewer than {FEWEST} with a reading are only counted.")
-        self._meaning.setText(_MEANING[self.view_model.mode])
+        if few:
+            words = ngettext(
+                "Only {count} subject: too few to say something of a group.",
+                "Only {count} subjects: too few to say something of a group.",
+                len(reading.summaries),
+            )
+        else:
+            words = _("Fewer than {count} with a reading are only counted.", count=FEWEST)
+        self._few.setText(words)
+        self._meaning.setText(_(_MEANING[self.view_model.mode]))
         if self.search.text() or self.tag.currentIndex() > 0:
             self.empty.say(
                 _("No subject fits"), _("None with a result fits all that was chosen above."), _("Show everyone")
@@ -287,18 +293,20 @@ class CohortPage(QWidget):
     def _on_tags(self) -> None:
         told = self.tag.blockSignals(True)
         self.tag.clear()
-        self.tag.addItems([_ANY_TAG, *self.view_model.tags])
-        self.tag.setCurrentText(self.view_model.tag or _ANY_TAG)
+        self.tag.addItem(_(_ANY_TAG), "")
+        for tag in self.view_model.tags:
+            self.tag.addItem(tag, tag)
+        self.tag.setCurrentIndex(self.tag.findData(self.view_model.tag))
         self.tag.blockSignals(told)
         self.tag.setVisible(bool(self.view_model.tags))
 
-    @Slot(str)
-    def _on_tag(self, words: str) -> None:
-        self.view_model.show_tag("" if words == _ANY_TAG else words)
+    @Slot()
+    def _on_tag(self) -> None:
+        self.view_model.show_tag(self.tag.currentData() or "")
 
-    @Slot(str)
-    def _on_order(self, words: str) -> None:
-        self.view_model.sort(HeatOrder(words))
+    @Slot()
+    def _on_order(self) -> None:
+        self.view_model.sort(HeatOrder(self.order.currentData()))
         self.heat.scrollToTop()
 
     @Slot(str)
@@ -325,10 +333,13 @@ class CohortPage(QWidget):
         if not unread.subjects:
             self._say_nothing()
             return
-        noun = "subject has" if unread.subjects == 1 else "subjects have"
-        count = f"{unread.subjects:,}".replace(",", " ")
-        sentence = f"{count} {noun} results at the service that were not read here. Reading them takes {unread.words}."
-        self._say(Tone.INFO, sentence, "Read them", "read")
+        sentence = ngettext(
+            "{count:,} subject has results at the service that were not read here. Reading them takes {time}.",
+            "{count:,} subjects have results at the service that were not read here. Reading them takes {time}.",
+            unread.subjects,
+            time=unread.words,
+        )
+        self._say(Tone.INFO, sentence, _("Read them"), "read")
 
     @Slot(object)
     def _on_progress(self, progress: Progress | None) -> None:
@@ -336,13 +347,18 @@ class CohortPage(QWidget):
             if self._act == "cancel":
                 self._say_nothing()
             return
-        done = f"{progress.done:,} of {counted(progress.total, 'subject')} read from the service.".replace(",", " ")
-        self._say(Tone.INFO, f"{done} Recordings on their way go first.", "Cancel", "cancel")
+        sentence = ngettext(
+            "{done:,} of {count:,} subject read from the service. Recordings on their way go first.",
+            "{done:,} of {count:,} subjects read from the service. Recordings on their way go first.",
+            progress.total,
+            done=progress.done,
+        )
+        self._say(Tone.INFO, sentence, _("Cancel"), "cancel")
 
     @Slot(str)
     def _on_stale(self, sentence: str) -> None:
         if sentence:
-            self._say(Tone.WARN, sentence, "Try again", "retry")
+            self._say(Tone.WARN, sentence, _("Try again"), "retry")
 
     @Slot(str)
     def _on_exported(self, path: str) -> None:
@@ -361,7 +377,7 @@ class CohortPage(QWidget):
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
-        self._say(Tone.FAIL, sentence, "Close", "close")
+        self._say(Tone.FAIL, sentence, _("Close"), "close")
         if self.view_model.reading is None:
             self.empty.say_unreadable(sentence)
 
@@ -386,7 +402,7 @@ class CohortPage(QWidget):
 
     @Slot()
     def _ask_where(self) -> None:
-        dialog = QFileDialog(self, "Export the table", "cohort.csv", "CSV table (*.csv)")
+        dialog = QFileDialog(self, _("Export the table"), "cohort.csv", _("CSV table (*.csv)"))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix("csv")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -408,8 +424,10 @@ def _head(title: str, right: QWidget) -> QHBoxLayout:
 
 
 _MEANING = {
-    Shown.LEVEL: "Level of the newest recording; an edge marks what is unusual for the subject.",
-    Shown.CHANGE: "The newest recording against the subject's own baseline: = within the person's own range, an arrow "
-    "beyond. n counts the readings where there are too few.",
-    Shown.SCORE: "Score of the newest recording, on the colour of its level.",
+    Shown.LEVEL: N_("Level of the newest recording; an edge marks what is unusual for the subject."),
+    Shown.CHANGE: N_(
+        "The newest recording against the subject's own baseline: = within the person's own range, an arrow beyond. "
+        "n counts the readings where there are too few."
+    ),
+    Shown.SCORE: N_("Score of the newest recording, on the colour of its level."),
 }

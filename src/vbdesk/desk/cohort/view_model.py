@@ -19,7 +19,8 @@ from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import RecordingRoute
-from vbdesk.desk.ui.time_text import age_words, counted
+from vbdesk.desk.ui.time_text import age_words
+from vbdesk.language import N_, _, formats, joined, ngettext, translated
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.results.repository import ResultRepository
@@ -31,6 +32,7 @@ _SHOW_EVERY_MS = 2000
 
 
 _HEADING_LETTERS = 10
+_REST = N_("What was read is kept; the rest is as it was last known.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +81,9 @@ class CohortViewModel(QObject):
         self._library, self._results, self._budget = library, results, budget
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
         self._books = CohortCache(library, results, clock.now)
-        self.heat = CellTable(("Subject", ""), self)
-        self.distributions = CellTable(("Sign", "Subjects at each level", "Flagged"), self)
-        self.triage = CellTable(("Level", "Subject", ""), self)
+        self.heat = CellTable((_("Subject"), ""), self)
+        self.distributions = CellTable((_("Sign"), _("Subjects at each level"), _("Flagged")), self)
+        self.triage = CellTable((_("Level"), _("Subject"), ""), self)
         self.tags: tuple[str, ...] = ()
         self.mode, self.order, self.tag = Shown.LEVEL, HeatOrder.NEED, ""
         self.reading: CohortReading | None = None
@@ -100,10 +102,12 @@ class CohortViewModel(QObject):
         reading = self.reading
         if reading is None or not reading.summaries:
             return ""
-        count = f"{counted(len(reading.summaries), 'subject')}, {counted(reading.recordings, 'recording')}"
-        oldest = reading.oldest_read
-        age = "" if oldest is None else f"; the oldest was read {age_words(oldest, self._now())}"
-        return f"{count}{age}"
+        subjects = ngettext("{count:,} subject", "{count:,} subjects", len(reading.summaries))
+        recordings = ngettext("{count:,} recording", "{count:,} recordings", reading.recordings)
+        counts, oldest = formats.list_of([subjects, recordings]), reading.oldest_read
+        if oldest is None:
+            return counts
+        return _("{counts}; the oldest was read {age}", counts=counts, age=age_words(oldest, self._now()))
 
     def show(self) -> None:
         """Page shown: cached content immediately, then updates."""
@@ -164,7 +168,7 @@ class CohortViewModel(QObject):
     def export(self, path: Path) -> None:
         """Export the content as a table with a data dictionary; with scores only if they are shown."""
         reading, scores = self.reading, self.mode is Shown.SCORE
-        _, labels = self._books.known()
+        labels = self._books.known()[1]
 
         def work(context: TaskContext) -> Path:
             table = cohort_csv(() if reading is None else reading.summaries, labels, scores=scores)
@@ -186,7 +190,7 @@ class CohortViewModel(QObject):
                     self._books.fetch(reader, group_id)
             context.progress(len(missing), len(missing))
         except ClientError as error:
-            return error.sentence
+            return translated(error.sentence)
         finally:
             self._books.keep()
         return ""
@@ -241,7 +245,7 @@ class CohortViewModel(QObject):
         if first and not reading.summaries:  # without a cache, show nothing before the library was read
             self._recompute()
             return
-        headings = ("Subject", "", *(_heading(column.label) for column in reading.columns))
+        headings = (_("Subject"), "", *(_heading(column.label) for column in reading.columns))
         if self.reading is None or reading.columns != self.reading.columns:
             self.heat.replace(headings, reading.heat)
         else:
@@ -260,7 +264,7 @@ class CohortViewModel(QObject):
 
     def _tell_unread(self) -> None:
         missing = len(self._books.missing())
-        self.unread_changed.emit(Unread(missing, approximate_duration(expected_s(self._budget, missing))))
+        self.unread_changed.emit(Unread(missing, translated(approximate_duration(expected_s(self._budget, missing)))))
 
     @Slot(object)
     def _on_progress(self, progress: Progress) -> None:
@@ -269,11 +273,11 @@ class CohortViewModel(QObject):
     @Slot(object)
     def _on_fetched(self, fault: str) -> None:
         if fault:
-            self.stale.emit(f"{fault} What was read is kept; the rest is as it was last known.")
+            self.stale.emit(joined(fault, _(_REST)))
 
     @Slot(object)
     def _on_fetch_failed(self, failure: Failure) -> None:
-        self.stale.emit(f"{failure.sentence} What was read is kept; the rest is as it was last known.")
+        self.stale.emit(joined(failure.sentence, _(_REST)))
 
     @Slot()
     def _on_ended(self) -> None:

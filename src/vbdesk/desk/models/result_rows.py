@@ -284,7 +284,7 @@ def _change(signal: Signal) -> Change | None:
                 times=times,
             )
         return Change("equals", _("In own range"), sentence, z, stands_out=False)
-    sentence = _outside(times, above=above, unusual=signal.anomaly)
+    sentence = _outside(times, above=above, unusual=bool(signal.anomaly))
     if above:
         return Change("arrow-up", _("Above baseline"), sentence, z, stands_out=True)
     return Change("arrow-down", _("Below baseline"), sentence, z, stands_out=True)

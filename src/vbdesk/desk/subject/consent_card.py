@@ -17,8 +17,13 @@ from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role
-from vbdesk.language import _
+from vbdesk.language import _, joined
 from vbdesk.outbox.library.consent import GIVEN_KINDS, ConsentKind, ConsentPolicy
+
+
+def _sentence(text: str) -> str:
+    # Translators: makes a sentence of a short text: only the full stop.
+    return _("{text}.", text=text)
 
 
 class ConsentLine(QWidget):
@@ -52,10 +57,10 @@ class ConsentLine(QWidget):
     def _show(self) -> None:
         model, status = self._model, self._model.reading.status
         if status.in_force:
-            words = _("Consent: {consent}. {validity}", consent=consent_words(status), validity=validity_words(status))
+            given = _("Consent: {consent}.", consent=consent_words(status))
+            self.words.setText(joined(given, validity_words(status)))
         else:
-            words = f"{consent_words(status)}."
-        self.words.setText(words.strip())
+            self.words.setText(_sentence(consent_words(status)))
         asked = model.policy is not ConsentPolicy.OFF
         warned = asked and not status.in_force
         self.words.set_ink("warn" if warned else "text2")
@@ -134,8 +139,8 @@ class ConsentCard(QWidget):
     def _show(self) -> None:
         reading = self._model.reading
         self.title.setText(_("Consent of {subject}", subject=self._model.subject(reading.group_id)))
-        self.present.setText(f"{consent_words(reading.status)}. {validity_words(reading.status)}".strip())
-        told = [f"{event_words(event)} {wording_words(event)}".strip() for event in reversed(reading.consent.events)]
+        self.present.setText(joined(_sentence(consent_words(reading.status)), validity_words(reading.status)))
+        told = [joined(event_words(event), wording_words(event)) for event in reversed(reading.consent.events)]
         self.history.setText("\n".join(told) or _("Nothing was noted yet."))
         self.withdraw_button.setEnabled(reading.withdrawable)
         self._offer_erasure(reading.ends_with(self._chosen()))
@@ -150,8 +155,12 @@ class ConsentCard(QWidget):
 
     @Slot()
     def _ask(self) -> None:
-        question = _("Withdraw this consent ({kind})? The withdrawal counts for all recordings, earlier ones too.")
-        self.question.setText(question.format(kind=kind_words(self._chosen())))
+        self.question.setText(
+            _(
+                "Withdraw this consent ({kind})? The withdrawal counts for all recordings, earlier ones too.",
+                kind=kind_words(self._chosen()),
+            )
+        )
         self._offer_erasure(self._model.reading.ends_with(self._chosen()))
         self._set_asking(asking=True)
         self.back_button.setFocus()

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.clock import Clock
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
-from vbdesk.language import _
+from vbdesk.language import _, joined, ngettext, translated
 from vbdesk.outbox.library.consent import NO_CONSENT, ConsentKind, ConsentPolicy, ConsentState, ConsentStatus
 from vbdesk.outbox.library.consent_rows import SubjectConsent
 from vbdesk.outbox.library.library import Library
@@ -125,21 +125,17 @@ class SubjectConsentViewModel(QObject):
         count = self.reading.recordings
         if not count:
             return _("There is no recording of this subject on this computer.")
-        here = (
-            _("Erasing destroys the recording on this computer with its key, at once and without the trash.")
-            if count == 1
-            else _(
-                "Erasing destroys the {count} recordings on this computer with their keys, at once and without the "
-                "trash.",
-                count=count,
-            )
+        here = ngettext(
+            "Erasing destroys {count} recording on this computer with its key, at once and without the trash.",
+            "Erasing destroys {count} recordings on this computer with their keys, at once and without the trash.",
+            count,
         )
         there = (
             _("The service on this computer erases them too.")
             if self.is_local
             else _("What the service has received stays there: ask its operator to erase it.")
         )
-        return " ".join(part for part in (here, self._bundle_words(self.reading.in_bundles), there) if part)
+        return joined(here, self._bundle_words(self.reading.in_bundles), there)
 
     def _read(self, group_id: str) -> ConsentReading:
         consent = self._library.consents.of(group_id)
@@ -153,7 +149,7 @@ class SubjectConsentViewModel(QObject):
             self.changed.emit()
 
     @Slot(object)
-    def _on_given(self, _: object) -> None:
+    def _on_given(self, done: object) -> None:
         self.read()
         self.done.emit(_("The consent is noted."))
 
@@ -171,34 +167,37 @@ class SubjectConsentViewModel(QObject):
                 "you send them."
             )
         sentences = [
-            _("The withdrawal is noted, and 1 recording is erased.")
-            if erasure.erased == 1
-            else _("The withdrawal is noted, and {count} recordings are erased.", count=erasure.erased)
+            ngettext(
+                "The withdrawal is noted, and {count} recording is erased.",
+                "The withdrawal is noted, and {count} recordings are erased.",
+                erasure.erased,
+            )
         ]
         if erasure.left:
-            one = _("1 recording could not be erased: {reason}")
-            several = _("{count} recordings could not be erased: {reason}")
-            count = len(erasure.left)
-            sentences.append((one if count == 1 else several).format(count=count, reason=erasure.left[0]))
+            sentences.append(
+                ngettext(
+                    "{count} recording could not be erased: {reason}",
+                    "{count} recordings could not be erased: {reason}",
+                    len(erasure.left),
+                    reason=translated(erasure.left[0]),
+                )
+            )
         if erasure.in_bundles:
             sentences.append(self._bundle_words(erasure.in_bundles))
         if not self.is_local:
             sentences.append(_("What the service has received stays there: ask its operator to erase it."))
-        return " ".join(sentences)
+        return joined(*sentences)
 
     def _bundle_words(self, count: int) -> str:
         """Where the copies of what was handed over are; empty if nothing was."""
         if not count:
             return ""
-        if count == 1:
-            return _(
-                "1 of them was handed over: its bundle is another copy, which you have to delete, and the service may "
-                "have the recording already."
-            )
-        return _(
+        return ngettext(
+            "{count} of them was handed over: its bundle is another copy, which you have to delete, and the service "
+            "may have the recording already.",
             "{count} of them were handed over: their bundle is another copy, which you have to delete, and the service "
             "may have the recordings already.",
-            count=count,
+            count,
         )
 
     @Slot(object)

@@ -26,15 +26,16 @@ from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.language import _
+from vbdesk.language import N_, _, ngettext, pgettext
 
 _ALL = "all"
+_RANGES = (30, 90, 270)  # days
 _KEYS_WIDTH = 960  # px at 100 % text; narrower windows hide the key hint
 _AGE_WIDTH = 110  # px at 100 % text; narrower toolbars take two lines
 _CORRECT_WIDTH = 110
 _DAY_WIDTH, _SIGN_WIDTH, _INCONCLUSIVE_WIDTH, _NOTES_WIDTH = 112, 107, 132, 230
 _LEAST_HEIGHT = 96  # for large text in a low window
-_KEYS_TIP = (
+_KEYS_TIP = N_(
     "Left and right: from recording to recording. With Ctrl: to what is unusual. Up and down: another sign. "
     "Plus and minus: zoom. With Shift: earlier and later. Enter: open the recording. Escape: take the cursor away."
 )
@@ -160,15 +161,17 @@ class SubjectPage(QWidget):
 
     def _toolbar(self) -> QWidget:
         bar = QWidget()
-        presets = [("30", "30 days", ""), ("90", "90 days", ""), ("270", "270 days", ""), (_ALL, "All", "")]
+        days = [(str(count), ngettext("{count} day", "{count} days", count), "") for count in _RANGES]
+        # Translators: all days of the course.
+        presets = [*days, (_ALL, pgettext("range", "All"), "")]
         self.range = SegmentedChoice(_("Range"), presets)
         self.range.choose(_ALL)
         self.range.chosen.connect(self._on_range)
-        self.view = SegmentedChoice(_("View"), [("charts", "Charts", "chart"), ("table", "Table", "table")])
+        self.view = SegmentedChoice(_("View"), [("charts", _("Charts"), "chart"), ("table", _("Table"), "table")])
         self.view.chosen.connect(self._on_view)
         self.age = ElidedText("", Role.CAPTION, "text3")
         self._keys = QWidget()
-        self._keys.setToolTip(_KEYS_TIP)
+        self._keys.setToolTip(_(_KEYS_TIP))
         keys = QHBoxLayout(self._keys)
         keys.setContentsMargins(0, 0, 4, 0)
         keys.setSpacing(6)

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level, overall_level
-from vbdesk.contract.longitudinal import DataPoint, SignTrajectory, TrajectoryRead
+from vbdesk.contract.longitudinal import AnomalyEpisode, DataPoint, SignTrajectory, TrajectoryRead
 from vbdesk.desk.charts.trajectory_data import NoteMarker, TrajectoryChart, chart_of
 from vbdesk.desk.models.consent_text import missing_words
 from vbdesk.desk.models.voice_question import voice_question
 from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, TwoLineCell
-from vbdesk.desk.ui.time_text import day_and_time, moment_in_sentence
-from vbdesk.language import _
+from vbdesk.desk.ui.time_text import day_in_sentence, day_words, local_time_of_day, moment_in_sentence
+from vbdesk.language import _, formats, joined, ngettext
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.consent_gate import NOT_ASKED_FOR, ConsentList
 from vbdesk.outbox.library.items import RecordingItem
@@ -45,14 +45,13 @@ class SubjectRecordingRow:
         """Day, a level for each sign, notes."""
         levels = {signal.name: signal.level for signal in self.point.signals}
         marks = [LevelCell(levels.get(sign.name), "" if sign.name in levels else "–") for sign in self.chart.signs]
-        day, _, clock = day_and_time(self.point.recorded_at, self.now).rpartition(" ")
         if self.excluded:
-            notes = _("Excluded from the course: not in charts, baseline and counts.")
-            notes = f"{notes} {self.lacks_consent}." if self.lacks_consent else notes
+            excluded = _("Excluded from the course: not in charts, baseline and counts.")
+            notes: str = joined(excluded, _lacking_sentence(self.lacks_consent))
         else:
             notes = _notes(self.point, self.chart, self.lacks_consent)
         return (
-            TwoLineCell(day, clock),
+            TwoLineCell(day_words(self.recorded_at, self.now), local_time_of_day(self.recorded_at)),
             *marks,
             LabelCell(notes),
             ButtonCell(_("Correct"), quiet=True),
@@ -141,7 +140,7 @@ def subject_of(
         sentence=sentence_of(signs, points, now, recordings),
         change=latest_change(chart, now),
         chart=chart,
-        headings=("Recorded", *(heading(sign.label) for sign in signs), "Notes", ""),
+        headings=(_("Recorded"), *(heading(_(sign.label)) for sign in signs), _("Notes"), ""),
         rows=tuple(rows),
     )
 
@@ -166,8 +165,8 @@ def _voice_questions(items: Sequence[RecordingItem]) -> dict[str, str]:
 
 
 def _noted(item: RecordingItem) -> str:
-    tags = ", ".join(item.tags)
-    return f"{item.note.strip()} ({tags})" if item.note.strip() and tags else item.note.strip() or tags
+    note, tags = item.note.strip(), ", ".join(item.tags)
+    return _("{note} ({tags})", note=note, tags=tags) if note and tags else note or tags
 
 
 def latest_change(chart: TrajectoryChart, now: datetime) -> LatestChange | None:
@@ -177,25 +176,37 @@ def latest_change(chart: TrajectoryChart, now: datetime) -> LatestChange | None:
         return None
     present.sort(key=lambda pair: (-_severity(pair[0].level), -abs(pair[1].peak_z)))
     sign, episode = present[0]
-    above = episode.direction == "above"
-    if episode.timepoints == 1:
-        text = (
-            _("{sign} is well above this person's own baseline at the last recording.")
-            if above
-            else _("{sign} is well below this person's own baseline at the last recording.")
-        )
-    elif above:
-        text = _("{sign} is above this person's own baseline at the last {count} recordings, since {day}.")
-    else:
-        text = _("{sign} is below this person's own baseline at the last {count} recordings, since {day}.")
-    day = moment_in_sentence(episode.start, now).rpartition(" ")[0]
-    sentences = [text.format(sign=sign.label, count=episode.timepoints, day=day)]
+    sentences = [_unusual_words(_(sign.label), episode, now)]
     if len(present) > 1:
-        others = _listed([other.label for other, _ in present[1:]])
+        others = formats.list_of([_(other.label) for other, _episode in present[1:]])
         sentences.append(_("Also unusual: {signs}.", signs=others))
     if any(change.after <= other.end for unusual, other in present for change in unusual.changes):
         sentences.append(_("The scale changed within this course, so the voice may not have changed."))
-    return LatestChange(sign.name, episode.end.timestamp(), " ".join(sentences))
+    return LatestChange(sign.name, episode.end.timestamp(), joined(*sentences))
+
+
+def _unusual_words(sign: str, episode: AnomalyEpisode, now: datetime) -> str:
+    above = episode.direction == "above"
+    if episode.timepoints == 1 and above:
+        return _("{sign} is well above this person's own baseline at the last recording.", sign=sign)
+    if episode.timepoints == 1:
+        return _("{sign} is well below this person's own baseline at the last recording.", sign=sign)
+    day = day_in_sentence(episode.start, now)
+    if above:
+        return ngettext(
+            "{sign} is above this person's own baseline at the last {count} recording, since {day}.",
+            "{sign} is above this person's own baseline at the last {count} recordings, since {day}.",
+            episode.timepoints,
+            sign=sign,
+            day=day,
+        )
+    return ngettext(
+        "{sign} is below this person's own baseline at the last {count} recording, since {day}.",
+        "{sign} is below this person's own baseline at the last {count} recordings, since {day}.",
+        episode.timepoints,
+        sign=sign,
+        day=day,
+    )
 
 
 def _severity(level: Level) -> int:
@@ -214,41 +225,37 @@ def sentence_of(
     if not points:
         return _("No recording has a result yet.")
     last = moment_in_sentence(points[-1].recorded_at, now)
-    one, several = (
-        _("1 recording, last {moment}."),
-        _("{count} recordings, last {moment}."),
-    )
     count = len(points) if recordings is None else recordings
-    counted = (one if count == 1 else several).format(count=count, moment=last)
-    return f"{_trends(signs)} {counted}"
+    told = ngettext("{count:,} recording, last {moment}.", "{count:,} recordings, last {moment}.", count, moment=last)
+    return joined(*_trends(signs), told)
 
 
-def _trends(signs: Sequence[SignTrajectory]) -> str:
+def _trends(signs: Sequence[SignTrajectory]) -> list[str]:
     """Which signs rise and fall by name; how many are steady, and of how many it is too early to tell."""
     named = {
-        direction: [sign.label for sign in signs if sign.trend.direction == direction]
+        direction: [_(sign.label) for sign in signs if sign.trend.direction == direction]
         for direction in ("rising", "falling", "stable")
     }
     steady = len(named["stable"])
     early = len(signs) - sum(map(len, named.values()))
     if early == len(signs):
-        return _("It is too early for a trend.")
+        return [_("It is too early for a trend.")]
     if steady == len(signs):
-        return _("The sign is steady.") if steady == 1 else _("All {count} signs are steady.", count=steady)
+        return [
+            _("The sign is steady.")
+            if steady == 1
+            else ngettext("All {count} signs are steady.", "All {count} signs are steady.", steady)
+        ]
     sentences = []
     if named["rising"]:
-        sentences.append(_("Rising: {signs}.", signs=_listed(named["rising"])))
+        sentences.append(_("Rising: {signs}.", signs=formats.list_of(named["rising"])))
     if named["falling"]:
-        sentences.append(_("Falling: {signs}.", signs=_listed(named["falling"])))
-    if steady == 1:
-        sentences.append(_("Steady: 1 sign."))
-    elif steady:
-        sentences.append(_("Steady: {count} signs.", count=steady))
-    if early == 1:
-        sentences.append(_("Too early to tell: 1 sign."))
-    elif early:
-        sentences.append(_("Too early to tell: {count} signs.", count=early))
-    return " ".join(sentences)
+        sentences.append(_("Falling: {signs}.", signs=formats.list_of(named["falling"])))
+    if steady:
+        sentences.append(ngettext("Steady: {count} sign.", "Steady: {count} signs.", steady))
+    if early:
+        sentences.append(ngettext("Too early to tell: {count} sign.", "Too early to tell: {count} signs.", early))
+    return sentences
 
 
 def heading(label: str) -> str:
@@ -259,24 +266,26 @@ def heading(label: str) -> str:
     return f"{first}\n{last}"
 
 
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def _lacking_sentence(lacks_consent: str) -> str:
+    # Translators: makes a sentence of a short text: only the full stop.
+    return _("{text}.", text=lacks_consent) if lacks_consent else ""
 
 
 def _notes(point: DataPoint, chart: TrajectoryChart, lacks_consent: str) -> str:
     moment = point.recorded_at.timestamp()
     unusual = [
-        sign.label for sign in chart.signs if (index := sign.reading_at(moment)) is not None and sign.is_unusual(index)
+        _(sign.label)
+        for sign in chart.signs
+        if (index := sign.reading_at(moment)) is not None and sign.is_unusual(index)
     ]
     question = chart.voice_questions.get(point.job_id, "")
     notes = [question] if question else []
     if unusual:
-        notes.append(f"Unusual: {', '.join(unusual)}.")
+        notes.append(_("Unusual: {signs}.", signs=formats.list_of(unusual)))
     if point.audio_quality.issues:
-        notes.append("Quality issues.")
-    if lacks_consent:
-        notes.append(f"{lacks_consent}.")
+        notes.append(_("Quality issues."))
+    notes.append(_lacking_sentence(lacks_consent))
     changed = dict.fromkeys(sentence for sign in chart.signs if (sentence := sign.change_at(moment)))
     notes.extend(changed)
     notes.extend(mark.words for mark in chart.marks if mark.t == moment)
-    return " ".join(notes)
+    return joined(*notes)

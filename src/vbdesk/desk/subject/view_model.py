@@ -18,7 +18,8 @@ from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import RecordingRoute
-from vbdesk.desk.ui.time_text import counted
+from vbdesk.desk.ui.time_text import moment_in_sentence
+from vbdesk.language import _, joined, ngettext
 from vbdesk.outbox.library.consent_rows import SubjectConsent
 from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.library import Library
@@ -80,7 +81,7 @@ class SubjectViewModel(QObject):
         self.export, self.consent, self.course = export, consent, course
         for part in (export, consent, course):
             part.setParent(self)
-        self.table = CellTable(("Recorded",), self)
+        self.table = CellTable((_("Recorded"),), self)
         self.group_id = ""
         self._known_consent = SubjectConsent()
         self.reading: SubjectReading | None = None
@@ -118,7 +119,7 @@ class SubjectViewModel(QObject):
         if known is not None:
             self._show(known)
         else:
-            self.waiting.emit("Reading the trajectory.")
+            self.waiting.emit(_("Reading the trajectory."))
 
             def work(context: TaskContext) -> _Answer:
                 return _Answer(group_id, self._kept(group_id) or "")
@@ -197,8 +198,12 @@ class SubjectViewModel(QObject):
         items = self._library.list(ItemFilter(group_id=group_id))
         moving = sum(item.state in ON_THEIR_WAY for item in items)
         if moving:
-            return f"{counted(moving, 'recording')} on the way. The charts appear with the first result."
-        return "No recording of this subject has a result yet."
+            return ngettext(
+                "{count} recording is on the way. The charts appear with the first result.",
+                "{count} recordings are on the way. The charts appear with the first result.",
+                moving,
+            )
+        return _("No recording of this subject has a result yet.")
 
     def _show(self, reading: SubjectReading) -> None:
         before = self.reading
@@ -207,7 +212,8 @@ class SubjectViewModel(QObject):
         self.shown.emit(reading)
         more = 0 if before is None else len(set(reading.chart.jobs) - set(before.chart.jobs))
         if more:
-            self.arrived.emit(f"{counted(more, 'new result')}. {reading.sentence}")
+            arrived = ngettext("{count} new result.", "{count} new results.", more)
+            self.arrived.emit(joined(arrived, reading.sentence))
 
     def _remember(self, reading: SubjectReading) -> None:
         self.reading = self._recent[reading.group_id] = reading
@@ -219,8 +225,11 @@ class SubjectViewModel(QObject):
         if self.reading is None:
             self.aged.emit("")
             return
-        words = age_words(self.reading.read_at, self._clock.now())
-        self.aged.emit(f"{words}, asking for newer" if self._asking else words)
+        read_at, now = self.reading.read_at, self._clock.now()
+        if self._asking:
+            self.aged.emit(_("Read {moment}, asking for newer", moment=moment_in_sentence(read_at, now)))
+        else:
+            self.aged.emit(age_words(read_at, now))
 
     @Slot(object)
     def _on_kept(self, answer: _Answer) -> None:
@@ -244,7 +253,7 @@ class SubjectViewModel(QObject):
         elif isinstance(answer.found, TrajectoryRunning):
             self._again.start(1000 * max(1, answer.found.retry_after_seconds))
             if self.reading is None:
-                self.waiting.emit("The trajectory is being computed. It appears here automatically.")
+                self.waiting.emit(_("The trajectory is being computed. It appears here automatically."))
         else:
             self.reading = None
             self._recent.pop(answer.group_id, None)
@@ -290,13 +299,13 @@ class SubjectViewModel(QObject):
             self.stale.emit(self._old_words(failure.sentence))
         else:
             self.stale.emit(failure.sentence)
-            self.waiting.emit("There is nothing to show until the service answers.")
+            self.waiting.emit(_("There is nothing to show until the service answers."))
 
     def _old_words(self, why: str) -> str:
         if self.reading is None:
             return why
-        when = age_words(self.reading.read_at, self._clock.now()).removeprefix("Read ")
-        return f"{why} The charts show what was last read, {when}.".strip()
+        moment = moment_in_sentence(self.reading.read_at, self._clock.now())
+        return joined(why, _("The charts show what was last read, {moment}.", moment=moment))
 
     @Slot()
     def _on_asked(self) -> None:

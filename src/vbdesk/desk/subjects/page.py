@@ -1,5 +1,6 @@
 """The Subjects page: all subjects, with search."""
 
+from enum import Enum, auto
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Slot
@@ -20,7 +21,7 @@ from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.language import _
+from vbdesk.language import N_, _, pgettext
 from vbdesk.outbox.library.subject_notes import SubjectNote
 
 _WIDTHS = (240, 144, 164, 96, 106, 146, 116)
@@ -28,7 +29,14 @@ _LEAST_SUBJECT = 140
 _UNREAD, _COUNT, _HERE = 3, 4, 5
 _LEAST_HEIGHT = 96  # for large text in a low window
 _NOTE_WIDTH, _NARROW = 300, 900
-_ANY_TAG = "Any tag"
+_ANY_TAG = N_("Any tag")
+
+
+class _Remedy(Enum):
+    """What the button of the empty list does."""
+
+    RECORD = auto()
+    EVERYONE = auto()
 
 
 class SubjectsPage(QWidget):
@@ -40,7 +48,7 @@ class SubjectsPage(QWidget):
         self.setObjectName("page")
         self.view_model = view_model
         view_model.setParent(self)
-        self.record_button = primary_button(_("Record"), icon="mic")
+        self.record_button = primary_button(pgettext("verb", "Record"), icon="mic")
         self.export_button = secondary_button(_("Export"), icon="export")
         self.export_menu = ExportMenu(self.export_button, self)
         self.caption = Text("", Role.BODY, "text2")
@@ -59,6 +67,7 @@ class SubjectsPage(QWidget):
         self._let_heads_sort()
         self.empty = EmptyState("person", "", "")
         self._note: SubjectNoteCard | None = None
+        self._remedy = _Remedy.RECORD
         layout = QVBoxLayout(self)
         layout.setContentsMargins(36, 28, 36, 24)
         layout.setSpacing(16)
@@ -142,13 +151,13 @@ class SubjectsPage(QWidget):
         self.search = LineField(icon="search", placeholder=_("Search subjects, tags, notes"))
         self.search.setAccessibleName(_("Search subjects"))
         self.search.setClearButtonEnabled(True)
-        self.only = _choice("person", "Which subjects", [only.value for only in SubjectFilter])
-        self.tag = _choice("tag", "Tag", [_ANY_TAG])
+        self.only = _choice("person", _("Which subjects"), [(only.label, only.value) for only in SubjectFilter])
+        self.tag = _choice("tag", _("Tag"), [(_(_ANY_TAG), "")])
         self.tag.hide()
-        self.order = _choice("arrow-down", "Order", [order.value for order in Order])
-        self.only.currentTextChanged.connect(self._on_only)
-        self.tag.currentTextChanged.connect(self._on_tag)
-        self.order.currentTextChanged.connect(self._on_order)
+        self.order = _choice("arrow-down", _("Order"), [(order.label, order.value) for order in Order])
+        self.only.currentIndexChanged.connect(self._on_only)
+        self.tag.currentIndexChanged.connect(self._on_tag)
+        self.order.currentIndexChanged.connect(self._on_order)
         self._bar = QWidget()
         self._controls = QBoxLayout(QBoxLayout.Direction.LeftToRight, self._bar)
         self._controls.setContentsMargins(0, 0, 0, 0)
@@ -199,18 +208,23 @@ class SubjectsPage(QWidget):
         if some:
             return
         if model.loading:
-            self.empty.say_loading(_("The subjects"))
+            self.empty.say(_("Loading"), _("The subjects are being read."), "")
         elif model.search and not (model.tag or model.only is not SubjectFilter.ALL):
-            new = "Record it as a new subject." if model.can_record_search() else "Try another part of it."
-            self.empty.say(f"No subject called {model.search}", new, _("Record"))
+            new = _("Record it as a new subject.") if model.can_record_search() else _("Try another part of it.")
+            self._say_empty(_("No subject called {name}", name=model.search), new, _Remedy.RECORD)
         elif model.everyone:
-            self.empty.say(_("No subject fits"), _("None fits all that was chosen above."), _("Show everyone"))
+            self._say_empty(_("No subject fits"), _("None fits all that was chosen above."), _Remedy.EVERYONE)
         else:
-            self.empty.say(_("No subjects yet"), _("A subject appears here with its first recording."), _("Record"))
+            first = _("A subject appears here with its first recording.")
+            self._say_empty(_("No subjects yet"), first, _Remedy.RECORD)
+
+    def _say_empty(self, title: str, sentence: str, remedy: "_Remedy") -> None:
+        self._remedy = remedy
+        self.empty.say(title, sentence, pgettext("verb", "Record") if remedy is _Remedy.RECORD else _("Show everyone"))
 
     @Slot()
     def _on_empty_button(self) -> None:
-        if self.empty.button.text() == "Record":
+        if self._remedy is _Remedy.RECORD:
             self._record()
             return
         self.search.clear()
@@ -222,22 +236,24 @@ class SubjectsPage(QWidget):
         wanted = self.view_model.tag
         told = self.tag.blockSignals(True)
         self.tag.clear()
-        self.tag.addItems([_ANY_TAG, *self.view_model.tags])
-        self.tag.setCurrentText(wanted or _ANY_TAG)
+        self.tag.addItem(_(_ANY_TAG), "")
+        for tag in self.view_model.tags:
+            self.tag.addItem(tag, tag)
+        self.tag.setCurrentIndex(self.tag.findData(wanted))
         self.tag.blockSignals(told)
         self.tag.setVisible(bool(self.view_model.tags))
 
-    @Slot(str)
-    def _on_only(self, words: str) -> None:
-        self.view_model.show_only(SubjectFilter(words))
+    @Slot()
+    def _on_only(self) -> None:
+        self.view_model.show_only(SubjectFilter(self.only.currentData()))
 
-    @Slot(str)
-    def _on_tag(self, words: str) -> None:
-        self.view_model.show_tag("" if words == _ANY_TAG else words)
+    @Slot()
+    def _on_tag(self) -> None:
+        self.view_model.show_tag(self.tag.currentData() or "")
 
-    @Slot(str)
-    def _on_order(self, words: str) -> None:
-        self.view_model.sort(Order(words))
+    @Slot()
+    def _on_order(self) -> None:
+        self.view_model.sort(Order(self.order.currentData()))
         self.list.scrollToTop()
 
     @Slot(int)
@@ -248,7 +264,7 @@ class SubjectsPage(QWidget):
         order = ORDER_OF_COLUMN[column]
         if order is Order.NEWEST and self.view_model.order is Order.NEWEST:
             order = Order.OLDEST
-        self.order.setCurrentText(order.value)
+        self.order.setCurrentIndex(self.order.findData(order.value))
 
     @Slot(str)
     def _edit_note(self, group_id: str) -> None:
@@ -315,9 +331,11 @@ class SubjectsPage(QWidget):
         self.view_model.record()
 
 
-def _choice(icon: str, name: str, options: list[str]) -> ChoiceField:
+def _choice(icon: str, name: str, options: list[tuple[str, str]]) -> ChoiceField:
+    """A field with labels and what each stands for."""
     field = ChoiceField(icon)
     field.setAccessibleName(name)
     field.setAccessibleDescription(name)  # Qt uses the chosen item as the name of a combo box without a label
-    field.addItems(options)
+    for label, value in options:
+        field.addItem(label, value)
     return field

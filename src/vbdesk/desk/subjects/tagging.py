@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 from vbdesk.desk.ui.action_bar import ActionBar
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.fields import TagsField
-from vbdesk.language import _
+from vbdesk.language import _, ngettext
 
 _TAG, _NONE = "tag", "none"
 
@@ -56,8 +56,7 @@ class TagMany(QStackedWidget):
             self._show_bar()
             self.bar.show_actions(_("Tick subjects to give several of them tags at once."), {})
             return
-        one, more = _("1 subject chosen"), _("{count} subjects chosen")
-        words = one if count == 1 else more.format(count=count)
+        words = ngettext("{count:,} subject chosen", "{count:,} subjects chosen", count)
         self.bar.show_actions(words, {_TAG: _("Tags of the chosen subjects"), _NONE: _("Choose no subject")})
 
     @Slot(str)

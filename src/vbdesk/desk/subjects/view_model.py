@@ -30,7 +30,8 @@ from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
-from vbdesk.desk.ui.time_text import age_words, counted
+from vbdesk.desk.ui.time_text import age_words
+from vbdesk.language import _, joined, ngettext, translated
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.settings import SubjectDetail
 from vbdesk.outbox.library.subject_names import alias_fault, as_group_id, search_key
@@ -107,7 +108,7 @@ class SubjectsViewModel(QObject):
         self._library, self._results, self._budget, self._sync = library, results, budget, sync
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
         self._notes = Lane(tasks, self)  # in order, so that the last note is the one that stays
-        self.table = CellTable(HEADINGS, self)
+        self.table = CellTable([_(heading) for heading in HEADINGS], self)
         self.tags: tuple[str, ...] = ()
         self.only, self.tag, self.order = SubjectFilter.ALL, "", Order.NEWEST
         self._search = ""
@@ -127,15 +128,18 @@ class SubjectsViewModel(QObject):
     @property
     def caption(self) -> str:
         """Number of subjects listed and in total, and the age of the service's list."""
-        everyone = counted(len(self._rows), "subject")
-        shown = self.table.rowCount()
-        count = everyone if shown == len(self._rows) else f"{shown:,} of {everyone}".replace(",", " ")
+        shown, everyone = self.table.rowCount(), len(self._rows)
+        if shown == everyone:
+            count = ngettext("{count:,} subject", "{count:,} subjects", everyone)
+        else:
+            count = ngettext("{shown:,} of {count:,} subject", "{shown:,} of {count:,} subjects", everyone, shown=shown)
         if self._service.complete and self._service.pages_read:
             return count
         if self._service.pages_read:
-            return f"{count}; reading the rest from the service"
+            return _("{subjects}; reading the rest from the service", subjects=count)
         if self._service.listed_at is not None:
-            return f"{count}, as the service had them {age_words(self._service.listed_at, self._now())}"
+            age = age_words(self._service.listed_at, self._now())
+            return _("{subjects}, as the service had them {age}", subjects=count, age=age)
         return count
 
     @property
@@ -277,7 +281,7 @@ class SubjectsViewModel(QObject):
                     if not has_room(self._budget):
                         break
         except ClientError as error:
-            fault = error.sentence
+            fault = translated(error.sentence)
         number = before.number + 1
         if read < pages or fault:
             return SubjectListing(groups, frozenset(seen), read, pages, before.listed_at, number), fault
@@ -389,8 +393,12 @@ class SubjectsViewModel(QObject):
                 self._timer.start()
             return
         known = self._service.listed_at
-        age = "" if known is None else f", and at the service {age_words(known, self._now())}"
-        self.offline.emit(f"{fault} The list shows what is known on this computer{age}.")
+        if known is None:
+            shows = _("The list shows what is known on this computer.")
+        else:
+            age = age_words(known, self._now())
+            shows = _("The list shows what is known on this computer, and at the service {age}.", age=age)
+        self.offline.emit(joined(fault, shows))
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
@@ -405,5 +413,5 @@ class SubjectsViewModel(QObject):
 
     @Slot(object)
     def _on_note_failed(self, failure: Failure) -> None:
-        self.failed.emit(f"The note was not kept. {failure.sentence}")
+        self.failed.emit(joined(_("The note was not kept."), failure.sentence))
         self.refresh()
