@@ -15,7 +15,8 @@ from vbdesk.desk.ui.cells import ButtonCell, Cell, HeatCell, LabelCell, LevelCou
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.language import _, formats, joined, ngettext, pgettext
 from vbdesk.outbox.library.subject_names import ShownSubject, search_key
-from vbdesk.report.result_texts import action_title, level_word, overall_word, result_texts
+from vbdesk.report.reader_words import level_word
+from vbdesk.report.result_texts import action_title, overall_word, result_texts
 from vbdesk.report.shipped_signs import shipped_signs
 
 FEWEST = 5

@@ -14,7 +14,7 @@ from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.models.result_rows import FeatureRow
 from vbdesk.desk.models.same_subject import SameSubjectRecording
 from vbdesk.desk.ui.advice_card import findings_chip
-from vbdesk.desk.ui.badges import Chip, LevelBadge, level_word
+from vbdesk.desk.ui.badges import Chip, LevelBadge
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton
 from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.fields import ChoiceField
@@ -24,6 +24,7 @@ from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.language import _, pgettext
+from vbdesk.report.reader_words import level_word
 
 _SIDE_PADDING = 20
 _ONE_LINE_FROM = 720

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import ExtendedMetric, Signal
 from vbdesk.language import _, joined
-from vbdesk.report.result_texts import level_word
+from vbdesk.report.reader_words import level_word
 from vbdesk.report.shipped_metrics import ShippedMetric, shipped_metrics
 from vbdesk.report.shipped_signs import ShippedSign, shipped_signs
 

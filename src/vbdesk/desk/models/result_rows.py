@@ -10,7 +10,8 @@ from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.results import LongitudinalSignal, Signal, ValueInterpretation, VocalFeature
 from vbdesk.desk.models.analysis_text import sign_words
 from vbdesk.desk.models.repeatability import sign_repeatability
-from vbdesk.language import N_, _, formats, joined, ngettext
+from vbdesk.language import _, formats, joined, ngettext
+from vbdesk.report.reader_words import band_word, unit_word
 from vbdesk.report.shipped_signs import ShippedSign, shipped_signs
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def sign_rows(signals: list[Signal], comparison: Comparison = Comparison.COMPARE
 
 def feature_row(feature: VocalFeature, own: "OwnRange | None" = None) -> FeatureRow:
     """The row of a vocal feature, with the subject's own usual range if it is known."""
-    unit = feature.unit.replace("^2", "²")
+    unit = unit_word(feature.unit)
     return FeatureRow(
         name=feature.feature,
         label=_(feature.label),
@@ -133,8 +134,7 @@ def own_ranges_note(rows: Iterable[FeatureRow | None]) -> str:
     """How often a feature is outside its own range by chance; empty where no row has such a range."""
     if not any(row is not None and row.own for row in rows):
         return ""
-    return translate(
-        "result",
+    return _(
         "A value outside the own usual range is ordinary: in about 3 of 10 recordings of a person who has not changed, "
         "at least one listed feature is outside. Another microphone or another task also moves features.",
     )
@@ -146,20 +146,6 @@ def with_unit(value: float, unit: str) -> str:
     figure = formats.figure(value, f".{digits}f")
     # Translators: a measured value with its unit, as in "178 Hz".
     return _("{value} {unit}", value=figure, unit=unit) if unit else figure
-
-
-_BAND_WORDS = {
-    ValueInterpretation.LOW: N_("Low"),
-    ValueInterpretation.REDUCED: N_("Reduced"),
-    ValueInterpretation.WITHIN_RANGE: N_("Within range"),
-    ValueInterpretation.SLIGHTLY_ELEVATED: N_("Slightly elevated"),
-    ValueInterpretation.HIGH: N_("High"),
-}
-
-
-def band_word(band: ValueInterpretation) -> str:
-    """The band of a value as a display word."""
-    return _(_BAND_WORDS[band])
 
 
 def _rank(level: Level) -> int:

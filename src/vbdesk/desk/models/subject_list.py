@@ -21,7 +21,7 @@ from vbdesk.language import N_, _, formats, ngettext, pgettext
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.library.subject_notes import SubjectNote
-from vbdesk.report.result_texts import level_word
+from vbdesk.report.reader_words import level_word
 
 HEADINGS = (
     N_("Subject"),
