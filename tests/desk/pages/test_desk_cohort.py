@@ -54,11 +54,11 @@ def test_anomalies_and_elevated_levels_come_first_then_what_rose_then_what_holds
     silent = subject("silent", issues=("insufficient_speech",), anxiety=state(Level.INCONCLUSIVE, score=None))
     found = reasons(steady, silent, rose, calm, unusual, worst)
     assert list(found) == ["worst", "unusual", "rose", "steady", "silent"]
-    assert found["worst"] == "Anxiety elevated, held twice"
-    assert found["unusual"] == "Anxiety above own baseline, suddenly"
-    assert found["rose"] == "Anxiety consider, first time"
-    assert found["steady"] == "Anxiety moderate, held 4 times"
-    assert found["silent"] == "There was little speech"
+    assert found["worst"] == "Anxiety: Elevated, held 2 times."
+    assert found["unusual"] == "Anxiety: Above own baseline, suddenly."
+    assert found["rose"] == "Anxiety: Consider, first time."
+    assert found["steady"] == "Anxiety: Moderate, held 4 times."
+    assert found["silent"] == "There was little speech."
 
 
 def test_what_was_recorded_long_ago_comes_after_what_is_news():
@@ -69,19 +69,19 @@ def test_what_was_recorded_long_ago_comes_after_what_is_news():
 
 def test_no_action_is_suggested_where_only_the_change_stands_out():
     row = triage_of(subject("a-1", anxiety=state(z=2.4, unusual="acute")), LABELS, NOW)
-    assert row.cells[1].second == "Anxiety above own baseline, suddenly."
+    assert row.cells[1].second == "Anxiety: Above own baseline, suddenly."
 
 
 def test_a_reason_names_the_two_worst_signs_and_counts_the_rest():
     states = {f"sign-{number}": state(Level.CONSIDER, held=1, flagged_before=True) for number in range(3)}
     row = triage_of(subject("a-1", **states, anxiety=state(Level.MODERATE, held=1)), LABELS, NOW)
-    assert row.reason == "Anxiety moderate, first time; sign-2 consider, again; 2 more signs"
-    assert row.action == "Review"
+    assert row.reason == "Anxiety: Moderate, first time. sign-2: Consider, again. 2 more signs."
+    assert row.action == "Review."
 
 
 def test_a_first_recording_is_not_called_a_change():
     row = triage_of(subject("a-1", recordings=1, anxiety=state(Level.MODERATE, held=1)), LABELS, NOW)
-    assert row.reason == "Anxiety moderate, first recording"
+    assert row.reason == "Anxiety: Moderate, first recording."
 
 
 def test_a_change_is_said_only_where_there_is_a_baseline():
@@ -102,7 +102,7 @@ def test_scores_are_shown_only_on_demand():
     entry = subject("a-1", anxiety=state(Level.LOW, score=0.41))
     level, score = (cohort_of([entry], LABELS, shown, HeatOrder.NAME, NOW).heat[0].cells[2].text
                     for shown in (Shown.LEVEL, Shown.SCORE))  # fmt: skip
-    assert (level, score) == ("Low", "0.41, low")
+    assert (level, score) == ("Low", "0.41, level Low")
 
 
 def test_few_subjects_are_counted_and_not_compared():
@@ -190,7 +190,7 @@ def test_results_of_this_computer_fill_the_map_and_lead_to_subject_and_recording
 ):
     take_id = shelf.put("ward4-0172", OutboxState.DONE, job=pulse_job)
     page = open_page(1)
-    assert page.caption.text().startswith("1 subject, 1 recording; the oldest was read")
+    assert page.caption.text().startswith("1 subject and 1 recording; the oldest was read")
     page.triage.setFocus()
     page.triage.select_key("ward4-0172")
     qtbot.keyClick(page.triage, Qt.Key.Key_Return)

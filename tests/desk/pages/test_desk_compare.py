@@ -117,7 +117,7 @@ def test_another_calibration_or_microphone_and_bad_sound_speak_against_it(pulse_
     left = changed(pulse_job, {"sign_version": "7.0.0"}, audio_quality=noisy)
     cautions = " ".join(told(left, pulse_job, ("Headset", "Studio Mic")).cautions)
     shipped = pulse_job.result.signals[0].sign_version
-    assert f"different calibrations (7.0.0, {shipped} and {shipped})" in cautions
+    assert f"different calibrations (7.0.0 and {shipped}; {shipped})" in cautions
     assert "Another microphone was used (Headset and Studio Mic)" in cautions
     assert "The voice overloaded the microphone" in cautions
     assert "What was spoken is not known for both" in cautions
@@ -357,6 +357,6 @@ def test_a_screen_reader_hears_which_side_a_level_is_on(opened):
         "Overall level, right: Moderate",
     } <= names
     assert {"Play, left", "Play, right"} <= names
-    assert any(name.startswith("Speech rate: left reduced, right reduced") for name in names)
+    assert any(name.startswith("Speech rate: left Reduced, right Reduced") for name in names)
     labels = {label.text(): label.buddy() for label in opened.findChildren(QLabel) if label.buddy() is not None}
     assert labels == {"◇ Left": opened.left_card.choice, "◆ Right": opened.right_card.choice}

@@ -218,7 +218,7 @@ def test_a_recording_with_few_earlier_ones_has_no_own_range(course, workspace):
 def test_a_noisy_recording_says_what_to_do_next_time(pulse_job):
     quality = AudioQuality(issues=["high_background_noise", "a_new_code"], voice_percentage=71, audio_clarity=38)
     found = reading_of(pulse_job.result.model_copy(update={"audio_quality": quality})).quality
-    assert found.figures == "Speech 71 %, clarity 38 of 100."
+    assert found.figures == "Speech 71%, clarity 38 of 100."
     assert [what for what, _ in found.issues] == [
         "There was much background noise.",
         "The service notes: a new code.",

@@ -165,7 +165,7 @@ def test_mixed_calibrations_and_strange_ones_are_noted(pulse_job):
     signals = list(pulse_job.result.signals)
     signals[0] = signals[0].model_copy(update={"sign_version": "7.0.0"})
     notes = " ".join(reading_of(varied(pulse_job, signals=signals).result).notes)
-    assert f"several calibrations (7.0.0, {signals[1].sign_version})" in notes
+    assert f"several calibrations (7.0.0 and {signals[1].sign_version})" in notes
     assert "Scored by calibration 7.0.0" in notes
     assert reading_of(pulse_job.result).notes == ()
 

@@ -115,7 +115,7 @@ def test_what_was_read_stays_when_the_service_is_away(opened, network, qtbot):
 def test_a_subject_without_a_result_says_what_is_on_the_way(shelf, open_page, qtbot):
     shelf.put("ward4-0001", OutboxState.WAITING)
     page = open_page("ward4-0001")
-    waiting = "1 recording on the way. The charts appear with the first result."
+    waiting = "1 recording is on the way. The charts appear with the first result."
     qtbot.waitUntil(lambda: waiting in page.empty.words())
     assert not page.export_button.isEnabled()
 
