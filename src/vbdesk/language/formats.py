@@ -56,6 +56,12 @@ def _in_digits(text: str, locale: "Locale") -> str:
     return text.translate(_ARABIC_DIGITS) if locale.default_numbering_system == "arab" else text
 
 
+def load() -> None:
+    """Read the CLDR data of the reader's region now, so that later calls read no file."""
+    list_of(["1", "2"])
+    day_and_time(datetime(2026, 1, 1))
+
+
 def number(value: float, spec: str = ",") -> str:
     """A number by a format of Python, in the reader's region."""
     return formatted_number(value, spec, current().locale)

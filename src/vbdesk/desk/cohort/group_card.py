@@ -151,7 +151,7 @@ class CohortGroupView(QWidget):
 
     @Slot(str)
     def _wait(self, sentence: str) -> None:
-        self.empty.say(self.view_model.group_id or "No group chosen", sentence)
+        self.empty.say(self.view_model.group_id or _("No group chosen"), sentence)
         self.sentence.setText("")
         self._facts.hide()
         self._stack.setCurrentIndex(0)

@@ -20,7 +20,7 @@ from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import age_words
-from vbdesk.language import N_, _, formats, joined, ngettext, translated
+from vbdesk.language import N_, _, current, formats, joined, ngettext, translated
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.results.repository import ResultRepository
@@ -301,8 +301,9 @@ class CohortViewModel(QObject):
 
 
 def _heading(label: str) -> str:
-    """Break a name into lines: one for each word, two for a long word."""
-    if len(label) <= _HEADING_LETTERS:
+    """Break a name into lines: one for each word, two for a long word where letters may be parted."""
+    joined_letters = current().right_to_left and " " not in label
+    if len(label) <= _HEADING_LETTERS or joined_letters:
         return label
     half = len(label) // 2
     return label.replace(" ", "\n") if " " in label else f"{label[:half]}-\n{label[half:]}"

@@ -102,7 +102,7 @@ class NarrativeCard(Card):
     """The service's text for care staff."""
 
     def __init__(self, narrative: str) -> None:
-        super().__init__("For care staff, not a diagnosis", quiet=True)
+        super().__init__(_("For care staff, not a diagnosis"), quiet=True)
         self.body.setSpacing(6)
         self.body.addWidget(Text(narrative, Role.BODY, "text2", wrap=True))
 
@@ -190,7 +190,7 @@ class FeaturesCard(Card):
 
     def __init__(self, features: tuple[FeatureRow, ...], *, researcher: bool) -> None:
         self._theme = app_theme()
-        super().__init__("Vocal features", padding=18, right=BandLegend())
+        super().__init__(_("Vocal features"), padding=18, right=BandLegend())
         self.body.setSpacing(16)
         for feature in features:
             self.body.addLayout(_feature(self._theme, feature, researcher=researcher))
@@ -237,7 +237,7 @@ class MetricsCard(Card):
 
     def __init__(self, metrics: tuple[MetricRow, ...]) -> None:
         self._theme = app_theme()
-        super().__init__("How the voice sounds", padding=20, right=SpreadLegend())
+        super().__init__(_("How the voice sounds"), padding=20, right=SpreadLegend())
         self._cells = [_metric(metric) for metric in metrics]
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(32)
@@ -323,7 +323,7 @@ class JsonPanel(Card):
         self.close_button = Button(_("Close"), ButtonKind.QUIET, size=ButtonSize.ROW)
         for button in (self.copy_button, self.save_button, self.close_button):
             row.addWidget(button)
-        super().__init__("Raw JSON", padding=18, right=buttons)
+        super().__init__(_("Raw JSON"), padding=18, right=buttons)
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
         self.text.setAccessibleName(_("Raw JSON of the result"))

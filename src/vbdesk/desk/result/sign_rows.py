@@ -89,7 +89,7 @@ class SignRowView(QWidget):
         super().__init__()
         self.sign = sign
         self.more = Button("", ButtonKind.QUIET, icon="chevron-down", size=ButtonSize.ROW)
-        self.more.setAccessibleName(f"About {sign.label}")
+        self.more.setAccessibleName(_("About {sign}", sign=sign.label))
         self.more.setToolTip(_("What is known, and what can sound the same"))
         self.more.setFixedWidth(self._theme.px(_MORE_WIDTH))
         self.more.clicked.connect(self._toggle)

@@ -7,6 +7,7 @@ from vbdesk.capture.protocols import protocol_languages, protocols
 from vbdesk.capture.room_check import room_rules
 from vbdesk.desk.record.protocol_picture import drawing
 from vbdesk.desk.ui.icons import load_icons
+from vbdesk.language import formats
 from vbdesk.outbox.imports.take_check import check_texts
 from vbdesk.outbox.library.consent_wordings import consent_wordings
 from vbdesk.report.result_texts import result_texts
@@ -14,7 +15,7 @@ from vbdesk.voice.quality_rules import quality_rules
 
 
 def load_shipped_files() -> None:
-    """Read icons, protocols with their drawings, the words of checks and results; about 60 small files."""
+    """Read icons, protocols with their drawings, the words of checks and results, the forms of dates; about 60 small files."""
     load_icons()
     protocol_languages()
     for protocol in protocols():
@@ -26,3 +27,4 @@ def load_shipped_files() -> None:
     quality_rules()
     consent_wordings()
     result_texts()
+    formats.load()

@@ -260,7 +260,7 @@ def _trends(signs: Sequence[SignTrajectory]) -> list[str]:
 
 def heading(label: str) -> str:
     """Break a long name into two lines."""
-    if len(label) <= _HEADING_LETTERS:
+    if len(label) <= _HEADING_LETTERS or " " not in label:
         return label
     first, _, last = label.rpartition(" ")
     return f"{first}\n{last}"

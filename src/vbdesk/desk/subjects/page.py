@@ -295,7 +295,7 @@ class SubjectsPage(QWidget):
         if sentence:
             self.banner.say(Tone.WARN, sentence, action=_("Try again"))
             if self.view_model.loading:
-                self.empty.say_unreadable("The reason stands above.")
+                self.empty.say_unreadable(_("The reason stands above."))
         else:
             self.banner.clear()
 
