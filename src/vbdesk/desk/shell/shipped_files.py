@@ -15,7 +15,7 @@ from vbdesk.voice.quality_rules import quality_rules
 
 
 def load_shipped_files() -> None:
-    """Read icons, protocols with their drawings, the words of checks and results, the forms of dates; about 60 small files."""
+    """Read icons, protocols with drawings, words of checks and results, forms of dates; about 60 small files."""
     load_icons()
     protocol_languages()
     for protocol in protocols():
