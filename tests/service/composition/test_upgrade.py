@@ -16,11 +16,17 @@ from service_in_process import API, Clock, ServiceInProcess
 
 from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.service.accounts.service import AccountService
+from vbdesk.service.engine.analysis import analyse_file, prepare
+from vbdesk.service.engine.background_recompute import SEARCH_AGAIN_S, BackgroundRecompute
+from vbdesk.service.engine.outdated_readings import search
+from vbdesk.service.engine.shared_clock import ProcessTime
+from vbdesk.service.engine.slot_pool import SlotPool
 from vbdesk.service.erasure.service import Eraser, list_erasures
 from vbdesk.service.groups.waiting_jobs import GroupHistories
 from vbdesk.service.jobs.lifecycle import JobLifecycle
 from vbdesk.service.kernel.db.uploads import uploads
 from vbdesk.service.kernel.db.webhooks import account_webhooks
+from vbdesk.signs.reference_data import load_reference_data
 
 DATA = Path(__file__).parents[2] / "data"
 WRITTEN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -81,6 +87,25 @@ def test_jobs_of_an_older_folder_say_nothing_about_the_language_and_a_used_key_s
     new = ask(old, "POST", PATH, key="take-2", audio=audio, fields={"language": "de"}).json()["job_id"]
     with old.context.database.writing() as connection:
         assert JobLifecycle.of(old.context).start(connection, new, "one", 60).spoken == SpokenLanguage("de")
+
+
+def test_a_kept_recording_of_an_older_release_is_analysed_again_without_a_person(old):
+    done, queued = old.known["job_ids"]
+    context = old.context
+    before = ask(old, "GET", f"/v2/jobs/{done}").json()
+    with context.database.writing() as connection:
+        JobLifecycle.of(context).fail(connection, queued)  # nothing happens while it waits
+    slots = SlotPool(1, prepare)
+    try:
+        task = BackgroundRecompute(context, slots, analyse_file, ProcessTime(context.clock))
+        assert task.round() == SEARCH_AGAIN_S
+    finally:
+        slots.close()
+    version = load_reference_data().calibration.meta.version
+    read = ask(old, "GET", "/v2/groups/ward4-0172/longitudinal").json()
+    assert [signal["sign_version"] for point in read["data_points"] for signal in point["signals"]] == [version]
+    assert ask(old, "GET", f"/v2/jobs/{done}").json() == before
+    assert search(context.database, version).due == []
 
 
 @pytest.mark.parametrize("archive", ["service_8.zip"])

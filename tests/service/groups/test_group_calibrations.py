@@ -122,14 +122,14 @@ def test_only_the_chosen_groups_are_read_again(bench):
 
 def test_a_job_that_is_erased_meanwhile_does_not_come_back(bench, monkeypatch):
     job_id = recorded(bench, 1, OLD)
-    run = ReadingRecomputer._recompute_one
+    run = ReadingRecomputer.recompute_one
 
-    def erase_first(self, row, count):
+    def erase_first(self, row, *more):
         with bench.service.context.database.writing() as connection:
             connection.execute(sa.delete(jobs).where(jobs.c.job_id == row.job_id))
-        return run(self, row, count)
+        return run(self, row, *more)
 
-    monkeypatch.setattr(ReadingRecomputer, "_recompute_one", erase_first)
+    monkeypatch.setattr(ReadingRecomputer, "recompute_one", erase_first)
     recompute(bench)
     assert bench.client.get(f"/v2/jobs/{job_id}").status_code == 404
     assert stress_readings(bench) == []

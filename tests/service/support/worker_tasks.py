@@ -89,6 +89,10 @@ def analyse_badly(_recording: BinaryIO, _request: AnalysisRequest) -> Analysed:
     raise ValueError("nothing comes of this")
 
 
+def analyse_nonsense(_recording: BinaryIO, _request: AnalysisRequest) -> Analysed:
+    return Analysed('{"signals": 7}')
+
+
 def analyse_and_die(_recording: BinaryIO, _request: AnalysisRequest) -> Analysed:
     ctypes.string_at(0)
     return Analysed("")

@@ -95,3 +95,10 @@ def analyse_file(recording: BinaryIO, request: AnalysisRequest) -> Analysed:
             stages=stages,
         )
     return Analysed(result.model_dump_json(), stages.laps)
+
+
+def present_calibration(norms_file: Path | None) -> str:
+    """Version of the calibration that an analysis with these norms uses, for a child: it loads the tables anyway."""
+    from vbdesk.signs.reference_data import load_reference_data
+
+    return load_reference_data(norms_file=norms_file).calibration.meta.version

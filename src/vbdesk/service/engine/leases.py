@@ -12,9 +12,9 @@ DURATION = timedelta(seconds=30)
 """Longer than the time between two renewals; if the holder dies, the task pauses for this long."""
 
 
-def take(connection: Connection, task: str, holder: str, now: datetime) -> bool:
-    """Take or renew the lease of a task; False while another holds it."""
-    values = {"holder": holder, "expires_at": now + DURATION}
+def take(connection: Connection, task: str, holder: str, now: datetime, duration: timedelta = DURATION) -> bool:
+    """Take or renew the lease of a task for `duration`; False while another holds it."""
+    values = {"holder": holder, "expires_at": now + duration}
     statement = insert_into(connection, leases).values(task=task, **values)
     free = sa.or_(leases.c.holder == holder, leases.c.expires_at <= now)
     statement = statement.on_conflict_do_update(index_elements=[leases.c.task], set_=values, where=free)

@@ -6,6 +6,7 @@ Results stay as they were sent. Only the part that a group's history uses is rep
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Connection, Row
@@ -13,7 +14,7 @@ from sqlalchemy import Connection, Row
 from vbdesk.contract.catalog import ModelName, SignName
 from vbdesk.contract.spoken_language import SpokenLanguage, without_widening
 from vbdesk.service.engine.analysis import Analysed, Analysis
-from vbdesk.service.engine.job_runner import analysis_request
+from vbdesk.service.engine.job_runner import NoChildStarts, analysis_request
 from vbdesk.service.engine.slot import ChildCrashed, TaskFailed, TaskTimedOut
 from vbdesk.service.engine.slot_pool import SlotPool
 from vbdesk.service.groups import repository
@@ -24,6 +25,14 @@ from vbdesk.service.kernel.settings import Settings
 from vbdesk.service.storage.store import ObjectMissing, ObjectStore
 
 log = logging.getLogger(__name__)
+
+
+class Outcome(StrEnum):
+    """What became of a reading of an older calibration."""
+
+    RECOMPUTED = "recomputed"
+    WITHOUT_AUDIO = "without_audio"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,7 @@ class ReadingRecomputer:
 
         Raises:
             SlotClosed: the slots were closed.
+            NoChildStarts: this machine cannot start an analysis process.
             StoreUnavailable, SQLAlchemyError: the store or the database is away; run it again later.
         """
         count = RecomputedCount()
@@ -78,9 +88,47 @@ class ReadingRecomputer:
             elif row.audio_key is None:
                 count = replace(count, without_audio=count.without_audio + 1)
             else:
-                count = self._recompute_one(row, count)
+                outcome = self.recompute_one(row) or Outcome.FAILED
+                count = replace(count, **{outcome.value: getattr(count, outcome.value) + 1})
                 progress(count)
         return count
+
+    def recompute_one(self, row: Row[Any], claim: Callable[[], bool] = lambda: True) -> Outcome | None:
+        """Make one reading again.
+
+        Args:
+            row: the job, with a recording.
+            claim: called when all is ready for the analysis; None is returned if it is False.
+
+        Raises:
+            SlotClosed: the slots were closed.
+            NoChildStarts: this machine cannot start an analysis process.
+            StoreUnavailable, SQLAlchemyError: the store or the database is away.
+        """
+        spoken = SpokenLanguage.of_json(row.spoken)
+        request = analysis_request(JobTarget.of_row(row), self._settings, spoken=spoken, diarize=row.diarize)
+        try:
+            with self._slots.borrow() as slot, self._store.local_copy(row.audio_key) as copy:
+                try:
+                    slot.wait_ready()
+                except ChildCrashed:
+                    raise NoChildStarts from None
+                if not claim():
+                    return None
+                timeout_s = self._settings.job_timeout_s
+                analysed: Analysed = slot.run(self._analysis, request, timeout_s=timeout_s, recording=copy)
+        except ObjectMissing:
+            return Outcome.WITHOUT_AUDIO
+        except (ChildCrashed, TaskFailed, TaskTimedOut) as failure:
+            log.warning("The reading of job %s was not made again: %s", row.job_id, failure)
+            return Outcome.FAILED
+        try:
+            reading = record_of(parse_result(analysed.result))
+        except ValueError:  # the child read the recording, which may control its answer
+            log.warning("The reading of job %s was not made again: the answer is not a result.", row.job_id)
+            return Outcome.FAILED
+        self._database.write(lambda connection: _replace_reading(connection, row.job_id, reading))
+        return Outcome.RECOMPUTED
 
     def _finished(self, account_id: str | None, group_id: str | None) -> Iterator[Row[Any]]:
         after = ""
@@ -91,23 +139,6 @@ class ReadingRecomputer:
                 return
             yield from (row for row in rows if _is_shipped(JobTarget.of_row(row)))
             after = rows[-1].job_id
-
-    def _recompute_one(self, row: Row[Any], count: RecomputedCount) -> RecomputedCount:
-        spoken = SpokenLanguage.of_json(row.spoken)
-        request = analysis_request(JobTarget.of_row(row), self._settings, spoken=spoken, diarize=row.diarize)
-        try:
-            with self._slots.borrow() as slot, self._store.local_copy(row.audio_key) as copy:
-                slot.wait_ready()
-                timeout_s = self._settings.job_timeout_s
-                analysed: Analysed = slot.run(self._analysis, request, timeout_s=timeout_s, recording=copy)
-        except ObjectMissing:
-            return replace(count, without_audio=count.without_audio + 1)
-        except (ChildCrashed, TaskFailed, TaskTimedOut) as failure:
-            log.warning("The reading of job %s was not made again: %s", row.job_id, failure)
-            return replace(count, failed=count.failed + 1)
-        reading = record_of(parse_result(analysed.result))
-        self._database.write(lambda connection: _replace_reading(connection, row.job_id, reading))
-        return replace(count, recomputed=count.recomputed + 1)
 
 
 def _replace_reading(connection: Connection, job_id: str, reading: str) -> None:

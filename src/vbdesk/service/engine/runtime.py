@@ -3,6 +3,7 @@
 import threading
 
 from vbdesk.service.engine.analysis import Analysis, analyse_file, prepare
+from vbdesk.service.engine.background_recompute import BackgroundRecompute
 from vbdesk.service.engine.dbos_engine import DbosEngine, DbosQueue
 from vbdesk.service.engine.heartbeat import Heartbeat
 from vbdesk.service.engine.job_runner import JobRunner
@@ -22,7 +23,7 @@ MEMORY_BYTES = 3 * 1024**3
 
 
 class Runtime:
-    """Slots, engine, heartbeat, sweeper and delivery worker of a process."""
+    """Slots, engine, recompute, heartbeat, sweeper and delivery worker of a process."""
 
     def __init__(
         self,
@@ -55,9 +56,11 @@ class Runtime:
         )
         self._engine = DbosEngine(context.settings.resolved_database_url, queue, executor_id)
         self._runner: JobRunner | None = None
+        self._recompute: BackgroundRecompute | None = None
         self._launched = False
         on_server = context.database.engine.dialect.name == "postgresql"
         shared_time: SharedTime = DatabaseTime() if on_server else ProcessTime(context.clock)
+        self._shared_time = shared_time
         self._heartbeat = Heartbeat(context.database, executor_id, workers, shared_time)
         self._sweeper = Sweeper(context, self._engine, shared_time, runs_jobs=workers > 0)
 
@@ -93,6 +96,9 @@ class Runtime:
             readable = [path for path in (settings.plugin_source.folder, settings.norms_file) if path is not None]
             slots = SlotPool(self._workers, self._prepare_child, memory_bytes=MEMORY_BYTES, readable=readable)
             self._runner = JobRunner(self._context, slots, self._analysis, self._executor_id)
+            if settings.recompute_after_upgrade:
+                self._recompute = BackgroundRecompute(self._context, slots, self._analysis, self._shared_time)
+                self._recompute.start()
             self._heartbeat.start()
         self._sweeper.start()
         self._delivery_worker.start()
@@ -105,6 +111,8 @@ class Runtime:
         if self._runner is None:
             return
         self._launched = False
+        if self._recompute is not None:
+            self._recompute.pause()
         self._engine.pause()
         self._heartbeat.set_draining()
         self._runner.drain(grace_s, stop_now)
@@ -112,7 +120,11 @@ class Runtime:
     def stop(self) -> None:
         """Hand back the running jobs, then stop everything."""
         if self._runner is not None:
-            self._runner.stop()
+            if self._recompute is not None:
+                self._recompute.pause()
+            self._runner.stop()  # closes the slots, which ends an analysis of the recompute
+            if self._recompute is not None:
+                self._recompute.stop()
             self._engine.stop()
             self._heartbeat.stop()
         self._sweeper.stop()

@@ -33,6 +33,11 @@ class SlotPool:
             self._free.put(slot)
         self._closed = False
 
+    @property
+    def has_free(self) -> bool:
+        """Whether a slot is free now."""
+        return not self._free.empty()
+
     @contextmanager
     def borrow(self) -> Iterator[Slot]:
         """Lend a slot for the block.

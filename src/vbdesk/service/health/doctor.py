@@ -23,6 +23,7 @@ from vbdesk.service.health.host_checks import (
 )
 from vbdesk.service.health.ledger_checks import look_at_audio, look_at_ledger
 from vbdesk.service.health.queue_checks import look_at_work
+from vbdesk.service.health.reading_checks import look_at_readings
 from vbdesk.service.health.storage_checks import (
     look_at_orphans,
     look_at_pairing,
@@ -104,6 +105,7 @@ def _look_at_content(
             findings += look_at_ledger(connection)
     if whole:
         findings += look_at_sealed(settings, database)
+        findings += look_at_readings(database, settings)
     if store is None:
         return findings
     pairing = look_at_pairing(database, store)

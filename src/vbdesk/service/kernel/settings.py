@@ -111,6 +111,8 @@ class Settings(BaseSettings):
         allow_pickled_signs: Lets such a sign be a pickle, which runs code when it is loaded.
         norms_file: The site's own norms instead of the shipped ones; results name their version.
         longitudinal_method: Version of the longitudinal method; every trajectory names it.
+        recompute_after_upgrade: Analyses kept recordings of groups again, while no job waits, where an earlier
+            calibration made the reading.
         narrative_language: Language of the summaries, as a BCP 47 tag.
         audio_retention_days: Days that raw audio is kept; results stay.
         disk_reserve_mb: Free disk space, in MiB, below which no new recordings are accepted; 0 turns the reserve off.
@@ -151,6 +153,7 @@ class Settings(BaseSettings):
     allow_pickled_signs: bool = False
     norms_file: Path | None = None
     longitudinal_method: Literal["tss-1", "tss-2"] = "tss-2"
+    recompute_after_upgrade: bool = True
     narrative_language: str = "en"
     audio_retention_days: PositiveFloat = 30.0
     disk_reserve_mb: NonNegativeInt = 512

@@ -134,9 +134,16 @@ class Metrics:
         self.orphans_left = self._gauge(
             "vbdesk_orphans_left", "Orphans that the last sweep did not move because there are too many."
         )
+        self.outdated_readings = self._gauge(
+            "vbdesk_outdated_readings", "Kept readings of an earlier calibration, by what becomes of them.", ["state"]
+        )
+        self.readings_recomputed = self._counter(
+            "vbdesk_readings_recomputed_total", "Readings of an earlier calibration made again.", ["outcome"]
+        )
         self.sweep_held = self._gauge("vbdesk_sweep_held", "1 while this process holds the sweep lease.")
         _begin_at_zero(self.webhook_attempts, ["sent", "pending", "given_up"])
         _begin_at_zero(self.credits_moved, ["hold", "capture", "release"])
+        _begin_at_zero(self.readings_recomputed, ["recomputed", "without_audio", "failed"])
         _begin_at_zero(self.store_errors, ["adopt", "link", "open", "local_copy", "exists", "size", "delete", "check"])
 
     def _counter(self, name: str, described: str, labels: list[str] | None = None) -> Counter:

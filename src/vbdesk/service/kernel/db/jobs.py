@@ -111,3 +111,18 @@ leases = sa.Table(
     sa.Column("expires_at", UtcDateTime, nullable=False),
 )
 """Tasks that one process at a time does for all; another process may take an expired lease."""
+
+recomputations = sa.Table(
+    "recomputations",
+    metadata,
+    sa.Column("job_id", sa.String(ID_LENGTH), sa.ForeignKey("jobs.job_id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("version", sa.Text, primary_key=True),
+    sa.Column("tries", sa.Integer, nullable=False),
+    sa.Column("tried_at", UtcDateTime, nullable=False),
+    sa.Column("outcome", sa.String(10), nullable=False),
+)
+"""Attempts of the service to make the reading of a job again with the calibration `version`.
+
+The row is written before the analysis, so that a recording that ends the process counts too. `outcome` is `running`,
+`done` or `failed`, of the latest attempt.
+"""

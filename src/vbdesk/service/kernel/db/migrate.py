@@ -20,7 +20,7 @@ from vbdesk.service.kernel.db.session import DEADLOCK, Database
 if TYPE_CHECKING:
     from alembic.config import Config
 
-REVISION = "0012"
+REVISION = "0013"
 """The newest migration. Revisions are four-digit numbers, so that they can be compared."""
 
 LOCK_TIMEOUT_S = 2.0
