@@ -56,6 +56,7 @@ RESOURCE_TEXTS: dict[str, tuple[str, ...]] = {
         "metric.*.definition",
     ),
     "norms/norms.toml": ("feature.*.label",),
+    "report/tables.toml": ("*.title",),
     "result_words.toml": ("action.*.*", "issue.*.*"),
     "signs/signs.toml": ("sign.*.known", "sign.*.confounders.*"),
 }

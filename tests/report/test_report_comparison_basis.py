@@ -9,10 +9,10 @@ from pypdf import PdfReader
 from report_cases import AS_OF, pulse_scores, subject
 
 from vbdesk.contract.results import Signal
-from vbdesk.report.comparison_basis import Basis, comparison_basis, split_version
+from vbdesk.report.comparison_basis import Basis, ComparisonBasis, comparison_basis, split_version
+from vbdesk.report.documents.caution import compared_text
 from vbdesk.report.documents.report_input import ReportOptions
 from vbdesk.report.documents.reports import pdf_report
-from vbdesk.report.report_texts import report_texts
 from vbdesk.report.shipped_signs import shipped_signs
 
 OURS = shipped_signs()["stress"].version
@@ -24,7 +24,7 @@ def signal(version: str | None, name: str = "stress") -> Signal:
 
 
 def sentence(*signals: Signal) -> str:
-    return report_texts().compared.of(comparison_basis(signals))
+    return compared_text(comparison_basis(signals))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_the_sentence_names_the_reference_that_the_version_tells(signals, kind, 
 
 
 def test_no_sentence_tells_anything_about_the_sex_of_the_voice():
-    words = " ".join(report_texts().compared.model_dump().values()).lower()
+    words = " ".join(compared_text(ComparisonBasis(kind)) for kind in Basis).lower()
     assert not any(word in words for word in (" male", "female", "men ", "women", "sex", "class", "gender"))
 
 

@@ -11,7 +11,6 @@ from vbdesk.data_files import StrictDataModel, read_toml
 from vbdesk.report.data_dictionary import TableDefinition
 from vbdesk.report.drawing.style import DrawingStyle, Look, style
 from vbdesk.report.fhir.codes import FhirCodes
-from vbdesk.report.report_texts import ReportTexts
 from vbdesk.resource_files import resource
 
 
@@ -26,8 +25,6 @@ def without(document: Mapping[str, Any], part: str, key: str) -> dict[str, Any]:
         (DrawingStyle, "look-light.toml", "colour", "accent"),
         (FhirCodes, "fhir.toml", "level", "low"),
         (FhirCodes, "fhir.toml", "interpretation", "IND"),
-        (ReportTexts, "wording.toml", "caution", "flagged"),
-        (ReportTexts, "wording.toml", "chart", "gap"),
     ],
 )
 def test_a_missing_entry_is_found(model: type[StrictDataModel], file: str, part: str, key: str) -> None:
@@ -39,7 +36,7 @@ def test_a_missing_entry_is_found(model: type[StrictDataModel], file: str, part:
 
 @pytest.mark.parametrize(
     ("model", "file"),
-    [*((DrawingStyle, look.file) for look in Look), (FhirCodes, "fhir.toml"), (ReportTexts, "wording.toml")],
+    [*((DrawingStyle, look.file) for look in Look), (FhirCodes, "fhir.toml")],
 )
 def test_an_unknown_entry_is_found(model: type[StrictDataModel], file: str) -> None:
     with pytest.raises(ValidationError):
@@ -51,12 +48,6 @@ def test_a_table_has_each_column_once_and_its_keys_among_them() -> None:
     for wrong in ({"keys": ["nobody"]}, {"columns": [*table["columns"], table["columns"][0]]}):
         with pytest.raises(ValidationError):
             TableDefinition.model_validate(table | wrong)
-
-
-def test_months_are_twelve() -> None:
-    document = read_toml(resource("report", "wording.toml"))
-    with pytest.raises(ValidationError):
-        ReportTexts.model_validate(document | {"months": document["months"][:11]})
 
 
 def test_the_colours_of_levels_are_those_of_the_desk() -> None:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from vbdesk.contract.timestamps import format_timestamp
+from vbdesk.language import message, plural_message
 from vbdesk.privacy import make_export_folder, owner_only_opener, set_export_mode
 from vbdesk.report.bids import AudioFile, bids_files
 from vbdesk.report.data_dictionary import table_definitions
@@ -107,8 +108,18 @@ def refuse_overwriting(folder: Path, names: Iterable[str]) -> None:
     """Raise WouldOverwrite if one of these files is in `folder` already."""
     there = [path for path in (folder.joinpath(*name.split("/")) for name in names) if path.exists()]
     if there:
-        others = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        raise WouldOverwrite(f"{there[0]}{others} would be overwritten. Choose another place, or allow it.")
+        if len(there) == 1:
+            raise WouldOverwrite(
+                message("{file} would be overwritten. Choose another place, or allow it.", file=there[0])
+            )
+        raise WouldOverwrite(
+            plural_message(
+                "{file} and {count} more would be overwritten. Choose another place, or allow it.",
+                "{file} and {count} more would be overwritten. Choose another place, or allow it.",
+                len(there) - 1,
+                file=there[0],
+            )
+        )
 
 
 def write_files(folder: Path, files: Files, *, overwrite: bool = False) -> None:
@@ -159,8 +170,14 @@ def _export_one(kind: ExportFormat, record: SubjectRecord, options: ReportOption
 def _chart_drawing(record: SubjectRecord, options: ReportOptions) -> Drawing:
     read = record.trajectory
     if read is None or not read.data_points:
-        raise ValueError(f"Subject {record.group_id} has no recording with a result yet, so there is nothing to draw.")
-    return trajectory_drawing(read, read.signs, CHART_WIDTH_POINTS, options.zone, options.look)
+        raise ValueError(
+            message(
+                "Subject {subject} has no recording with a result yet, so there is nothing to draw.",
+                subject=record.group_id,
+            )
+        )
+    with options.reading():
+        return trajectory_drawing(read, read.signs, CHART_WIDTH_POINTS, options.zone, options.look)
 
 
 def subject_json(record: SubjectRecord) -> bytes:

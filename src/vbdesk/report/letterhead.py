@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 from xml.parsers import expat
 
+from vbdesk.language import message
+
 MAX_LINE, MAX_LINES = 120, 6
 MAX_LOGO_BYTES = 200_000
 MAX_SIDE, MAX_PIXELS = 10_000.0, 4_000_000
@@ -20,10 +22,10 @@ _DRAWN |= {"linearGradient", "radialGradient", "stop"}
 _OTHER_FILE = re.compile(r"""url\(\s*["']?(?!\s*["']?#)|@import""", re.IGNORECASE)
 _LENGTH = re.compile(r"\s*([0-9.]+(?:e[0-9]+)?)\s*(?:px|pt|mm|cm|in|pc)?\s*", re.IGNORECASE)
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
-_NOT_A_LOGO = "The logo is neither an SVG drawing nor a PNG picture. Choose another file."
-_DAMAGED = "The logo is damaged. Save it again as SVG or PNG."
-_TOO_LARGE = "The logo is too large. Save it with at most 200 kB and 4 million pixels."
-_NOT_PLAIN = (
+_NOT_A_LOGO = message("The logo is neither an SVG drawing nor a PNG picture. Choose another file.")
+_DAMAGED = message("The logo is damaged. Save it again as SVG or PNG.")
+_TOO_LARGE = message("The logo is too large. Save it with at most 200 kB and 4 million pixels.")
+_NOT_PLAIN = message(
     "The logo has parts that a report does not draw, such as scripts, text, or links to other files. "
     "Convert its text to paths, or save it as PNG."
 )
@@ -40,9 +42,15 @@ class Letterhead:
     def __post_init__(self) -> None:
         """Refuse what does not fit, and a logo that is not safe to draw. Raises ValueError for the user."""
         if not self.name.strip():
-            raise ValueError("A letterhead needs a name.")
+            raise ValueError(message("A letterhead needs a name."))
         if len(self.address) > MAX_LINES or any(len(line) > MAX_LINE for line in (self.name, *self.address)):
-            raise ValueError(f"A letterhead has at most {MAX_LINES} address lines of {MAX_LINE} characters.")
+            raise ValueError(
+                message(
+                    "A letterhead has at most {lines} address lines of {length} characters.",
+                    lines=MAX_LINES,
+                    length=MAX_LINE,
+                )
+            )
         if self.logo:
             check_logo(self.logo)
 

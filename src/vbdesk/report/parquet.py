@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from vbdesk.language import message
 from vbdesk.report.data_dictionary import DictionaryColumn, TableDefinition, table_definitions
 from vbdesk.report.safe_text import safe_text
 from vbdesk.report.subject_record import SubjectRecord
@@ -15,7 +16,7 @@ from vbdesk.report.tidy_csv import DICTIONARY_FILE, dictionary_csv, exported_row
 if TYPE_CHECKING:
     import pyarrow
 
-_MISSING = (
+_MISSING = message(
     "Parquet needs the package pyarrow, which is not installed. Install it with: pip install 'vbdesk[parquet]'. "
     "Or export the same tables with the format csv."
 )

@@ -52,3 +52,9 @@ def unit_word(unit: str) -> str:
         case "pauses/min":
             return _("pauses/min")
     return unit.replace("^2", "²")
+
+
+def speaker_word(speaker: str) -> str:
+    """A voice of a recording, which the service calls `speaker_1`."""
+    number = speaker.removeprefix("speaker_")
+    return _("Voice {number}", number=int(number)) if number.isdecimal() else speaker.replace("_", " ")

@@ -13,6 +13,7 @@ from vbdesk.contract.jobs import Job
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.contract.timestamps import parse_timestamp
 from vbdesk.json_lines import parse_json_lines
+from vbdesk.language import message
 from vbdesk.report.subject_record import RecordSource, SubjectRecord, subject_record
 
 NOWHERE = RecordSource("", "")
@@ -47,17 +48,19 @@ def subjects_of_files(files: Sequence[Path], name: str | None = None) -> list[Su
                     jobs.append((None, Job.model_validate(document)))
                     first_with_jobs = first_with_jobs or file.stem
             except (ValidationError, ValueError, KeyError, TypeError, AttributeError) as error:
-                raise NotResults(f"{file} holds something else than results of vbdesk.") from error
+                raise NotResults(message("{file} holds something else than results of vbdesk.", file=file)) from error
     if jobs:
         subjects.append(subject_record(name or first_with_jobs, NOWHERE, _newest_of_each(jobs)))
     if not any(subject.finished for subject in subjects):
-        raise NotResults("No recording in these files has a result, so there is nothing to print.")
+        raise NotResults(message("No recording in these files has a result, so there is nothing to print."))
     return subjects
 
 
 def _documents(file: Path) -> Iterator[dict[str, Any]]:
     if file.stat().st_size > MAX_BYTES:
-        raise NotResults(f"{file} is larger than {MAX_BYTES >> 20} MB, which is no file of results.")
+        raise NotResults(
+            message("{file} is larger than {size} MB, which is no file of results.", file=file, size=MAX_BYTES >> 20)
+        )
     try:
         content = file.read_bytes().removeprefix(codecs.BOM_UTF8)
         if file.suffix == ".jsonl":
@@ -65,10 +68,10 @@ def _documents(file: Path) -> Iterator[dict[str, Any]]:
         else:
             documents = [json.loads(content)]
     except (ValueError, RecursionError) as error:
-        raise NotResults(f"{file} is not JSON, so it holds no results of vbdesk.") from error
+        raise NotResults(message("{file} is not JSON, so it holds no results of vbdesk.", file=file)) from error
     for document in documents:
         if not isinstance(document, dict):
-            raise NotResults(f"{file} holds something else than results of vbdesk.")
+            raise NotResults(message("{file} holds something else than results of vbdesk.", file=file))
         yield document
 
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from vbdesk.language import message
+
 MAX_NAME_LENGTH = 200
 
 
@@ -17,7 +19,10 @@ class SignOff:
         """Refuse a sign-off without a name or a time zone."""
         if not self.name.strip() or len(self.name) > MAX_NAME_LENGTH:
             raise ValueError(
-                f"Give the name of the person who has read the report, with at most {MAX_NAME_LENGTH} characters."
+                message(
+                    "Give the name of the person who has read the report, with at most {length} characters.",
+                    length=MAX_NAME_LENGTH,
+                )
             )
         if self.at.tzinfo is None:
             raise ValueError("The time of a sign-off needs a time zone.")

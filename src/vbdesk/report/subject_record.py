@@ -10,6 +10,7 @@ from vbdesk.contract.jobs import Job, JobStatus, JobType
 from vbdesk.contract.levels import Level, RecommendedAction, overall_level, recommended_action
 from vbdesk.contract.longitudinal import TrajectoryRead
 from vbdesk.contract.results import AudioQuality, LongitudinalSignal, ModelResult, Signal, signals_of
+from vbdesk.language import message
 from vbdesk.report.recording_details import RecordingDetails
 from vbdesk.report.subject_consent import ConsentGrant
 
@@ -168,7 +169,9 @@ class SubjectRecord:
         for recording in self.recordings:
             if recording.job.job_id == job_id:
                 return recording
-        raise ValueError(f"Subject {self.group_id} has no recording with the job {job_id}.")
+        raise ValueError(
+            message("Subject {subject} has no recording with the job {job_id}.", subject=self.group_id, job_id=job_id)
+        )
 
 
 def subject_record(

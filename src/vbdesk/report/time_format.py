@@ -1,24 +1,27 @@
-"""Times and durations as text for reports and charts."""
+"""Times and durations as text for reports and charts, in the reader's language."""
 
 from datetime import datetime, timedelta, tzinfo
 
 from vbdesk.contract.rounding import whole
 from vbdesk.contract.timestamps import in_zone
-from vbdesk.report.report_texts import report_texts
+from vbdesk.language import _, formats
 
 
 def format_moment(moment: datetime, zone: tzinfo) -> str:
     """`21 November 2026, 10:41 (UTC+01:00)`: never without its zone."""
     local = in_zone(moment, zone)
-    month = report_texts().months[local.month - 1]  # not %B: Qt sets the locale of the process
-    return f"{local.day} {month} {local:%Y, %H:%M} ({format_utc_offset(moment, zone)})"
+    return _(
+        "{day}, {time} ({zone})",
+        day=formats.long_day(local),
+        time=formats.time_of_day(local),
+        zone=format_utc_offset(moment, zone),
+    )
 
 
 def format_short_moment(moment: datetime, zone: tzinfo) -> str:
     """`21 Nov 2026, 10:41 +01:00`, for tables."""
-    local = in_zone(moment, zone)
     offset = format_utc_offset(moment, zone).removeprefix("UTC") or "UTC"
-    return f"{local.day} {report_texts().months_short[local.month - 1]} {local:%Y, %H:%M}\u00a0{offset}"
+    return _("{moment}\u00a0{zone}", moment=formats.day_and_time(in_zone(moment, zone)), zone=offset)
 
 
 def format_utc_offset(moment: datetime, zone: tzinfo) -> str:
@@ -32,6 +35,8 @@ def format_utc_offset(moment: datetime, zone: tzinfo) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """`42 s`, `3 min 05 s`."""
+    """`42 s`, `3 min 5 s`."""
     minutes, rest = divmod(whole(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+    if minutes:
+        return _("{minutes} min {seconds} s", minutes=minutes, seconds=rest)
+    return _("{seconds} s", seconds=rest)

@@ -2,20 +2,28 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
 from vbdesk.contract.longitudinal import DataPoint, SeriesPoint, SignTrajectory, TrajectoryRead
 from vbdesk.contract.timestamps import add_clamped, in_zone
+from vbdesk.language import _, current, formats, ngettext, pgettext
 from vbdesk.report.analysis_changes import AnalysisChange, analysis_changes, calibrations_of, one_change
+from vbdesk.report.chart_legend import (
+    CHANGE_DASHES,
+    LINE_HEIGHT,
+    interval_paint,
+    legend_lines,
+    legend_shapes,
+    own_range_paint,
+)
 from vbdesk.report.drawing.glyphs import level_glyph
-from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Point, Shape, TextLine, moved
-from vbdesk.report.drawing.style import DrawingStyle, Look
+from vbdesk.report.drawing.shapes import Box, Circle, Drawing, Paint, Path, Point, Shape, TextLine, mirrored
+from vbdesk.report.drawing.style import DrawingStyle, Look, style
 from vbdesk.report.drawing.text_size import text_width, wrapped
-from vbdesk.report.reader_words import level_word
-from vbdesk.report.report_texts import report_texts
+from vbdesk.report.reader_words import label_word, level_word
 from vbdesk.report.shipped_signs import shipped_signs
 from vbdesk.report.time_format import format_moment, format_utc_offset
 
@@ -25,7 +33,6 @@ DENSE = 150
 """With more recordings than this, readings are drawn behind the estimate, small and light."""
 ROW_HEIGHT, AXIS_HEIGHT, LEGEND_HEIGHT = 58.0, 20.0, 16.0
 _NOTE_SIZE, _NOTE_LINE = 7.0, 10.0
-_CHANGE_DASHES = (4.0, 2.0)
 _NAMES_WIDTH, _LADDER_WIDTH, _LADDER_GAP = 158.0, 4.0, 8.0
 _MIN_TICK_WIDTH = 26.0
 
@@ -52,8 +59,10 @@ class _Area:
 
 def charts_height(read: TrajectoryRead, signs: Sequence[SignTrajectory], width: float, zone: tzinfo) -> float:
     """Height of a drawing of these signs, in points."""
-    notes = len(_note_lines(_changes(read, signs), width, zone))
-    return len(signs) * ROW_HEIGHT + AXIS_HEIGHT + LEGEND_HEIGHT + notes * _NOTE_LINE
+    changes = _changes(read, signs)
+    notes = len(_note_lines(changes, width, zone))
+    more = len(legend_lines(style(), width, changed=bool(changes))) - 1
+    return len(signs) * ROW_HEIGHT + AXIS_HEIGHT + LEGEND_HEIGHT + more * LINE_HEIGHT + notes * _NOTE_LINE
 
 
 def trajectory_drawing(
@@ -65,55 +74,68 @@ def trajectory_drawing(
     drawing = Drawing(
         width=width,
         height=charts_height(read, signs, width, zone),
-        title=report_texts().chart.title.format(group_id=read.group_id),
+        title=_("{subject} over time", subject=read.group_id),
         description=" ".join([*(describe_sign(sign) for sign in signs), *([note] if note else [])]),
         look=look,
     )
+    legend = legend_lines(drawing.style, width, changed=bool(changes))
     start, end = _span(read)
     for row, sign in enumerate(signs):
         top = row * ROW_HEIGHT
-        area = _Area(_NAMES_WIDTH, width - _LADDER_WIDTH - _LADDER_GAP, top + 7, top + ROW_HEIGHT - 7, start, end)
+        area = _Area(*_sides(width), top + 7, top + ROW_HEIGHT - 7, start, end)
         if row:
             drawing.line([(0, top), (width, top)], drawing.style.colour.border, 0.5)
-        _draw_name(drawing, sign, read.data_points, top)
+        _beside(drawing, _name(drawing.style, sign, read.data_points, top))
         _draw_sign(drawing, area, sign, read.data_points)
         _draw_changes(drawing, area, analysis_changes(read.data_points, sign.name))
-        _draw_ladder(drawing, area, sign)
+        _beside(drawing, _ladder(drawing, area, sign))
         if row == 0:
             _name_gaps(drawing, area, sign.series)
     _draw_axis(drawing, area if signs else None, len(signs) * ROW_HEIGHT, zone)
+    _beside(drawing, legend_shapes(legend, len(signs) * ROW_HEIGHT + AXIS_HEIGHT + LEGEND_HEIGHT - 4, drawing.style))
     lines = _note_lines(changes, width, zone)
-    legend = drawing.height - 4 - len(lines) * _NOTE_LINE
-    _draw_legend(drawing, legend, changed=bool(changes))
-    for place, line in enumerate(lines, start=1):
-        drawing.add(TextLine((0, legend + place * _NOTE_LINE), line, _NOTE_SIZE, drawing.style.colour.text2))
+    last = drawing.height - 4 - len(lines) * _NOTE_LINE
+    ink = drawing.style.colour.text2
+    notes = [TextLine((0, last + n * _NOTE_LINE), line, _NOTE_SIZE, ink) for n, line in enumerate(lines, start=1)]
+    _beside(drawing, notes)
     return drawing
 
 
+def _sides(width: float) -> tuple[float, float]:
+    """Left and right edge of the charts: time runs from left to right everywhere, the names stand where lines begin."""
+    left, right = _NAMES_WIDTH, width - _LADDER_WIDTH - _LADDER_GAP
+    return (width - right, width - left) if current().right_to_left else (left, right)
+
+
+def _beside(drawing: Drawing, shapes: Iterable[Shape]) -> None:
+    """Add what stands beside the charts, on the other side where lines begin at the right."""
+    turned = current().right_to_left
+    drawing.add(*(mirrored(shape, drawing.width) if turned else shape for shape in shapes))
+
+
 def describe_sign(sign: SignTrajectory) -> str:
-    """Describe the chart of a sign in a sentence."""
-    words, trend, unusual = report_texts().chart, trend_text(sign), len(sign.anomalies)
-    return (words.sign_unusual if unusual else words.sign).format(
-        label=sign.label,
-        trend=f"{trend[0].lower()}{trend[1:]}",
-        recordings=report_texts().counted(sign.n_recordings),
-        stretches=words.once if unusual == 1 else words.times.format(count=unusual),
-    )
+    """Describe the chart of a sign in short sentences."""
+    sentences = [
+        _("{sign}: {trend}.", sign=label_word(sign.label), trend=trend_text(sign)),
+        ngettext("{count} recording.", "{count} recordings.", sign.n_recordings),
+    ]
+    if sign.anomalies:
+        sentences.append(ngettext("Unusual {count} time.", "Unusual {count} times.", len(sign.anomalies)))
+    return " ".join(sentences)
 
 
 def trend_text(sign: SignTrajectory) -> str:
     """Text of a sign's trend."""
-    words = report_texts().chart
     match sign.trend.direction:
         case "rising":
-            return words.rising
+            return pgettext("trend", "Rising")
         case "falling":
-            return words.falling
+            return pgettext("trend", "Falling")
         case "stable":
-            return words.stable
+            return pgettext("trend", "Steady")
     if sign.n_recordings < 2:
-        return words.first if sign.n_recordings else words.none
-    return words.early
+        return _("First recording") if sign.n_recordings else _("No reading yet")
+    return _("Too early for a trend")
 
 
 def _changes(read: TrajectoryRead, signs: Sequence[SignTrajectory]) -> list[AnalysisChange]:
@@ -122,12 +144,27 @@ def _changes(read: TrajectoryRead, signs: Sequence[SignTrajectory]) -> list[Anal
 
 def _change_note(changes: Sequence[AnalysisChange], zone: tzinfo) -> str:
     """Sentence about changes of the analysis; empty without any."""
-    texts, one = report_texts().chart, one_change(changes)
+    one = one_change(changes)
     if changes and all(change.is_language_only for change in changes):
-        return texts.language_note
+        return _(
+            "Some recordings were compared more cautiously because of their language: levels on the two sides of a mark"
+            " are not on one scale."
+        )
     if one is not None:
-        return texts.change_note.format(moment=format_moment(one.after, zone), earlier=one.earlier, later=one.later)
-    return texts.changes_note.format(versions=", ".join(calibrations_of(changes))) if changes else ""
+        return _(
+            "The analysis changed with the recording of {moment} (calibration {earlier} to {later}): levels before and"
+            " after are not on one scale.",
+            moment=format_moment(one.after, zone),
+            earlier=one.earlier,
+            later=one.later,
+        )
+    if not changes:
+        return ""
+    return _(
+        "The analysis changed more than once (calibrations {versions}): levels on the two sides of a mark are not on"
+        " one scale.",
+        versions=formats.list_of(calibrations_of(changes)),
+    )
 
 
 def _note_lines(changes: Sequence[AnalysisChange], width: float, zone: tzinfo) -> list[str]:
@@ -153,34 +190,35 @@ def _newest_level(name: str, points: Sequence[DataPoint]) -> Level:
     return Level.INCONCLUSIVE
 
 
-def _draw_name(drawing: Drawing, sign: SignTrajectory, points: Sequence[DataPoint], top: float) -> None:
-    colours, level = drawing.style.colour, _newest_level(sign.name, points)
-    lines = wrapped(sign.label, 8.5, _NAMES_WIDTH - 10, strong=True)[:2]
-    word, look_of = level_word(level), drawing.style.level[level]
+def _name(look: DrawingStyle, sign: SignTrajectory, points: Sequence[DataPoint], top: float) -> Iterator[Shape]:
+    """Name, level and trend of a sign."""
+    level = _newest_level(sign.name, points)
+    lines = wrapped(label_word(sign.label), 8.5, _NAMES_WIDTH - 10, strong=True)[:2]
+    word, look_of = level_word(level), look.level[level]
     width, trend = 12 + text_width(word, 7.5, strong=True) + 11, trend_text(sign)
     below = width + 6 + text_width(trend, 7.5) > _NAMES_WIDTH - 6
     y = top + (ROW_HEIGHT - (len(lines) * 11 + 14 + 11 * below)) / 2 + 8
     for line in lines:
-        drawing.add(TextLine((0, y), line, 8.5, colours.text, strong=True))
+        yield TextLine((0, y), line, 8.5, look.colour.text, strong=True)
         y += 11
-    drawing.add(Box(0, y - 5, width, 14, Paint(fill=look_of.tint), radius=3.5))
-    drawing.add(*level_glyph(level, 5, y - 2, 8, look_of.tint, drawing.style))
-    drawing.add(TextLine((16.5, y + 4.7), word, 7.5, look_of.ink, strong=True))
+    yield Box(0, y - 5, width, 14, Paint(fill=look_of.tint), radius=3.5)
+    yield from level_glyph(level, 5, y - 2, 8, look_of.tint, look)
+    yield TextLine((16.5, y + 4.7), word, 7.5, look_of.ink, strong=True)
     at = (0.0, y + 17.5) if below else (width + 6, y + 4.7)
-    drawing.add(TextLine(at, trend, 7.5, colours.text2))
+    yield TextLine(at, trend, 7.5, look.colour.text2)
 
 
 def _draw_sign(drawing: Drawing, area: _Area, sign: SignTrajectory, points: Sequence[DataPoint]) -> None:
     colours = drawing.style.colour
     runs = list(_runs(sign.series))
     for run in runs:
-        drawing.area(_ribbon(area, run, [point.normal_range for point in run]), _own_range(drawing.style))
+        drawing.area(_ribbon(area, run, [point.normal_range for point in run]), own_range_paint(drawing.style))
     cuts = shipped_signs()[sign.name].score_cuts if sign.name in shipped_signs() else {}
     if Level.CONSIDER in cuts:
         y = area.y(cuts[Level.CONSIDER])
         drawing.line([(area.left, y), (area.right, y)], drawing.style.level[Level.CONSIDER].shape, 0.6, (1.2, 2.4))
     for run in runs:
-        drawing.area(_ribbon(area, run, [point.latest_interval for point in run]), _interval(drawing.style))
+        drawing.area(_ribbon(area, run, [point.latest_interval for point in run]), interval_paint(drawing.style))
     for before, after in itertools.pairwise(runs):
         ends = [(area.x(point.t), area.y(point.latest)) for point in (before[-1], after[0])]
         drawing.line(ends, colours.accent, 0.8, (0.8, 2.6))
@@ -193,20 +231,10 @@ def _draw_sign(drawing: Drawing, area: _Area, sign: SignTrajectory, points: Sequ
         _draw_readings(drawing, area, sign, points)
 
 
-def _own_range(look_of: DrawingStyle) -> Paint:
-    return Paint(fill=look_of.colour.base, hatched=look_of.pattern.own_range_hatched)
-
-
-def _interval(look_of: DrawingStyle) -> Paint:
-    accent, pattern = look_of.colour.accent, look_of.pattern
-    edge = accent if pattern.interval_edged else None
-    return Paint(fill=accent, opacity=pattern.interval_opacity, stroke=edge, width=0.3)
-
-
 def _draw_changes(drawing: Drawing, area: _Area, changes: Sequence[AnalysisChange]) -> None:
     for change in changes:
         x = area.x(change.at)
-        drawing.line([(x, area.top), (x, area.bottom)], drawing.style.colour.text2, 0.8, _CHANGE_DASHES)
+        drawing.line([(x, area.top), (x, area.bottom)], drawing.style.colour.text2, 0.8, CHANGE_DASHES)
 
 
 def _draw_readings(drawing: Drawing, area: _Area, sign: SignTrajectory, points: Sequence[DataPoint]) -> None:
@@ -232,22 +260,22 @@ def _draw_readings(drawing: Drawing, area: _Area, sign: SignTrajectory, points: 
         drawing.add(Circle(at, 1.9, Paint(fill=drawing.style.level[level].shape)))
 
 
-def _draw_ladder(drawing: Drawing, area: _Area, sign: SignTrajectory) -> None:
-    """Draw the levels at the right edge, and a pointer at the estimate."""
+def _ladder(drawing: Drawing, area: _Area, sign: SignTrajectory) -> Iterator[Shape]:
+    """The levels at the edge of the drawing, and a pointer at the estimate."""
     reference = shipped_signs().get(sign.name)
     if reference is None:
         return
-    x = area.right + _LADDER_GAP / 2
+    x = drawing.width - _LADDER_WIDTH - _LADDER_GAP / 2
     steps = [SCORE_RANGE[0], *reference.score_cuts.values(), SCORE_RANGE[1]]
     levels = [Level.NONE, *(level for level in LEVEL_ORDER[1:] if level in reference.score_cuts)]
     for level, (low, high) in zip(levels, itertools.pairwise(steps), strict=True):
         y = area.y(high)
         heat = drawing.style.level[level].heat
-        drawing.add(Box(x, y + 0.4, _LADDER_WIDTH, max(area.y(low) - y - 0.8, 0.4), Paint(fill=heat)))
+        yield Box(x, y + 0.4, _LADDER_WIDTH, max(area.y(low) - y - 0.8, 0.4), Paint(fill=heat))
     if sign.latest_score is not None:
         y, tip = area.y(sign.latest_score), x + _LADDER_WIDTH + 0.8
-        drawing.add(
-            Path(((tip, y), (tip + 4, y - 2.6), (tip + 4, y + 2.6)), Paint(fill=drawing.style.colour.text), closed=True)
+        yield Path(
+            ((tip, y), (tip + 4, y - 2.6), (tip + 4, y + 2.6)), Paint(fill=drawing.style.colour.text), closed=True
         )
 
 
@@ -255,7 +283,7 @@ def _name_gaps(drawing: Drawing, area: _Area, series: Sequence[SeriesPoint]) -> 
     for before, after in itertools.pairwise(series):
         if after.t - before.t <= GAP:
             continue
-        words = report_texts().chart.gap.format(days=(after.t - before.t).days)
+        words = ngettext("no recordings, {count} day", "no recordings, {count} days", (after.t - before.t).days)
         left, right = area.x(before.t), area.x(after.t)
         if right - left > text_width(words, 6.5) + 4:
             drawing.add(
@@ -294,13 +322,13 @@ def _draw_axis(drawing: Drawing, area: _Area | None, top: float, zone: tzinfo) -
         if x - half > free_from and x + half < area.right + 8:
             drawing.add(TextLine((x, top + 10.5), words, 7, colours.text3, align="middle"))
             free_from = x + half + 6
-    words = report_texts().chart.days_in.format(zone=format_utc_offset(area.end, zone))
-    drawing.add(TextLine((0, top + 10.5), words, 7, colours.text3))
+    words = _("Days in {zone}", zone=format_utc_offset(area.end, zone))
+    _beside(drawing, [TextLine((0, top + 10.5), words, 7, colours.text3)])
 
 
 def _ticks(area: _Area, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
     """Starts of months, or of days if the span is short."""
-    start, end, months = in_zone(area.start, zone), in_zone(area.end, zone), report_texts().months_short
+    start, end = in_zone(area.start, zone), in_zone(area.end, zone)
     day = datetime(start.year, start.month, start.day, tzinfo=zone)
     if end - start < timedelta(days=60):
         step = max(1, math.ceil((end - start).days * _MIN_TICK_WIDTH / (area.right - area.left)))
@@ -309,40 +337,11 @@ def _ticks(area: _Area, zone: tzinfo) -> Iterator[tuple[datetime, str]]:
             if moment > end:
                 return
             if place % step == 0:
-                yield in_zone(moment, UTC), f"{moment.day} {months[moment.month - 1]}"
+                yield in_zone(moment, UTC), formats.day_without_year(moment)
         return
     for place in range(start.month, 12 * (end.year - start.year) + end.month):
         moment = datetime(start.year + place // 12, place % 12 + 1, 1, tzinfo=zone)
         if moment > end:
             return
-        name = months[moment.month - 1]
-        yield in_zone(moment, UTC), f"{name} {moment.year}" if moment.month == 1 else name
-
-
-def _draw_legend(drawing: Drawing, y: float, *, changed: bool) -> None:
-    """Draw each mark with its label, from left to right on the base line `y`; that of `changed` if there is one."""
-    colours, words, x = drawing.style.colour, report_texts().chart, 0.0
-    middle = y - 2.4
-    ring = Paint(fill=colours.surface, stroke=colours.text2, width=0.7)
-    reading = Paint(fill=colours.text2, opacity=drawing.style.pattern.reading_opacity[0])
-    unusual = Paint(fill=colours.surface, stroke=colours.text, width=0.9)
-    line = Paint(stroke=colours.accent, width=1.1)
-    dots = Paint(stroke=drawing.style.level[Level.CONSIDER].shape, width=0.8, dash=(1.2, 2.4))
-    seam = Paint(stroke=colours.text2, width=0.8, dash=_CHANGE_DASHES)
-    marks: tuple[tuple[str, float, tuple[Shape, ...]], ...] = (
-        (words.reading, 6, (Circle((3, 0), 1.6, reading),)),
-        (words.issue, 6, (Circle((3, 0), 1.6, ring),)),
-        (
-            words.estimate,
-            14,
-            (Box(0, -3, 14, 6, _interval(drawing.style)), Path(((0, 0), (14, 0)), line)),
-        ),
-        (words.own_range, 12, (Box(0, -3, 12, 6, _own_range(drawing.style)),)),
-        (words.unusual, 7, (Circle((3.5, 0), 3.2, unusual), Circle((3.5, 0), 1.7, Paint(fill=colours.text2)))),
-        (words.consider, 12, (Path(((0, 0), (12, 0)), dots),)),
-        (words.analysis_changed, 2, (Path(((1, -4), (1, 4)), seam),)),
-    )
-    for word, width, shapes in marks if changed else marks[:-1]:
-        drawing.add(*(moved(shape, x, middle) for shape in shapes))
-        drawing.add(TextLine((x + width + 3.5, y), word, 7, colours.text2))
-        x += width + 3.5 + text_width(word, 7) + 12
+        name = formats.month_and_year(moment) if moment.month == 1 else formats.month(moment)
+        yield in_zone(moment, UTC), name

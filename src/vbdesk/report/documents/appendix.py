@@ -4,30 +4,39 @@ from collections.abc import Sequence
 from typing import Any
 
 from vbdesk.contract.results import Signal
+from vbdesk.language import _, formats
 from vbdesk.report.documents.table_cell import cell
-from vbdesk.report.report_texts import report_texts
+from vbdesk.report.reader_words import label_word
 from vbdesk.report.shipped_signs import shipped_signs
 
 
 def appendix(signals: Sequence[Signal], job_id: str | None = None) -> dict[str, Any]:
     """Evidence of each sign, and how the analysis is made; with the job of a single recording."""
-    texts, references = report_texts().details, shipped_signs()
+    references = shipped_signs()
     known = [(signal, references[signal.name]) for signal in signals if signal.name in references]
     rows = [
-        [cell(signal.label), cell(reference.known), cell("; ".join(reference.confounders))]
+        [
+            cell(label_word(signal.label)),
+            cell(_(reference.known)),
+            cell(formats.list_of([_(cause) for cause in reference.confounders])),
+        ]
         for signal, reference in known
     ]
     evidence = {
-        "title": texts.evidence,
+        "title": _("What research knows"),
         "about": "",
-        "columns": [report_texts().signals.signal, texts.known, texts.confounders],
+        "columns": [_("Signal"), _("Known"), _("Everyday causes that can sound the same")],
         "shares": [20, 44, 36],
         "rows": rows,
     }
-    job = [] if job_id is None else [texts.job.format(job_id=job_id)]
+    method = _(
+        "A recording is decoded, checked, and measured; features are compared with norms of healthy adult speakers and"
+        " weighted by published evidence; the cut of each level fixes how often healthy speakers reach it. A subject's"
+        " own baseline is estimated from all recordings of the window, each weighted by its precision and age."
+    )
     return {
-        "title": texts.method,
-        "words": [texts.method_about, *job],
+        "title": _("Method"),
+        "words": [method, *([] if job_id is None else [_("Job {job_id}", job_id=job_id)])],
         "tables": [evidence] if rows else [],
-        "attached": texts.attached,
+        "attached": _("Attached to this document"),
     }

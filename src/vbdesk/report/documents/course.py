@@ -5,10 +5,12 @@ from typing import Any
 
 from vbdesk.contract.longitudinal import DataPoint, SignTrajectory, TrajectoryRead
 from vbdesk.contract.results import Signal
+from vbdesk.language import _, formats, ngettext
 from vbdesk.report.documents.report_input import ReportOptions
 from vbdesk.report.documents.table_cell import cell, cell_of_level
 from vbdesk.report.drawing.svg import to_svg
-from vbdesk.report.report_texts import report_texts
+from vbdesk.report.reader_words import label_word
+from vbdesk.report.result_texts import quality_text
 from vbdesk.report.subject_record import RecordingRecord, SubjectRecord
 from vbdesk.report.time_format import format_moment, format_short_moment
 from vbdesk.report.trajectory_chart import trajectory_drawing
@@ -21,27 +23,40 @@ NEWEST = 40
 
 def course(record: SubjectRecord, options: ReportOptions, signals: Sequence[Signal]) -> dict[str, Any]:
     """Pictures of the course, the signs of `signals` first, and what they show."""
-    texts, read = report_texts().details, record.trajectory
+    read = record.trajectory
     pictures, about = [], ""
     if read is not None and read.data_points:
-        about = texts.over_time_about.format(
-            count=report_texts().counted(len(read.data_points)),
-            days=read.window.days,
-            moment=format_moment(read.as_of, options.zone),
-            percent=round(read.interval_level * 100),
-        )
+        about = _about(read, options)
         signs = _in_order(read.signs, signals)
         for start in range(0, len(signs), SIGNS_PER_PICTURE):
             part = signs[start : start + SIGNS_PER_PICTURE]
             drawing = trajectory_drawing(read, part, CHART_WIDTH_POINTS, options.zone, options.look)
-            alternative = texts.over_time_alternative.format(description=drawing.description)
+            alternative = _("Charts over time. {description}", description=drawing.description)
             pictures.append({"svg": to_svg(drawing, margin=0).decode(), "alternative": alternative})
-    return {"title": texts.over_time, "none": texts.no_trajectory, "about": about, "pictures": pictures}
+    none = _("There is no course over time yet.")
+    return {"title": _("Over time"), "none": none, "about": about, "pictures": pictures}
+
+
+def _about(read: TrajectoryRead, options: ReportOptions) -> str:
+    """What the charts show, in whole sentences."""
+    shown = ngettext(
+        "{count} recording of the last {days} days, as of {moment}.",
+        "{count} recordings of the last {days} days, as of {moment}.",
+        len(read.data_points),
+        days=read.window.days,
+        moment=format_moment(read.as_of, options.zone),
+    )
+    meaning = _(
+        "The own usual range is where one good recording of this person would lie; the line is the service's estimate"
+        " with its {share:.0%} interval. Heights are comparable between charts.",
+        share=read.interval_level,
+    )
+    return f"{shown} {meaning}"
 
 
 def recordings_table(record: SubjectRecord, options: ReportOptions, signals: Sequence[Signal]) -> dict[str, Any]:
     """The newest recordings: time, levels, and what was unusual."""
-    texts, finished = report_texts().details, record.finished
+    finished = record.finished
     newest = finished[::-1][:NEWEST]
     points = {point.job_id: point for point in record.trajectory.data_points} if record.trajectory else {}
     unusual = _unusual_at(record.trajectory)
@@ -56,11 +71,16 @@ def recordings_table(record: SubjectRecord, options: ReportOptions, signals: Seq
                 cell(_notes(recording, points.get(recording.job.job_id), unusual)),
             ]
         )
-    more = texts.recent_more.format(shown=len(newest), total=len(finished))
+    more = _("The newest {shown} of {total}; the attached tables hold all.", shown=len(newest), total=len(finished))
     return {
-        "title": texts.recent,
+        "title": _("Recordings"),
         "about": more if len(finished) > len(newest) else "",
-        "columns": [texts.recorded, report_texts().overall.title, *(signal.label for signal in signals), texts.notes],
+        "columns": [
+            _("Recorded"),
+            _("Overall level"),
+            *(label_word(signal.label) for signal in signals),
+            _("Notes"),
+        ],
         "shares": [25, 10, *(10 for _ in signals), 22],
         "rows": rows,
     }
@@ -81,16 +101,14 @@ def _unusual_at(read: TrajectoryRead | None) -> dict[str, list[str]]:
     for sign in read.signs:
         for point in sign.series:
             if point.anomaly and point.t in jobs:
-                found.setdefault(jobs[point.t], []).append(sign.label)
+                found.setdefault(jobs[point.t], []).append(label_word(sign.label))
     return found
 
 
 def _notes(recording: RecordingRecord, point: DataPoint | None, unusual: dict[str, list[str]]) -> str:
-    texts, notes = report_texts().details, []
+    notes = []
     if signs := unusual.get(recording.job.job_id):
-        notes.append(texts.unusual.format(signs=", ".join(signs)))
-    quality = recording.quality
-    if quality and quality.issues:
-        issues = ", ".join(issue.replace("_", " ") for issue in quality.issues)
-        notes.append(texts.quality_notes.format(issues=issues))
+        notes.append(_("Unusual: {signs}.", signs=formats.list_of(signs)))
+    if recording.quality:
+        notes += quality_text(recording.quality).issues
     return " ".join(notes)

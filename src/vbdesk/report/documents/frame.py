@@ -8,6 +8,7 @@ from typing import Any
 from vbdesk import __version__
 from vbdesk.contract.levels import Level
 from vbdesk.contract.timestamps import in_zone
+from vbdesk.language import _, current, formats
 from vbdesk.report.documents.attached import Attached
 from vbdesk.report.documents.compiler import FONTS
 from vbdesk.report.documents.report_input import PageSize, ReportOptions
@@ -16,11 +17,9 @@ from vbdesk.report.drawing.shapes import Drawing
 from vbdesk.report.drawing.style import Look, style
 from vbdesk.report.drawing.svg import to_svg
 from vbdesk.report.letterhead import Letterhead
-from vbdesk.report.report_texts import report_texts
 from vbdesk.report.time_format import format_moment
 
 _PAPER = {PageSize.A4: "a4", PageSize.LETTER: "us-letter"}
-_RIGHT_TO_LEFT = frozenset({"ar", "fa", "he", "ur"})
 
 
 def document_frame(
@@ -35,41 +34,45 @@ def document_frame(
         description: one sentence of the document's metadata.
         attachments: attached files.
     """
-    texts = report_texts()
-    language, _, region = texts.language.partition("-")
+    language, _dash, region = current().tag.partition("-")
     moment = in_zone(options.exported_at, UTC)
-    made = texts.exported.format(version=__version__, moment=format_moment(options.exported_at, options.zone))
     return {
         "language": language,
         "region": region or None,
-        "right_to_left": language in _RIGHT_TO_LEFT,
+        "digits": [formats.number(digit) for digit in range(10)],
         "paper": _PAPER[options.page_size],
         "fonts": list(FONTS),
         "made_at": [moment.year, moment.month, moment.day, moment.hour, moment.minute, moment.second],
         "title": title,
-        "document_title": f"{title}: {name}",
-        "description": f"{description} {texts.not_a_diagnosis}.",
+        "document_title": _("{title}: {name}", title=title, name=name),
+        "description": f"{description} {_('A signal, not a diagnosis.')}",
         "producer": f"vbdesk {__version__}",
-        "not_a_diagnosis": texts.not_a_diagnosis,
+        "not_a_diagnosis": _("A signal, not a diagnosis"),
         "running_head": shortened_name(name),
-        "footer": f"{texts.not_a_diagnosis}. {made}.",
-        "page_words": texts.page,
-        "missing_words": texts.missing_letters,
+        "footer": _(
+            "A signal, not a diagnosis. vbdesk {version}, exported {moment}.",
+            version=__version__,
+            moment=format_moment(options.exported_at, options.zone),
+        ),
+        "page_words": _("Page {number} of {total}"),
+        "missing_words": _("□ stands for letters that no font of this computer has."),
         "letterhead": _letterhead(options.letterhead),
         "glyphs": {level.value: _glyph(level, options.look) for level in Level},
         "look": options.look.file,
-        "attachments": [dataclasses.asdict(each) for each in attachments],
+        "attachments": [dataclasses.asdict(each) | {"listed": each.listed} for each in attachments],
     }
 
 
 def sign_off(options: ReportOptions) -> dict[str, Any]:
     """Who read the report, and when."""
-    texts, known = report_texts().reader, options.sign_off
+    known = options.sign_off
     values = (shortened_name(known.name, 96), format_moment(known.at, options.zone), "") if known else ("", "", "")
-    labels = (texts.name, texts.time, texts.signature)
+    labels = (_("Name"), _("Time"), _("Signature"))
     return {
-        "title": texts.title,
-        "note": texts.signed if known else texts.unsigned,
+        "title": _("Read by"),
+        "note": _("Read and signed off by name; the name was typed at export and is no cryptographic signature.")
+        if known
+        else _("Not signed off. Sign here after reading."),
         "fields": [{"label": label, "value": value} for label, value in zip(labels, values, strict=True)],
     }
 

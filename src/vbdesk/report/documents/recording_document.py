@@ -8,15 +8,16 @@ from vbdesk.contract.feature_texts import is_finding, plain_words
 from vbdesk.contract.jobs import JobType
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import LongitudinalSignal, ModelResult, Signal, ValueInterpretation, VocalFeature
+from vbdesk.language import _, formats, ngettext
 from vbdesk.report.comparison_basis import comparison_basis
 from vbdesk.report.documents.appendix import appendix
 from vbdesk.report.documents.attached import Attached, attached_bundle, attached_tables
+from vbdesk.report.documents.caution import caution_text, caution_title, compared_text, flagged_text
 from vbdesk.report.documents.course import course
 from vbdesk.report.documents.frame import document_frame, sign_off
 from vbdesk.report.documents.report_input import ReportInput
 from vbdesk.report.documents.table_cell import cell, cell_of_level
-from vbdesk.report.reader_words import level_word
-from vbdesk.report.report_texts import report_texts
+from vbdesk.report.reader_words import band_word, label_word, level_word, speaker_word, unit_word
 from vbdesk.report.result_texts import overall_word, quality_text, result_texts
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
 from vbdesk.report.tables import signals_of_speaker
@@ -29,34 +30,33 @@ _BANDS = tuple(ValueInterpretation)
 
 def recording_document(subject: ReportInput) -> dict[str, Any]:
     """Everything that `recording.typ` shows, in its order."""
-    texts = report_texts()
     said = quality_text(subject.quality)
     when = format_moment(subject.recording.recorded_at, subject.options.zone)
     frame = document_frame(
         subject.options,
-        title=texts.title,
+        title=_("Voice biomarker report"),
         name=subject.record.group_id,
-        description=f"{texts.fact.recorded} {when}.",
+        description=_("Recorded {moment}.", moment=when),
         attachments=_attachments(subject) if subject.options.attach else (),
     )
     return frame | {
         "subject": {
-            "label": texts.fact.subject,
+            "label": _("Subject"),
             "name": subject.record.group_id,
             "line": subject.options.subject_line,
         },
         "facts": [{"label": label, "value": value} for label, value in _facts(subject)],
         "overall": _overall(subject),
         "signals": _signals(subject),
-        "caution": {"title": texts.caution.title, "words": _caution(subject)},
-        "quality_title": texts.fact.quality,
+        "caution": {"title": caution_title(), "words": _caution(subject)},
+        "quality_title": _("Recording quality"),
         "quality_notes": " ".join((*said.issues, *said.advice)) if said.issues else "",
         "sign_off": sign_off(subject.options),
         "course": course(subject.record, subject.options, subject.signals),
         "narrative": _narrative(subject),
         "features": _features(subject),
         "metrics": _metrics(subject),
-        "quality": {"title": texts.details.quality, "words": _quality_words(subject)},
+        "quality": {"title": _("Recording quality"), "words": _quality_words(subject)},
         "tables": [*_speakers(subject), *_scores(subject)],
         "appendix": appendix(subject.signals, subject.recording.job.job_id) if subject.options.appendix else None,
     }
@@ -69,33 +69,39 @@ def _attachments(subject: ReportInput) -> list[Attached]:
 
 def change_text(signal: Signal) -> str:
     """Text of a sign's change from the subject's baseline."""
-    words = report_texts().signals
     if not isinstance(signal, LongitudinalSignal) or signal.level is Level.INCONCLUSIVE:
-        return words.not_compared
+        return _("Not compared")
     if signal.z_score is None:
-        return words.first if signal.baseline_score is None else words.not_compared
+        return _("First recording") if signal.baseline_score is None else _("Not compared")
     if signal.anomaly or abs(signal.z_score) > OWN_RANGE_Z:
-        return words.above if signal.z_score > 0 else words.below
-    return words.within
+        return _("Above baseline") if signal.z_score > 0 else _("Below baseline")
+    return _("In own range")
 
 
 def _facts(subject: ReportInput) -> Iterator[tuple[str, str]]:
-    texts, job, zone = report_texts(), subject.recording.job, subject.options.zone
-    fact = texts.fact
-    yield fact.recorded, format_moment(subject.recording.recorded_at, zone)
-    yield fact.analysed, format_moment(job.completed_at or job.created_at, zone)
-    yield fact.length, format_duration(job.audio_duration_seconds)
-    kind, name = subject.recording.target
-    versions = sorted({signal.sign_version for signal in subject.signals if signal.sign_version})
-    target = (fact.sign if kind in (JobType.SIGN, JobType.CONDITION) else fact.model).format(name=label_of(name))
-    yield fact.analysis, ", ".join([target, *(fact.version.format(version=version) for version in versions)])
+    job, zone = subject.recording.job, subject.options.zone
+    yield _("Recorded"), format_moment(subject.recording.recorded_at, zone)
+    yield _("Analysed"), format_moment(job.completed_at or job.created_at, zone)
+    yield _("Length"), format_duration(job.audio_duration_seconds)
+    yield _("Analysis"), _analysis(subject)
     count = len([other for other in subject.record.finished if other.recorded_at <= subject.recording.recorded_at])
-    yield fact.history, texts.counted(count) if subject.recording.longitudinal else fact.no_history
+    history = ngettext("{count} recording", "{count} recordings", count)
+    yield _("History"), history if subject.recording.longitudinal else _("Not compared with a history")
     issues = len(subject.quality.issues)
-    yield (
-        fact.quality,
-        fact.issues.format(count=issues) if issues > 1 else fact.one_issue if issues else fact.good_quality,
-    )
+    found = ngettext("{count} thing to note", "{count} things to note", issues)
+    yield _("Recording quality"), found if issues else _("Nothing to improve")
+
+
+def _analysis(subject: ReportInput) -> str:
+    """`Pulse analysis, calibration 2.0.0`."""
+    kind, name = subject.recording.target
+    label = label_word(label_of(name))
+    if kind not in (JobType.SIGN, JobType.CONDITION):
+        label = _("{model} analysis", model=label)
+    versions = sorted({signal.sign_version for signal in subject.signals if signal.sign_version})
+    if not versions:
+        return label
+    return _("{analysis}, calibration {version}", analysis=label, version=formats.list_of(versions))
 
 
 def _overall(subject: ReportInput) -> dict[str, Any]:
@@ -103,20 +109,19 @@ def _overall(subject: ReportInput) -> dict[str, Any]:
     return {
         "level": subject.level,
         "word": overall_word(subject.level),
-        "caption": "" if subject.level is Level.NONE else report_texts().overall.caption,
-        "advice": f"{advice.title} {advice.sentence}",
+        "caption": "" if subject.level is Level.NONE else _("overall level"),
+        "advice": f"{_(advice.title)} {_(advice.sentence)}",
     }
 
 
 def _signals(subject: ReportInput) -> dict[str, Any]:
-    texts = report_texts().signals
     rows = []
     for signal in subject.signals:
         reference = shipped_signs().get(signal.name)
         compared = isinstance(signal, LongitudinalSignal) and signal.level is not Level.INCONCLUSIVE
         rows.append(
             {
-                "label": signal.label,
+                "label": label_word(signal.label),
                 "level": signal.level,
                 "word": level_word(signal.level),
                 "change": change_text(signal),
@@ -124,92 +129,95 @@ def _signals(subject: ReportInput) -> dict[str, Any]:
                 "evidence": reference.evidence_text(signal.evidence_grade) if reference else "",
             }
         )
-    columns = [texts.signal, texts.level, texts.baseline, f"{texts.lower}  ·  {texts.higher}", texts.evidence]
-    return {"title": texts.title, "columns": columns, "rows": rows}
+    ends = {"low": _("lower"), "high": _("higher")}
+    columns = [_("Signal"), _("Level"), _("Against own baseline"), ends, _("Research support")]
+    return {"title": _("Signals"), "columns": columns, "rows": rows}
 
 
 def _caution(subject: ReportInput) -> str:
-    compared = report_texts().compared.of(comparison_basis(subject.signals))
-    return " ".join(words for words in (report_texts().caution.what, _flagged(subject), compared) if words)
-
-
-def _flagged(subject: ReportInput) -> str:
-    texts, share = report_texts().caution, healthy_flagged_share().get(subject.model or "")
-    if share is None or not subject.model:
-        return texts.flagged_unknown
-    return texts.flagged.format(model=label_of(subject.model), percent=round(share * 100))
+    model = subject.model or ""
+    flagged = flagged_text(label_of(model), healthy_flagged_share().get(model))
+    return " ".join((caution_text(), flagged, compared_text(comparison_basis(subject.signals))))
 
 
 def _narrative(subject: ReportInput) -> dict[str, str] | None:
     if not isinstance(subject.result, ModelResult) or not subject.result.summary.description.summary.strip():
         return None
     words = subject.result.summary.description.summary
-    return {"title": report_texts().details.for_staff, "words": words, "language": subject.record.language[:2]}
+    return {"title": _("For care staff, not a diagnosis"), "words": words, "language": subject.record.language[:2]}
 
 
 def _features(subject: ReportInput) -> dict[str, Any]:
-    texts = report_texts().details
     features = subject.result.summary.description.vocal_features if isinstance(subject.result, ModelResult) else []
     rows = [
         {
             "name": _named(feature),
-            "value": f"{_rounded(feature.value)} {feature.unit}".replace("^2", "²").strip(),
+            "value": _amount(feature),
             "place": _BANDS.index(feature.value_interpretation),
             "band": _band_text(feature),
         }
         for feature in features
     ]
-    columns = [texts.feature, texts.value, "", texts.band]
-    return {"title": texts.features, "about": texts.features_about, "columns": columns, "rows": rows}
+    columns = [_("Feature"), _("Value"), "", _("Band")]
+    about = _("Five bands against the reference of healthy speakers, from low to high.")
+    return {"title": _("Vocal features"), "about": about, "columns": columns, "rows": rows}
 
 
 def _named(feature: VocalFeature) -> str:
     """`Shimmer (local, dB): Uneven strength of the vocal folds`."""
-    plain = plain_words(feature.feature)
-    return report_texts().details.feature_plain.format(label=feature.label, plain=plain) if plain else feature.label
+    plain, label = plain_words(feature.feature), label_word(feature.label)
+    return _("{feature}: {meaning}", feature=label, meaning=_(plain)) if plain else label
+
+
+def _amount(feature: VocalFeature) -> str:
+    """`4.21 semitones`."""
+    value = _rounded(feature.value)
+    return _("{value} {unit}", value=value, unit=unit_word(feature.unit)) if feature.unit else value
 
 
 def _band_text(feature: VocalFeature) -> str:
     """The band in a word, and whether it is no finding."""
     band = feature.value_interpretation
-    word = band.value.capitalize()
+    word = band_word(band)
     if band is ValueInterpretation.WITHIN_RANGE or is_finding(feature.feature, band):
         return word
-    return report_texts().details.no_finding.format(band=word)
+    return _("{band}, no finding", band=word)
 
 
 def _metrics(subject: ReportInput) -> dict[str, Any]:
-    texts = report_texts().details
     shown = (
         subject.result.extended_metrics if subject.options.scores and isinstance(subject.result, ModelResult) else []
     )
     rows = [
         {
-            "name": metric.label,
-            "low": metric.low_anchor,
-            "high": metric.high_anchor,
+            "name": label_word(metric.label),
+            "low": label_word(metric.low_anchor),
+            "high": label_word(metric.high_anchor),
             "mean": metric.score_mean,
             "spread": metric.score_std,
         }
         for metric in shown or []
     ]
+    about = _(
+        "Descriptive scales between two words, with the spread that other words of the same person would have given."
+    )
     return {
-        "title": texts.metrics,
-        "about": texts.metrics_about,
-        "columns": [texts.metric, texts.between],
+        "title": _("How the voice sounded"),
+        "about": about,
+        "columns": [_("Scale"), _("Between")],
         "rows": rows,
     }
 
 
 def _quality_words(subject: ReportInput) -> str:
-    texts, said = report_texts().details, quality_text(subject.quality)
-    found = " ".join(said.issues) or texts.quality_good
-    advice = f"{texts.next_time}: {' '.join(said.advice)}" if said.advice else ""
+    said = quality_text(subject.quality)
+    found = " ".join(said.issues) or _("Nothing to improve.")
+    advice = _("Next time: {advice}", advice=" ".join(said.advice)) if said.advice else ""
     return " ".join(words for words in (said.figures, found, advice) if words)
 
 
 def _speakers(subject: ReportInput) -> Iterator[dict[str, Any]]:
-    texts, speakers = report_texts().details, subject.result.speakers or []
+    speakers = subject.result.speakers or []
     if not speakers:
         return
     rows = []
@@ -218,17 +226,17 @@ def _speakers(subject: ReportInput) -> Iterator[dict[str, Any]]:
         marks = [levels.get(signal.name) for signal in subject.signals]
         rows.append(
             [
-                cell(speaker.speaker.replace("_", " ")),
+                cell(speaker_word(speaker.speaker)),
                 cell(format_duration(speaker.speech_seconds)),
                 *(cell_of_level(mark) for mark in marks),
-                cell("" if levels else texts.too_little),
+                cell("" if levels else _("too little speech")),
             ]
         )
-    columns = [texts.speaker, texts.speech, *(signal.label for signal in subject.signals), ""]
+    columns = [_("Voice"), _("Speech"), *(label_word(signal.label) for signal in subject.signals), ""]
     shares = [14, 11, *(10 for _ in subject.signals), 12]
     yield {
-        "title": texts.speakers,
-        "about": texts.speakers_about,
+        "title": _("Speakers"),
+        "about": _("Voices separated within this recording. The same name in two recordings can be two persons."),
         "columns": columns,
         "shares": shares,
         "rows": rows,
@@ -238,22 +246,22 @@ def _speakers(subject: ReportInput) -> Iterator[dict[str, Any]]:
 def _scores(subject: ReportInput) -> Iterator[dict[str, Any]]:
     if not subject.options.scores:
         return
-    texts, rows = report_texts().details, []
+    rows = []
     for signal in subject.signals:
         low, high = signal.score_interval or (None, None)
         known = signal if isinstance(signal, LongitudinalSignal) else None
         figures = (
-            f"{signal.score:.3f}",
-            "–" if low is None else f"{low:.3f} to {high:.3f}",
+            formats.number(signal.score, ".3f"),
+            "–" if low is None else _("{low:.3f} to {high:.3f}", low=low, high=high),
             _format_figure(known.latest_score if known else None, ".3f"),
             _format_figure(known.baseline_score if known else None, ".3f"),
             _format_figure(known.z_score if known else None, "+.2f"),
         )
-        rows.append([cell(signal.label), *(cell(figure) for figure in figures)])
-    columns = [report_texts().signals.signal, texts.score, texts.interval, texts.latest, texts.baseline, texts.z]
+        rows.append([cell(label_word(signal.label)), *(cell(figure) for figure in figures)])
+    columns = [_("Signal"), _("Score"), _("Interval"), _("Estimate"), _("Baseline"), _("z")]
     yield {
-        "title": texts.scores,
-        "about": texts.scores_about,
+        "title": _("Scores"),
+        "about": _("Raw scores, for research. The cut between levels differs from sign to sign."),
         "columns": columns,
         "shares": [30, *(14 for _ in columns[1:])],
         "rows": rows,
@@ -263,8 +271,8 @@ def _scores(subject: ReportInput) -> Iterator[dict[str, Any]]:
 def _rounded(value: float) -> str:
     """Format with about three significant digits."""
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
-    return f"{value:.{digits}f}".replace("-", "−")
+    return formats.number(value, f".{digits}f").replace("-", "−")
 
 
 def _format_figure(value: float | None, form: str) -> str:
-    return "–" if value is None else format(value, form).replace("-", "−")
+    return "–" if value is None else formats.number(value, form).replace("-", "−")

@@ -1,6 +1,7 @@
 """Input of a PDF report: one recording of a subject, and print options."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
@@ -8,6 +9,7 @@ from enum import StrEnum
 from vbdesk.contract.jobs import JobType
 from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction
 from vbdesk.contract.results import AudioQuality, Result, Signal
+from vbdesk.language import Language, current, message, reading_in
 from vbdesk.report.drawing.style import Look
 from vbdesk.report.letterhead import Letterhead
 from vbdesk.report.sign_off import SignOff
@@ -49,6 +51,7 @@ class ReportOptions:
         appendix: add what research knows about each sign, and the method.
         scope: what a PDF shows.
         look: colours and patterns of PDFs and charts.
+        language: of texts, numbers and dates; None for the reader's. Machine formats stay English.
     """
 
     exported_at: datetime
@@ -63,6 +66,11 @@ class ReportOptions:
     appendix: bool = False
     scope: ReportScope = ReportScope.RECORDING
     look: Look = Look.LIGHT
+    language: Language | None = None
+
+    def reading(self) -> AbstractContextManager[None]:
+        """A block whose texts are in the language of the export."""
+        return reading_in(self.language or current())
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +109,13 @@ def report_input(record: SubjectRecord, options: ReportOptions) -> ReportInput:
     elif record.finished:
         recording = record.finished[-1]
     else:
-        raise ValueError(f"Subject {record.group_id} has no recording with a result yet, so there is nothing to print.")
+        raise ValueError(
+            message(
+                "Subject {subject} has no recording with a result yet, so there is nothing to print.",
+                subject=record.group_id,
+            )
+        )
     result, level, action, quality = recording.job.result, recording.level, recording.action, recording.quality
     if result is None or level is None or action is None or quality is None:
-        raise ValueError("This recording has no result yet, so there is nothing to print.")
+        raise ValueError(message("This recording has no result yet, so there is nothing to print."))
     return ReportInput(record, recording, options, result, level, action, quality)

@@ -17,7 +17,8 @@ def pdf_report(record: SubjectRecord, options: ReportOptions) -> bytes:
     """
     if options.scope is not ReportScope.RECORDING:
         return pdf_of_subjects([record], options)
-    document = recording_document(report_input(record, options))
+    with options.reading():
+        document = recording_document(report_input(record, options))
     return compile_pdf("recording.typ", document, options.exported_at)
 
 
@@ -27,4 +28,6 @@ def pdf_of_subjects(records: Sequence[SubjectRecord], options: ReportOptions) ->
     Raises:
         ValueError: no recording has a result; the message is for the user.
     """
-    return compile_pdf("subjects.typ", subjects_document(records, options), options.exported_at)
+    with options.reading():
+        document = subjects_document(records, options)
+    return compile_pdf("subjects.typ", document, options.exported_at)

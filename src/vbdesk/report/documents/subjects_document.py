@@ -5,13 +5,15 @@ from typing import Any
 
 from vbdesk.contract.levels import FLAGGED_LEVELS
 from vbdesk.contract.results import Signal
+from vbdesk.language import _, formats, message, ngettext
 from vbdesk.report.documents.appendix import appendix
 from vbdesk.report.documents.attached import attached_tables
+from vbdesk.report.documents.caution import caution_text, caution_title
 from vbdesk.report.documents.course import course, recordings_table
 from vbdesk.report.documents.frame import document_frame, sign_off
 from vbdesk.report.documents.report_input import ReportOptions, report_input
 from vbdesk.report.documents.table_cell import cell, cell_of_level
-from vbdesk.report.report_texts import report_texts
+from vbdesk.report.reader_words import label_word
 from vbdesk.report.subject_record import SubjectRecord
 from vbdesk.report.time_format import format_moment, format_short_moment
 
@@ -22,27 +24,30 @@ def subjects_document(records: Sequence[SubjectRecord], options: ReportOptions) 
     Raises:
         ValueError: none of them has a result; the message is for the user.
     """
-    texts = report_texts()
     shown = [record for record in records if record.finished]
     if not shown:
-        raise ValueError("No recording of these subjects has a result yet, so there is nothing to print.")
+        raise ValueError(message("No recording of these subjects has a result yet, so there is nothing to print."))
     several = len(records) > 1
-    name = texts.subjects.format(count=len(records)) if several else shown[0].group_id
+    name = _count_of(records) if several else shown[0].group_id
     frame = document_frame(
         options,
-        title=texts.subjects_title if several else texts.subject_title,
+        title=_("Subjects over time") if several else _("Subject over time"),
         name=name,
-        description=f"{name}.",
+        description=_("Report of {name}.", name=name),
         attachments=attached_tables(records, options) if options.attach else (),
     )
     return frame | {
         "name": name,
         "overview": _overview(records, options) if several else None,
         "subjects": [_subject(record, options, alone=not several) for record in shown],
-        "caution": {"title": texts.caution.title, "words": texts.caution.what},
+        "caution": {"title": caution_title(), "words": caution_text()},
         "sign_off": sign_off(options),
         "appendix": appendix(_signs_of(shown, options)) if options.appendix else None,
     }
+
+
+def _count_of(records: Sequence[SubjectRecord]) -> str:
+    return ngettext("{count} subject", "{count} subjects", len(records))
 
 
 def _signs_of(records: Sequence[SubjectRecord], options: ReportOptions) -> list[Signal]:
@@ -52,15 +57,15 @@ def _signs_of(records: Sequence[SubjectRecord], options: ReportOptions) -> list[
 
 
 def _subject(record: SubjectRecord, options: ReportOptions, *, alone: bool) -> dict[str, Any]:
-    fact, finished = report_texts().fact, record.finished
+    finished = record.finished
     signals = report_input(record, options).signals
     facts = [
-        (fact.first, format_moment(finished[0].recorded_at, options.zone)),
-        (fact.last, format_moment(finished[-1].recorded_at, options.zone)),
-        (fact.count, str(len(finished))),
+        (_("First recording"), format_moment(finished[0].recorded_at, options.zone)),
+        (_("Last recording"), format_moment(finished[-1].recorded_at, options.zone)),
+        (_("Recordings"), formats.number(len(finished))),
     ]
     return {
-        "label": fact.subject,
+        "label": _("Subject"),
         "name": record.group_id,
         "line": options.subject_line if alone else "",
         "facts": [{"label": label, "value": value} for label, value in facts],
@@ -71,25 +76,24 @@ def _subject(record: SubjectRecord, options: ReportOptions, *, alone: bool) -> d
 
 def _overview(records: Sequence[SubjectRecord], options: ReportOptions) -> dict[str, Any]:
     """All subjects with their newest levels, those with a flagged signal first."""
-    texts = report_texts()
     rows = []
     for record in sorted(records, key=_urgency):
         newest = record.finished[-1] if record.finished else None
-        flagged = [signal.label for signal in newest.signals if signal.level in FLAGGED_LEVELS] if newest else []
+        signals = newest.signals if newest else ()
+        flagged = [label_word(signal.label) for signal in signals if signal.level in FLAGGED_LEVELS]
         rows.append(
             [
                 cell(record.group_id),
-                cell(str(len(record.finished))),
+                cell(formats.number(len(record.finished))),
                 cell(format_short_moment(newest.recorded_at, options.zone) if newest else "–"),
                 cell_of_level(newest.level if newest else None),
-                cell(", ".join(flagged)),
+                cell(formats.list_of(flagged)),
             ]
         )
-    fact = texts.fact
     return {
-        "title": texts.subjects.format(count=len(records)),
+        "title": _count_of(records),
         "about": "",
-        "columns": [fact.subject, fact.count, fact.last, texts.overall.title, texts.signals.title],
+        "columns": [_("Subject"), _("Recordings"), _("Last recording"), _("Overall level"), _("Signals")],
         "shares": [28, 12, 27, 12, 34],
         "rows": rows,
     }

@@ -1,12 +1,13 @@
 """Shapes of a drawing. Lengths in points, origin at the top left, y downwards."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from vbdesk.report.drawing.style import DrawingStyle, Look, style
 
 Point = tuple[float, float]
+Side = Literal["left", "middle", "right"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,10 @@ class TextLine:
     size: float
     colour: str
     strong: bool = False
-    align: Literal["left", "middle", "right"] = "left"
+    align: Side = "left"
 
+
+_OPPOSITE: Mapping[Side, Side] = {"left": "right", "middle": "middle", "right": "left"}
 
 Shape = Path | Circle | Box | TextLine
 
@@ -85,6 +88,19 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
             return replace(shape, x=shape.x + right, y=shape.y + down)
         case TextLine():
             return replace(shape, at=(shape.at[0] + right, shape.at[1] + down))
+
+
+def mirrored(shape: Shape, width: float) -> Shape:
+    """The shape in a drawing of this width, as seen in a mirror; text stays readable."""
+    match shape:
+        case Path():
+            return replace(shape, points=tuple((width - x, y) for x, y in shape.points))
+        case Circle():
+            return replace(shape, centre=(width - shape.centre[0], shape.centre[1]))
+        case Box():
+            return replace(shape, x=width - shape.x - shape.width)
+        case TextLine():
+            return replace(shape, at=(width - shape.at[0], shape.at[1]), align=_OPPOSITE[shape.align])
 
 
 @dataclass(slots=True)

@@ -48,11 +48,13 @@ def recording_times(recording: RecordingRecord) -> Element:
 
 
 def narrative(*sentences: str) -> Element:
-    """Human-readable text of a resource."""
+    """Human-readable text of a resource, with the tag of its language: the resource's own is that of the analysis."""
+    tag = fhir_codes().language
     joined = " ".join(sentence for sentence in sentences if sentence)
     return {
         "status": "generated",
-        "div": f'<div xmlns="http://www.w3.org/1999/xhtml">{escape(fhir_string(joined) or "", quote=False)}</div>',
+        "div": f'<div xmlns="http://www.w3.org/1999/xhtml" lang="{tag}" xml:lang="{tag}">'
+        f"{escape(fhir_string(joined) or '', quote=False)}</div>",
     }
 
 
