@@ -55,7 +55,19 @@ BUSY_REGISTRY = "QSpiApplication::keyEventError"  # a screen reader's registry t
 
 
 @pytest.fixture
-def watched_session(desk_session, tmp_path):
+def said_by_desk(tmp_path):
+    """What the desk said on its standard output, but for lines that begin with what is `expected`."""
+
+    def read(expected=()):
+        log = tmp_path / "desk.log"
+        lines = log.read_text().splitlines(keepends=True) if log.exists() else []
+        return "".join(line for line in lines if line.strip() and not line.startswith((*expected, BUSY_REGISTRY)))
+
+    return read
+
+
+@pytest.fixture
+def watched_session(desk_session, said_by_desk, tmp_path):
     """Run a program that drives the watched desk, `watched_session(options, program, *arguments)`.
 
     The program ended well, the desk said nothing on its standard output but what `expected` begins with, and nothing
@@ -64,12 +76,10 @@ def watched_session(desk_session, tmp_path):
 
     def run(options, program, *arguments, expected=()):
         done = desk_session(options, program, *arguments)
-        desk_log, report = tmp_path / "desk.log", tmp_path / "watch.json"
-        lines = desk_log.read_text().splitlines(keepends=True) if desk_log.exists() else []
-        log = "".join(line for line in lines if line.strip() and not line.startswith((*expected, BUSY_REGISTRY)))
+        log = said_by_desk(expected)
         assert done.returncode == 0, f"{(done.stdout + done.stderr)[-4000:]}\n{log[:20_000]}"
         assert log == ""
-        found = json.loads(report.read_text())
+        found = json.loads((tmp_path / "watch.json").read_text())
         assert found["blocking"] == [], "\n".join(found["blocking"])
         return found
 

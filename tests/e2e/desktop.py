@@ -13,6 +13,7 @@ RIG = Path(__file__).parent / "rig"
 PROGRAM = "vbdesk"
 HANGS_S = 120.0  # only ends a test that hangs; takes a second on a quiet machine
 START_UP_S = 3.0
+LOOK_EVERY_S = 0.2
 
 
 class Desktop:
@@ -131,11 +132,15 @@ class Desktop:
 
     def _at(self, role: str, name: str, verb: str) -> str:
         """Try immediately, and wait for the widget only after a failure: finding it is expensive."""
-        try:
-            return self._a11y(verb, PROGRAM, role, name)
-        except AssertionError:
-            self.wait(role, name)
-            return self._a11y(verb, PROGRAM, role, name)
+        ends_at = time.monotonic() + HANGS_S
+        while True:
+            try:
+                return self._a11y(verb, PROGRAM, role, name)
+            except AssertionError:
+                if time.monotonic() > ends_at:
+                    raise
+                self.wait(role, name)
+                time.sleep(LOOK_EVERY_S)
 
     def _does(self, verb: str, *arguments: str) -> bool:
         try:
@@ -157,4 +162,4 @@ def until(condition: Callable[[], bool], what: str) -> None:
     while not condition():
         if time.monotonic() > deadline:
             raise AssertionError(f"waited in vain: {what}")
-        time.sleep(0.2)
+        time.sleep(LOOK_EVERY_S)

@@ -37,17 +37,17 @@ def locked(folder: Path) -> dict[str, object]:
     found: dict[str, object] = {"asked": error_of(vault)}
     control("dismiss")
     found["dismissed"] = settled(vault)
-    found["again"], found["dialogs"] = error_of(vault), dialogs()
+    found["again"], found["dialogs"] = settled(vault), dialogs()
     other = subprocess.Popen([sys.executable, "-c", f"import keyring; keyring.get_password('vbdesk', '{NAME}')"])
     control("answer")
     other.wait()
-    found["unlocked"] = vault.get(NAME)
+    found["unlocked"] = settled(vault)
     control("lock")
     error_of(vault)
     control("answer")
     found["answered"] = settled(vault)
     control("die")
-    found["dead"] = error_of(vault)
+    found["dead"] = settled(vault)
     return found
 
 
@@ -93,7 +93,7 @@ def error_of(vault: KeyringVault) -> str | None:
 
 
 def settled(vault: KeyringVault) -> str | None:
-    """What comes of asking once the dialog is gone."""
+    """What comes of asking until the keyring answers: a busy computer takes longer than the vault waits."""
     deadline = time.monotonic() + 120
     while (found := error_of(vault)) == VaultWaiting.__name__ and time.monotonic() < deadline:
         pass

@@ -29,7 +29,7 @@ from vbdesk.capture.recorder import Recorder, Take
 
 KEY = bytes(range(32))
 RATE = 48_000
-RECORDED_S = 5.0
+RECORDED_S, SPOKEN_S = 5.0, 2.0
 FAINT = 1000
 
 
@@ -133,7 +133,11 @@ def frozen() -> Iterator[None]:
 
 
 def records(rig: Rig) -> dict[str, object]:
-    return rig.record("Studio Mic", lambda: recorded(rig, RECORDED_S))
+    def speaks() -> None:
+        recorded(rig, RECORDED_S)
+        until(lambda: rig.recorder.speech().speech_s > SPOKEN_S, "speech, which begins later on a busy computer")
+
+    return rig.record("Studio Mic", speaks)
 
 
 def ended_by(rig: Rig, device: str, *fault: str) -> dict[str, object]:

@@ -10,9 +10,9 @@ SPEECH = HERE.parent / "data" / "speech_male_20s.flac"
 pytestmark = pytest.mark.e2e
 
 
-def test_a_recording_at_the_desk_becomes_a_level_and_a_point_on_the_chart(desk_session, tmp_path):
+def test_a_recording_at_the_desk_becomes_a_level_and_a_point_on_the_chart(desk_session, said_by_desk, tmp_path):
     done = desk_session(("--size", "1280x840"), HERE / "first_light_on_rig.py", tmp_path, SPEECH)
-    log = (tmp_path / "desk.log").read_text()
+    log = said_by_desk()
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:] + log[:4000]
     assert log == ""
     for page in ("first-start", "record", "recording", "check", "outbox", "result", "subject"):

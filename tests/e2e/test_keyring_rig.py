@@ -40,6 +40,6 @@ def test_a_locked_keyring_is_waited_for_and_its_dialog_opens_once(on_rig):
     }
 
 
-def test_the_desk_says_that_the_keyring_is_locked_and_opens_once_it_is_unlocked(on_rig, tmp_path):
+def test_the_desk_says_that_the_keyring_is_locked_and_opens_once_it_is_unlocked(on_rig, said_by_desk):
     assert on_rig("desk") == {"dialogs": 0, "status": 0}
-    assert (tmp_path / "desk.log").read_text() == ""
+    assert said_by_desk() == ""
