@@ -1,6 +1,8 @@
 """Fixtures of all desk tests: theme, guard of the GUI thread, checks for leaks."""
 
 import errno
+import functools
+import gc
 import sys
 import threading
 import time
@@ -95,6 +97,13 @@ def qtbot(qapp, request):
     return PatientBot(request)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def earlier_modules_stay():
+    """What earlier tests left for good is not looked through again: tests of pages collect garbage after each test."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def look(qapp):
     """Light colours at 100 % text; and after the test, no thread and no running timer."""
@@ -112,11 +121,16 @@ def look(qapp):
     assert not [timer for timer in timers if timer.isActive()]
 
 
+@functools.cache
+def at_48_khz(sound_file: Path) -> np.ndarray:
+    samples, rate = sf.read(sound_file, dtype="float32")
+    return (np.clip(soxr.resample(samples, rate, 48000), -1, 1) * 32767).astype(np.int16)
+
+
 @pytest.fixture
 def speech(speech_file: Path) -> np.ndarray:
     """Twenty seconds of speech at 48 kHz, int16."""
-    samples, rate = sf.read(speech_file, dtype="float32")
-    return (np.clip(soxr.resample(samples, rate, 48000), -1, 1) * 32767).astype(np.int16)
+    return at_48_khz(speech_file).copy()
 
 
 class MicrophoneTwin(FileMicrophone):

@@ -27,6 +27,6 @@ def cases() -> dict[str, SubjectRecord]:
 
 
 @pytest.fixture(scope="session")
-def thousand() -> SubjectRecord:
-    """A subject of 1,001 recordings."""
+def long_course() -> SubjectRecord:
+    """A subject of 401 recordings."""
     return long_history()

@@ -12,7 +12,7 @@ from vbdesk.voice.activity import detect_speech
 from vbdesk.voice.clarity import speech_to_pause_db
 from vbdesk.voice.decode import decode, from_samples
 from vbdesk.voice.level import active_rms
-from vbdesk.voice.quality import assess_quality
+from vbdesk.voice.quality import Quality, assess_quality
 from vbdesk.voice.quality_rules import quality_rules, read_quality_rules
 from vbdesk.voice.recording import ANALYSIS_RATE, Recording
 
@@ -28,9 +28,20 @@ def with_noise(recording: Recording, snr_db: float) -> Recording:
     return from_samples(recording.samples + noise, ANALYSIS_RATE)
 
 
-def test_clean_speech_has_no_issues(kathleen: Recording, male: Recording) -> None:
-    for recording in (kathleen, male):
-        quality = assess_quality(recording)
+@pytest.fixture(scope="module")
+def clean_kathleen(kathleen: Recording) -> Quality:
+    return assess_quality(kathleen)
+
+
+@pytest.fixture(scope="module")
+def clean_male(male: Recording) -> Quality:
+    return assess_quality(male)
+
+
+def test_clean_speech_has_no_issues(
+    kathleen: Recording, male: Recording, clean_kathleen: Quality, clean_male: Quality
+) -> None:
+    for recording, quality in ((kathleen, clean_kathleen), (male, clean_male)):
         assert quality.issues == []
         assert quality.audio_clarity is not None
         assert quality.audio_clarity > 80
@@ -80,8 +91,8 @@ def test_gain_does_not_change_clarity(kathleen: Recording, gain: float) -> None:
     assert assess_quality(changed).audio_clarity == pytest.approx(assess_quality(noisy).audio_clarity, abs=1)
 
 
-def test_lossy_containers_read_like_their_source(data_folder, kathleen: Recording) -> None:
-    source = assess_quality(kathleen)
+def test_lossy_containers_read_like_their_source(data_folder, clean_kathleen: Quality) -> None:
+    source = clean_kathleen
     for name in ("speech_kathleen_20s.m4a", "speech_kathleen_20s.mp3"):
         quality = assess_quality(decode(data_folder / name))
         assert quality.issues == []
@@ -151,8 +162,8 @@ def test_one_speaker_in_noise_or_at_another_level_is_one(kathleen: Recording, ma
     assert "multiple_speakers" not in assess_quality(from_samples(softer, ANALYSIS_RATE)).issues
 
 
-def test_leading_silence_and_a_stereo_copy_change_nothing(kathleen: Recording) -> None:
-    usual = assess_quality(kathleen)
+def test_leading_silence_and_a_stereo_copy_change_nothing(kathleen: Recording, clean_kathleen: Quality) -> None:
+    usual = clean_kathleen
     padded = from_samples(np.concatenate([np.zeros(5 * ANALYSIS_RATE, np.float32), kathleen.samples]), ANALYSIS_RATE)
     later = assess_quality(padded)
     assert later.issues == usual.issues
@@ -162,8 +173,8 @@ def test_leading_silence_and_a_stereo_copy_change_nothing(kathleen: Recording) -
 
 
 @pytest.mark.parametrize("rate", [8_000, 22_050, 48_000])
-def test_the_rate_of_the_file_changes_little(male: Recording, rate: int) -> None:
-    usual = assess_quality(male)
+def test_the_rate_of_the_file_changes_little(male: Recording, clean_male: Quality, rate: int) -> None:
+    usual = clean_male
     changed = assess_quality(from_samples(soxr.resample(male.samples, ANALYSIS_RATE, rate), rate))
     assert changed.issues == (["narrow_bandwidth"] if rate == 8_000 else [])
     assert changed.voice_percentage == pytest.approx(usual.voice_percentage, abs=2)
@@ -197,11 +208,14 @@ def test_the_unusual_files_of_the_collection_are_reported(shared_audio, name: st
 
 
 def test_the_noise_ladder_of_the_collection_is_monotone(shared_audio) -> None:
+    folder = shared_audio / "noise" / "ladder"
+    clean = assess_quality(decode(folder / "LS1320M_clean.flac")).audio_clarity
     for noise in ("cafe", "pink"):
-        ladder = [
-            assess_quality(decode(shared_audio / "noise" / "ladder" / f"LS1320M_{step}.flac")).audio_clarity
-            for step in ("clean", *(f"{noise}_+{snr:02d}dB" for snr in (20, 10, 5, 0)))
+        noisy = [
+            assess_quality(decode(folder / f"LS1320M_{noise}_+{snr:02d}dB.flac")).audio_clarity
+            for snr in (20, 10, 5, 0)
         ]
+        ladder = [clean, *noisy]
         assert all(higher > lower for higher, lower in itertools.pairwise(ladder))
 
 

@@ -7,8 +7,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import threading
-import time
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,9 +16,11 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+import typer
 from typer.testing import CliRunner
 
 from vbdesk.cli.admin import app as admin
+from vbdesk.cli.serve import serve as serve_command
 from vbdesk.clock import SystemClock
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
@@ -48,8 +48,6 @@ OLD_FOLDER = Path(__file__).parents[2] / "data" / "service_6.zip"
 START_LIMIT_S = 300  # ends a test that hangs
 LONG_AGO = datetime(2026, 3, 1, tzinfo=UTC)
 
-posix_only = pytest.mark.skipif(sys.platform == "win32", reason="ends processes by POSIX signals")
-
 
 @pytest.fixture
 def data_dir(tmp_path) -> Path:
@@ -68,43 +66,20 @@ def data_dir(tmp_path) -> Path:
     return folder
 
 
-@pytest.fixture
-def serve(tmp_path) -> Iterator[Callable[[Path], str | None]]:
-    """Run `vbdesk serve` until its first sweep ends; return its output if it refuses to start."""
-    processes: list[subprocess.Popen[bytes]] = []
-
-    def run(folder: Path, *flags: str) -> str | None:
-        ready, log = tmp_path / "ready.json", tmp_path / "serve.log"
-        command = [sys.executable, "-m", "vbdesk", "serve", "--data-dir", str(folder), "--port", "0"]
-        command += ["--storage-port", "0", "--workers", "0", "--ready-file", str(ready), *flags]
-        with log.open("wb") as file:
-            process = subprocess.Popen(command, stdout=file, stderr=file)
-        processes.append(process)
-        ends_at = time.monotonic() + START_LIMIT_S
-        while process.poll() is None and not (ready.exists() and has_swept(folder)):
-            assert time.monotonic() < ends_at, log.read_text()
-            threading.Event().wait(0.1)
-        if process.poll() is None:
-            process.terminate()
-            process.wait(START_LIMIT_S)
-            return None
-        assert process.returncode == 1, log.read_text()
-        return log.read_text()
-
-    yield run
-    for process in processes:
-        process.kill()
-        process.wait()
+def serve(folder: Path) -> None:
+    """Start on `folder` as `vbdesk serve` does, search for orphans once, and end."""
+    with opened(load_settings(folder), None, "") as (context, _):  # type: ignore[arg-type]
+        Sweeper(context, NoRuns()).tidy()
 
 
-def has_swept(folder: Path) -> bool:
-    """Return whether the process that holds the sweep lease has searched for orphans."""
-    with closing(sqlite3.connect(folder / "vbdesk.db", timeout=30)) as connection:
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-        if "leases" not in tables or not connection.execute("SELECT 1 FROM leases").fetchone():
-            return False
-    threading.Event().wait(3)  # the search for orphans is part of the first round
-    return True
+def refusal(folder: Path) -> str:
+    """What `vbdesk serve` says when it does not start."""
+    ports = ["--port", "0", "--storage-port", "0", "--workers", "0"]
+    app = typer.Typer()
+    app.command()(serve_command)
+    done = CliRunner().invoke(app, ["--data-dir", str(folder), *ports])
+    assert done.exit_code == 1, done.output
+    return done.output
 
 
 def recordings(folder: Path) -> set[str]:
@@ -134,26 +109,24 @@ WRONG = {
 }
 
 
-@posix_only
 @pytest.mark.parametrize("upgraded", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("wrong", WRONG)
-def test_serve_refuses_to_start_with_a_database_that_lacks_the_recordings(data_dir, tmp_path, serve, wrong, upgraded):
+def test_serve_refuses_to_start_with_a_database_that_lacks_the_recordings(data_dir, tmp_path, wrong, upgraded):
     if upgraded:
-        assert serve(data_dir) is None, "a folder of an earlier release is upgraded without a word"
+        serve(data_dir)
         assert (data_dir / "objects" / "store-id").exists()
     kept = recordings(data_dir)
     assert len(kept) == 2
     right = tmp_path / "right.db"
     (data_dir / "vbdesk.db").rename(right)
     WRONG[wrong](data_dir, tmp_path)
-    said = serve(data_dir)
+    said = refusal(data_dir)
     assert recordings(data_dir) == kept
-    assert said is not None
     assert said.count("\n") == 1
     assert "vbdesk admin database adopt-store" in said
     assert "backup" in said
     right.replace(data_dir / "vbdesk.db")
-    assert serve(data_dir) is None
+    serve(data_dir)
     assert recordings(data_dir) == kept
 
 
@@ -166,10 +139,9 @@ def copy_of_a_killed_service(folder: Path, to: Path, job_id: str) -> None:
         shutil.copytree(folder, to)
 
 
-@posix_only
 @pytest.mark.parametrize("empty", [False, True], ids=["missing", "empty"])
-def test_the_log_of_a_database_that_was_moved_away_is_kept(data_dir, tmp_path, serve, empty):
-    assert serve(data_dir) is None
+def test_the_log_of_a_database_that_was_moved_away_is_kept(data_dir, tmp_path, empty):
+    serve(data_dir)
     with closing(sqlite3.connect(data_dir / "vbdesk.db")) as connection:
         [job_id] = connection.execute("SELECT job_id FROM jobs LIMIT 1").fetchone()
     killed = tmp_path / "killed"
@@ -181,8 +153,7 @@ def test_the_log_of_a_database_that_was_moved_away_is_kept(data_dir, tmp_path, s
     before = log.read_bytes()
     assert before
 
-    said = serve(killed)
-    assert said is not None
+    said = refusal(killed)
     assert "Put the database back" in said
     assert said.count("\n") == 1
     [finding] = [finding for finding in run_checks(killed) if finding.topic == "database"]
