@@ -16,6 +16,7 @@ import pytest
 import soundfile as sf
 import soxr
 from PySide6.QtCore import QEvent, QTimer
+from PySide6.QtPrintSupport import QPrinter
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -28,6 +29,7 @@ from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.app import Desk
 from vbdesk.desk.shell.shipped_files import load_shipped_files
 from vbdesk.desk.shell.workspace import Workspace, open_budget, open_library
+from vbdesk.desk.system_printer import PrintJob
 from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.theme import Theme
@@ -215,8 +217,31 @@ def system_network() -> ManualNetwork:
     return ManualNetwork()
 
 
+@dataclass
+class PrintersTwin:
+    """A printer whose paper is `file`, a PDF; none while `there` is False."""
+
+    file: Path
+    there: bool = True
+    jobs: list[PrintJob] = field(default_factory=list)
+
+    def job(self) -> PrintJob | None:
+        if not self.there:
+            return None
+        job = PrintJob()
+        job.device.setOutputFormat(QPrinter.OutputFormat.PdfFormat)
+        job.device.setOutputFileName(str(self.file))
+        self.jobs.append(job)
+        return job
+
+
 @pytest.fixture
-def ports(tmp_path, microphone, network, local_service, system_network) -> DeskPorts:
+def printers(tmp_path) -> PrintersTwin:
+    return PrintersTwin(tmp_path / "paper.pdf")
+
+
+@pytest.fixture
+def ports(tmp_path, microphone, network, local_service, system_network, printers) -> DeskPorts:
     """The ports, all in-memory."""
     return DeskPorts(
         data_dir=tmp_path / "data",
@@ -232,6 +257,7 @@ def ports(tmp_path, microphone, network, local_service, system_network) -> DeskP
         network=lambda: system_network,
         open_page=network.asked.append,
         notify=network.asked.append,
+        printers=printers,
     )
 
 

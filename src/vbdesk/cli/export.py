@@ -117,9 +117,9 @@ def export(
         if every and not kind.one_folder and kind is not ExportFormat.JSON:
             records = _with_results(records)
         if server is not None:
-            from vbdesk.client.fhir import host_of
+            from vbdesk.client.fhir import host_in_log
 
-            detail = f"{format}, sent to {host_of(server)}, subjects="
+            detail = f"{format}, sent to {host_in_log(server)}, subjects="
 
             def note(count: int) -> None:
                 if of_profile:

@@ -12,11 +12,13 @@ from vbdesk.capture.devices import DeviceLister, PortAudioLister
 from vbdesk.capture.microphone import Microphone, PortAudioMicrophone
 from vbdesk.capture.playback import Player, PortAudioPlayer
 from vbdesk.client import Client, Credentials, RequestBudget, RetryRule
+from vbdesk.client.fhir import FhirServer, StoredLogin
 from vbdesk.client.local_service import Endpoint, LocalEncryption, LocalService, erase_recordings, make_account
 from vbdesk.client.trial_delivery import send_trial_delivery
 from vbdesk.clock import Clock, SystemClock
 from vbdesk.desk.system_network import SystemNetwork
 from vbdesk.desk.system_notification import notify_system
+from vbdesk.desk.system_printer import PrintJob, SystemPrinters
 from vbdesk.outbox.profiles.app_lock import LockableVault
 from vbdesk.outbox.profiles.encrypted_vault import UnlockableVault
 from vbdesk.outbox.profiles.vault import KeyringVault, MemoryVault, Vault
@@ -61,6 +63,13 @@ class RunningService(Protocol):
 
     def stop(self, timeout_s: float = 10.0) -> None:
         """End it."""
+
+
+class Printers(Protocol):
+    """The printers of this computer."""
+
+    def job(self) -> PrintJob | None:
+        """A job for a print dialog to set up; None without a printer. Blocks on the print service."""
 
 
 class EraseRecordings(Protocol):
@@ -109,6 +118,10 @@ def _client(base_url: str, credentials: Credentials, budget: RequestBudget | Non
     return Client(base_url, credentials, retries=RetryRule.NEVER, budget=budget)
 
 
+def _fhir_server(login: StoredLogin) -> FhirServer:
+    return FhirServer(login.address, login.credentials)
+
+
 def _open_in_browser(address: str) -> None:
     QDesktopServices.openUrl(QUrl(address))
 
@@ -127,6 +140,8 @@ class DeskPorts:
         network: makes what the operating system knows of the network; on the window's thread.
         open_page: shows an address in the browser.
         notify: shows a sentence in the system's notifications; it names no person.
+        printers: the printers of this computer.
+        fhir_server: the FHIR server of a login.
         send_trial: posts a signed trial to a webhook's address with its secret; the receiver's HTTP status.
     """
 
@@ -147,6 +162,8 @@ class DeskPorts:
     open_page: Callable[[str], None] = _open_in_browser
     notify: Callable[[str], None] = notify_system
     send_trial: Callable[[str, str], int] = send_trial_delivery
+    printers: Printers = field(default_factory=SystemPrinters)
+    fhir_server: Callable[[StoredLogin], FhirServer] = _fhir_server
 
     @property
     def service_dir(self) -> Path:

@@ -246,3 +246,34 @@ def account(workspace, ports, profile, qtbot) -> AccountPage:
         page.opened(None)
     qtbot.waitUntil(lambda: not workspace.tasks.busy)
     return page
+
+
+@pytest.fixture
+def service(network, pulse_job, stress_job, trajectory_answer):
+    """Two subjects with a job each; other subjects are unknown."""
+    jobs = {"a-1": pulse_job, "b-1": stress_job}
+    known = network.answer
+
+    def answer(request):
+        parts = request.url.path.split("/")
+        if parts[-1] == "jobs" and parts[-2] in jobs:
+            job = jobs[parts[-2]]
+            item = {
+                "job_id": job.job_id,
+                "status": "done",
+                "recorded_at": job.created_at.isoformat(),
+                "created_at": job.created_at.isoformat(),
+                "use_case": None,
+                "condition": None,
+                "audio_duration_seconds": 41.5,
+                "model_name": "pulse",
+            }
+            page = {"group_id": parts[-2], "total_jobs": 1, "jobs": [item], "page": 0, "total_pages": 1}
+            return httpx.Response(200, json=page)
+        return known(request)
+
+    network.answer = answer
+    for group_id, job in jobs.items():
+        network.trajectories[group_id] = [trajectory_answer | {"group_id": group_id}]
+        network.jobs[job.job_id] = json.loads(job.model_dump_json())
+    return network

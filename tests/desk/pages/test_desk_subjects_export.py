@@ -1,48 +1,14 @@
 """Export of several subjects from the pages Subjects and Cohort."""
 
 import csv
-import json
 
-import httpx
-import pytest
 from pypdf import PdfReader
 
-from vbdesk.desk.models.subjects_export import export_fault
+from vbdesk.desk.models.export_fault import export_fault
 from vbdesk.desk.shell.all_pages import build_cohort_page, build_subjects_page
 from vbdesk.desk.tasks import Failure
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.report.letterhead import Letterhead
-
-
-@pytest.fixture
-def service(network, pulse_job, stress_job, trajectory_answer):
-    """Two subjects with a job each; other subjects are unknown."""
-    jobs = {"a-1": pulse_job, "b-1": stress_job}
-    known = network.answer
-
-    def answer(request):
-        parts = request.url.path.split("/")
-        if parts[-1] == "jobs" and parts[-2] in jobs:
-            job = jobs[parts[-2]]
-            item = {
-                "job_id": job.job_id,
-                "status": "done",
-                "recorded_at": job.created_at.isoformat(),
-                "created_at": job.created_at.isoformat(),
-                "use_case": None,
-                "condition": None,
-                "audio_duration_seconds": 41.5,
-                "model_name": "pulse",
-            }
-            page = {"group_id": parts[-2], "total_jobs": 1, "jobs": [item], "page": 0, "total_pages": 1}
-            return httpx.Response(200, json=page)
-        return known(request)
-
-    network.answer = answer
-    for group_id, job in jobs.items():
-        network.trajectories[group_id] = [trajectory_answer | {"group_id": group_id}]
-        network.jobs[job.job_id] = json.loads(job.model_dump_json())
-    return network
 
 
 def rows_of(folder, table="recordings"):
@@ -118,6 +84,10 @@ def test_the_cohort_exports_the_subjects_that_it_shows(shelf, service, workspace
         "All data as tables (CSV)",
         "Folder for research (BIDS)",
         "One report over time (PDF)",
+        "",
+        "Print one report over time",
+        "Look of reports",
+        "Send to the FHIR server",
     ]
     page.export_menu.wanted.emit("csv", str(tmp_path))
     qtbot.waitUntil(lambda: "Subjects written: 1." in page.banner.words())

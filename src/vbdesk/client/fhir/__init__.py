@@ -1,6 +1,6 @@
 """Send FHIR transactions to a server: https only, no redirect followed, credentials bound to one address."""
 
-from vbdesk.client.fhir.addresses import fhir_address, host_of
+from vbdesk.client.fhir.addresses import fhir_address, host_in_log, host_of
 from vbdesk.client.fhir.credentials import BackendService, BasicLogin, BearerToken, FhirCredentials, StoredLogin
 from vbdesk.client.fhir.server import FhirServer, TransactionCounts
 
@@ -13,5 +13,6 @@ __all__ = [
     "StoredLogin",
     "TransactionCounts",
     "fhir_address",
+    "host_in_log",
     "host_of",
 ]

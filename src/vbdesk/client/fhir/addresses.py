@@ -7,6 +7,8 @@ import httpx
 from vbdesk.client.loopback import is_loopback
 
 _PLAIN = re.compile(r"[^\s\\\x00-\x1f]+")  # programs read a backslash in an address in different ways
+_LOGGED = frozenset("abcdefghijklmnopqrstuvwxyz0123456789.-:")
+_LONGEST_LOGGED = 40
 _WRONG = (
     "{what} is not usable: {why}. Give an address such as https://fhir.example.org/r4, without a user name, a "
     "password, a query or a fragment."
@@ -39,3 +41,9 @@ def fhir_address(text: str, what: str = "The address of the FHIR server") -> str
 def host_of(address: str) -> str:
     """The host of an address, to name a server in a sentence."""
     return httpx.URL(address).host
+
+
+def host_in_log(address: str) -> str:
+    """The host in the small letters that the audit log takes, shortened."""
+    host = httpx.URL(address).raw_host.decode("ascii", "replace").lower()
+    return "".join(letter if letter in _LOGGED else "-" for letter in host[:_LONGEST_LOGGED])

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 from vbdesk.desk.account.app_lock_card import AppLockCard
 from vbdesk.desk.account.consent_rules_card import ConsentRulesCard
 from vbdesk.desk.account.desk_card import DeskCard
+from vbdesk.desk.account.fhir_card import FhirServerCard
 from vbdesk.desk.account.letterhead_card import LetterheadCard
 from vbdesk.desk.account.name_row import NameRow
 from vbdesk.desk.account.passphrase_card import PassphraseCard
@@ -52,6 +53,7 @@ class AccountPage(QWidget):
     rules: RulesCards
     letterhead: LetterheadCard
     webhook: WebhookCard
+    fhir: FhirServerCard
     desk: DeskCard
 
     def __init__(self, view_model: AccountViewModel) -> None:
@@ -98,6 +100,7 @@ class AccountPage(QWidget):
             self._connection_card,
             self._plan_card,
             self._webhook_card,
+            self._fhir_card,
             partial(self._heading, _RECORDINGS),
             self._consent_card,
             self._rules_card,
@@ -226,6 +229,10 @@ class AccountPage(QWidget):
     def _webhook_card(self) -> QWidget:
         self.webhook = WebhookCard(self.view_model.webhook)
         return self.webhook
+
+    def _fhir_card(self) -> QWidget:
+        self.fhir = FhirServerCard(self.view_model.fhir)
+        return self.fhir
 
     def _connection_card(self) -> Card:
         profile = self.view_model.profile

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.clock import Clock
 from vbdesk.contract.limits import Bucket
 from vbdesk.desk.account.desk_settings import DeskChoices
+from vbdesk.desk.account.fhir_model import FhirServerViewModel
 from vbdesk.desk.account.letterhead_model import LetterheadViewModel
 from vbdesk.desk.account.prices import Price, diarize_price, prices
 from vbdesk.desk.account.profiles_model import ProfilesViewModel
@@ -57,6 +58,7 @@ class AccountViewModel(QObject):
         profiles: the profiles of this computer.
         rules: for its recordings.
         letterhead: of its reports.
+        fhir: the FHIR server that subjects are sent to.
         webhook: receiver of finished jobs.
         choices: preferences of the desk.
         passphrase: changes the passphrase of this computer.
@@ -101,7 +103,8 @@ class AccountViewModel(QObject):
         self.profiles, self.rules, self.webhook, self.choices = profiles, rules, webhook, choices
         self.passphrase, self.app_lock = passphrase, app_lock
         self.letterhead = LetterheadViewModel(library, tasks)
-        for part in (profiles, rules, webhook, choices, passphrase, self.letterhead):
+        self.fhir = FhirServerViewModel(profile, vault, tasks)
+        for part in (profiles, rules, webhook, choices, passphrase, self.letterhead, self.fhir):
             part.setParent(self)
         sync.status_changed.connect(self.status_changed)
 
@@ -127,6 +130,7 @@ class AccountViewModel(QObject):
         self._tasks.start(self._read_prices, self._on_prices, self._on_failed, name="prices")
         self.choices.read()
         self.webhook.read()
+        self.fhir.read()
 
     def try_again(self) -> None:
         """Try the keyring and the service again."""

@@ -10,6 +10,9 @@ from vbdesk.desk.cohort.cohort_rows import FEWEST, CohortReading, HeatOrder, Sho
 from vbdesk.desk.cohort.group_card import CohortGroupView
 from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
 from vbdesk.desk.cohort.view_model import CohortViewModel, Unread
+from vbdesk.desk.models.fhir_banner import FhirBanner
+from vbdesk.desk.models.look_menu import LookMenu
+from vbdesk.desk.models.print_banner import PrintBanner
 from vbdesk.desk.tasks import Progress
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import secondary_button
@@ -67,6 +70,12 @@ class CohortPage(QWidget):
         view_model.exported.connect(self._on_exported)
         view_model.failed.connect(self._on_failed)
         self.export_menu.wanted.connect(self.export_subjects)
+        self.export_menu.addMenu(LookMenu(view_model.subjects_export.look, self))
+        self.printing = PrintBanner(view_model.subjects_export.printing, self.export_menu.print_action, self)
+        self.sending = FhirBanner(view_model.subjects_export.sending, self.export_menu, self)
+        self.printing.wanted.connect(self.print_report)
+        self.sending.wanted.connect(self.send)
+        self.banner.print_wanted.connect(self._print_again)
         view_model.subjects_export.progressed.connect(self._on_export_progress)
         view_model.subjects_export.done.connect(self._on_subjects_exported)
         view_model.subjects_export.failed.connect(self._on_failed)
@@ -74,6 +83,7 @@ class CohortPage(QWidget):
     def opened(self, argument: object) -> None:
         """Show all subjects."""
         self.view_model.show()
+        self.view_model.subjects_export.sending.look()
 
     def closed(self) -> None:
         """Another page is shown."""
@@ -93,9 +103,27 @@ class CohortPage(QWidget):
     @Slot(str, str)
     def export_subjects(self, kind: str, folder: str) -> None:
         """Export all data of the subjects that are shown."""
+        self.view_model.subjects_export.start(kind, folder, self._shown())
+
+    @Slot()
+    def print_report(self) -> None:
+        """Print one report of the subjects that are shown."""
+        self.view_model.subjects_export.print_report(self._shown())
+
+    @Slot()
+    def send(self) -> None:
+        """Send the subjects that are shown to the FHIR server."""
+        self.view_model.subjects_export.send(self._shown())
+
+    @Slot()
+    def _print_again(self) -> None:
+        export = self.view_model.subjects_export
+        if export.printable is not None:
+            export.printing.start(export.printable)
+
+    def _shown(self) -> list[str]:
         reading = self.view_model.reading
-        shown = () if reading is None else [entry.group_id for entry in reading.summaries]
-        self.view_model.subjects_export.start(kind, folder, shown)
+        return [] if reading is None else [entry.group_id for entry in reading.summaries]
 
     def _header(self) -> QWidget:
         self.caption = Text("", Role.BODY, "text2", wrap=True)
@@ -322,6 +350,7 @@ class CohortPage(QWidget):
         self._views.setCurrentIndex(1 if one else 0)
         self.caption.setVisible(not one)
         self.export_button.setVisible(not one)
+        self.export_menu.print_action.setEnabled(not one)
         if one:
             self.group.opened(self.heat.current_key())
 
@@ -371,9 +400,9 @@ class CohortPage(QWidget):
         self._say(Tone.INFO, sentence, _("Cancel"), "cancel-export")
 
     @Slot(str, object)
-    def _on_subjects_exported(self, sentence: str, folder: Path) -> None:
+    def _on_subjects_exported(self, sentence: str, place: Path) -> None:
         self._act = "close"
-        self.banner.say_saved(sentence, folder)
+        self.banner.say_saved(sentence, place, prints=self.view_model.subjects_export.printable is not None)
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:

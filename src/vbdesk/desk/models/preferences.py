@@ -10,6 +10,7 @@ from filelock import FileLock
 
 from vbdesk.desk.ui.tokens import LARGEST_SCALE, LEAST_SCALE, Scheme
 from vbdesk.privacy import FILE_MODE, make_private, owner_only_opener
+from vbdesk.report.drawing.style import Look
 
 PEDAL_KEY = "F9"
 LONGEST_LOCK_AFTER = 24 * 60
@@ -24,6 +25,7 @@ class Preferences:
         text_size: in percent of the design's; None for the system's.
         language: BCP-47 tag of the prompts; empty for the system's.
         pedal_key: key that a foot pedal sends, in Qt's notation: "F9", "PgDown", "Ctrl+B".
+        report_look: colours of reports and exported charts.
         lock_after: minutes without input after which the window locks; None for Ctrl+L only.
         window: place and size of the window in the last session: x, y, width, height.
         maximized: it filled the screen.
@@ -33,6 +35,7 @@ class Preferences:
     text_size: int | None = None
     language: str = ""
     pedal_key: str = PEDAL_KEY
+    report_look: Look = Look.LIGHT
     lock_after: int | None = None
     window: tuple[int, int, int, int] | None = None
     maximized: bool = False
@@ -107,6 +110,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "text_size": _text_size,
     "language": str,
     "pedal_key": str,
+    "report_look": Look,
     "lock_after": _lock_after,
     "window": _window,
     "maximized": bool,

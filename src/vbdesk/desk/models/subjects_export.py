@@ -1,4 +1,4 @@
-"""Export of several subjects as tables, a folder for research or one PDF, written and audited in a task."""
+"""Export of several subjects as tables, a folder for research or one PDF; printing and sending of the same."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,37 +6,53 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.client.errors import NotFound
 from vbdesk.clock import Clock
+from vbdesk.desk.models.export_fault import export_fault
+from vbdesk.desk.models.fhir_sending import FhirOrder, FhirSending
+from vbdesk.desk.models.report_look import ReportLook
+from vbdesk.desk.models.report_print import MakePages, PrintOrder, ReportPrint, pages_for_paper
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.outbox.library.audit import AuditAction
-from vbdesk.outbox.library.disk_faults import file_sentence
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.results.recording_details import with_details
 from vbdesk.outbox.results.repository import ResultRepository
+from vbdesk.report.drawing.style import Look
 
 if TYPE_CHECKING:
+    from vbdesk.report.documents.report_input import ReportOptions
     from vbdesk.report.subject_record import SubjectRecord
+
+MOST_PRINTED = 100
+"""Subjects of one printed report: 200 pages take half a minute to prepare."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What was written, and how many subjects the service does not know."""
+    """What was written, how to print it, and how many subjects the service does not know."""
 
     folder: Path
+    place: Path
     subjects: int
     unknown: int
+    order: PrintOrder | None
 
 
 class SubjectsExport(QObject):
     """One export at a time.
 
+    Attributes:
+        printing: prints the report of several subjects.
+        sending: sends them to a FHIR server.
+        look: of reports.
+        printable: what prints the PDF that was written last; None after another format.
+
     Signals:
         progressed: (int, int) number of subjects read, and the total.
-        done: (str, Path) what was written, as a sentence, and its folder.
+        done: (str, Path) what was written, as a sentence, and the file or folder.
         failed: (str) why nothing was written.
     """
 
@@ -45,11 +61,23 @@ class SubjectsExport(QObject):
     failed = Signal(str)
 
     def __init__(
-        self, profile: Profile, library: Library, results: ResultRepository, tasks: TaskOwner, clock: Clock
+        self,
+        profile: Profile,
+        library: Library,
+        results: ResultRepository,
+        tasks: TaskOwner,
+        clock: Clock,
+        look: ReportLook,
+        printing: ReportPrint,
+        sending: FhirSending,
     ) -> None:
         super().__init__()
         self._profile, self._library, self._results, self._tasks = profile, library, results, tasks
         self._clock = clock
+        self.look, self.printing, self.sending = look, printing, sending
+        for part in (printing, sending):
+            part.setParent(self)
+        self.printable: PrintOrder | None = None
         self._task: Task | None = None
 
     @property
@@ -61,10 +89,11 @@ class SubjectsExport(QObject):
         """Write all data of these subjects into a new folder within `folder`; `kind` is csv, bids or pdf."""
         if self.busy or not group_ids:
             return
-        wanted = tuple(group_ids)
+        wanted, look = tuple(group_ids), self.look.current
+        self.printable = None
         self.progressed.emit(0, len(wanted))
         self._task = self._tasks.start(
-            lambda context: self._export(context, kind, Path(folder), wanted),
+            lambda context: self._export(context, kind, Path(folder), wanted, look),
             self._on_done,
             self._on_failed,
             self._on_progress,
@@ -77,26 +106,72 @@ class SubjectsExport(QObject):
         if self._task is not None:
             self._task.cancel()
 
-    def _export(self, context: TaskContext, kind: str, folder: Path, group_ids: Sequence[str]) -> _Outcome:
-        from vbdesk.report.documents.report_input import ReportOptions, ReportScope
+    def print_report(self, group_ids: Sequence[str]) -> None:
+        """Print one report of these subjects over time."""
+        wanted, look = tuple(group_ids), self.look.current
+        if not wanted or self.printing.busy:
+            return
+        if len(wanted) > MOST_PRINTED:
+            sentence = self.tr(
+                "A report of {count} subjects is too long to be printed from here. Choose at most {most}, or export "
+                "the PDF and print it with another program."
+            )
+            self.printing.failed.emit(sentence.format(count=len(wanted), most=MOST_PRINTED))
+            return
+
+        def pages(context: TaskContext, letter: bool) -> tuple[Sequence[bytes], str]:
+            records = self._records(context, wanted)
+            unknown = len(wanted) - len(records)
+            words = self.tr("The service does not know {unknown} of the subjects yet.") if unknown else ""
+            made = pages_for_paper(records, self._options(look, printed=True), letter)
+            return made, words.format(unknown=unknown)
+
+        self.printing.start(self._order(pages, len(wanted)))
+
+    def send(self, group_ids: Sequence[str]) -> None:
+        """Ask whether to send these subjects to the FHIR server."""
+        wanted = tuple(group_ids)
+        self.sending.ask(FhirOrder(len(wanted), "", lambda context: self._records(context, wanted)))
+
+    def _export(self, context: TaskContext, kind: str, folder: Path, group_ids: Sequence[str], look: Look) -> _Outcome:
         from vbdesk.report.exports import ExportFormat, export_files, write_files  # slow to import
 
-        now = self._clock.now().replace(microsecond=0)
-        records = with_details(self._library, self._records(context, group_ids))
         printed = ExportFormat(kind) is ExportFormat.PDF
-        options = ReportOptions(
+        records = with_details(self._library, self._records(context, group_ids))
+        options = self._options(look, printed=printed)
+        files = export_files(ExportFormat(kind), records, options)
+        context.check()
+        written = folder / f"vbdesk-{kind}-{_local(options.exported_at):%Y%m%d-%H%M%S}"
+        write_files(written, files)
+        self._library.note(AuditAction.EXPORTED, detail=f"{kind}, subjects={len(records)}")
+        place = written / next(iter(files)) if len(files) == 1 else written
+        few = printed and len(records) <= MOST_PRINTED
+
+        def pages(context: TaskContext, letter: bool) -> tuple[Sequence[bytes], str]:
+            return pages_for_paper(records, options, letter), ""
+
+        order = self._order(pages, len(records)) if few else None
+        return _Outcome(written, place, len(records), len(group_ids) - len(records), order)
+
+    def _options(self, look: Look, *, printed: bool) -> "ReportOptions":
+        """On a worker: how a report or a table is made now."""
+        from vbdesk.report.documents.report_input import ReportOptions, ReportScope
+
+        now = self._clock.now().replace(microsecond=0)
+        return ReportOptions(
             exported_at=now,
             zone=now.astimezone().tzinfo or UTC,
             scores=not printed,
             letterhead=self._library.letterhead.read() if printed else None,
             scope=ReportScope.TOGETHER,
+            look=look,
         )
-        files = export_files(ExportFormat(kind), records, options)
-        context.check()
-        place = folder / f"vbdesk-{kind}-{_local(now):%Y%m%d-%H%M%S}"
-        write_files(place, files)
-        self._library.note(AuditAction.EXPORTED, detail=f"{kind}, subjects={len(records)}")
-        return _Outcome(place, len(records), len(group_ids) - len(records))
+
+    def _order(self, pages: MakePages, count: int) -> PrintOrder:
+        def note() -> None:
+            self._library.note(AuditAction.EXPORTED, detail=f"print, subjects={count}")
+
+        return PrintOrder(self.tr("Print the report of {count} subjects").format(count=count), pages, note)
 
     def _records(self, context: TaskContext, group_ids: Sequence[str]) -> "list[SubjectRecord]":
         """Every subject that the service knows."""
@@ -127,8 +202,9 @@ class SubjectsExport(QObject):
             )
         else:
             sentence = self.tr("Subjects written: {count}. The files are in {folder}.")
+        self.printable = outcome.order
         self.done.emit(
-            sentence.format(count=outcome.subjects, unknown=outcome.unknown, folder=outcome.folder), outcome.folder
+            sentence.format(count=outcome.subjects, unknown=outcome.unknown, folder=outcome.folder), outcome.place
         )
 
     @Slot(object)
@@ -143,16 +219,6 @@ class SubjectsExport(QObject):
     @Slot()
     def _on_finished(self) -> None:
         self._task = None
-
-
-def export_fault(failure: Failure) -> str:
-    """Why an export was not written, and what to do."""
-    if isinstance(failure.error, ValueError):
-        return str(failure.error)
-    if isinstance(failure.error, OSError):
-        text = QCoreApplication.translate("Export", "The export could not be written. {why}")
-        return text.format(why=file_sentence(failure.error))
-    return failure.sentence
 
 
 def _local(moment: datetime) -> datetime:

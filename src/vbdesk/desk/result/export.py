@@ -1,6 +1,6 @@
-"""Export of one result as JSON, report or FHIR, written and audited in a task."""
+"""Export of one result as JSON, report or FHIR, written and audited in a task; printing of its report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,6 +8,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.timestamps import in_zone
+from vbdesk.desk.models.report_look import ReportLook
+from vbdesk.desk.models.report_print import MakePages, PrintOrder, ReportPrint, pages_for_paper
 from vbdesk.desk.models.result_source import ResultSource
 from vbdesk.desk.models.result_state import ResultView
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
@@ -18,6 +20,7 @@ from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.results.recording_details import with_consents
 from vbdesk.outbox.results.repository import ResultRepository
 from vbdesk.report.documents.report_input import ReportOptions
+from vbdesk.report.drawing.style import Look
 from vbdesk.report.exports import EXTENSIONS, ExportFormat, export_files, write_files
 from vbdesk.report.file_names import file_stems
 from vbdesk.report.subject_record import RecordSource, SubjectRecord, subject_record
@@ -25,6 +28,11 @@ from vbdesk.report.subject_record import RecordSource, SubjectRecord, subject_re
 
 class ResultExport(QObject):
     """Exports the result that is shown.
+
+    Attributes:
+        printing: prints its report.
+        look: of the report.
+        printable: what prints the PDF that was written last; None after another format.
 
     Signals:
         saved: (str) path of the file that was written.
@@ -41,11 +49,16 @@ class ResultExport(QObject):
         results: ResultRepository,
         source: ResultSource,
         tasks: TaskOwner,
+        look: ReportLook,
+        printing: ReportPrint,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._profile, self._library, self._results = profile, library, results
         self._source, self._tasks = source, tasks
+        self.look, self.printing = look, printing
+        printing.setParent(self)
+        self.printable: PrintOrder | None = None
 
     def file_name(self, view: ResultView, kind: ExportFormat) -> str:
         """Default file name: subject id and time."""
@@ -57,36 +70,64 @@ class ResultExport(QObject):
         """Write the result as received."""
         if view.reading is not None:
             raw = f"{view.reading.raw}\n".encode()
-            self._start(ExportFormat.JSON, view, path, lambda: raw)
+            self._start(ExportFormat.JSON, view, path, lambda: (raw, None))
 
     def export(self, kind: ExportFormat, view: ResultView, path: Path, *, scores: bool) -> None:
         """Write a report or FHIR bundle of this recording; reads missing data from the service."""
+        look = self.look.current
 
-        def content() -> bytes:
-            now = datetime.now(UTC).replace(microsecond=0)
-            options = ReportOptions(
-                exported_at=now,
-                zone=now.astimezone().tzinfo or UTC,
-                scores=scores,
-                letterhead=self._library.letterhead.read() if kind is ExportFormat.PDF else None,
-            )
-            records = [self._record(view)]
+        def content() -> tuple[bytes, PrintOrder | None]:
+            options, records = self._options(kind, look, scores=scores), [self._record(view)]
             if kind is ExportFormat.FHIR:
                 records = with_consents(self._library, records)
             files = export_files(kind, records, options)
-            return next(file for file in files.values() if isinstance(file, bytes))
+            order = None
+            if kind is ExportFormat.PDF:
+                order = self._order(view, lambda context, letter: (pages_for_paper(records, options, letter), ""))
+            return next(file for file in files.values() if isinstance(file, bytes)), order
 
         self._start(kind, view, path, content)
 
-    def _start(self, kind: ExportFormat, view: ResultView, path: Path, content: Callable[[], bytes]) -> None:
+    def print_report(self, view: ResultView, *, scores: bool) -> None:
+        """Print the report of this recording; reads missing data from the service."""
+        look = self.look.current
+
+        def pages(context: TaskContext, letter: bool) -> tuple[Sequence[bytes], str]:
+            options = self._options(ExportFormat.PDF, look, scores=scores)
+            return pages_for_paper([self._record(view)], options, letter), ""
+
+        self.printing.start(self._order(view, pages))
+
+    def _start(
+        self, kind: ExportFormat, view: ResultView, path: Path, content: Callable[[], tuple[bytes, PrintOrder | None]]
+    ) -> None:
         library, take_id = self._library, view.recording.take_id
 
-        def work(context: TaskContext) -> Path:
-            write_files(path.parent, {path.name: content()}, overwrite=True)
+        def work(context: TaskContext) -> tuple[Path, PrintOrder | None]:
+            made, order = content()
+            write_files(path.parent, {path.name: made}, overwrite=True)
             library.note(AuditAction.EXPORTED, take_id, kind.value)
-            return path
+            return path, order
 
         self._tasks.start(work, self._on_written, self._on_failed, name="export-result")
+
+    def _options(self, kind: ExportFormat, look: Look, *, scores: bool) -> ReportOptions:
+        now = datetime.now(UTC).replace(microsecond=0)
+        return ReportOptions(
+            exported_at=now,
+            zone=now.astimezone().tzinfo or UTC,
+            scores=scores,
+            letterhead=self._library.letterhead.read() if kind is ExportFormat.PDF else None,
+            look=look,
+        )
+
+    def _order(self, view: ResultView, pages: MakePages) -> PrintOrder:
+        def note() -> None:
+            self._library.note(AuditAction.EXPORTED, view.recording.take_id, "print")
+
+        subject = self._library.subject_notes.shown(view.group_id).words if view.group_id else view.title
+        title = self.tr("Print the report of {subject}, {recording}").format(subject=subject, recording=view.title)
+        return PrintOrder(title, pages, note)
 
     def _record(self, view: ResultView) -> SubjectRecord:
         stored = self._results.stored_trajectory(view.group_id)
@@ -102,7 +143,8 @@ class ResultExport(QObject):
         return job
 
     @Slot(object)
-    def _on_written(self, path: Path) -> None:
+    def _on_written(self, written: tuple[Path, PrintOrder | None]) -> None:
+        path, self.printable = written
         self.saved.emit(str(path))
 
     @Slot(object)

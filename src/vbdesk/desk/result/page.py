@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QMenu, QVBox
 from vbdesk.contract.levels import Level
 from vbdesk.desk.models.course_actions import CourseChanged
 from vbdesk.desk.models.course_card import CourseCard
+from vbdesk.desk.models.look_menu import LookMenu
+from vbdesk.desk.models.print_banner import PrintBanner
 from vbdesk.desk.models.result_state import ResultView
 from vbdesk.desk.models.result_text import ResultReading, VoiceReading
 from vbdesk.desk.result.cards import (
@@ -112,6 +114,9 @@ class ResultPage(QWidget):
         view_model.same_subject_changed.connect(self._on_same_subject)
         view_model.export.saved.connect(self._on_saved)
         view_model.export.failed.connect(self._on_not_saved)
+        self.printing = PrintBanner(view_model.export.printing, self.print_action, self)
+        self.printing.wanted.connect(self.print_report)
+        self.banner.print_wanted.connect(self._print_again)
         self.course_card.opened.connect(self._on_course_asked)
         self.course_card.left.connect(self._on_course_left)
         view_model.course.changed.connect(self._on_course_changed)
@@ -170,6 +175,9 @@ class ResultPage(QWidget):
             (_("FHIR bundle"), ExportFormat.FHIR),
         ):
             self.export_menu.addAction(entry).setData(kind)
+        self.export_menu.addSeparator()
+        self.print_action = self.export_menu.addAction(_("Print the report"))
+        self.export_menu.addMenu(LookMenu(self.view_model.export.look, self))
         self.export_menu.triggered.connect(self._on_export)
         self.correct_button = secondary_button(_("Correct"), icon="person")
         self.correct_button.setToolTip(
@@ -242,7 +250,8 @@ class ResultPage(QWidget):
 
     @Slot(str)
     def _on_saved(self, path: str) -> None:
-        self.banner.say_saved(_("Saved as {path}.", path=path), Path(path))
+        prints = self.view_model.export.printable is not None
+        self.banner.say_saved(_("Saved as {path}.", path=path), Path(path), prints=prints)
 
     @Slot(str)
     def _on_not_saved(self, sentence: str) -> None:
@@ -348,7 +357,21 @@ class ResultPage(QWidget):
 
     @Slot(QAction)
     def _on_export(self, action: QAction) -> None:
-        self._ask_for_file(ExportFormat(action.data()))
+        if action.data() is not None:
+            self._ask_for_file(ExportFormat(action.data()))
+
+    @Slot()
+    def print_report(self) -> None:
+        """Print the report of the recording that is shown."""
+        view = self.view_model.view
+        if view is not None and view.reading is not None:
+            self.view_model.export.print_report(view, scores=self.segment.choice() == "researcher")
+
+    @Slot()
+    def _print_again(self) -> None:
+        export = self.view_model.export
+        if export.printable is not None:
+            export.printing.start(export.printable)
 
     def _ask_for_file(self, kind: ExportFormat) -> None:
         view = self.view_model.view
@@ -385,8 +408,8 @@ class ResultPage(QWidget):
         self._cards = []
         reading = self._reading
         self.segment.setEnabled(reading is not None)
-        for button in (self.json_button, self.export_button):
-            button.setEnabled(reading is not None)
+        for control in (self.json_button, self.export_button, self.print_action):
+            control.setEnabled(reading is not None)
         self.empty.setVisible(reading is None)
         self.empty.setMinimumHeight(self._theme.px(320))
         if reading is None:

@@ -9,6 +9,8 @@ from vbdesk.capture.playback import Player
 from vbdesk.client.errors import ClientError
 from vbdesk.desk.models.course_actions import CourseActions
 from vbdesk.desk.models.playback import Playback
+from vbdesk.desk.models.report_look import ReportLook
+from vbdesk.desk.models.report_print import ReportPrint
 from vbdesk.desk.models.result_source import Found, ResultSource
 from vbdesk.desk.models.result_state import ResultRemedy, ResultView, first_view, view_of
 from vbdesk.desk.models.same_subject import SameSubjectRecording, neighbours, same_subject_recordings
@@ -62,12 +64,14 @@ class ResultViewModel(QObject):
         navigator: Navigator,
         player: Callable[[], Player],
         course: CourseActions,
+        look: ReportLook,
+        printing: ReportPrint,
     ) -> None:
         super().__init__()
         self._library, self._results, self._tasks, self._navigator = library, results, tasks, navigator
         self._source = ResultSource(library, results)
         self._reads = Lane(tasks, self)  # do not show an older state after a newer one
-        self.export = ResultExport(profile, library, results, self._source, tasks, self)
+        self.export = ResultExport(profile, library, results, self._source, tasks, look, printing, self)
         self._kept: OrderedDict[RecordingRoute, ResultView] = OrderedDict()
         self._asked_for: RecordingRoute | None = None
         self._history_asked = False  # of the service, for the recording that is shown

@@ -14,7 +14,9 @@ from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
 from vbdesk.desk.cohort.view_model import CohortViewModel
 from vbdesk.desk.compare.view_model import CompareViewModel
 from vbdesk.desk.models.course_actions import CourseActions
+from vbdesk.desk.models.fhir_sending import FhirSending
 from vbdesk.desk.models.preferences import PreferenceStore
+from vbdesk.desk.models.report_print import ReportPrint
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.models.subjects_export import SubjectsExport
 from vbdesk.desk.models.unlocking import PassphraseViewModel
@@ -99,8 +101,26 @@ def intake_view_model(workspace: Workspace) -> IntakeViewModel:
 def subjects_export(workspace: Workspace) -> SubjectsExport:
     """An export of several subjects."""
     return SubjectsExport(
-        workspace.profile, workspace.library, workspace.results, workspace.tasks, workspace.ports.clock
+        workspace.profile,
+        workspace.library,
+        workspace.results,
+        workspace.tasks,
+        workspace.ports.clock,
+        workspace.look,
+        report_print(workspace),
+        fhir_sending(workspace),
     )
+
+
+def report_print(workspace: Workspace) -> ReportPrint:
+    """Printing of reports."""
+    return ReportPrint(workspace.ports.printers, workspace.tasks)
+
+
+def fhir_sending(workspace: Workspace) -> FhirSending:
+    """Sending to the FHIR server of the profile."""
+    profile, ports = workspace.profile, workspace.ports
+    return FhirSending(profile, ports.vault(profile.secrets), workspace.library, ports.fhir_server, workspace.tasks)
 
 
 def subjects_view_model(workspace: Workspace) -> SubjectsViewModel:
@@ -193,7 +213,15 @@ def subject_view_model(workspace: Workspace) -> SubjectViewModel:
         workspace.tasks,
         workspace.navigator,
         workspace.ports.clock,
-        SubjectExport(workspace.profile, workspace.library, workspace.results, workspace.tasks),
+        SubjectExport(
+            workspace.profile,
+            workspace.library,
+            workspace.results,
+            workspace.tasks,
+            workspace.look,
+            report_print(workspace),
+            fhir_sending(workspace),
+        ),
         SubjectConsentViewModel(
             workspace.profile, workspace.library, workspace.sync, workspace.tasks, workspace.ports.clock
         ),
@@ -212,6 +240,8 @@ def result_view_model(workspace: Workspace) -> ResultViewModel:
         workspace.navigator,
         workspace.ports.player,
         course_actions(workspace),
+        workspace.look,
+        report_print(workspace),
     )
 
 

@@ -10,6 +10,8 @@ from vbdesk.client.errors import ConnectionFailed
 from vbdesk.client.local_service import LocalEncryption
 from vbdesk.desk.models.app_lock import AppLock
 from vbdesk.desk.models.arrived_results import ArrivedResults
+from vbdesk.desk.models.preferences import PreferenceStore
+from vbdesk.desk.models.report_look import ReportLook
 from vbdesk.desk.models.service_erasures import ServiceErasures
 from vbdesk.desk.models.speaker_watch import SpeakerWatch
 from vbdesk.desk.models.sync_state import SyncState
@@ -72,6 +74,7 @@ class Workspace(QObject):
         tasks: the owner of all tasks.
         navigator: to ask for another page.
         arrived: tells when results have come.
+        look: of its reports.
         sync: what is known of the library and the sync worker.
         ports: microphones, players and everything else beyond the process.
         erasures: erases at the service on this computer what was removed here; None for a service elsewhere.
@@ -123,6 +126,7 @@ class Workspace(QObject):
         if library.erasures is not None:
             self.erasures = ServiceErasures(library.erasures, self._erase_at_service, tasks, self)
         self.arrived = ArrivedResults(library, self.sync, tasks, self)
+        self.look = ReportLook(PreferenceStore(ports.config_dir), tasks, self)
         self._budget = budget
         self.results = ResultRepository(library, self.client)
         self._sync_worker = SyncWorker(
@@ -149,6 +153,7 @@ class Workspace(QObject):
     def start(self) -> None:
         """Begin to bring recordings to the service; first start that service, where it is on this computer."""
         self._pass_on_change()
+        self.look.read()
         if self.profile.kind == "service":
             self._start_sync_worker()
             return

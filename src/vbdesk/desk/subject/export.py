@@ -1,5 +1,6 @@
 """Export of one subject, written and audited in a task; asks before it replaces files."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,19 +9,26 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.models.subjects_export import export_fault
+from vbdesk.desk.models.export_fault import export_fault
+from vbdesk.desk.models.fhir_sending import FhirOrder, FhirSending
+from vbdesk.desk.models.report_look import ReportLook
+from vbdesk.desk.models.report_print import MakePages, PrintOrder, ReportPrint, pages_for_paper
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.results.recording_details import with_consents, with_details
 from vbdesk.outbox.results.repository import ResultRepository
+from vbdesk.report.drawing.style import Look
 
 if TYPE_CHECKING:
+    from vbdesk.report.documents.report_input import ReportOptions
     from vbdesk.report.subject_record import SubjectRecord
 CHARTS = ("png", "svg")
 """Formats that need no more than what the page shows: they work without the service."""
 PRINTED = "pdf"
+DRAWN = (PRINTED, *CHARTS)
+"""Formats with a look."""
 SIGNED = ("pdf", "fhir")
 """Formats that tell who has read."""
 
@@ -49,11 +57,21 @@ class ExportRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class _Content:
+    """What is exported, and a remark on it."""
+
+    record: "SubjectRecord"
+    options: "ReportOptions"
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class _Written:
-    """Outcome: path and notes."""
+    """Outcome: path, notes, and what prints the same."""
 
     place: Path
     remark: str
+    order: PrintOrder | None = None
 
 
 class SubjectExport(QObject):
@@ -61,6 +79,10 @@ class SubjectExport(QObject):
 
     Attributes:
         saved: the file or folder that was written last.
+        printable: what prints the PDF that was written last; None after another format.
+        printing: prints the report.
+        sending: sends the subject to a FHIR server.
+        look: of reports and charts.
 
     Signals:
         busy_changed: (bool) whether an export runs.
@@ -76,11 +98,24 @@ class SubjectExport(QObject):
     would_overwrite = Signal(str)
     failed = Signal(str)
 
-    def __init__(self, profile: Profile, library: Library, results: ResultRepository, tasks: TaskOwner) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        library: Library,
+        results: ResultRepository,
+        tasks: TaskOwner,
+        look: ReportLook,
+        printing: ReportPrint,
+        sending: FhirSending,
+    ) -> None:
         super().__init__()
         self._profile, self._library, self._results, self._tasks = profile, library, results, tasks
+        self.look, self.printing, self.sending = look, printing, sending
+        for part in (printing, sending):
+            part.setParent(self)
         self._task: Task | None = None
         self.saved: Path | None = None
+        self.printable: PrintOrder | None = None
         self._wish: tuple[ExportRequest, TrajectoryRead] | None = None
 
     @property
@@ -100,15 +135,34 @@ class SubjectExport(QObject):
         """Export the subject of `read`, the page's content."""
         if self.busy:
             return
-        self._wish = (wish, read)
+        self._wish, self.printable = (wish, read), None
+        look = self.look.current
 
         def work(context: TaskContext) -> _Written:
-            return self._export(context, wish, read)
+            return self._export(context, wish, read, look)
 
         self.busy_changed.emit(True)
         self._task = self._tasks.start(
             work, self._on_done, self._on_failed, self._on_progress, self._on_finished, name="export"
         )
+
+    def print_report(self, wish: ExportRequest, read: TrajectoryRead) -> None:
+        """Print the report that `wish` describes; its folder does not count."""
+        look = self.look.current
+
+        def pages(context: TaskContext, letter: bool) -> tuple[Sequence[bytes], str]:
+            content = self._content(context, wish, read, look)
+            return pages_for_paper([content.record], content.options, letter), content.remark
+
+        self.printing.start(self._order(read.group_id, pages))
+
+    def send(self, read: TrajectoryRead) -> None:
+        """Ask whether to send the subject to the FHIR server."""
+
+        def records(context: TaskContext) -> "list[SubjectRecord]":
+            return [self._record(context, "fhir", read)]
+
+        self.sending.ask(FhirOrder(1, self.shown(read.group_id), records))
 
     def replace(self) -> None:
         """Replace the existing files, after the user confirmed."""
@@ -121,41 +175,61 @@ class SubjectExport(QObject):
         if self._task is not None:
             self._task.cancel()
 
-    def _export(self, context: TaskContext, wish: ExportRequest, read: TrajectoryRead) -> _Written:
-        from vbdesk.report.documents.compiler import missing_letters  # the report's libraries are slow to import
-        from vbdesk.report.documents.report_input import ReportOptions, ReportScope
+    def _export(self, context: TaskContext, wish: ExportRequest, read: TrajectoryRead, look: Look) -> _Written:
         from vbdesk.report.exports import ExportFormat, expected_files, export_files, refuse_overwriting, write_files
         from vbdesk.report.file_names import file_stems
-        from vbdesk.report.sign_off import SignOff
 
-        kind, now = ExportFormat(wish.kind), datetime.now(UTC).replace(microsecond=0)
-        note = self._library.subject_notes.note_of(read.group_id)
-        options = ReportOptions(
-            exported_at=now,
-            zone=now.astimezone().tzinfo or UTC,
-            scores=wish.scores,
-            subject_line=note.line if wish.name and kind is ExportFormat.PDF else "",
-            letterhead=self._library.letterhead.read() if kind is ExportFormat.PDF else None,
-            scope=ReportScope.OVER_TIME if wish.over_time else ReportScope.RECORDING,
-            sign_off=SignOff(wish.reader, now) if wish.reader and wish.kind in SIGNED else None,
-        )
+        kind = ExportFormat(wish.kind)
         stem = file_stems([read.group_id])[read.group_id]
         folder = Path(wish.folder) / f"{stem}-{kind}" if kind.one_folder else Path(wish.folder)
         if not wish.replace:
             refuse_overwriting(folder, expected_files(kind, [read.group_id]))  # before a read that may take long
+        content = self._content(context, wish, read, look)
+        files = export_files(kind, [content.record], content.options)
+        context.check()
+        write_files(folder, files, overwrite=wish.replace)
+        self._library.note(AuditAction.EXPORTED, detail=f"{kind}, subjects=1")
+
+        def pages(context: TaskContext, letter: bool) -> tuple[Sequence[bytes], str]:
+            return pages_for_paper([content.record], content.options, letter), content.remark
+
+        order = self._order(read.group_id, pages) if wish.kind == PRINTED else None
+        return _Written(folder if kind.one_folder else folder / next(iter(files)), content.remark, order)
+
+    def _content(self, context: TaskContext, wish: ExportRequest, read: TrajectoryRead, look: Look) -> _Content:
+        """On a worker: the subject as `wish` wants it, read from the service where necessary."""
+        from vbdesk.report.documents.compiler import missing_letters  # the report's libraries are slow to import
+        from vbdesk.report.documents.report_input import ReportOptions, ReportScope
+        from vbdesk.report.exports import ExportFormat
+        from vbdesk.report.sign_off import SignOff
+
+        kind, now = ExportFormat(wish.kind), datetime.now(UTC).replace(microsecond=0)
+        printed = kind is ExportFormat.PDF
+        options = ReportOptions(
+            exported_at=now,
+            zone=now.astimezone().tzinfo or UTC,
+            scores=wish.scores,
+            subject_line=self._library.subject_notes.note_of(read.group_id).line if wish.name and printed else "",
+            letterhead=self._library.letterhead.read() if printed else None,
+            scope=ReportScope.OVER_TIME if wish.over_time else ReportScope.RECORDING,
+            sign_off=SignOff(wish.reader, now) if wish.reader and wish.kind in SIGNED else None,
+            look=look,
+        )
         record = self._record(context, wish.kind, read)
         if kind.one_folder:
             [record] = with_details(self._library, [record])
         if kind is ExportFormat.FHIR:
             [record] = with_consents(self._library, [record])
-        files = export_files(kind, [record], options)
-        context.check()
-        write_files(folder, files, overwrite=wish.replace)
-        self._library.note(AuditAction.EXPORTED, detail=f"{kind}, subjects=1")
-        printed = options.subject_line + (wish.reader if options.sign_off is not None else "")
-        missing = missing_letters(printed) if kind is ExportFormat.PDF else ""
-        remark = f" The report's fonts lack these letters, which print as squares: {missing}" if missing else ""
-        return _Written(folder if kind.one_folder else folder / next(iter(files)), remark)
+        words = options.subject_line + (wish.reader if options.sign_off is not None else "")
+        missing = missing_letters(words) if printed else ""
+        remark = f"The report's fonts lack these letters, which print as squares: {missing}" if missing else ""
+        return _Content(record, options, remark)
+
+    def _order(self, group_id: str, pages: MakePages) -> PrintOrder:
+        def note() -> None:
+            self._library.note(AuditAction.EXPORTED, detail="print, subjects=1")
+
+        return PrintOrder(self.tr("Print the report of {subject}").format(subject=self.shown(group_id)), pages, note)
 
     def _record(self, context: TaskContext, kind: str, read: TrajectoryRead) -> "SubjectRecord":
         from vbdesk.report.subject_reader import read_subject
@@ -174,8 +248,8 @@ class SubjectExport(QObject):
 
     @Slot(object)
     def _on_done(self, written: _Written) -> None:
-        self.saved = written.place
-        self.done.emit(f"Written to {written.place}.{written.remark}")
+        self.saved, self.printable = written.place, written.order
+        self.done.emit(f"Written to {written.place}. {written.remark}".strip())
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:

@@ -1,10 +1,11 @@
-"""The card of the Subject page for an export: folder and reader."""
+"""The card of the Subject page for an export: reader, look, and folder or printer."""
 
 from PySide6.QtCore import QStandardPaths, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.contract.longitudinal import TrajectoryRead
-from vbdesk.desk.subject.export import PRINTED, SIGNED, ExportRequest, SubjectExport
+from vbdesk.desk.models.report_look import look_names
+from vbdesk.desk.subject.export import DRAWN, PRINTED, SIGNED, ExportRequest, SubjectExport
 from vbdesk.desk.subject.export_kinds import ExportKind
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import primary_button, quiet_button, secondary_button
@@ -13,6 +14,7 @@ from vbdesk.desk.ui.fields import Field, LineField, TickBox
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
+from vbdesk.report.drawing.style import Look
 
 _RECORDING, _OVER_TIME = "recording", "over-time"
 _WIDEST_NAME = 200  # maximum length of a reader's name
@@ -48,6 +50,9 @@ class ExportCard(QWidget):
             self.tr("What the report shows"),
             [(_RECORDING, self.tr("Recording"), ""), (_OVER_TIME, self.tr("Over time"), "")],
         )
+        self.look = SegmentedChoice(
+            self.tr("Look of reports"), [(look.value, words, "") for look, words in look_names().items()]
+        )
         self.scores = TickBox("With raw scores", "For research; clinicians read levels.")
         self.name = TickBox(
             self.tr("With the name and the second line"), self.tr("They stay on this computer otherwise.")
@@ -59,6 +64,9 @@ class ExportCard(QWidget):
         self.how_far = Text("", Role.LABEL, "text2")
         self._lay_out()
         self.choose.clicked.connect(self._choose_folder)
+        self.look.chosen.connect(self._on_look)
+        work.look.changed.connect(self._show_look)
+        self._show_look(work.look.current)
         self.close_button.clicked.connect(self._on_close)
         self.go.clicked.connect(self._go)
         self.reader.returnPressed.connect(self._go)
@@ -78,6 +86,10 @@ class ExportCard(QWidget):
         self.reader_field.setVisible(kind.key in SIGNED)
         self.scope.setVisible(kind.key == PRINTED)
         self.scope.choose(_RECORDING)
+        self.look.setVisible(kind.key in DRAWN)
+        for part in (self.folder_field, self.choose):
+            part.setVisible(not kind.to_printer)
+        self.go.setText(self.tr("Print") if kind.to_printer else self.tr("Export"))
         self.name.setVisible(kind.key == PRINTED and bool(self._work.name_of(read.group_id)))
         self.name.setChecked(False)
         self.scores.setVisible(kind.scores is not None)
@@ -85,6 +97,14 @@ class ExportCard(QWidget):
         if not self.folder.text():
             self.folder.setText(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation))
         (self.reader if kind.key in SIGNED else self.folder).setFocus()
+
+    @Slot(str)
+    def _on_look(self, key: str) -> None:
+        self._work.look.choose(Look(key))
+
+    @Slot(object)
+    def _show_look(self, look: Look) -> None:
+        self.look.choose(look.value)
 
     def _lay_out(self) -> None:
         where = QHBoxLayout()
@@ -100,7 +120,7 @@ class ExportCard(QWidget):
         column = QVBoxLayout(content)
         column.setContentsMargins(28, 24, 28, 24)
         column.setSpacing(16)
-        for part in (self.title, self.sentence, self.scope, self.reader_field, self.name, self.scores):
+        for part in (self.title, self.sentence, self.scope, self.look, self.reader_field, self.name, self.scores):
             column.addWidget(part)
         column.addLayout(where)
         foot = QHBoxLayout()
@@ -116,16 +136,24 @@ class ExportCard(QWidget):
 
     @Slot()
     def _go(self) -> None:
-        folder = self.folder.text().strip()
-        self.folder_field.set_fault(None if folder else "Choose a folder.")
-        if not folder or self._kind is None or self._read is None:
+        if self._kind is None or self._read is None:
+            return
+        folder = "" if self._kind.to_printer else self.folder.text().strip()
+        missing = not folder and not self._kind.to_printer
+        self.folder_field.set_fault("Choose a folder." if missing else None)
+        if missing:
             return
         reader = self.reader.text().strip() if self._kind.key in SIGNED else ""
         scores = self._kind.scores is not None and self.scores.isChecked()
         self.banner.clear()
         name = self._kind.key == PRINTED and self.name.isChecked()
         over_time = self._kind.key == PRINTED and self.scope.choice() == _OVER_TIME
-        self._work.start(ExportRequest(self._kind.key, folder, reader, scores, name, over_time), self._read)
+        request = ExportRequest(self._kind.key, folder, reader, scores, name, over_time)
+        if self._kind.to_printer:
+            self._work.print_report(request, self._read)
+            self.left.emit()
+        else:
+            self._work.start(request, self._read)
 
     @Slot()
     def _choose_folder(self) -> None:
@@ -160,6 +188,6 @@ class ExportCard(QWidget):
 
     @Slot(bool)
     def _show_busy(self, busy: bool) -> None:
-        for control in (self.scope, self.reader_field, self.scores, self.folder_field, self.choose, self.go):
+        for control in (self.scope, self.look, self.reader_field, self.scores, self.folder_field, self.choose, self.go):
             control.setEnabled(not busy)
         self.how_far.setText("Writing" if busy else "")

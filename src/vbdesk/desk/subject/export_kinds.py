@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from PySide6.QtCore import QCoreApplication
+
 
 @dataclass(frozen=True, slots=True)
 class ExportKind:
@@ -13,6 +15,7 @@ class ExportKind:
         title: title of the card.
         sentence: content and purpose.
         scores: default for including raw scores; None if there is no choice.
+        to_printer: printed, not written to a folder.
     """
 
     key: str
@@ -20,6 +23,7 @@ class ExportKind:
     title: str
     sentence: str
     scores: bool | None = None
+    to_printer: bool = False
 
 
 SUBJECT_EXPORTS: tuple[ExportKind, ...] = (
@@ -54,3 +58,16 @@ SUBJECT_EXPORTS: tuple[ExportKind, ...] = (
         scores=True,
     ),
 )
+
+
+def print_kind() -> ExportKind:
+    """The entry that prints the report."""
+    tr = QCoreApplication.translate
+    return ExportKind(
+        "pdf",
+        tr("SubjectExport", "Print the report"),
+        tr("SubjectExport", "Printed report"),
+        tr("SubjectExport", "The PDF report on paper. No file stays on this computer."),
+        scores=False,
+        to_printer=True,
+    )

@@ -9,9 +9,11 @@ from vbdesk.desk.charts.trajectory_data import SignChart
 from vbdesk.desk.charts.trajectory_view import TrajectoryView
 from vbdesk.desk.models.course_actions import CourseChanged
 from vbdesk.desk.models.course_card import CourseCard
+from vbdesk.desk.models.fhir_banner import FhirBanner
+from vbdesk.desk.models.print_banner import PrintBanner
 from vbdesk.desk.subject.consent_card import ConsentCard, ConsentLine
 from vbdesk.desk.subject.export_card import ExportCard
-from vbdesk.desk.subject.export_kinds import SUBJECT_EXPORTS
+from vbdesk.desk.subject.export_kinds import SUBJECT_EXPORTS, ExportKind, print_kind
 from vbdesk.desk.subject.trajectory_text import SubjectReading
 from vbdesk.desk.subject.view_model import SubjectViewModel
 from vbdesk.desk.ui.accessibility import announce
@@ -92,6 +94,11 @@ class SubjectPage(QWidget):
         self.empty.button.clicked.connect(self._record)
         self.export_card.left.connect(self._on_export_left)
         self.export_work.done.connect(self._on_exported)
+        self.printing = PrintBanner(self.export_work.printing, self.print_action, self)
+        self.sending = FhirBanner(self.export_work.sending, self.export_menu, self)
+        self.printing.wanted.connect(self._on_print)
+        self.sending.wanted.connect(self._on_send)
+        self.banner.print_wanted.connect(self._print_again)
         self.consent_line.change_wanted.connect(self._on_consent_wanted)
         self.consent_card.left.connect(self._on_consent_left)
         view_model.consent.done.connect(self._on_consent_done)
@@ -109,6 +116,7 @@ class SubjectPage(QWidget):
             self.banner.clear()
             self._stack.setCurrentWidget(self.empty)
             self.view_model.open(argument)
+            self.export_work.sending.look()
 
     def closed(self) -> None:
         """Another page is shown."""
@@ -152,7 +160,9 @@ class SubjectPage(QWidget):
         self.export_button.clicked.connect(self._open_menu)
         self.export_menu = QMenu(self)
         for kind in SUBJECT_EXPORTS:
-            self.export_menu.addAction(kind.menu).setData(kind.key)
+            self.export_menu.addAction(kind.menu).setData(kind)
+        self.export_menu.addSeparator()
+        self.print_action = self.export_menu.addAction(print_kind().menu)
         self.export_menu.triggered.connect(self._on_kind)
         self.record_button = primary_button(_("Record"), icon="mic")
         self.record_button.clicked.connect(self._record)
@@ -215,7 +225,7 @@ class SubjectPage(QWidget):
         self._set_enabled(enabled=False)
 
     def _set_enabled(self, *, enabled: bool) -> None:
-        for control in (self.range, self.view, self.export_button):
+        for control in (self.range, self.view, self.export_button, self.print_action):
             control.setEnabled(enabled)
         self._show_keys()
 
@@ -314,8 +324,25 @@ class SubjectPage(QWidget):
 
     @Slot(object)
     def _on_kind(self, action: QAction) -> None:
+        if isinstance(action.data(), ExportKind):
+            self._begin_export(action.data())
+
+    @Slot()
+    def _on_print(self) -> None:
+        self._begin_export(print_kind())
+
+    @Slot()
+    def _print_again(self) -> None:
+        if self.export_work.printable is not None:
+            self.export_work.printing.start(self.export_work.printable)
+
+    @Slot()
+    def _on_send(self) -> None:
+        if self.view_model.reading is not None:
+            self.export_work.send(self.view_model.reading.read)
+
+    def _begin_export(self, kind: ExportKind) -> None:
         reading = self.view_model.reading
-        kind = next(kind for kind in SUBJECT_EXPORTS if kind.key == action.data())
         if reading is not None:
             self._stack.setCurrentWidget(self.export_card)
             self._show_keys()
@@ -355,7 +382,8 @@ class SubjectPage(QWidget):
         if self.export_work.saved is None:
             self.banner.say(Tone.OK, sentence, action=_("Close"))
         else:
-            self.banner.say_saved(sentence, self.export_work.saved)
+            prints = self.export_work.printable is not None
+            self.banner.say_saved(sentence, self.export_work.saved, prints=prints)
         announce(self, sentence)
 
 

@@ -7,6 +7,9 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from vbdesk.desk.models.fhir_banner import FhirBanner
+from vbdesk.desk.models.look_menu import LookMenu
+from vbdesk.desk.models.print_banner import PrintBanner
 from vbdesk.desk.models.subject_list import ORDER_OF_COLUMN, Order, SubjectFilter
 from vbdesk.desk.subjects.note_card import SubjectNoteCard
 from vbdesk.desk.subjects.tagging import TagMany
@@ -91,6 +94,12 @@ class SubjectsPage(QWidget):
         view_model.offline.connect(self._on_offline)
         view_model.failed.connect(self._on_failed)
         self.export_menu.wanted.connect(self.export_to)
+        self.export_menu.addMenu(LookMenu(view_model.subjects_export.look, self))
+        self.printing = PrintBanner(view_model.subjects_export.printing, self.export_menu.print_action, self)
+        self.sending = FhirBanner(view_model.subjects_export.sending, self.export_menu, self)
+        self.printing.wanted.connect(self.print_report)
+        self.sending.wanted.connect(self.send)
+        self.banner.print_wanted.connect(self._print_again)
         view_model.subjects_export.progressed.connect(self._on_export_progress)
         view_model.subjects_export.done.connect(self._on_exported)
         view_model.subjects_export.failed.connect(self._on_failed)
@@ -99,6 +108,7 @@ class SubjectsPage(QWidget):
     def opened(self, argument: object) -> None:
         """Show the list as it is now."""
         self.view_model.show()
+        self.view_model.subjects_export.sending.look()
         self.search.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def closed(self) -> None:
@@ -306,8 +316,28 @@ class SubjectsPage(QWidget):
     @Slot(str, str)
     def export_to(self, kind: str, folder: str) -> None:
         """Export the checked subjects, or all that are listed if none is checked."""
+        self.view_model.subjects_export.start(kind, folder, self._chosen())
+
+    @Slot()
+    def print_report(self) -> None:
+        """Print one report of the same subjects."""
+        self.view_model.subjects_export.print_report(self._chosen())
+
+    @Slot()
+    def send(self) -> None:
+        """Send the same subjects to the FHIR server."""
+        self.view_model.subjects_export.send(self._chosen())
+
+    @Slot()
+    def _print_again(self) -> None:
+        export = self.view_model.subjects_export
+        if export.printable is not None:
+            export.printing.start(export.printable)
+
+    def _chosen(self) -> list[str]:
+        """The checked subjects, or all that are listed if none is checked."""
         chosen = self.list.chosen_keys() if self.list.choosable else []
-        self.view_model.subjects_export.start(kind, folder, chosen or [row.key for row in self.view_model.table.rows()])
+        return list(chosen) or [row.key for row in self.view_model.table.rows()]
 
     @Slot(int, int)
     def _on_export_progress(self, done: int, total: int) -> None:
@@ -315,8 +345,9 @@ class SubjectsPage(QWidget):
         self.banner.say(Tone.INFO, sentence, action=_("Cancel"))
 
     @Slot(str, object)
-    def _on_exported(self, sentence: str, folder: Path) -> None:
-        self.banner.say_saved(sentence, folder)
+    def _on_exported(self, sentence: str, place: Path) -> None:
+        prints = self.view_model.subjects_export.printable is not None
+        self.banner.say_saved(sentence, place, prints=prints)
 
     @Slot()
     def _ask_again(self) -> None:

@@ -47,11 +47,13 @@ class Banner(QWidget):
     Signals:
         acted: the button was pressed.
         other_acted: the second button was pressed.
+        print_wanted: the file that was saved is to be printed.
         closed: the small button took the message away.
     """
 
     acted = Signal()
     other_acted = Signal()
+    print_wanted = Signal()
     closed = Signal()
 
     # defaults for events that Qt delivers after Python's garbage collector has emptied this object
@@ -70,6 +72,8 @@ class Banner(QWidget):
         self._button.clicked.connect(self._act)
         self._other = Button("", ButtonKind.QUIET)
         self._other.clicked.connect(self._act_otherwise)
+        self._print = Button(QCoreApplication.translate("Banner", "Print"), ButtonKind.QUIET)
+        self._print.clicked.connect(self.print_wanted)
         self._close = Button("", ButtonKind.QUIET, icon="close", size=ButtonSize.ROW)
         self._close.setAccessibleName(QCoreApplication.translate("Banner", "Close message"))
         self._close.clicked.connect(self._on_close)
@@ -85,6 +89,7 @@ class Banner(QWidget):
         row.setSpacing(14)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addLayout(words, 1)
+        row.addWidget(self._print, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._other, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._button, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._close, 0, Qt.AlignmentFlag.AlignVCenter)
@@ -117,6 +122,11 @@ class Banner(QWidget):
         return self._other
 
     @property
+    def print_button(self) -> Button:
+        """The button that prints the file that was saved."""
+        return self._print
+
+    @property
     def tone(self) -> Tone:
         """The severity shown."""
         return self._tone
@@ -136,19 +146,22 @@ class Banner(QWidget):
         self._button.setVisible(bool(action))
         self._other.setText(other)
         self._other.setVisible(bool(other))
+        self._print.hide()
         self._close.setVisible(self._page is not None and _CLOSE not in (action, other))
         self._wanted = True
         self._place()
         self.update()
 
-    def say_saved(self, sentence: str, path: Path, *, opens: bool = True) -> None:
-        """Say that a file was saved, with buttons that open it, if a program can, and show it in its folder."""
+    def say_saved(self, sentence: str, path: Path, *, opens: bool = True, prints: bool = False) -> None:
+        """Say that a file was saved, with buttons: open it, if a program can, show it in its folder, print it."""
         show, folder = (
             QCoreApplication.translate("Banner", "Open"),
             QCoreApplication.translate("Banner", "Show in folder"),
         )
         self.say(Tone.OK, sentence, action=show if opens else "", other=folder)
         self._saved = path
+        self._print.setVisible(prints)
+        self._place()
 
     @Slot()
     def clear(self) -> None:

@@ -10,6 +10,9 @@ from vbdesk.desk.ui.buttons import Button
 class ExportMenu(QMenu):
     """Formats of several subjects.
 
+    Attributes:
+        print_action: prints the report.
+
     Signals:
         wanted: (str, str) the format, csv, bids or pdf, and the folder to write into.
     """
@@ -30,6 +33,8 @@ class ExportMenu(QMenu):
             action.setData(kind)
             action.triggered.connect(self._on_action)
             self.addAction(action)
+        self.addSeparator()
+        self.print_action = self.addAction(self.tr("Print one report over time"))
 
     @Slot()
     def _drop(self) -> None:

@@ -12,6 +12,7 @@ _KEYS = {
     **{name: f"Ctrl+{number}" for number, name in enumerate(PAGE_KEYS, 1)},
     "find": "Ctrl+F",
     "account": "Ctrl+,",
+    "print": "Ctrl+P",
     "lock": "Ctrl+L",
     "quit": "Ctrl+Q",
     "record": "Space",
@@ -88,6 +89,9 @@ def shortcut_groups() -> tuple[ShortcutGroup, ...]:
         Shortcut("page-4", tr("shortcuts", "Go to Cohort")),
         Shortcut("page-5", tr("shortcuts", "Go to Account")),
         Shortcut("find", tr("shortcuts", "Search on this page, or among the subjects")),
+        Shortcut(
+            "print", tr("shortcuts", "Print the report of what is shown: a result, a subject, the listed subjects")
+        ),
         Shortcut("account", tr("shortcuts", "Open the settings")),
         Shortcut("lock", tr("shortcuts", "Lock the window")),
         Shortcut("quit", tr("shortcuts", "Quit; asks while a recording runs")),

@@ -4,6 +4,7 @@ import json
 import re
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -39,30 +40,51 @@ def compile_pdf(template: str, data: Mapping[str, Any], made_at: datetime) -> by
         data: what the template shows; the same data and time give the same bytes.
         made_at: aware time of the document.
     """
-    return _compile_printable(template, data, made_at)[0]
+    return _compile_printable(template, data, made_at).pdf
+
+
+def compile_pages(template: str, data: Mapping[str, Any], made_at: datetime, ppi: float) -> list[bytes]:
+    """The pages of the same document as PNG, for a printer.
+
+    The PDF is made first, because only there Typst names letters that no font has.
+    """
+    made = _compile_printable(template, data, made_at)
+    return _compile(template, made.document, "png", fonts_of_system=made.fonts_of_system, made_at=made_at, ppi=ppi)
 
 
 def compile_picture(svg: str, title: str, ppi: float) -> bytes:
     """Make a PNG of an SVG, with our fonts and those of this system."""
     document = json.dumps({"svg": svg, "alternative": title, "fonts": FONTS})
-    return _compile("picture.typ", document, "png", fonts_of_system=True, ppi=ppi)
+    [picture] = _compile("picture.typ", document, "png", fonts_of_system=True, ppi=ppi)
+    return picture
 
 
 def missing_letters(words: str) -> str:
     """Letters of `words` that no font has; a report prints squares for them."""
-    _, missing = _compile_printable("letters.typ", {"words": words, "fonts": FONTS}, datetime(2026, 1, 1, tzinfo=UTC))
-    return "".join(letter for letter in dict.fromkeys(words) if _group(letter) in {_group(each) for each in missing})
+    made = _compile_printable("letters.typ", {"words": words, "fonts": FONTS}, datetime(2026, 1, 1, tzinfo=UTC))
+    missing = {_group(each) for each in made.missing}
+    return "".join(letter for letter in dict.fromkeys(words) if _group(letter) in missing)
 
 
-def _compile_printable(template: str, data: Mapping[str, Any], made_at: datetime) -> tuple[bytes, str]:
-    """Compile, with squares for what has no font; return the missing letters too."""
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A PDF, the data that it was made of, and the letters that no font has."""
+
+    pdf: bytes
+    document: str
+    missing: str
+    fonts_of_system: bool
+
+
+def _compile_printable(template: str, data: Mapping[str, Any], made_at: datetime) -> _Made:
+    """Compile a PDF, with squares for what has no font."""
     from typst import TypstError  # slow to load: never in the thread of a window
 
     missing, fonts_of_system = "", False
     while True:
         document = json.dumps(_printable({**data, _NOTED: missing}, missing), ensure_ascii=False)
         try:
-            made = _compile(template, document, "pdf", fonts_of_system=fonts_of_system, made_at=made_at)
+            [pdf] = _compile(template, document, "pdf", fonts_of_system=fonts_of_system, made_at=made_at)
         except TypstError as error:
             found = _NO_GLYPH.search(str(error))
             unknown = (
@@ -74,7 +96,7 @@ def _compile_printable(template: str, data: Mapping[str, Any], made_at: datetime
                 missing += unknown
             fonts_of_system = True
         else:
-            return made, missing
+            return _Made(pdf, document, missing, fonts_of_system)
 
 
 def _compile(
@@ -85,7 +107,7 @@ def _compile(
     fonts_of_system: bool,
     made_at: datetime | None = None,
     ppi: float | None = None,
-) -> bytes:
+) -> list[bytes]:
     with _ONE_AT_A_TIME:
         made = _compiler(template, fonts_of_system).compile(
             sys_inputs={"data": document},
@@ -94,9 +116,9 @@ def _compile(
             pdf_standards=list(STANDARDS) if kind == "pdf" else [],
             timestamp=None if made_at is None else int(made_at.timestamp()),
         )
-    if not isinstance(made, bytes):
-        raise TypeError("The document has several pages where one was expected.")
-    return made
+    if made is None:
+        raise TypeError("Typst writes a file only where it is told to.")
+    return [made] if isinstance(made, bytes) else made
 
 
 @cache

@@ -1,0 +1,16 @@
+"""Why an export failed, as a sentence."""
+
+from PySide6.QtCore import QCoreApplication
+
+from vbdesk.desk.tasks import Failure
+from vbdesk.outbox.library.disk_faults import file_sentence
+
+
+def export_fault(failure: Failure) -> str:
+    """Why nothing was written, printed or sent, and what to do."""
+    if isinstance(failure.error, ValueError):
+        return str(failure.error)
+    if isinstance(failure.error, OSError):
+        text = QCoreApplication.translate("Export", "The export could not be written. {why}")
+        return text.format(why=file_sentence(failure.error))
+    return failure.sentence
