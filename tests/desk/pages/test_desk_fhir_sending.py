@@ -13,6 +13,7 @@ sys.path.append(str(Path(__file__).parents[2] / "client"))  # fhir_double, by na
 from fhir_double import BASE, FhirDouble, outcome
 
 from vbdesk.client.fhir import BasicLogin, FhirServer, StoredLogin, host_in_log
+from vbdesk.contract.limits import Plan
 from vbdesk.desk.shell.all_pages import build_subject_page, build_subjects_page
 from vbdesk.outbox.library.consent import ConsentKind
 
@@ -22,6 +23,12 @@ PASSWORD = "s3cret-pass-word"
 @pytest.fixture
 def server():
     return FhirDouble()
+
+
+@pytest.fixture
+def profile(profile):
+    """An account whose rate limits end no test."""
+    return replace(profile, plan=Plan.ENTERPRISE)
 
 
 @pytest.fixture
