@@ -12,6 +12,7 @@ from vbdesk.report.reader_words import level_word
 
 LINE_HEIGHT = 12.0
 CHANGE_DASHES = (4.0, 2.0)
+CONSIDER_DASHES = (3.4, 2.0)  # not like the dots across a gap, also in grey
 _SIZE, _TO_WORDS, _BETWEEN = 7.0, 3.5, 12.0
 
 
@@ -79,7 +80,7 @@ def _marks(look: DrawingStyle, changed: bool) -> Iterator[LegendMark]:
     unusual = Circle((3.5, 0), 3.2, Paint(fill=colours.surface, stroke=colours.text, width=0.9))
     dot = Circle((3.5, 0), 1.7, Paint(fill=colours.text2))
     yield LegendMark(pgettext("mark of a chart", "Unusual"), 7, (unusual, dot))
-    dots = Paint(stroke=look.level[Level.CONSIDER].shape, width=0.8, dash=(1.2, 2.4))
+    dots = Paint(stroke=look.level[Level.CONSIDER].shape, width=0.8, dash=CONSIDER_DASHES)
     yield LegendMark(level_word(Level.CONSIDER), 12, (Path(((0, 0), (12, 0)), dots),))
     if changed:
         seam = Paint(stroke=colours.text2, width=0.8, dash=CHANGE_DASHES)

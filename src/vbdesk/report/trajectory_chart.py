@@ -13,6 +13,7 @@ from vbdesk.language import _, current, formats, ngettext, pgettext
 from vbdesk.report.analysis_changes import AnalysisChange, analysis_changes, calibrations_of, one_change
 from vbdesk.report.chart_legend import (
     CHANGE_DASHES,
+    CONSIDER_DASHES,
     LINE_HEIGHT,
     interval_paint,
     legend_lines,
@@ -216,7 +217,8 @@ def _draw_sign(drawing: Drawing, area: _Area, sign: SignTrajectory, points: Sequ
     cuts = shipped_signs()[sign.name].score_cuts if sign.name in shipped_signs() else {}
     if Level.CONSIDER in cuts:
         y = area.y(cuts[Level.CONSIDER])
-        drawing.line([(area.left, y), (area.right, y)], drawing.style.level[Level.CONSIDER].shape, 0.6, (1.2, 2.4))
+        ends = [(area.left, y), (area.right, y)]
+        drawing.line(ends, drawing.style.level[Level.CONSIDER].shape, 0.6, CONSIDER_DASHES)
     for run in runs:
         drawing.area(_ribbon(area, run, [point.latest_interval for point in run]), interval_paint(drawing.style))
     for before, after in itertools.pairwise(runs):
