@@ -6,6 +6,8 @@ from PySide6.QtCore import QRectF, QSizeF, Qt
 from PySide6.QtGui import QImage, QPageLayout, QPageSize, QPainter
 from PySide6.QtPrintSupport import QPrinter, QPrinterInfo
 
+from vbdesk.language import message
+
 _TITLE = "vbdesk report"
 _LETTER_PAPER = {QPageSize.PageSizeId.Letter, QPageSize.PageSizeId.Legal, QPageSize.PageSizeId.Tabloid}
 
@@ -44,24 +46,31 @@ class PrintJob:
         device = self.device
         chosen = pages[max(1, device.fromPage()) - 1 : device.toPage() or None]
         if not chosen:
-            raise PrintingFailed("The report has fewer pages than were chosen to be printed. Choose other pages.")
+            raise PrintingFailed(
+                message("The report has fewer pages than were chosen to be printed. Choose other pages.")
+            )
         device.setPageOrientation(QPageLayout.Orientation.Portrait)
         device.setFullPage(True)
         painter = QPainter()
         if not painter.begin(device):
             raise PrintingFailed(
-                "The printer does not take the report. Check that it is switched on and not paused, then print again."
+                message(
+                    "The printer does not take the report. Check that it is switched on and not paused, then print "
+                    "again."
+                )
             )
         try:
             for number, page in enumerate(chosen):
                 on_page()
                 if number and not device.newPage():
-                    raise PrintingFailed("The printer stopped before the last page. Check it, then print again.")
+                    raise PrintingFailed(
+                        message("The printer stopped before the last page. Check it, then print again.")
+                    )
                 _paint(painter, device.paperRect(QPrinter.Unit.DevicePixel).size(), page)
         finally:
             painter.end()  # also removes the temporary file of the print service
         if device.printerState() is QPrinter.PrinterState.Error:
-            raise PrintingFailed("The printer reports an error. Check it, then print again.")
+            raise PrintingFailed(message("The printer reports an error. Check it, then print again."))
         return len(chosen)
 
 

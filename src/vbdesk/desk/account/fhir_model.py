@@ -4,6 +4,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.client.fhir import StoredLogin
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.language import _
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import Vault, VaultMissing
 
@@ -27,22 +28,22 @@ class FhirServerViewModel(QObject):
 
     def _sentence(self, context: TaskContext) -> str:
         if self._profile.secrets == "session":
-            return self.tr("This profile forgets its keys when the window closes, so it keeps no login to a server.")
+            return _("This profile forgets its keys when the window closes, so it keeps no login to a server.")
         try:
             secret = self._vault.get_without_prompt(self._profile.fhir_login_name)
         except VaultMissing:
             secret = None
         if secret is None:
-            return self.tr(
+            return _(
                 "No server is configured. To send results to a hospital system, run this command: vbdesk fhir login"
             )
         login = StoredLogin.of_secret(secret)
-        sentences = {
-            "basic": self.tr("{address}, with a user name and a password."),
-            "bearer": self.tr("{address}, with a token."),
-            "smart": self.tr("{address}, as a SMART backend service."),
-        }
-        return sentences[login.credentials.kind].format(address=login.address)
+        match login.credentials.kind:
+            case "basic":
+                return _("{address}, with a user name and a password.", address=login.address)
+            case "bearer":
+                return _("{address}, with a token.", address=login.address)
+        return _("{address}, as a SMART backend service.", address=login.address)
 
     @Slot(object)
     def _on_read(self, sentence: str) -> None:

@@ -1,8 +1,7 @@
 """Why an export failed, as a sentence."""
 
-from PySide6.QtCore import QCoreApplication
-
 from vbdesk.desk.tasks import Failure
+from vbdesk.language import _
 from vbdesk.outbox.library.disk_faults import file_sentence
 
 
@@ -11,6 +10,5 @@ def export_fault(failure: Failure) -> str:
     if isinstance(failure.error, ValueError):
         return str(failure.error)
     if isinstance(failure.error, OSError):
-        text = QCoreApplication.translate("Export", "The export could not be written. {why}")
-        return text.format(why=file_sentence(failure.error))
+        return _("The export could not be written. {why}", why=file_sentence(failure.error))
     return failure.sentence

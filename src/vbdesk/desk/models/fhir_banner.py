@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from vbdesk.desk.models.fhir_sending import FhirSending
 from vbdesk.desk.ui.work_banner import WorkBanner
+from vbdesk.language import _
 
 
 class FhirBanner(WorkBanner):
@@ -22,7 +23,7 @@ class FhirBanner(WorkBanner):
 
     def __init__(self, model: FhirSending, menu: QMenu, page: QWidget) -> None:
         super().__init__(page)
-        self.action = QAction(self.tr("Send to the FHIR server"), menu)
+        self.action = QAction(_("Send to the FHIR server"), menu)
         self.action.setVisible(False)
         self.action.triggered.connect(self.wanted)
         menu.addAction(self.action)
@@ -43,4 +44,4 @@ class FhirBanner(WorkBanner):
 
     @Slot(str)
     def _on_asked(self, sentence: str) -> None:
-        self.ask(sentence, self.tr("Send"))
+        self.ask(sentence, _("Send"))

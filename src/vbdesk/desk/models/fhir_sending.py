@@ -10,6 +10,7 @@ from vbdesk.client.errors import ClientError
 from vbdesk.client.fhir import FhirServer, StoredLogin, TransactionCounts, host_in_log, host_of
 from vbdesk.desk.models.export_fault import export_fault
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
+from vbdesk.language import _, ngettext
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
@@ -103,17 +104,24 @@ class FhirSending(QObject):
         if self.busy or not self.address or not order.subjects:
             return
         self._order, self._confirmed = order, self.address
+        host = host_of(self.address)
         if order.shown:
-            sentence = self.tr(
+            sentence = _(
                 "Send the results and consents of {subject} to {host}? They leave this computer and cannot be taken "
-                "back from here."
+                "back from here.",
+                subject=order.shown,
+                host=host,
             )
         else:
-            sentence = self.tr(
+            sentence = ngettext(
+                "Send the results and consents of {count} subject to {host}? They leave this computer and cannot be "
+                "taken back from here.",
                 "Send the results and consents of {count} subjects to {host}? They leave this computer and cannot be "
-                "taken back from here."
+                "taken back from here.",
+                order.subjects,
+                host=host,
             )
-        self.asked.emit(sentence.format(subject=order.shown, count=order.subjects, host=host_of(self.address)))
+        self.asked.emit(sentence)
 
     @Slot()
     def refuse(self) -> None:
@@ -127,7 +135,7 @@ class FhirSending(QObject):
         if order is None or self.busy:
             return
         self._wanted = order.subjects
-        self.progressed.emit(self.tr("Reading from the service."))
+        self.progressed.emit(_("Reading from the service."))
         self._task = self._tasks.start(
             lambda context: with_consents(self._library, order.records(context)),
             self._on_records,
@@ -142,9 +150,7 @@ class FhirSending(QObject):
         """Stop before the next request."""
         if self._task is not None:
             self._task.cancel()
-            self.progressed.emit(
-                self.tr("Stopping. The server may take up to three minutes to answer what was sent last.")
-            )
+            self.progressed.emit(_("Stopping. The server may take up to three minutes to answer what was sent last."))
 
     def _configured(self) -> str:
         """The address; empty if there is none, or if the keyring does not say."""
@@ -158,7 +164,7 @@ class FhirSending(QObject):
 
         login = _login_of(self._vault.get(self._profile.fhir_login_name))
         if login.address != address:
-            raise ValueError(self.tr("Another server was configured meanwhile, so nothing was sent. Send again."))
+            raise ValueError(_("Another server was configured meanwhile, so nothing was sent. Send again."))
         sent = _Sent(host_of(address), len(records))
         begun = 0
         try:
@@ -186,13 +192,12 @@ class FhirSending(QObject):
 
     @Slot(object)
     def _on_read(self, progress: Progress) -> None:
-        sentence = self.tr("Reading from the service: {done} of {total}.")
-        self._tell(sentence.format(done=progress.done, total=progress.total))
+        self._tell(_("Reading from the service: {done} of {total}.", done=progress.done, total=progress.total))
 
     @Slot(object)
     def _on_records(self, records: "Sequence[SubjectRecord]") -> None:
         address = self._confirmed
-        self.progressed.emit(self.tr("Sending to {host}.").format(host=host_of(address)))
+        self.progressed.emit(_("Sending to {host}.", host=host_of(address)))
         self._task = self._tasks.start(
             lambda context: self._send(context, records, address),
             self._on_sent,
@@ -204,8 +209,10 @@ class FhirSending(QObject):
 
     @Slot(object)
     def _on_progress(self, progress: Progress) -> None:
-        sentence = self.tr("Sending to {host}: {done} of {total} subjects.")
-        self._tell(sentence.format(host=host_of(self._confirmed), done=progress.done, total=progress.total))
+        host = host_of(self._confirmed)
+        self._tell(
+            _("Sending to {host}: {done} of {total} subjects.", host=host, done=progress.done, total=progress.total)
+        )
 
     def _tell(self, sentence: str) -> None:
         if self._task is not None and not self._task.stop_asked.is_set():
@@ -214,24 +221,32 @@ class FhirSending(QObject):
     @Slot(object)
     def _on_sent(self, sent: _Sent) -> None:
         if sent.fault:
-            sentence = self.tr(
-                "{fault} The server has {complete} of {subjects} subjects completely; sending them again changes "
-                "nothing there."
+            self.failed.emit(
+                _(
+                    "{fault} The server has {complete} of {subjects} subjects completely; sending them again changes "
+                    "nothing there.",
+                    fault=sent.fault,
+                    complete=sent.complete,
+                    subjects=sent.subjects,
+                )
             )
-            self.failed.emit(sentence.format(fault=sent.fault, complete=sent.complete, subjects=sent.subjects))
             return
-        sentence = self.tr(
-            "Subjects at {host}: {subjects}. Resources created: {created}; there already: {kept}."
-        ).format(host=sent.host, subjects=sent.subjects, created=sent.counts.created, kept=sent.counts.kept)
+        sentence = _(
+            "Subjects at {host}: {subjects}. Resources created: {created}; there already: {kept}.",
+            host=sent.host,
+            subjects=sent.subjects,
+            created=sent.counts.created,
+            kept=sent.counts.kept,
+        )
         if sent.subjects < self._wanted:
-            unknown = self.tr("The service does not know {unknown} of the subjects yet.")
-            sentence = f"{sentence} {unknown.format(unknown=self._wanted - sent.subjects)}"
+            unknown = self._wanted - sent.subjects
+            sentence += " " + _("The service does not know {unknown} of the subjects yet.", unknown=unknown)
         if sent.unreadable:
-            more = self.tr(
+            sentence += " " + _(
                 "Without the consents of {subjects}: something other than vbdesk changed them. Ask again, and note the "
-                "answer."
+                "answer.",
+                subjects=", ".join(sent.unreadable),
             )
-            sentence = f"{sentence} {more.format(subjects=', '.join(sent.unreadable))}"
         self.done.emit(sentence)
 
     @Slot(object)
@@ -247,14 +262,14 @@ class FhirSending(QObject):
         stopped = self._task is not None and self._task.stop_asked.is_set()
         self._task = None
         if stopped:
-            self.stopped.emit(
-                self.tr("Stopped. What the server has already stays there; sending it again changes nothing.")
-            )
+            self.stopped.emit(_("Stopped. What the server has already stays there; sending it again changes nothing."))
         self.ended.emit()
 
 
 def _login_of(secret: str | None) -> StoredLogin:
     """The login in the keyring. Raises ValueError."""
     if secret is None:
-        raise ValueError("No FHIR server is configured any more, so nothing was sent. Configure it: vbdesk fhir login")
+        raise ValueError(
+            _("No FHIR server is configured any more, so nothing was sent. Configure it: vbdesk fhir login")
+        )
     return StoredLogin.of_secret(secret)

@@ -5,6 +5,7 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
 from vbdesk.desk.models.report_look import ReportLook, look_names
+from vbdesk.language import _
 from vbdesk.report.drawing.style import Look
 
 
@@ -13,7 +14,7 @@ class LookMenu(QMenu):
 
     def __init__(self, model: ReportLook, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setTitle(self.tr("Look of reports"))
+        self.setTitle(_("Look of reports"))
         self._model = model
         group = QActionGroup(self)
         for look, words in look_names().items():

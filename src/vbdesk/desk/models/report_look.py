@@ -1,19 +1,19 @@
 """The look of reports and charts, remembered in the preferences."""
 
-from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.tasks import Lane, TaskContext, TaskOwner
+from vbdesk.language import _
 from vbdesk.report.drawing.style import Look
 
 
 def look_names() -> dict[Look, str]:
     """How a person chooses a look."""
-    tr = QCoreApplication.translate
     return {
-        Look.LIGHT: tr("ReportLook", "In colour"),
-        Look.PRINT: tr("ReportLook", "Grey printer"),
-        Look.SAFE: tr("ReportLook", "Colour-blind safe"),
+        Look.LIGHT: _("In colour"),
+        Look.PRINT: _("Grey printer"),
+        Look.SAFE: _("Colour-blind safe"),
     }
 
 

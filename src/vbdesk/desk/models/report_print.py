@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.desk.models.export_fault import export_fault
 from vbdesk.desk.ports import Printers
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
+from vbdesk.language import _
 
 if TYPE_CHECKING:
     from vbdesk.desk.system_printer import PrintJob
@@ -68,7 +69,7 @@ class ReportPrint(QObject):
         if self.busy:
             return
         self._order = order
-        self.progressed.emit(self.tr("Looking for a printer."))
+        self.progressed.emit(_("Looking for a printer."))
         self._task = self._tasks.start(
             lambda context: self._printers.job(), self._on_job, self._on_failed, finished=self._on_found, name="printer"
         )
@@ -89,7 +90,7 @@ class ReportPrint(QObject):
         order, job = self._order, self._job
         if order is None or job is None:
             return
-        self.progressed.emit(self.tr("Preparing the pages for the printer."))
+        self.progressed.emit(_("Preparing the pages for the printer."))
 
         def work(context: TaskContext) -> tuple[int, str]:
             pages, lacking = order.pages(context, job.takes_letter)
@@ -105,7 +106,7 @@ class ReportPrint(QObject):
     def _on_job(self, job: "PrintJob | None") -> None:
         if job is None:
             self.failed.emit(
-                self.tr(
+                _(
                     "This computer has no printer, so nothing was printed. Set one up in the settings of the system, "
                     "or export the PDF and print it elsewhere."
                 )
@@ -123,15 +124,16 @@ class ReportPrint(QObject):
     @Slot(object)
     def _on_progress(self, progress: Progress) -> None:
         if progress.done < progress.total:
-            sentence = self.tr("Reading from the service: {done} of {total}.")
-            self.progressed.emit(sentence.format(done=progress.done, total=progress.total))
+            self.progressed.emit(
+                _("Reading from the service: {done} of {total}.", done=progress.done, total=progress.total)
+            )
         else:
-            self.progressed.emit(self.tr("Preparing the pages for the printer."))
+            self.progressed.emit(_("Preparing the pages for the printer."))
 
     @Slot(object)
     def _on_printed(self, printed: tuple[int, str]) -> None:
         count, lacking = printed
-        self.done.emit(f"{self.tr('Pages sent to the printer: {count}.').format(count=count)} {lacking}".strip())
+        self.done.emit(f"{_('Pages sent to the printer: {count}.', count=count)} {lacking}".strip())
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:

@@ -15,6 +15,7 @@ from vbdesk.desk.models.fhir_sending import FhirOrder, FhirSending
 from vbdesk.desk.models.report_look import ReportLook
 from vbdesk.desk.models.report_print import MakePages, PrintOrder, ReportPrint, pages_for_paper
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
+from vbdesk.language import _, ngettext
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
@@ -112,19 +113,20 @@ class SubjectsExport(QObject):
         if not wanted or self.printing.busy:
             return
         if len(wanted) > MOST_PRINTED:
-            sentence = self.tr(
+            sentence = _(
                 "A report of {count} subjects is too long to be printed from here. Choose at most {most}, or export "
-                "the PDF and print it with another program."
+                "the PDF and print it with another program.",
+                count=len(wanted),
+                most=MOST_PRINTED,
             )
-            self.printing.failed.emit(sentence.format(count=len(wanted), most=MOST_PRINTED))
+            self.printing.failed.emit(sentence)
             return
 
         def pages(context: TaskContext, letter: bool) -> tuple[Sequence[bytes], str]:
             records = self._records(context, wanted)
             unknown = len(wanted) - len(records)
-            words = self.tr("The service does not know {unknown} of the subjects yet.") if unknown else ""
-            made = pages_for_paper(records, self._options(look, printed=True), letter)
-            return made, words.format(unknown=unknown)
+            words = _("The service does not know {unknown} of the subjects yet.", unknown=unknown) if unknown else ""
+            return pages_for_paper(records, self._options(look, printed=True), letter), words
 
         self.printing.start(self._order(pages, len(wanted)))
 
@@ -171,7 +173,8 @@ class SubjectsExport(QObject):
         def note() -> None:
             self._library.note(AuditAction.EXPORTED, detail=f"print, subjects={count}")
 
-        return PrintOrder(self.tr("Print the report of {count} subjects").format(count=count), pages, note)
+        title = ngettext("Print the report of {count} subject", "Print the report of {count} subjects", count)
+        return PrintOrder(title, pages, note)
 
     def _records(self, context: TaskContext, group_ids: Sequence[str]) -> "list[SubjectRecord]":
         """Every subject that the service knows."""

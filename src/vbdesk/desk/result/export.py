@@ -13,6 +13,7 @@ from vbdesk.desk.models.report_print import MakePages, PrintOrder, ReportPrint, 
 from vbdesk.desk.models.result_source import ResultSource
 from vbdesk.desk.models.result_state import ResultView
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.language import _
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.disk_faults import file_sentence
 from vbdesk.outbox.library.library import Library
@@ -126,7 +127,7 @@ class ResultExport(QObject):
             self._library.note(AuditAction.EXPORTED, view.recording.take_id, "print")
 
         subject = self._library.subject_notes.shown(view.group_id).words if view.group_id else view.title
-        title = self.tr("Print the report of {subject}, {recording}").format(subject=subject, recording=view.title)
+        title = _("Print the report of {subject}, {recording}", subject=subject, recording=view.title)
         return PrintOrder(title, pages, note)
 
     def _record(self, view: ResultView) -> SubjectRecord:

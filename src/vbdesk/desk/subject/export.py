@@ -14,6 +14,7 @@ from vbdesk.desk.models.fhir_sending import FhirOrder, FhirSending
 from vbdesk.desk.models.report_look import ReportLook
 from vbdesk.desk.models.report_print import MakePages, PrintOrder, ReportPrint, pages_for_paper
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
+from vbdesk.language import _
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
@@ -229,7 +230,7 @@ class SubjectExport(QObject):
         def note() -> None:
             self._library.note(AuditAction.EXPORTED, detail="print, subjects=1")
 
-        return PrintOrder(self.tr("Print the report of {subject}").format(subject=self.shown(group_id)), pages, note)
+        return PrintOrder(_("Print the report of {subject}", subject=self.shown(group_id)), pages, note)
 
     def _record(self, context: TaskContext, kind: str, read: TrajectoryRead) -> "SubjectRecord":
         from vbdesk.report.subject_reader import read_subject

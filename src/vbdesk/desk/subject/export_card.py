@@ -14,6 +14,7 @@ from vbdesk.desk.ui.fields import Field, LineField, TickBox
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
+from vbdesk.language import _
 from vbdesk.report.drawing.style import Look
 
 _RECORDING, _OVER_TIME = "recording", "over-time"
@@ -51,7 +52,7 @@ class ExportCard(QWidget):
             [(_RECORDING, self.tr("Recording"), ""), (_OVER_TIME, self.tr("Over time"), "")],
         )
         self.look = SegmentedChoice(
-            self.tr("Look of reports"), [(look.value, words, "") for look, words in look_names().items()]
+            _("Look of reports"), [(look.value, words, "") for look, words in look_names().items()]
         )
         self.scores = TickBox("With raw scores", "For research; clinicians read levels.")
         self.name = TickBox(
@@ -89,7 +90,7 @@ class ExportCard(QWidget):
         self.look.setVisible(kind.key in DRAWN)
         for part in (self.folder_field, self.choose):
             part.setVisible(not kind.to_printer)
-        self.go.setText(self.tr("Print") if kind.to_printer else self.tr("Export"))
+        self.go.setText(_("Print") if kind.to_printer else _("Export"))
         self.name.setVisible(kind.key == PRINTED and bool(self._work.name_of(read.group_id)))
         self.name.setChecked(False)
         self.scores.setVisible(kind.scores is not None)

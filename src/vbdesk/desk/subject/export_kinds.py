@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QCoreApplication
+from vbdesk.language import _
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,11 @@ SUBJECT_EXPORTS: tuple[ExportKind, ...] = (
 
 def print_kind() -> ExportKind:
     """The entry that prints the report."""
-    tr = QCoreApplication.translate
     return ExportKind(
         "pdf",
-        tr("SubjectExport", "Print the report"),
-        tr("SubjectExport", "Printed report"),
-        tr("SubjectExport", "The PDF report on paper. No file stays on this computer."),
+        _("Print the report"),
+        _("Printed report"),
+        _("The PDF report on paper. No file stays on this computer."),
         scores=False,
         to_printer=True,
     )

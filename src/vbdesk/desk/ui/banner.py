@@ -15,6 +15,7 @@ from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.saved_file import open_file, show_in_folder
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import _
 
 
 class Tone(StrEnum):
@@ -72,7 +73,7 @@ class Banner(QWidget):
         self._button.clicked.connect(self._act)
         self._other = Button("", ButtonKind.QUIET)
         self._other.clicked.connect(self._act_otherwise)
-        self._print = Button(QCoreApplication.translate("Banner", "Print"), ButtonKind.QUIET)
+        self._print = Button(_("Print"), ButtonKind.QUIET)
         self._print.clicked.connect(self.print_wanted)
         self._close = Button("", ButtonKind.QUIET, icon="close", size=ButtonSize.ROW)
         self._close.setAccessibleName(QCoreApplication.translate("Banner", "Close message"))
@@ -246,7 +247,7 @@ def _place_floating(window: QWidget) -> None:
     width = (right - left - _GAP * (len(shown) - 1)) // len(shown)
     in_row = width >= app_theme().px(_LEAST_WIDTH)
     bottom = window.height() - _FOOT
-    for banner, _ in shown:
+    for banner, _page in shown:
         height = banner._float(left, bottom, width if in_row else max(1, right - left))
         if in_row:
             left += width + _GAP

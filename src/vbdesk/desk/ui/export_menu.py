@@ -5,6 +5,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from vbdesk.desk.ui.buttons import Button
+from vbdesk.language import _
 
 
 class ExportMenu(QMenu):
@@ -34,7 +35,7 @@ class ExportMenu(QMenu):
             action.triggered.connect(self._on_action)
             self.addAction(action)
         self.addSeparator()
-        self.print_action = self.addAction(self.tr("Print one report over time"))
+        self.print_action = self.addAction(_("Print one report over time"))
 
     @Slot()
     def _drop(self) -> None:

@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QWidget
 
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.banner import Banner, Tone
+from vbdesk.language import _
 
 
 class WorkBanner(Banner):
@@ -31,7 +32,7 @@ class WorkBanner(Banner):
     def ask(self, sentence: str, yes: str) -> None:
         """Ask before the work begins."""
         self._asks, self._runs = True, False
-        self.say(Tone.WARN, sentence, action=yes, other=self.tr("Cancel"))
+        self.say(Tone.WARN, sentence, action=yes, other=_("Cancel"))
         self.button.setFocus()
         announce(self, sentence)
 
@@ -39,7 +40,7 @@ class WorkBanner(Banner):
     def show_progress(self, sentence: str) -> None:
         """Show what is under way."""
         self._asks, self._runs = False, True
-        self.say(Tone.INFO, sentence, action=self.tr("Cancel"))
+        self.say(Tone.INFO, sentence, action=_("Cancel"))
 
     @Slot(str)
     def show_done(self, sentence: str) -> None:
@@ -65,7 +66,7 @@ class WorkBanner(Banner):
 
     def _show_end(self, tone: Tone, sentence: str) -> None:
         self._asks = self._runs = False
-        self.say(tone, sentence, action=self.tr("Close"))
+        self.say(tone, sentence, action=_("Close"))
         announce(self, sentence, urgent=tone is Tone.FAIL)
 
     @Slot()
