@@ -46,9 +46,7 @@ class PrintJob:
         device = self.device
         chosen = pages[max(1, device.fromPage()) - 1 : device.toPage() or None]
         if not chosen:
-            raise PrintingFailed(
-                message("The report has fewer pages than were chosen to be printed. Choose other pages.")
-            )
+            raise PrintingFailed(message("The report has fewer pages than were chosen. Choose other pages."))
         device.setPageOrientation(QPageLayout.Orientation.Portrait)
         device.setFullPage(True)
         painter = QPainter()
@@ -63,9 +61,7 @@ class PrintJob:
             for number, page in enumerate(chosen):
                 on_page()
                 if number and not device.newPage():
-                    raise PrintingFailed(
-                        message("The printer stopped before the last page. Check it, then print again.")
-                    )
+                    raise PrintingFailed(message("The printer stopped before the last page. Check it and print again."))
                 _paint(painter, device.paperRect(QPrinter.Unit.DevicePixel).size(), page)
         finally:
             painter.end()  # also removes the temporary file of the print service
