@@ -208,3 +208,14 @@ def test_scales_are_written_as_they_are_read(tmp_path):
     path.write_text(path.read_text().replace('scale = "log"', 'scale = "cubic"'))
     with pytest.raises(DataFileError):
         read_feature_scales(path)
+
+
+@pytest.mark.parametrize("first", [120.0, 240.0, 60.0])
+@pytest.mark.parametrize("moved", [0.8, 1.25])
+def test_a_wrong_first_value_hides_no_later_change(first, moved):
+    """An octave error in the first recording: the limits are those of the person's norm, wherever the series began."""
+    steady = [STEADY[k % len(STEADY)] for k in range(40)]
+    readings = series([first, *steady, *[moved * value for value in STEADY[:6]]])
+    ranges = own_ranges("pitch_mean", readings)
+    assert any(ranges[f"{k:03d}"].changed for k in range(41, 47))
+    assert not any(ranges[f"{k:03d}"].changed for k in range(25, 41))

@@ -201,6 +201,7 @@ def recompute_group(
     """
     from vbdesk.service.encryption.state import require_key
     from vbdesk.service.engine.analysis import analyse_file, prepare
+    from vbdesk.service.engine.job_runner import NoChildStarts
     from vbdesk.service.engine.recomputed_readings import ReadingRecomputer
     from vbdesk.service.engine.runtime import MEMORY_BYTES
     from vbdesk.service.engine.slot_pool import SlotPool
@@ -217,6 +218,8 @@ def recompute_group(
         try:
             recomputer = ReadingRecomputer(opened, store, settings, slots, analyse_file)
             count = recomputer.recompute(version, account, group, _tell_progress)
+        except NoChildStarts:
+            fail("No analysis process starts on this machine. Run vbdesk doctor --service here.")
         finally:
             slots.close()
     show({"calibration": version, **asdict(count)}, as_json)

@@ -6,7 +6,7 @@ method like a sign: the same filter, personal variance, z and limits. The prior 
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import sqrt
 from typing import Literal
@@ -126,7 +126,10 @@ def _ranges(
         return {}
     steps, _ = gain_steps(days, timepoints.variance_factors.tolist(), sign_class, parameters.prior)
     filtered = run_filter(timepoints.values, steps, sign_class, parameters)
-    changed = detect_anomalies(timepoints, steps, filtered, sign_class, parameters).anomaly[:, 0]
+    # around the norm: the least deviation is a score, which hardly moves far from 0.5, wherever the series began
+    around = replace(timepoints, values=timepoints.values - filtered.trait)
+    departures = replace(filtered, trait=np.zeros_like(filtered.trait))
+    changed = detect_anomalies(around, steps, departures, sign_class, parameters).anomaly[:, 0]
     widest = sign_class.trait_variance * parameters.prior.trait_widening
     limit = normal_quantile(scales.level)
     ranges = {}
