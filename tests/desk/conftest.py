@@ -34,6 +34,7 @@ from vbdesk.desk.tasks import TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.theme import Theme
 from vbdesk.desk.ui.tokens import Scheme
+from vbdesk.language import formats
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import MemoryVault
 from vbdesk.outbox.sync.network import ManualNetwork
@@ -112,6 +113,7 @@ def look(qapp):
     before = set(threading.enumerate())
     Theme(Scheme.LIGHT, 1.0).install()
     load_shipped_files()
+    formats.load()
     yield
     deadline = time.monotonic() + HANGS_S
     while set(threading.enumerate()) - before and time.monotonic() < deadline:

@@ -63,7 +63,7 @@ def test_the_system_is_told_only_behind_other_windows_and_never_who(desk, qtbot,
     under_way(desk, "take-1", "ward4-0172")
     qtbot.waitUntil(lambda: "take-1" in desk.workspace.arrived._moving)
     finish(desk, "take-1")
-    qtbot.waitUntil(lambda: "A result is ready" in network.asked)
+    qtbot.waitUntil(lambda: "1 result is ready" in network.asked)
     assert not [said for said in network.asked if "ward4" in said]
     monkeypatch.setattr(desk.window, "isActiveWindow", lambda: True)
     before = list(network.asked).count("2 results are ready")

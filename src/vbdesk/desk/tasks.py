@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.client import ErrorKind
+from vbdesk.language import message, translated
 from vbdesk.outbox.library.disk_faults import disk_fault, file_sentence, refused_sentence
 
 T = TypeVar("T")
@@ -41,14 +42,19 @@ class Failure:
     """Why a task failed.
 
     Attributes:
-        sentence: what happened, what was kept, what to do.
+        reason: a message or an error with one: what happened, what was kept, what to do.
         remedy: whether a retry or the user can help.
         error: the exception.
     """
 
-    sentence: str
+    reason: object
     remedy: Remedy
     error: Exception
+
+    @property
+    def sentence(self) -> str:
+        """The reason in the reader's language."""
+        return translated(self.reason)
 
     @classmethod
     def of(cls, error: Exception) -> "Failure":
@@ -56,13 +62,14 @@ class Failure:
         if type(error).__module__.startswith("vbdesk."):
             kind = getattr(error, "kind", None)
             remedy = Remedy(kind.value) if isinstance(kind, ErrorKind) else Remedy.NEEDS_ATTENTION
-            return cls(str(error), remedy, error)
+            return cls(error, remedy, error)
         fault = disk_fault(error)
         if fault is not None:
             return cls(refused_sentence(fault), Remedy.RETRYABLE, error)
         if isinstance(error, OSError):
             return cls(file_sentence(error), Remedy.RETRYABLE, error)
-        return cls(f"Something unexpected happened ({type(error).__name__}). Try again.", Remedy.TERMINAL, error)
+        unexpected = message("Something unexpected happened ({error}). Try again.", error=type(error).__name__)
+        return cls(unexpected, Remedy.TERMINAL, error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,16 @@ from vbdesk.language.messages import (
     translated,
     written_message,
 )
-from vbdesk.language.reader import Language, current, language_of, reading_in, use, use_system_language
+from vbdesk.language.reader import (
+    Language,
+    current,
+    is_named,
+    language_of,
+    reading_in,
+    system_language,
+    use,
+    use_system_language,
+)
 from vbdesk.language.text import N_, _, ngettext, npgettext, pgettext
 
 __all__ = [
@@ -27,6 +36,7 @@ __all__ = [
     "_",
     "available_languages",
     "current",
+    "is_named",
     "joined",
     "language_of",
     "message",
@@ -37,6 +47,7 @@ __all__ = [
     "plural_message",
     "read_message",
     "reading_in",
+    "system_language",
     "translated",
     "use",
     "use_system_language",

@@ -57,9 +57,9 @@ def _in_digits(text: str, locale: "Locale") -> str:
 
 
 def load() -> None:
-    """Read the CLDR data of the reader's region now, so that later calls read no file."""
-    list_of(["1", "2"])
+    """Read what the region of the reader needs; otherwise the first use reads it. Blocks on the disk."""
     day_and_time(datetime(2026, 1, 1))
+    list_of([ago(timedelta(days=1)), number(1)])
 
 
 def number(value: float, spec: str = ",") -> str:

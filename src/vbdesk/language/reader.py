@@ -54,6 +54,7 @@ class Language:
 
 
 _default = Language(SOURCE, _REGION_OF_SOURCE)
+_named = False
 _inside: ContextVar[Language | None] = ContextVar("language", default=None)
 
 
@@ -62,10 +63,20 @@ def current() -> Language:
     return _inside.get() or _default
 
 
-def use(language: Language) -> None:
-    """Show all texts of this process in `language`, in every thread."""
-    global _default
-    _default = language
+def use(language: Language, *, named: bool = False) -> None:
+    """Show all texts of this process in `language`, in every thread.
+
+    Args:
+        language: for all texts.
+        named: a person named it for this process, so that a stored preference does not count.
+    """
+    global _default, _named
+    _default, _named = language, named
+
+
+def is_named() -> bool:
+    """Whether a person named the language for this process, as on the command line."""
+    return _named
 
 
 @contextmanager
@@ -97,9 +108,15 @@ def language_of(tag: str) -> Language | None:
 
 def use_system_language() -> Language:
     """Use the first language of the system that has a catalog, else English; returns it."""
-    found = next((language for tag in _system_tags() if (language := language_of(tag)) is not None), _default)
+    found = system_language()
     use(found)
     return found
+
+
+def system_language() -> Language:
+    """The first language of the system that has a catalog, else English."""
+    found = (language for tag in _system_tags() if (language := language_of(tag)) is not None)
+    return next(found, Language(SOURCE, _REGION_OF_SOURCE))
 
 
 def _system_tags() -> Iterator[str]:

@@ -43,7 +43,7 @@ def test_days_begin_at_midnight_on_both_sides_of_a_change_of_the_clock(in_berlin
 
 def test_a_year_is_marked_by_months(in_berlin):
     found, labels = marked(moment(2026, 1, 10), moment(2026, 11, 20))
-    assert labels == ["Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov"]
+    assert labels == ["Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sept", "Oct", "Nov"]
     assert {(tick.day, tick.hour) for tick in found} == {(1, 0)}
 
 

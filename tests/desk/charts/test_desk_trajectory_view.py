@@ -98,7 +98,7 @@ def test_a_range_ends_today_in_every_chart(view, chart):
 
 
 def test_a_screen_reader_hears_levels_and_trends(view):
-    assert "Mood Disruption: none, steady" in view.accessibleDescription()
+    assert "Mood Disruption: None. Trend: Steady." in view.accessibleDescription()
 
 
 def test_rows_drawn_one_by_one_end_as_those_drawn_at_once(view, chart, qtbot):

@@ -43,7 +43,7 @@ def test_choices_made_quickly_are_all_kept(account, ports, workspace, qtbot):
     wanted = Preferences(Scheme.DARK, 125, "fr")
     qtbot.waitUntil(lambda: kept(ports) == wanted)
     qtbot.waitUntil(lambda: account.desk.language.currentText() == "French")
-    assert account.desk.text_size.currentText() == "125 %"
+    assert account.desk.text_size.currentText() == "125%"
 
 
 def test_a_chosen_language_and_pedal_reach_record_without_a_restart(account, ports, workspace, qtbot):

@@ -11,6 +11,7 @@ from vbdesk.desk.ui.card import card_with_header
 from vbdesk.desk.ui.fields import ChoiceField, Field, SecretField
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
+from vbdesk.language import _, ngettext
 from vbdesk.outbox.profiles.service_key import LockState
 
 
@@ -20,21 +21,21 @@ class AppLockCard(QWidget):
     def __init__(self, model: AppLock, *, offered: bool) -> None:
         super().__init__()
         self._model, self._offered = model, offered
-        self.turn_on = secondary_button(self.tr("Turn on"), icon="lock")
-        self.lock_now = secondary_button(self.tr("Lock now"), icon="lock", key="Ctrl+L")
-        self.turn_off = quiet_button(self.tr("Turn off"))
+        self.turn_on = secondary_button(_("Turn on"), icon="lock")
+        self.lock_now = secondary_button(_("Lock now"), icon="lock", key="Ctrl+L")
+        self.turn_off = quiet_button(_("Turn off"))
         self.banner = Banner()
         self.words = Text("", Role.BODY, "text2", wrap=True)
         self.after = ChoiceField("clock")
         for minutes in LOCK_AFTER:
-            words = self.tr("After {minutes} minutes without input").format(minutes=minutes)
-            self.after.addItem(self.tr("After 1 minute without input") if minutes == 1 else words, minutes)
-        self.after.addItem(self.tr("Only with Ctrl+L"), None)
-        self.after_field = Field(self.tr("Lock the window"), self.after)
+            words = ngettext("After {count} minute without input", "After {count} minutes without input", minutes)
+            self.after.addItem(words, minutes)
+        self.after.addItem(_("Only with Ctrl+L"), None)
+        self.after_field = Field(_("Lock the window"), self.after)
         self.passphrase, self.repeated = SecretField(), SecretField()
-        self.passphrase_field = Field(self.tr("Passphrase"), self.passphrase)
-        self.repeated_field = Field(self.tr("Passphrase again"), self.repeated)
-        self.save, self.cancel = secondary_button(self.tr("Save")), quiet_button(self.tr("Cancel"))
+        self.passphrase_field = Field(_("Passphrase"), self.passphrase)
+        self.repeated_field = Field(_("Passphrase again"), self.repeated)
+        self.save, self.cancel = secondary_button(_("Save")), quiet_button(_("Cancel"))
         self._form = QWidget()
         self._turning_off = False
         self._lay_out()
@@ -43,7 +44,7 @@ class AppLockCard(QWidget):
         self._show_choice(model.choice)
 
     def _lay_out(self) -> None:
-        card = card_with_header(self.tr("App lock"), self.turn_on)
+        card = card_with_header(_("App lock"), self.turn_on)
         fields = QVBoxLayout(self._form)
         fields.setContentsMargins(0, 0, 0, 0)
         fields.setSpacing(14)
@@ -85,17 +86,17 @@ class AppLockCard(QWidget):
     def _show_choice(self, choice: LockChoice) -> None:
         opens, on = choice.passphrase_opens, choice.state is not None
         if opens:
-            words = self.tr(
+            words = _(
                 "Only the passphrase opens vbdesk and the recordings and results on this computer, also after a "
                 "restart. Recording and sending go on while the window is locked."
             )
         elif self._offered:
-            words = self.tr(
+            words = _(
                 "The app lock is off: this computer's keyring opens vbdesk. With the lock, the window asks for a "
                 "passphrase of its own after a pause and at every start, and the keys leave the keyring."
             )
         else:
-            words = self.tr(
+            words = _(
                 "The keys of this profile are kept until the window is closed, so they need no lock. "
                 "Choose the keyring in a new profile to use the app lock."
             )
@@ -111,21 +112,21 @@ class AppLockCard(QWidget):
         self._end()
         if choice.state is LockState.TURNING_ON:
             self.banner.say(
-                Tone.WARN, self.tr("The keyring still has the keys. Start vbdesk again to finish turning the lock on.")
+                Tone.WARN, _("The keyring still has the keys. Start vbdesk again to finish turning the lock on.")
             )
 
     @Slot()
     def _begin_turning_on(self) -> None:
         self._turning_off = False
-        self.passphrase_field.set_help(self.tr("At least 12 characters. You need it at every start."))
-        self.save.setText(self.tr("Turn the lock on"))
+        self.passphrase_field.set_help(_("At least 12 characters. You need it at every start."))
+        self.save.setText(_("Turn the lock on"))
         self._begin()
 
     @Slot()
     def _begin_turning_off(self) -> None:
         self._turning_off = True
-        self.passphrase_field.set_help(self.tr("Afterwards this computer's keyring opens vbdesk again."))
-        self.save.setText(self.tr("Turn the lock off"))
+        self.passphrase_field.set_help(_("Afterwards this computer's keyring opens vbdesk again."))
+        self.save.setText(_("Turn the lock off"))
         self._begin()
 
     def _begin(self) -> None:

@@ -10,6 +10,7 @@ from vbdesk.desk.ui.fields import ChoiceField, Field, LineField
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
+from vbdesk.language import _, ngettext, pgettext
 from vbdesk.outbox.library.consent import GIVEN_KINDS, LONGEST_ASKED_BY, ConsentKind, ConsentPolicy, plain_name
 from vbdesk.outbox.library.settings import ConsentRules, LibrarySettings
 
@@ -24,11 +25,11 @@ class ConsentRulesCard(QWidget):
         self._model = model
         self._rules = ConsentRules()
         self.policy = SegmentedChoice(
-            self.tr("Whether recordings need consent"),
+            _("Whether recordings need consent"),
             [
-                (ConsentPolicy.REQUIRED.value, self.tr("Required"), ""),
-                (ConsentPolicy.REMINDED.value, self.tr("Reminded"), ""),
-                (ConsentPolicy.OFF.value, self.tr("Off"), ""),
+                (ConsentPolicy.REQUIRED.value, _("Required"), ""),
+                (ConsentPolicy.REMINDED.value, _("Reminded"), ""),
+                (ConsentPolicy.OFF.value, pgettext("consent rule", "Off"), ""),
             ],
         )
         self.words = Text("", Role.BODY, "text2", wrap=True)
@@ -38,13 +39,13 @@ class ConsentRulesCard(QWidget):
         self.asked_by = LineField(icon="person")
         self.asked_by.setMaxLength(LONGEST_ASKED_BY)
         self._fill_validity()
-        card = card_with_header(self.tr("Consent"), self.policy)
+        card = card_with_header(_("Consent"), self.policy)
         card.body.addWidget(self.words)
         fields = QHBoxLayout()
         fields.setSpacing(16)
-        fields.addWidget(Field(self.tr("Usually covers"), self.kind), 1)
-        fields.addWidget(Field(self.tr("Valid for"), self.valid), 1)
-        fields.addWidget(Field(self.tr("Asked by"), self.asked_by, optional=True), 1)
+        fields.addWidget(Field(_("Usually covers"), self.kind), 1)
+        fields.addWidget(Field(_("Valid for"), self.valid), 1)
+        fields.addWidget(Field(_("Asked by"), self.asked_by, optional=True), 1)
         self._fields = QWidget()
         self._fields.setLayout(fields)
         fields.setContentsMargins(0, 0, 0, 0)
@@ -73,18 +74,18 @@ class ConsentRulesCard(QWidget):
     def _policy_words(self) -> str:
         match self._rules.policy:
             case ConsentPolicy.REQUIRED:
-                return self.tr("Nothing is recorded, imported or sent without the consent of the subject.")
+                return _("Nothing is recorded, imported or sent without the consent of the subject.")
             case ConsentPolicy.REMINDED:
-                return self.tr("Consent is asked for. A recording without it goes on, and every list says so.")
-        return self.tr("Consent is neither asked for nor shown.")
+                return _("Consent is asked for. A recording without it goes on, and every list says so.")
+        return _("Consent is neither asked for nor shown.")
 
     def _fill_validity(self) -> None:
         names = (
-            self.tr("No end"),
-            self.tr("6 months"),
-            self.tr("1 year"),
-            self.tr("2 years"),
-            self.tr("5 years"),
+            _("No end"),
+            ngettext("{count} month", "{count} months", 6),
+            ngettext("{count} year", "{count} years", 1),
+            ngettext("{count} year", "{count} years", 2),
+            ngettext("{count} year", "{count} years", 5),
         )
         for name in names:
             self.valid.addItem(name)

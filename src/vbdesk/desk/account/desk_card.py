@@ -2,11 +2,13 @@
 
 from itertools import pairwise
 
-from PySide6.QtCore import QKeyCombination, QLocale, QSignalBlocker, Qt, Slot
+from PySide6.QtCore import QKeyCombination, QSignalBlocker, Qt, Slot
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QKeySequenceEdit, QLineEdit, QWidget
 
+from vbdesk.contract.spoken_language import primary_language
 from vbdesk.desk.account.desk_settings import TEXT_SIZES, DeskChoices
+from vbdesk.desk.models.language_choice import language_name
 from vbdesk.desk.models.preferences import PEDAL_KEY, Preferences
 from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line
@@ -16,13 +18,12 @@ from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.tokens import Scheme
+from vbdesk.language import N_, _, pgettext
 
 _TWO_COLUMNS_FROM = 560
 _NAME_WIDTH = 100
-_LANGUAGE_WORDS = (
-    "The language of prompts. The desk itself is in English; a summary comes in the language that the "
-    "service is set to."
-)
+_LANGUAGE_WORDS = N_("Of what people read or say aloud. A summary comes in the language that the service is set to.")
+_READING_WORDS = N_("Of this window. The language of prompts does not change with it.")
 
 
 class DeskCard(Card):
@@ -31,38 +32,44 @@ class DeskCard(Card):
     def __init__(self, model: DeskChoices) -> None:
         self._theme = app_theme()
         self.scheme = SegmentedChoice(
-            "Colours",
+            _("Colours"),
             [
-                (Scheme.SYSTEM.value, "As the system", "laptop"),
-                (Scheme.LIGHT.value, "Light", "sun"),
-                (Scheme.DARK.value, "Dark", "moon"),
+                (Scheme.SYSTEM.value, _("As the system"), "laptop"),
+                (Scheme.LIGHT.value, pgettext("colours", "Light"), "sun"),
+                (Scheme.DARK.value, pgettext("colours", "Dark"), "moon"),
             ],
         )
-        super().__init__("This desk", padding=20)
+        super().__init__(_("This desk"), padding=20)
         self.model = model
         self._chosen = Preferences()
         self.text_size, self.language = ChoiceField("eye"), ChoiceField("globe")
-        self.text_size.addItem("As the system", None)
+        self.text_size.addItem(_("As the system"), None)
         for percent in TEXT_SIZES:
-            self.text_size.addItem(f"{percent} %", percent)
-        self.language.addItem("As the system", "")
+            self.text_size.addItem(_("{share:.0%}", share=percent / 100), percent)
+        self.language.addItem(_("As the system"), "")
         for tag in model.languages:
-            self.language.addItem(QLocale.languageToString(QLocale(tag).language()), tag)
+            self.language.addItem(language_name(primary_language(tag)), tag)
+        self.reading = ChoiceField("globe")
+        self.reading.addItem(_("As the system"), "")
+        for tag, name in model.reading.choices() if model.reading is not None else ():
+            self.reading.addItem(name, tag)
+        self.reading_field = Field(_("Language"), self.reading, help_text=_(_READING_WORDS))
         self.pedal = QKeySequenceEdit()
         self.pedal.setMaximumSequenceLength(1)
         self.pedal_field = Field(
-            "Pedal key", self.pedal, help_text="Press the pedal here. On Record it starts, stops and plays."
+            _("Pedal key"), self.pedal, help_text=_("Press the pedal here. On Record it starts, stops and plays.")
         )
         for inner in self.pedal.findChildren(QLineEdit):  # for screen readers
-            inner.setAccessibleName("Pedal key")
-        self.pedal_back = quiet_button(f"Back to {PEDAL_KEY}")
-        self.open_folder = secondary_button("Open folder", icon="folder")
+            inner.setAccessibleName(_("Pedal key"))
+        self.pedal_back = quiet_button(_("Back to {key}", key=PEDAL_KEY))
+        self.open_folder = secondary_button(_("Open folder"), icon="folder")
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(24)
         self._grid.setVerticalSpacing(18)
         self._parts: tuple[QWidget, ...] = (
-            Field("Text size", self.text_size, help_text="The system's font, or a size of its own for vbdesk."),
-            Field("Language of prompts", self.language, help_text=_LANGUAGE_WORDS),
+            *((self.reading_field,) if model.reading is not None else ()),
+            Field(_("Text size"), self.text_size, help_text=_("The system's font, or a size of its own for vbdesk.")),
+            Field(_("Language of prompts"), self.language, help_text=_(_LANGUAGE_WORDS)),
             self.pedal_field,
         )
         self._columns = 0
@@ -91,6 +98,7 @@ class DeskCard(Card):
         self.scheme.chosen.connect(self._on_scheme)
         self.text_size.activated.connect(self._on_text_size)
         self.language.activated.connect(self._on_language)
+        self.reading.activated.connect(self._on_reading)
         self.pedal.editingFinished.connect(self._on_pedal)
         self.pedal_back.clicked.connect(self._on_pedal_back)
         self.open_folder.clicked.connect(self.model.open_folder)
@@ -99,6 +107,7 @@ class DeskCard(Card):
         self.fit(0)
         order = (
             self.scheme.option(Scheme.DARK.value),
+            *((self.reading,) if self.model.reading is not None else ()),
             self.text_size,
             self.language,
             self.pedal,
@@ -110,7 +119,7 @@ class DeskCard(Card):
 
     def _colours(self) -> QWidget:
         words = QHBoxLayout()
-        words.addWidget(Text("Colours", Role.LABEL_MEDIUM))
+        words.addWidget(Text(_("Colours"), Role.LABEL_MEDIUM))
         words.addStretch(1)
         row = PageHeader(words, self.scheme, words_width=_NAME_WIDTH)
         row.setMinimumWidth(1)
@@ -121,7 +130,7 @@ class DeskCard(Card):
         box = QHBoxLayout(row)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(12)
-        words = f"Recordings and settings of every profile are in {self.model.folder}"
+        words = _("Recordings and settings of every profile are in {folder}", folder=self.model.folder)
         box.addWidget(Text(words, Role.LABEL, "text2", wrap=True), 1)
         box.addWidget(self.open_folder)
         return row
@@ -133,11 +142,16 @@ class DeskCard(Card):
         self.scheme.choose(self._theme.scheme.value)
         place = self.text_size.findData(chosen.text_size)
         if place < 0 and chosen.text_size is not None:  # a size set in the file
-            self.text_size.addItem(f"{chosen.text_size} %", chosen.text_size)
+            self.text_size.addItem(_("{share:.0%}", share=chosen.text_size / 100), chosen.text_size)
             place = self.text_size.count() - 1
         self.text_size.setCurrentIndex(place)
         self.language.setCurrentIndex(max(0, self.language.findData(chosen.language)))
         self._show_pedal(chosen.pedal_key)
+        self._show_reading()
+
+    def _show_reading(self) -> None:
+        tag = self.model.reading.tag if self.model.reading is not None else ""
+        self.reading.setCurrentIndex(max(0, self.reading.findData(tag)))
 
     def _show_pedal(self, key: str) -> None:
         blocker = QSignalBlocker(self.pedal)
@@ -156,6 +170,14 @@ class DeskCard(Card):
     @Slot(int)
     def _on_language(self, place: int) -> None:
         self.model.choose_language(self.language.itemData(place))
+
+    @Slot(int)
+    def _on_reading(self, place: int) -> None:
+        if self.model.reading is not None:
+            why = self.model.reading.choose(self.reading.itemData(place))
+            self.reading_field.set_fault(why or None)
+            if why:
+                self._show_reading()
 
     @Slot()
     def _on_pedal(self) -> None:

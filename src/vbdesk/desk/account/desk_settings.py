@@ -10,15 +10,16 @@ from vbdesk.capture.protocols import protocol_languages
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.tokens import Scheme
+from vbdesk.language import N_, _
 
 TEXT_SIZES = (90, 100, 110, 125, 150, 175, 200)
 _TAKEN = {
-    Qt.Key.Key_Space: "Space records, stops and plays.",
-    Qt.Key.Key_Escape: "Esc leaves what is under way.",
-    Qt.Key.Key_Tab: "Tab moves to the next control.",
-    Qt.Key.Key_Backtab: "Tab moves to the control before.",
-    Qt.Key.Key_Return: "Enter sends a recording.",
-    Qt.Key.Key_Enter: "Enter sends a recording.",
+    Qt.Key.Key_Space: N_("Space records, stops and plays."),
+    Qt.Key.Key_Escape: N_("Esc leaves what is under way."),
+    Qt.Key.Key_Tab: N_("Tab moves to the next control."),
+    Qt.Key.Key_Backtab: N_("Tab moves to the control before."),
+    Qt.Key.Key_Return: N_("Enter sends a recording."),
+    Qt.Key.Key_Enter: N_("Enter sends a recording."),
 }
 
 
@@ -30,6 +31,18 @@ class Appearance(Protocol):
 
     def set_text_size(self, scale: float | None) -> None:
         """A factor, or None for the system's."""
+
+
+class Reading(Protocol):
+    """The language that the window is read in."""
+
+    tag: str
+
+    def choices(self) -> list[tuple[str, str]]:
+        """Tags and names of the languages."""
+
+    def choose(self, tag: str) -> str:
+        """Change it; empty for the system's. Returns why it stays as it is, or nothing."""
 
 
 class DeskChoices(QObject):
@@ -50,8 +63,11 @@ class DeskChoices(QObject):
         data_dir: Path,
         open_page: Callable[[str], None],
         tasks: TaskOwner,
+        reading: Reading | None = None,
     ) -> None:
+        """Make it; `reading` is None where the language of the window cannot change."""
         super().__init__()
+        self.reading = reading
         self._store, self._appearance = store, appearance
         self._data_dir, self._open_page = data_dir, open_page
         self._lane = Lane(tasks, self)
@@ -91,9 +107,9 @@ class DeskChoices(QObject):
     def choose_pedal(self, key: QKeyCombination | None, name: str) -> str | None:
         """Choose the key of the foot pedal; return why it cannot be used."""
         if key is None:
-            return "Press the pedal, or a key."
+            return _("Press the pedal, or a key.")
         if key.keyboardModifiers() == Qt.KeyboardModifier.NoModifier and key.key() in _TAKEN:
-            return f"{_TAKEN[key.key()]} Choose another key."
+            return " ".join((_(_TAKEN[key.key()]), _("Choose another key.")))
         self._keep(pedal_key=name)
         return None
 

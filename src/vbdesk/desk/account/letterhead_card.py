@@ -11,6 +11,7 @@ from vbdesk.desk.ui.card import card_with_header
 from vbdesk.desk.ui.fields import Field, LineField
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
+from vbdesk.language import _
 from vbdesk.report.letterhead import MAX_LINE, MAX_LINES, Letterhead
 
 
@@ -21,14 +22,14 @@ class LetterheadCard(QWidget):
         super().__init__()
         self._model = model
         self._known: Letterhead | None = None
-        self.choose = secondary_button(self.tr("Choose logo"))
-        self.remove = quiet_button(self.tr("Remove logo"))
+        self.choose = secondary_button(_("Choose logo"))
+        self.remove = quiet_button(_("Remove logo"))
         buttons = QWidget()
         row = QHBoxLayout(buttons)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.remove)
         row.addWidget(self.choose)
-        card = card_with_header(self.tr("Letterhead of reports"), buttons)
+        card = card_with_header(_("Letterhead of reports"), buttons)
         self.words = Text("", Role.BODY, "text2", wrap=True)
         card.body.addWidget(self.words)
         self.name, self.address = LineField(), LineField()
@@ -36,8 +37,8 @@ class LetterheadCard(QWidget):
         self.address.setMaxLength(MAX_LINES * MAX_LINE)
         fields = QHBoxLayout()
         fields.setSpacing(16)
-        fields.addWidget(Field(self.tr("Name of the practice"), self.name, optional=True), 1)
-        fields.addWidget(Field(self.tr("Address, lines with commas between"), self.address, optional=True), 2)
+        fields.addWidget(Field(_("Name of the practice"), self.name, optional=True), 1)
+        fields.addWidget(Field(_("Address, lines with commas between"), self.address, optional=True), 2)
         card.body.addLayout(fields)
         self.fault = Text("", Role.BODY, "fail", wrap=True)
         card.body.addWidget(self.fault)
@@ -66,9 +67,9 @@ class LetterheadCard(QWidget):
         self.choose.setEnabled(known is not None)
         self.remove.setVisible(has_logo)
         self.words.setText(
-            self.tr("Printed at the top of every report, with the logo.")
+            _("Printed at the top of every report, with the logo.")
             if has_logo
-            else self.tr("Printed at the top of every report. The logo can be SVG or PNG.")
+            else _("Printed at the top of every report. The logo can be SVG or PNG.")
         )
 
     @Slot()
@@ -79,7 +80,7 @@ class LetterheadCard(QWidget):
 
     @Slot()
     def _choose_logo(self) -> None:
-        dialog = QFileDialog(self, self.tr("Logo"), "", self.tr("Pictures (*.svg *.png)"))
+        dialog = QFileDialog(self, _("Logo"), "", _("Pictures (*.svg *.png)"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.fileSelected.connect(self.logo_chosen)

@@ -7,6 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.language import message, translated
 from vbdesk.outbox.library.disk_faults import file_sentence
 from vbdesk.outbox.library.library import Library
 from vbdesk.report.letterhead import MAX_LOGO_BYTES, Letterhead
@@ -30,7 +31,7 @@ class LetterheadViewModel(QObject):
 
     def tell(self) -> None:
         """Read the stored letterhead."""
-        self._run(lambda _: None)
+        self._run(lambda library: None)
 
     def set_words(self, name: str, address: str) -> None:
         """Set name and address, whose lines commas separate; without both, there is no letterhead."""
@@ -52,7 +53,7 @@ class LetterheadViewModel(QObject):
         def work(library: Library) -> None:
             known = library.letterhead.read()
             if known is None:
-                raise ValueError(self.tr("Enter a name first. A letterhead needs one."))
+                raise ValueError(message("Enter a name first. A letterhead needs one."))
             logo = b""
             if file is not None:
                 with file.open("rb") as source:
@@ -78,8 +79,8 @@ class LetterheadViewModel(QObject):
     def _on_failed(self, failure: Failure) -> None:
         match failure.error:
             case ValueError():
-                self.failed.emit(str(failure.error))
+                self.failed.emit(translated(failure.error))
             case OSError():
-                self.failed.emit(file_sentence(failure.error))
+                self.failed.emit(translated(file_sentence(failure.error)))
             case _:
                 self.failed.emit(failure.sentence)

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from vbdesk.desk.account.profiles_model import ProfileLine
 from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.fields import LineField
+from vbdesk.language import _
 
 
 class NameRow(QWidget):
@@ -26,9 +27,9 @@ class NameRow(QWidget):
         self.name = LineField()
         self.name.setText(entry.suggested_name or entry.name)
         self.name.selectAll()
-        self.name.setAccessibleName(self.tr("Name of the profile"))
-        self.save = secondary_button(self.tr("Save name"), size=ButtonSize.ROW)
-        cancel = quiet_button(self.tr("Cancel"), size=ButtonSize.ROW)
+        self.name.setAccessibleName(_("Name of the profile"))
+        self.save = secondary_button(_("Save name"), size=ButtonSize.ROW)
+        cancel = quiet_button(_("Cancel"), size=ButtonSize.ROW)
         self.save.clicked.connect(self._save)
         self.name.returnPressed.connect(self._save)
         cancel.clicked.connect(self.cancelled)

@@ -30,6 +30,7 @@ from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import N_, _, translated
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
@@ -37,6 +38,8 @@ _COLUMN = 960
 _SERVICE, _RECORDINGS, _PROGRAM, _PROFILES = "service", "recordings", "program", "profiles"
 _NEAR = 24
 _SIDES = 112  # margins of page, card and scroll bar
+_AT_LANGUAGE = "language"
+_AROUND = 200  # px above and below the control that is in view
 
 
 class AccountPage(QWidget):
@@ -66,7 +69,7 @@ class AccountPage(QWidget):
         self._lines: tuple[ProfileLine, ...] = ()
         self._renaming: str | None = None
         self._asks_for_keyring = False
-        self.built, self._in_front = False, False
+        self.built, self._in_front, self._at_language = False, False, False
         self.banner = Banner()
         self.banner.acted.connect(self._on_banner)
         self._column = QWidget()
@@ -78,15 +81,15 @@ class AccountPage(QWidget):
         layout.setSpacing(16)
         words = QVBoxLayout()
         words.setSpacing(2)
-        words.addWidget(Text("Account", Role.PAGE_TITLE))
-        words.addWidget(Text(self.tr("The service, the rules for recordings, and this program."), Role.BODY, "text2"))
+        words.addWidget(Text(_("Account"), Role.PAGE_TITLE))
+        words.addWidget(Text(_("The service, the rules for recordings, and this program."), Role.BODY, "text2"))
         self._titles = {
-            _SERVICE: self.tr("Service"),
-            _RECORDINGS: self.tr("Recordings"),
-            _PROGRAM: self.tr("This program"),
-            _PROFILES: self.tr("Profiles"),
+            _SERVICE: _("Service"),
+            _RECORDINGS: _("Recordings"),
+            _PROGRAM: _("This program"),
+            _PROFILES: _("Profiles"),
         }
-        self.sections = SegmentedChoice(self.tr("Section"), [(key, title, "") for key, title in self._titles.items()])
+        self.sections = SegmentedChoice(_("Section"), [(key, title, "") for key, title in self._titles.items()])
         self.sections.chosen.connect(self.show_section)
         layout.addWidget(PageHeader(words, self.sections))
         self.banner.float_over(self)
@@ -116,9 +119,14 @@ class AccountPage(QWidget):
         self._turns.timeout.connect(self._build_next)
         self._turns.start(0)
 
+    def place(self) -> object:
+        """The argument with which a new page shows the same place: the choice of language."""
+        return _AT_LANGUAGE
+
     def opened(self, argument: object) -> None:
         """Show the current state, when the page is built."""
         self._in_front = True
+        self._at_language = argument == _AT_LANGUAGE
         self.banner.clear()
         if self.built:
             self._show_status(self.view_model.status)
@@ -163,7 +171,15 @@ class AccountPage(QWidget):
         if self.window().focusWidget() is self:  # the focus arrived before any card could take it
             self.test_button.setFocus()
         if self._in_front:
+            at_language = self._at_language
             self.opened(None)
+            if at_language:
+                QTimer.singleShot(0, self._show_language)  # after the layout
+
+    @Slot()
+    def _show_language(self) -> None:
+        self.desk.reading.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._area.ensureWidgetVisible(self.desk.reading, 0, _AROUND)
 
     def _bind(self) -> None:
         view_model = self.view_model
@@ -237,16 +253,17 @@ class AccountPage(QWidget):
     def _connection_card(self) -> Card:
         profile = self.view_model.profile
         self.connection = Text("", Role.BODY, "text2", wrap=True)
-        self.test_button = secondary_button("Test connection", icon="refresh")
+        self.test_button = secondary_button(_("Test connection"), icon="refresh")
         self.test_button.clicked.connect(self._test)
         self.name = Text(profile.name, Role.CARD_TITLE)
         card = card_with_header(self.name, self.test_button)
-        where = "The service on this computer" if profile.kind == "local" else profile.base_url or ""
-        card.body.addWidget(Text(f"{where} · account {profile.account_id}", Role.LABEL, "text2", wrap=True))
+        where = _("The service on this computer") if profile.kind == "local" else profile.base_url or ""
+        account = _("{service} · account {account}", service=where, account=profile.account_id)
+        card.body.addWidget(Text(account, Role.LABEL, "text2", wrap=True))
         card.body.addWidget(self.connection)
         self.key = SecretField()
-        self.key_field = Field("API key", self.key, help_text=_where_kept(profile.secrets))
-        self.save_button = secondary_button("Save key")
+        self.key_field = Field(_("API key"), self.key, help_text=_where_kept(profile.secrets))
+        self.save_button = secondary_button(_("Save key"))
         self.save_button.clicked.connect(self._save_key)
         row = QHBoxLayout()
         row.setSpacing(12)
@@ -260,9 +277,9 @@ class AccountPage(QWidget):
         return card
 
     def _profiles_card(self) -> Card:
-        self.add_button = secondary_button("Add a profile", icon="plus")
+        self.add_button = secondary_button(_("Add a profile"), icon="plus")
         self.add_button.clicked.connect(self._add)
-        card = card_with_header("Profiles", self.add_button)
+        card = card_with_header(_("Profiles"), self.add_button)
         self._profiles = QVBoxLayout()
         self._profiles.setSpacing(10)
         card.body.addLayout(self._profiles)
@@ -285,32 +302,32 @@ class AccountPage(QWidget):
         box = QHBoxLayout(row)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(12)
-        box.addWidget(IconView("laptop" if "this computer" in entry.where else "server", "text2", 18))
+        box.addWidget(IconView("laptop" if entry.here else "server", "text2", 18))
         words = QVBoxLayout()
         words.setSpacing(0)
         words.addWidget(Text(entry.name, Role.BODY_MEDIUM))
         words.addWidget(Text(entry.where, Role.CAPTION, "text2"))
         box.addLayout(words, 1)
         if entry.suggested_name is not None:
-            text = self.tr("Call it “{name}”").format(name=entry.suggested_name)
+            text = _("Call it “{name}”", name=entry.suggested_name)
             better = quiet_button(text, size=ButtonSize.ROW)
             better.setObjectName(f"better-name-{entry.profile_id}")
             better.clicked.connect(partial(self.view_model.profiles.rename, entry.profile_id, entry.suggested_name))
             box.addWidget(better)
-        rename = quiet_button(self.tr("Rename"), size=ButtonSize.ROW)
-        rename.setAccessibleName(self.tr("Rename {name}").format(name=entry.name))
+        rename = quiet_button(_("Rename"), size=ButtonSize.ROW)
+        rename.setAccessibleName(_("Rename {name}", name=entry.name))
         rename.setObjectName(f"rename-{entry.profile_id}")
         rename.clicked.connect(partial(self._edit_name, entry))
         box.addWidget(rename)
         if entry.in_use:
-            box.addWidget(Chip(ChipLook("In use", "check", "ok", "oktint")))
+            box.addWidget(Chip(ChipLook(N_("In use"), "check", "ok", "oktint")))
             return row
-        remove = quiet_button("Remove", size=ButtonSize.ROW)
-        remove.setAccessibleName(f"Remove {entry.name}")
+        remove = quiet_button(_("Remove"), size=ButtonSize.ROW)
+        remove.setAccessibleName(_("Remove {name}", name=entry.name))
         remove.setObjectName(f"remove-{entry.profile_id}")
         remove.clicked.connect(partial(self._ask_to_remove, entry))
-        switch = secondary_button("Switch", size=ButtonSize.ROW)
-        switch.setAccessibleName(f"Switch to {entry.name}")
+        switch = secondary_button(_("Switch"), size=ButtonSize.ROW)
+        switch.setAccessibleName(_("Switch to {name}", name=entry.name))
         switch.setObjectName(f"switch-{entry.profile_id}")
         switch.clicked.connect(partial(self.view_model.profiles.switch, entry.profile_id))
         box.addWidget(remove)
@@ -344,8 +361,8 @@ class AccountPage(QWidget):
         self._to_remove = entry.profile_id
         self.banner.say(
             Tone.WARN,
-            f"Remove {entry.name}? Its key is deleted from this computer; its recordings stay.",
-            action="Remove",
+            _("Remove {name}? Its key is deleted from this computer; its recordings stay.", name=entry.name),
+            action=_("Remove"),
         )
 
     @Slot()
@@ -360,12 +377,12 @@ class AccountPage(QWidget):
     @Slot(object)
     def _show_status(self, status: SyncStatus) -> None:
         self.plan.show_balance(status.credits)
-        self.connection.setText(status.sentence)
+        self.connection.setText(translated(status.sentence))
         ink = {True: "ok", False: "warn", None: "text2"}[status.connected]
         self.connection.set_ink("warn" if status.on_hold else ink)
         asks = status.on_hold is Fix.UNLOCK_KEYRING
         if asks and self._to_remove is None:
-            self.banner.say(Tone.WARN, status.sentence, action="Try again")
+            self.banner.say(Tone.WARN, translated(status.sentence), action=_("Try again"))
         elif self._asks_for_keyring and not asks:
             self.banner.clear()
         self._asks_for_keyring = asks
@@ -373,7 +390,7 @@ class AccountPage(QWidget):
     @Slot()
     def _test(self) -> None:
         self.test_button.setEnabled(False)
-        self.connection.setText("Asking the service")
+        self.connection.setText(_("Asking the service"))
         self.connection.set_ink("text2")
         self.view_model.test()
 
@@ -387,7 +404,7 @@ class AccountPage(QWidget):
     @Slot()
     def _save_key(self) -> None:
         if not self.key.text().strip():
-            self.key_field.set_fault("Enter the key first.")
+            self.key_field.set_fault(_("Enter the key first."))
             return
         self.key_field.set_fault(None)
         self.view_model.save_key(self.key.text())
@@ -405,19 +422,19 @@ class AccountPage(QWidget):
     def _on_failed(self, sentence: str) -> None:
         self._to_remove = None
         self.rules.show_failure()
-        self.banner.say(Tone.FAIL, sentence, action="Close")
+        self.banner.say(Tone.FAIL, sentence, action=_("Close"))
 
     @Slot(object)
     def _on_written(self, file: Path) -> None:
-        self.banner.say_saved(self.tr("The diagnostics were written to {file}.").format(file=file), file)
+        self.banner.say_saved(_("The diagnostics were written to {file}.", file=file), file)
 
 
 def _where_kept(secrets: str) -> str:
     if secrets == "session":
-        return "Kept until this window is closed."
+        return _("Kept until this window is closed.")
     if secrets == "passphrase":
-        return "Kept on this computer, encrypted with your passphrase."
-    return "Kept in this computer's keyring, nowhere else."
+        return _("Kept on this computer, encrypted with your passphrase.")
+    return _("Kept in this computer's keyring, nowhere else.")
 
 
 def _clear(box: QBoxLayout) -> None:

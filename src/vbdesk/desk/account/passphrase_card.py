@@ -11,6 +11,7 @@ from vbdesk.desk.ui.card import Card, card_with_header
 from vbdesk.desk.ui.fields import Field, SecretField
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
+from vbdesk.language import _
 
 
 class PassphraseCard(QWidget):
@@ -19,11 +20,11 @@ class PassphraseCard(QWidget):
     def __init__(self, model: PassphraseViewModel, lock: AppLock) -> None:
         super().__init__()
         self._model = model
-        self.change = secondary_button("Change the passphrase", icon="key")
-        self.save, self.cancel = secondary_button("Save the passphrase"), quiet_button("Cancel")
+        self.change = secondary_button(_("Change the passphrase"), icon="key")
+        self.save, self.cancel = secondary_button(_("Save the passphrase")), quiet_button(_("Cancel"))
         self.old, self.new, self.repeated = SecretField(), SecretField(), SecretField()
-        self.old_field = Field("Passphrase now", self.old)
-        self.new_field = Field("New passphrase", self.new, help_text="At least 12 characters.")
+        self.old_field = Field(_("Passphrase now"), self.old)
+        self.new_field = Field(_("New passphrase"), self.new, help_text=_("At least 12 characters."))
         self.banner = Banner()
         self.banner.float_over(self)
         self._form = QWidget()
@@ -40,14 +41,14 @@ class PassphraseCard(QWidget):
         self._end()
 
     def _lay_out(self) -> None:
-        card: Card = card_with_header("Passphrase", self.change)
-        words = (
+        card: Card = card_with_header(_("Passphrase"), self.change)
+        words = _(
             "It opens the recordings and results on this computer. The recovery key stays the same when you change it."
         )
         fields = QVBoxLayout(self._form)
         fields.setContentsMargins(0, 0, 0, 0)
         fields.setSpacing(14)
-        for field in (self.old_field, self.new_field, Field("New passphrase again", self.repeated)):
+        for field in (self.old_field, self.new_field, Field(_("New passphrase again"), self.repeated)):
             fields.addWidget(field)
         buttons = QHBoxLayout()
         buttons.addStretch(1)
@@ -90,7 +91,7 @@ class PassphraseCard(QWidget):
     @Slot()
     def _on_changed(self) -> None:
         self._end()
-        self.banner.say(Tone.OK, "The passphrase is changed. Use it from the next start on.")
+        self.banner.say(Tone.OK, _("The passphrase is changed. Use it from the next start on."))
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:

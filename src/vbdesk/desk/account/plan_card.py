@@ -10,16 +10,16 @@ from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.progress import ProgressBar
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.desk.ui.time_text import counted
+from vbdesk.language import N_, _, formats, ngettext
 
 _LOOK_EVERY_MS = 1000
 _NAME_WIDTH = 150
 _NAMES = {
-    Bucket.ANALYZE: "Uploads and analyses",
-    Bucket.POLLING: "Questions for a result",
-    Bucket.GENERAL: "Everything else",
+    Bucket.ANALYZE: N_("Uploads and analyses"),
+    Bucket.POLLING: N_("Questions for a result"),
+    Bucket.GENERAL: N_("Everything else"),
 }
-_HEADS = ("For one recording", "Signs", "Credits", "Recordings")
+_HEADS = (N_("For one recording"), N_("Signs"), N_("Credits"), N_("Recordings"))
 _RIGHT = Qt.AlignmentFlag.AlignRight
 
 
@@ -29,7 +29,7 @@ class PlanCard(Card):
     def __init__(self, model: AccountViewModel) -> None:
         self._theme = app_theme()
         self._free = model.profile.on_this_computer
-        super().__init__(model.tr("Requests") if self._free else model.tr("Credits and plan"), padding=20)
+        super().__init__(_("Requests") if self._free else _("Credits and plan"), padding=20)
         self.model = model
         self._prices: PriceList | None = None
         self._balance: int | None = None
@@ -37,7 +37,7 @@ class PlanCard(Card):
         figures = QHBoxLayout()
         figures.setSpacing(8)
         figures.addWidget(self.credits)
-        figures.addWidget(Text("credits", Role.BODY, "text2"), 0, Qt.AlignmentFlag.AlignBottom)
+        figures.addWidget(Text(_("credits"), Role.BODY, "text2"), 0, Qt.AlignmentFlag.AlignBottom)
         figures.addStretch(1)
         self._table = QGridLayout()
         self._table.setHorizontalSpacing(24)
@@ -49,8 +49,8 @@ class PlanCard(Card):
             self.body.addLayout(self._table)
             self.body.addWidget(self.note)
             self.body.addWidget(horizontal_line())
-        plan = model.profile.plan.value.capitalize()
-        said = f"{plan} plan: requests of the last minute, made by this program"
+        plan = model.profile.plan.value.capitalize()  # a product's name
+        said = _("{plan} plan: requests of the last minute, made by this program", plan=plan)
         self.body.addWidget(Text(said, Role.BODY_MEDIUM, wrap=True))
         self._use = QGridLayout()
         self._use.setHorizontalSpacing(16)
@@ -69,7 +69,7 @@ class PlanCard(Card):
         if balance is None or balance == self._balance:
             return
         self._balance = balance
-        self.credits.setText(f"{balance:,}")
+        self.credits.setText(formats.number(balance))
         self._fill()
 
     @Slot()
@@ -78,7 +78,7 @@ class PlanCard(Card):
         for use in self.model.use():
             bar, figure = self._rows[use.bucket]
             bar.show_share(use.used / use.limit)
-            figure.setText(f"{use.used} of {use.limit:,}")
+            figure.setText(_("{used} of {limit:,}", used=use.used, limit=use.limit))
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: D102
         super().showEvent(event)
@@ -111,8 +111,8 @@ class PlanCard(Card):
         return widget if isinstance(widget, Text) else Text()
 
     def _use_row(self, place: int, use: Use) -> tuple[ProgressBar, Text]:
-        bar, figure = ProgressBar(_NAMES[use.bucket]), Text("", Role.LABEL_MEDIUM)
-        self._use.addWidget(Text(_NAMES[use.bucket], Role.LABEL, "text2"), place, 0)
+        bar, figure = ProgressBar(_(_NAMES[use.bucket])), Text("", Role.LABEL_MEDIUM)
+        self._use.addWidget(Text(_(_NAMES[use.bucket]), Role.LABEL, "text2"), place, 0)
         self._use.addWidget(bar, place, 1)
         self._use.addWidget(figure, place, 2, _RIGHT)
         return bar, figure
@@ -128,14 +128,18 @@ class PlanCard(Card):
             return
         _empty(self._table)
         for column, head in enumerate(_HEADS):
-            self._put(Text(head, Role.CAPTION, "text3"), 0, column)
+            self._put(Text(_(head), Role.CAPTION, "text3"), 0, column)
         for row, price in enumerate(self._prices.prices, 1):
-            buys = "–" if self._balance is None else f"{price.recordings(self._balance):,}"
-            self._put(Text(price.what, Role.BODY_MEDIUM), row, 0)
-            for column, figure in enumerate((str(price.signs), f"{price.credits:,}", buys), 1):
+            buys = "–" if self._balance is None else formats.number(price.recordings(self._balance))
+            self._put(Text(_(price.what), Role.BODY_MEDIUM), row, 0)
+            for column, figure in enumerate((formats.number(price.signs), formats.number(price.credits), buys), 1):
                 self._put(Text(figure, Role.BODY, "text2" if column < len(_HEADS) - 1 else "text"), row, column)
-        whose = "The interface does not tell prices: these are vbdesk's own, another service may ask others."
-        speakers = f"Telling speakers apart costs {counted(self._prices.diarize, 'credit')} more a recording."
+        whose = _("The interface does not tell prices: these are vbdesk's own, another service may ask others.")
+        speakers = ngettext(
+            "Telling speakers apart costs {count} credit more a recording.",
+            "Telling speakers apart costs {count} credits more a recording.",
+            self._prices.diarize,
+        )
         self.note.setText(f"{speakers} {whose}")
 
     def _put(self, text: Text, row: int, column: int) -> None:

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt
 
 from vbdesk.contract.catalog import MODEL_SIGNS
 from vbdesk.data_files import read_toml
+from vbdesk.language import N_
 from vbdesk.resource_files import resource
 
 
@@ -22,7 +23,7 @@ class Price:
     """Price of a recording.
 
     Attributes:
-        what: the model, or a single sign.
+        what: the model, or a single sign; to be translated.
         signs: number of signs.
         credits: for one recording.
     """
@@ -41,7 +42,7 @@ def prices() -> tuple[Price, ...]:
     """Prices of all models, by number of signs, and of a single sign. Reads a file: call it in a task."""
     sign = _costs().sign
     models = [Price(name.value.capitalize(), len(signs), len(signs) * sign) for name, signs in MODEL_SIGNS.items()]
-    return Price("One sign", 1, sign), *sorted(models, key=lambda price: (price.credits, price.what))
+    return Price(N_("One sign"), 1, sign), *sorted(models, key=lambda price: (price.credits, price.what))
 
 
 def diarize_price() -> int:

@@ -7,13 +7,18 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.language import _, translated
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
 from vbdesk.outbox.profiles.vault import Vault
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileLine:
-    """One profile in the list; `suggested_name` is a better name where the present one is an address."""
+    """One profile in the list; `suggested_name` is a better name where the present one is an address.
+
+    Attributes:
+        here: its service is on this computer.
+    """
 
     profile_id: str
     name: str
@@ -21,6 +26,7 @@ class ProfileLine:
     account: str
     in_use: bool
     suggested_name: str | None = None
+    here: bool = False
 
 
 class ProfilesViewModel(QObject):
@@ -92,10 +98,11 @@ class ProfilesViewModel(QObject):
             ProfileLine(
                 profile.profile_id,
                 profile.name,
-                "The service on this computer" if profile.kind == "local" else profile.base_url or "",
+                _("The service on this computer") if profile.kind == "local" else profile.base_url or "",
                 profile.account_id,
                 profile.profile_id == self._profile.profile_id,
                 profile.suggested_name(other.name for other in profiles if other is not profile),
+                profile.kind == "local",
             )
             for profile in profiles
         )
@@ -111,4 +118,4 @@ class ProfilesViewModel(QObject):
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
-        self.failed.emit(str(failure.error) if isinstance(failure.error, ValueError) else failure.sentence)
+        self.failed.emit(translated(failure.error) if isinstance(failure.error, ValueError) else failure.sentence)

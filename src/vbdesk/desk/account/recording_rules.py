@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.language import _, translated
 from vbdesk.outbox.library.audit import AuditVerification
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 from vbdesk.outbox.library.library import Library
@@ -128,7 +129,7 @@ class RulesViewModel(QObject):
         self._changes.run(work, self._on_changed, self._on_failed, name="rules")
 
     @Slot(object)
-    def _on_counts(self, _: object) -> None:
+    def _on_counts(self, counts: object) -> None:
         self.changed.emit(self._sync.settings)
 
     @Slot(object)
@@ -137,7 +138,7 @@ class RulesViewModel(QObject):
 
     @Slot(object)
     def _on_verified(self, found: AuditVerification) -> None:
-        self.checked.emit(found.ok, found.sentence)
+        self.checked.emit(found.ok, translated(found.sentence))
 
     @Slot(object)
     def _on_written(self, file: Path) -> None:
@@ -151,5 +152,5 @@ class RulesViewModel(QObject):
 
 def _network_words(metered: bool | None) -> str:
     if metered is None:
-        return "This system does not tell whether a network is metered: every network counts as unmetered."
-    return "The present network is metered." if metered else "The present network is not metered."
+        return _("This system does not tell whether a network is metered: every network counts as unmetered.")
+    return _("The present network is metered.") if metered else _("The present network is not metered.")

@@ -14,6 +14,7 @@ from vbdesk.desk.ui.fields import LineField
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import N_, _, ngettext, pgettext
 from vbdesk.outbox.library.settings import LibrarySettings, RetentionRule, SendRule, SubjectDetail
 
 _USUAL_DAYS = 30
@@ -22,14 +23,16 @@ _DAYS_WIDTH = 72
 _TRASH_DAYS = (1, 7, 30, 90)
 
 _SENDING = {
-    SendRule.AT_ONCE: "Recordings go as soon as the service can be reached.",
-    SendRule.UNMETERED: "On a metered network recordings wait, unless you send them yourself.",
-    SendRule.BY_HAND: "Recordings wait in the Outbox until you send them.",
+    SendRule.AT_ONCE: N_("Recordings go as soon as the service can be reached."),
+    SendRule.UNMETERED: N_("On a metered network recordings wait, unless you send them yourself."),
+    SendRule.BY_HAND: N_("Recordings wait in the Outbox until you send them."),
 }
 _KEEPING = {
-    RetentionRule.FOR_EVER: "The sound stays on this computer until you delete a recording.",
-    RetentionRule.AFTER_RESULT: "The sound and its key are destroyed so many days after the result has come. "
-    "The result stays. Sound without a result is never deleted automatically.",
+    RetentionRule.FOR_EVER: N_("The sound stays on this computer until you delete a recording."),
+    RetentionRule.AFTER_RESULT: N_(
+        "The sound and its key are destroyed so many days after the result has come. "
+        "The result stays. Sound without a result is never deleted automatically."
+    ),
 }
 
 
@@ -60,33 +63,33 @@ class RulesCards(QWidget):
 
     def _sending_card(self) -> Card:
         self.sending = SegmentedChoice(
-            "When recordings are sent",
+            _("When recordings are sent"),
             [
-                (SendRule.AT_ONCE.value, "At once", ""),
-                (SendRule.UNMETERED.value, "Unmetered network", ""),
-                (SendRule.BY_HAND.value, "By hand", ""),
+                (SendRule.AT_ONCE.value, _("At once"), ""),
+                (SendRule.UNMETERED.value, _("Unmetered network"), ""),
+                (SendRule.BY_HAND.value, _("By hand"), ""),
             ],
         )
         self.sending.chosen.connect(self._on_sending)
         self._sending_words = Text("", Role.BODY, "text2", wrap=True)
         self._network = Text("", Role.CAPTION, "text3", wrap=True)
-        card = card_with_header("Sending", self.sending)
+        card = card_with_header(_("Sending"), self.sending)
         card.body.addWidget(self._sending_words)
         card.body.addWidget(self._network)
         return card
 
     def _keeping_card(self) -> Card:
         self.keeping = SegmentedChoice(
-            "How long the sound stays",
+            _("How long the sound stays"),
             [
-                (RetentionRule.FOR_EVER.value, "Keep the sound", ""),
-                (RetentionRule.AFTER_RESULT.value, "Delete after the result", ""),
+                (RetentionRule.FOR_EVER.value, _("Keep the sound"), ""),
+                (RetentionRule.AFTER_RESULT.value, _("Delete after the result"), ""),
             ],
         )
         self.keeping.chosen.connect(self._on_keeping)
         self._keeping_words = Text("", Role.BODY, "text2", wrap=True)
         self.days = LineField()
-        self.days.setAccessibleName("Days after the result")
+        self.days.setAccessibleName(_("Days after the result"))
         self.days.setValidator(QIntValidator(0, LONGEST_DAYS, self.days))
         self.days.setFixedWidth(self._theme.px(_DAYS_WIDTH))
         self.days.editingFinished.connect(self._on_days)
@@ -94,50 +97,49 @@ class RulesCards(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(10)
         row.addWidget(self.days)
-        row.addWidget(Text("days after the result", Role.BODY, "text2"))
+        row.addWidget(Text(_("days after the result"), Role.BODY, "text2"))
         row.addStretch(1)
         self._days_row = QWidget()
         self._days_row.setLayout(row)
-        card = card_with_header("Keeping", self.keeping)
+        card = card_with_header(_("Keeping"), self.keeping)
         card.body.addWidget(self._keeping_words)
         card.body.addWidget(self._days_row)
         return card
 
     def _trash_card(self) -> Card:
-        name = self.tr("How long the trash keeps deleted recordings")
-        one, many = self.tr("1 day"), self.tr("{days} days")
-        options = [(str(days), one if days == 1 else many.format(days=days), "") for days in _TRASH_DAYS]
+        name = _("How long the trash keeps deleted recordings")
+        options = [(str(days), ngettext("{count} day", "{count} days", days), "") for days in _TRASH_DAYS]
         self.trash = SegmentedChoice(name, options)
         self.trash.chosen.connect(self._on_trash)
-        words = self.tr(
+        words = _(
             "A deleted recording can be restored for this time, from the trash of the Outbox. Then its key and its "
             "sound are destroyed, also without a network."
         )
-        return _explained(self.tr("Trash"), self.trash, words)
+        return _explained(_("Trash"), self.trash, words)
 
     def _subject_card(self) -> Card:
-        name = self.tr("Second line of a subject")
-        none = self.tr("None")
+        name = _("Second line of a subject")
+        none = pgettext("second line of a subject", "None")
         options = [
             (kind.value, none if kind is SubjectDetail.NONE else detail_label(kind), "") for kind in SubjectDetail
         ]
         self.detail = SegmentedChoice(name, options)
         self.detail.chosen.connect(self._on_detail)
-        words = self.tr(
+        words = _(
             "The second line is shown with the subject's id on every page. It is kept encrypted on this computer "
             "and never sent. Enter it on the page Record, or on Subjects with the note."
         )
-        return _explained(self.tr("Subjects"), self.detail, words)
+        return _explained(_("Subjects"), self.detail, words)
 
     def _care_card(self) -> Card:
-        self.check = secondary_button("Check the log", icon="check")
+        self.check = secondary_button(_("Check the log"), icon="check")
         self.check.clicked.connect(self._on_check)
-        self.save = secondary_button("Save diagnostics", icon="export")
+        self.save = secondary_button(_("Save diagnostics"), icon="export")
         self.save.clicked.connect(self._on_save)
         self.answer = Text("", Role.BODY, "text2", wrap=True)
         self.answer.hide()
-        card = card_with_header("Log and diagnostics", self.check, self.save)
-        words = (
+        card = card_with_header(_("Log and diagnostics"), self.check, self.save)
+        words = _(
             "What was done with recordings here is logged without voices or names, and no entry can be changed unseen. "
             "Diagnostics help to find a fault; they hold no key and nothing about a person."
         )
@@ -150,7 +152,7 @@ class RulesCards(QWidget):
         """Show the settings."""
         self._settings = settings
         self.sending.choose(settings.send_rule.value)
-        self._sending_words.setText(_SENDING[settings.send_rule])
+        self._sending_words.setText(_(_SENDING[settings.send_rule]))
         if settings.trash_days in _TRASH_DAYS:
             self.trash.choose(str(settings.trash_days))
         else:
@@ -158,7 +160,7 @@ class RulesCards(QWidget):
         self.detail.choose(settings.detail.value)
         retention = settings.retention
         self.keeping.choose(retention.rule.value)
-        self._keeping_words.setText(_KEEPING[retention.rule])
+        self._keeping_words.setText(_(_KEEPING[retention.rule]))
         self._days_row.setVisible(retention.rule is RetentionRule.AFTER_RESULT)
         if not self.days.hasFocus():
             self.days.setText(str(retention.days))
@@ -188,14 +190,15 @@ class RulesCards(QWidget):
     @Slot()
     def _on_check(self) -> None:
         self.check.setEnabled(False)
-        self._say("Reading the log", "text2")
+        self._say(_("Reading the log"), "text2")
         self.model.check_audit()
 
     @Slot()
     def _on_save(self) -> None:
-        file, _ = QFileDialog.getSaveFileName(self, "Save diagnostics", "vbdesk-diagnostics.zip", "Archive (*.zip)")
+        title, kind = _("Save diagnostics"), _("Archive (*.zip)")
+        file, _kind = QFileDialog.getSaveFileName(self, title, "vbdesk-diagnostics.zip", kind)
         if file:
-            self._say("Writing", "text2")
+            self._say(_("Writing"), "text2")
             self.model.write_diagnostics(Path(file))
 
     @Slot(bool, str)
@@ -205,7 +208,7 @@ class RulesCards(QWidget):
 
     @Slot(object)
     def _show_written(self, file: Path) -> None:
-        self._say(f"The diagnostics are in {file}. Read them before you send them to anybody.", "ok")
+        self._say(_("The diagnostics are in {file}. Read them before you send them to anybody.", file=file), "ok")
 
     def show_failure(self) -> None:
         """Reset the buttons after a failure."""

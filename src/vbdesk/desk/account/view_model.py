@@ -19,11 +19,14 @@ from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.models.unlocking import PassphraseViewModel
 from vbdesk.desk.ports import AccountConnection
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.language import _
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import Vault
 from vbdesk.outbox.sync.connectivity import SyncStatus
+
+_NOTICED_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,15 +170,18 @@ class AccountViewModel(QObject):
     def _on_answer(self, answer: tuple[int, float]) -> None:
         balance, seconds = answer
         self._sync.take_in_credits(balance)
-        took = f"in {seconds:.1f} s" if seconds >= 0.1 else "at once"
-        self.tested.emit(Tested(balance, f"The service answered {took}: address, account and key are right."))
+        if seconds >= _NOTICED_S:
+            text = _("The service answered in {seconds:.1f} s: address, account and key are right.", seconds=seconds)
+        else:
+            text = _("The service answered at once: address, account and key are right.")
+        self.tested.emit(Tested(balance, text))
 
     @Slot(object)
     def _on_no_answer(self, failure: Failure) -> None:
         self.tested.emit(Tested(None, failure.sentence))
 
     @Slot(object)
-    def _on_key_saved(self, _: None) -> None:
+    def _on_key_saved(self, nothing: None) -> None:
         self._connection.try_again()
         self.key_saved.emit()
 

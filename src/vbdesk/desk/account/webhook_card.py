@@ -13,10 +13,11 @@ from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
 from vbdesk.desk.ui.time_text import day_and_time
+from vbdesk.language import N_, _, joined
 
 _MAKING_WIDTH = 150
-_WORDS = "The service can report every finished job of this account to your program, signed with your secret."
-_LIMITS = (
+_WORDS = N_("The service can report every finished job of this account to your program, signed with your secret.")
+_LIMITS = N_(
     "No program can read the webhook or its deliveries from the service. To see deliveries or to remove the "
     "webhook, use the service's console."
 )
@@ -26,20 +27,22 @@ class WebhookCard(Card):
     """Binds `WebhookViewModel`."""
 
     def __init__(self, model: WebhookViewModel) -> None:
-        super().__init__("Webhook", padding=20)
+        super().__init__(_("Webhook"), padding=20)
         self.model = model
         self.url, self.secret = LineField(placeholder="https://"), SecretField()
-        self.url_field = Field("Webhook address", self.url)
+        self.url_field = Field(_("Webhook address"), self.url)
         self.secret_field = Field(
-            "Signing secret", self.secret, help_text="Give it to your program too. It is not kept on this computer."
+            _("Signing secret"),
+            self.secret,
+            help_text=_("Give it to your program too. It is not kept on this computer."),
         )
-        self.make = quiet_button("Make a secret", icon="key")
-        self.try_out = secondary_button("Send a trial", icon="export")
-        self.save = secondary_button("Set webhook")
+        self.make = quiet_button(_("Make a secret"), icon="key")
+        self.try_out = secondary_button(_("Send a trial"), icon="export")
+        self.save = secondary_button(_("Set webhook"))
         self.make.clicked.connect(self._on_make)
         self.try_out.clicked.connect(self._on_try)
         self.save.clicked.connect(self._on_set)
-        self.state = Text("No webhook was set from this computer.", Role.BODY, "text2", wrap=True)
+        self.state = Text(_("No webhook was set from this computer."), Role.BODY, "text2", wrap=True)
         self.answer = Text("", Role.BODY, "text2", wrap=True)
         self.answer.hide()
         making = QHBoxLayout()
@@ -47,7 +50,7 @@ class WebhookCard(Card):
         making.addStretch(1)
         buttons = PageHeader(making, self.try_out, self.save, words_width=_MAKING_WIDTH)
         buttons.setMinimumWidth(1)
-        self.body.addWidget(Text(_WORDS, Role.BODY, "text2", wrap=True))
+        self.body.addWidget(Text(_(_WORDS), Role.BODY, "text2", wrap=True))
         self.body.addWidget(self.state)
         self.body.addWidget(self.url_field)
         self.body.addWidget(self.secret_field)
@@ -55,7 +58,7 @@ class WebhookCard(Card):
         self.body.addWidget(self.answer)
         self.body.addWidget(
             Text(
-                "The trial goes from this computer, as a job that failed and does not exist. " + _LIMITS,
+                joined(_("The trial goes from this computer, as a job that failed and does not exist."), _(_LIMITS)),
                 Role.CAPTION,
                 "text3",
                 wrap=True,
@@ -77,12 +80,12 @@ class WebhookCard(Card):
 
     @Slot()
     def _on_try(self) -> None:
-        self._ask("Sending")
+        self._ask(_("Sending"))
         self.model.try_out(self.url.text().strip(), self.secret.text())
 
     @Slot()
     def _on_set(self) -> None:
-        self._ask("Asking the service")
+        self._ask(_("Asking the service"))
         self.model.set(self.url.text().strip(), self.secret.text())
 
     def _ask(self, words: str) -> None:
@@ -92,8 +95,10 @@ class WebhookCard(Card):
 
     @Slot(str, object)
     def _show_known(self, url: str, at: datetime) -> None:
-        self.state.setText(f"Set from this computer ({day_and_time(at, datetime.now().astimezone())}): {url}")
-        if not self.url.text():
+        self.state.setText(
+            _("Set from this computer ({time}): {url}", time=day_and_time(at, datetime.now().astimezone()), url=url)
+        )
+        if not self.url.text() or self.url.text().strip() == url:
             self.url.setText(url)
 
     @Slot(object, object)

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.client.trial_delivery import webhook_faults
 from vbdesk.desk.ports import AccountConnection
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.language import _
 from vbdesk.outbox.library.response_cache import ResponseCache
 
 _KEPT_AS = "webhook"
@@ -102,17 +103,20 @@ class WebhookViewModel(QObject):
 
     @Slot(object)
     def _on_set(self, message: str) -> None:
-        self.answered.emit(True, f"Set. The service says: {message}")
+        self.answered.emit(True, _("Set. The service says: {answer}", answer=message))
         self.read()
 
     @Slot(object)
     def _on_tried(self, status: int) -> None:
         if status in _ACCEPTED:
-            self.answered.emit(True, f"The receiver took the trial (HTTP {status}).")
+            self.answered.emit(True, _("The receiver took the trial (HTTP {status}).", status=str(status)))
         else:
             self.answered.emit(
                 False,
-                f"The receiver refused the trial (HTTP {status}). Check its address and that it knows the secret.",
+                _(
+                    "The receiver refused the trial (HTTP {status}). Check its address and that it knows the secret.",
+                    status=str(status),
+                ),
             )
 
     @Slot(object)

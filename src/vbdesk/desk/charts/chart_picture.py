@@ -11,7 +11,7 @@ from vbdesk.desk.charts.trajectory_view import TrajectoryView
 from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme
-from vbdesk.desk.ui.time_text import counted
+from vbdesk.language import _, message, ngettext
 
 SIZE = QSize(1280, 800)
 _PIXELS_PER_POINT = 2.0
@@ -46,7 +46,9 @@ def write_picture(picture: QImage, path: Path) -> None:
         OSError: the file cannot be written.
     """
     if not picture.save(str(path)):
-        raise OSError(f"The chart could not be written to {path}. Choose a folder that can be written to.")
+        raise OSError(
+            message("The chart could not be written to {path}. Choose a folder that can be written to.", path=path)
+        )
 
 
 def _sheet(chart: TrajectoryChart, note: str) -> QWidget:
@@ -58,7 +60,15 @@ def _sheet(chart: TrajectoryChart, note: str) -> QWidget:
     layout.setSpacing(4)
     layout.addWidget(Text(chart.group_id, Role.PAGE_TITLE))
     layout.addWidget(
-        Text(" · ".join(part for part in (counted(chart.recordings, "recording"), note) if part), Role.BODY, "text2")
+        Text(
+            " · ".join(
+                part
+                for part in (ngettext("{count:,} recording", "{count:,} recordings", chart.recordings), note)
+                if part
+            ),
+            Role.BODY,
+            "text2",
+        )
     )
     layout.addSpacing(12)
     card = Card(padding=0)
@@ -69,5 +79,5 @@ def _sheet(chart: TrajectoryChart, note: str) -> QWidget:
     layout.addSpacing(6)
     if chart.change_note:
         layout.addWidget(Text(chart.change_note, Role.CAPTION, "text2", wrap=True))
-    layout.addWidget(Text("Voice biomarker signals, not diagnoses.", Role.CAPTION, "text3"))
+    layout.addWidget(Text(_("Voice biomarker signals, not diagnoses."), Role.CAPTION, "text3"))
     return sheet

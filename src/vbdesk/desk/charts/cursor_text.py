@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from vbdesk.contract.levels import Level
 from vbdesk.contract.timestamps import from_unix_seconds, in_zone
 from vbdesk.desk.charts.trajectory_data import SignChart, TrajectoryChart
+from vbdesk.language import _, formats
+from vbdesk.report.reader_words import level_word
 from vbdesk.report.result_texts import OTHER_ISSUE, result_texts
 
 
@@ -30,8 +32,9 @@ class CursorText:
 
     def spoken(self) -> str:
         """The whole text, for a screen reader."""
-        level = "no reading" if self.level is None else self.level.value
-        return " ".join(part for part in (f"{self.when}. {self.sign}: {level}.", self.sentence, self.note) if part)
+        level = _("no reading") if self.level is None else level_word(self.level)
+        reading = _("{time}. {sign}: {level}.", time=self.when, sign=self.sign, level=level)
+        return " ".join(part for part in (reading, self.sentence, self.note) if part)
 
 
 def cursor_text(chart: TrajectoryChart, sign: SignChart, moment_s: float) -> CursorText:
@@ -40,29 +43,29 @@ def cursor_text(chart: TrajectoryChart, sign: SignChart, moment_s: float) -> Cur
     recorded = chart.job_at(moment_s) is not None
     return CursorText(
         when=_moment_words(moment_s),
-        sign=sign.label,
+        sign=sign.shown_label,
         level=None if index is None else sign.readings.levels[index],
-        sentence=" ".join(_sentences(chart, sign, index, moment_s)) if recorded else "This recording has no result.",
-        note=" ".join(f"Note: {mark.words}" for mark in chart.marks if mark.t == moment_s),
+        sentence=" ".join(_sentences(chart, sign, index, moment_s)) if recorded else _("This recording has no result."),
+        note=" ".join(_("Note: {note}", note=mark.words) for mark in chart.marks if mark.t == moment_s),
         opens=recorded,
     )
 
 
 def _sentences(chart: TrajectoryChart, sign: SignChart, index: int | None, moment_s: float) -> list[str]:
     if index is None:
-        said = [f"{sign.label} could not be heard in this recording, or was not asked for."]
+        said = [_("{sign} could not be heard in this recording, or was not asked for.", sign=sign.shown_label)]
     else:
-        said = [sign.explanation(index) or "In line with this person's own recordings."]
+        said = [sign.explanation(index) or _("In line with this person's own recordings.")]
         changed = sign.change_at(moment_s)
         said += [changed] if changed else []
     others = [
-        other.label
+        other.shown_label
         for other in chart.signs
         if other is not sign and (place := other.reading_at(moment_s)) is not None and other.is_unusual(place)
     ]
     if others:
-        said.append(f"Also unusual: {', '.join(others)}.")
-    said.extend(_quality(chart, moment_s) or ["Quality good."])
+        said.append(_("Also unusual: {signs}.", signs=formats.list_of(others)))
+    said.extend(_quality(chart, moment_s) or [_("Quality good.")])
     question = chart.question_at(moment_s)
     return [question, *said] if question else said
 
@@ -76,5 +79,4 @@ def _quality(chart: TrajectoryChart, moment_s: float) -> list[str]:
 
 def _moment_words(moment_s: float) -> str:
     """`29 May 2026, 09:12`, local."""
-    moment = in_zone(from_unix_seconds(moment_s))
-    return f"{moment.day} {moment:%b %Y, %H:%M}"
+    return formats.day_and_time(in_zone(from_unix_seconds(moment_s)))

@@ -10,6 +10,7 @@ from vbdesk.desk.ui.buttons import ButtonSize, KeyCap
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import _
 
 _WIDTH, _AWAY = 252, 14
 
@@ -36,7 +37,7 @@ class CursorTip(QFrame):
         keys.setContentsMargins(0, 2, 0, 0)
         keys.setSpacing(8)
         keys.addWidget(KeyCap("Enter", size=ButtonSize.ROW))
-        keys.addWidget(Text("Open recording", Role.CAPTION, "accent"))
+        keys.addWidget(Text(_("Open recording"), Role.CAPTION, "accent"))
         keys.addStretch(1)
         self._column = QVBoxLayout(self)
         self._fit(tight=False)

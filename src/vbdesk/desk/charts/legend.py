@@ -11,6 +11,8 @@ from vbdesk.desk.charts.marker_pixmaps import paint_unusual_marker
 from vbdesk.desk.charts.sign_painting import change_pen, dashed, dotted, faded, paint_voice_marker
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
+from vbdesk.language import _
+from vbdesk.report.reader_words import level_word
 
 Paint = Callable[[Theme, QPainter, QRectF], None]
 
@@ -26,15 +28,15 @@ class Legend(QWidget):
         super().__init__()
         self._entries: list[QWidget] = []
         for words, paint, width in (
-            ("Reading, larger is surer", _readings, 20),
-            ("Quality issue", _quality_issue, 12),
-            ("Smoothed, 90 % interval", _estimate, 24),
-            ("Own baseline, normal range", _own_range, 24),
-            ("Unusual for this person", _unusual, 18),
-            (self.tr("Voice differs: right person?"), _other_voice, 18),
-            ("Consider", _consider, 20),
-            ("No reading", _no_reading, 6),
-            (self.tr("Other scale from here"), _change, 6),
+            (_("Reading, larger is surer"), _readings, 20),
+            (_("Quality issue"), _quality_issue, 12),
+            (_("Smoothed, 90 % interval"), _estimate, 24),
+            (_("Own baseline, normal range"), _own_range, 24),
+            (_("Unusual for this person"), _unusual, 18),
+            (_("Voice differs: right person?"), _other_voice, 18),
+            (level_word(Level.CONSIDER), _consider, 20),
+            (_("No reading"), _no_reading, 6),
+            (_("Other scale from here"), _change, 6),
         ):
             entry = QWidget(self)
             row = QHBoxLayout(entry)

@@ -13,6 +13,7 @@ from vbdesk.contract.levels import Level
 from vbdesk.desk.charts.marker_pixmaps import draw_readings, draw_unusual
 from vbdesk.desk.charts.trajectory_data import DAY_S, EstimateSeries, Floats, SignChart
 from vbdesk.desk.ui.theme import Role, Theme
+from vbdesk.language import ngettext
 from vbdesk.report.analysis_changes import AnalysisChange
 
 ScoreRange = tuple[float, float]
@@ -121,7 +122,10 @@ def paint_gaps(theme: Theme, painter: QPainter, course: EstimateSeries, frame: C
     for before, after in course.gaps():
         left, right = frame.x_at(course.t[before]), frame.x_at(course.t[after])
         days = round((course.t[after] - course.t[before]) / DAY_S)
-        for words in (f"no recordings, {days} days", f"{days} days"):
+        for words in (
+            ngettext("no recordings, {count} day", "no recordings, {count} days", days),
+            ngettext("{count} day", "{count} days", days),
+        ):
             if metrics.horizontalAdvance(words) + 12 <= right - left:
                 area = QRectF(left, frame.rect.top(), right - left, metrics.height())
                 painter.drawText(area, Qt.AlignmentFlag.AlignCenter, words)

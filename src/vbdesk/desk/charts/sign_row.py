@@ -10,6 +10,7 @@ from vbdesk.desk.ui.badges import LevelBadge
 from vbdesk.desk.ui.card import horizontal_line
 from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
+from vbdesk.language import _
 
 NAME_WIDTH = 242
 _PLOT_HEIGHT, _MOST_HEIGHT = 54, 140
@@ -79,13 +80,13 @@ class SignChartRow(QFrame):
     def show_sign(self, chart: TrajectoryChart, sign: SignChart, scores: ScoreRange) -> None:
         """Show one sign of a subject."""
         self.chart = sign
-        self._name.setText(sign.label)
+        self._name.setText(sign.shown_label)
         self._badge.show_level(sign.level)
         self._trend.setText(sign.trend)
         self._trend.setToolTip(sign.trend_detail)
         self.plot.show_chart(sign, chart.as_of.timestamp(), chart.window, scores)
         self.ladder.show_chart(sign, scores)
-        self.plot.setAccessibleName(f"{sign.label} over time")
+        self.plot.setAccessibleName(_("{sign} over time", sign=sign.shown_label))
         present = sign.explanation(len(sign.readings.t) - 1) if sign.present is not None else ""
         self.plot.setAccessibleDescription(" ".join(part for part in (sign.trend_detail, present) if part))
 

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QCoreApplication, QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.theme import Role, Theme
+from vbdesk.language import _
 
 _LABELLED_HZ = (1000, 2000, 4000, 6000)
 _PITCH_HZ = (50.0, 600.0)  # what the analysis looks for
@@ -64,7 +65,7 @@ def _paint_pitch_scale(painter: QPainter, theme: Theme, area: QRectF) -> None:
     shares = _pitch_share(np.array(_LABELLED_PITCH_HZ, np.float64))
     for hertz, share in zip(_LABELLED_PITCH_HZ, shares.tolist(), strict=True):
         y = area.bottom() - area.height() * share
-        words = QCoreApplication.translate("take", "{hertz} Hz").format(hertz=hertz)
+        words = _("{hertz} Hz", hertz=hertz)
         width = painter.fontMetrics().horizontalAdvance(words) + 8
         box = QRectF(area.right() - width - 12, y - height / 2, width, height)
         painter.fillRect(box, _ground(theme))
@@ -88,7 +89,7 @@ def paint_frequencies(painter: QPainter, theme: Theme, area: QRectF, highest_hz:
         if hertz >= highest_hz or y - height / 2 < area.top() or (least and least - y < height):
             continue
         least = y
-        words = QCoreApplication.translate("take", "{count} kHz").format(count=hertz // 1000)
+        words = _("{count} kHz", count=hertz // 1000)
         width = painter.fontMetrics().horizontalAdvance(words)
         box = QRectF(area.left() + 12, y - height / 2, width + 8, height)
         painter.fillRect(box, _ground(theme))

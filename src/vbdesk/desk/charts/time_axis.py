@@ -1,20 +1,22 @@
 """Ticks at whole quarters, months, weeks, days or hours in the local zone."""
 
+from collections.abc import Callable
 from datetime import MAXYEAR, datetime, timedelta
 
 from vbdesk.contract.timestamps import from_unix_seconds, in_zone
+from vbdesk.language import _, formats
 
 _DAY_S = 86_400.0
 _WIDEST_WITH_QUARTERS = timedelta(days=20 * 365)
 _MOST_YEARS = 20
 
-# widest span in days, step, tick format
-_STEPS: tuple[tuple[float, str, str], ...] = (
-    (1.5, "6h", "%H:%M"),
-    (12.0, "day", "%-d %b"),
-    (75.0, "week", "%-d %b"),
-    (400.0, "month", "%b"),
-    (float("inf"), "quarter", "%b %Y"),
+# widest span in days, step, form of a tick
+_STEPS: tuple[tuple[float, str, Callable[[datetime], str]], ...] = (
+    (1.5, "6h", formats.time_of_day),
+    (12.0, "day", formats.day_without_year),
+    (75.0, "week", formats.day_without_year),
+    (400.0, "month", formats.month),
+    (float("inf"), "quarter", formats.month_and_year),
 )
 
 
@@ -28,7 +30,7 @@ def ticks(start_s: float, end_s: float) -> list[tuple[float, str]]:
     found: list[tuple[float, str]] = []
     while moment <= last:
         if moment >= first:
-            found.append((moment.timestamp(), _label(moment, form)))
+            found.append((moment.timestamp(), form(moment)))
         following = _next(moment, step)
         if following <= moment:  # the calendar ends
             break
@@ -48,24 +50,20 @@ def zone_words(moment_s: float) -> str:
     minutes = round(offset.total_seconds() / 60)
     hours, rest = divmod(abs(minutes), 60)
     sign = "+" if minutes >= 0 else "\u2212"
-    return f"Local time (UTC{sign}{hours:02d}:{rest:02d})" if minutes else "Local time (UTC)"
+    zone = f"UTC{sign}{hours:02d}:{rest:02d}" if minutes else "UTC"
+    return _("Local time ({zone})", zone=zone)
 
 
 def read_words(as_of: datetime, now: datetime) -> str:
     """`Today`, or the local day such as `30 Jan`: a cached read may be old."""
     read, here = in_zone(as_of), now.astimezone()
     if read.date() == here.date():
-        return "Today"
-    return _label(read, "%-d %b" if read.year == here.year else "%-d %b %Y")
+        return _("Today")
+    return formats.day_without_year(read) if read.year == here.year else formats.day(read)
 
 
-def _step(span_s: float) -> tuple[str, str]:
+def _step(span_s: float) -> tuple[str, Callable[[datetime], str]]:
     return next((step, form) for widest, step, form in _STEPS if span_s <= widest * _DAY_S)
-
-
-def _label(moment: datetime, form: str) -> str:
-    # not every platform's strftime supports "%-d"
-    return moment.strftime(form.replace("%-d", str(moment.day)))
 
 
 def _midnight(moment: datetime) -> datetime:

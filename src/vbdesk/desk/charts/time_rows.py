@@ -16,7 +16,7 @@ from vbdesk.desk.charts.trajectory_data import NoteMarker, TrajectoryChart
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.desk.ui.time_text import counted
+from vbdesk.language import _, ngettext
 
 _LANE_HEIGHT, _AXIS_HEIGHT, _TICK = 24, 32, 5
 _FLAG = 13
@@ -43,7 +43,7 @@ class NoteLane(QWidget):
         self._left, self._right = 0, 0
         self._marks: tuple[NoteMarker, ...] = ()
         self.setMouseTracking(True)
-        self.setAccessibleName("Notes")
+        self.setAccessibleName(_("Notes"))
         window.changed.connect(self.update)
 
     def set_margins(self, left: int, right: int) -> None:
@@ -68,7 +68,7 @@ class NoteLane(QWidget):
         painter, frame = antialiased(QPainter(self)), self.frame()
         painter.setFont(self._theme.font(Role.CAPTION))
         painter.setPen(self._theme.colour("text3"))
-        words = "Notes"
+        words = _("Notes")
         if self._left > painter.fontMetrics().horizontalAdvance(words) + 28:
             painter.drawText(QRectF(20, 0, self._left, self.height()), Qt.AlignmentFlag.AlignVCenter, words)
         side = self._theme.px(_FLAG)
@@ -114,7 +114,7 @@ class TimeAxis(pg.GraphicsView):  # type: ignore[misc]
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the trajectory view has the keyboard focus
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.setAccessibleName("Time axis")
+        self.setAccessibleName(_("Time axis"))
         self.sigDeviceRangeChanged.connect(self._arrange)
         self._theme.changed.connect(self._repaint)
         self._repaint()
@@ -177,7 +177,12 @@ class _TimeAxisItem(pg.AxisItem):  # type: ignore[misc]
 
     def words(self) -> str:
         """Time zone and the window that counts, for screen readers."""
-        return f"{zone_words(self._read_s)}. The estimates rest on the last {counted(self._counts_days, 'day')}."
+        return ngettext(
+            "{zone}. The estimates rest on the last {count} day.",
+            "{zone}. The estimates rest on the last {count} days.",
+            self._counts_days,
+            zone=zone_words(self._read_s),
+        )
 
     def frame(self) -> ChartFrame:
         """Mapping of moments to pixels."""
@@ -218,7 +223,7 @@ class _TimeAxisItem(pg.AxisItem):  # type: ignore[misc]
         painter.setFont(self._theme.font(Role.CAPTION_MEDIUM))
         painter.setPen(QPen(self._theme.colour("control"), 1.0))
         painter.drawLine(QLineF(x, 0, x, self._theme.px(_AXIS_HEIGHT) - 6))
-        words = f"{self._counts_days} days count"
+        words = ngettext("{count} day counts", "{count} days count", self._counts_days)
         width = painter.fontMetrics().horizontalAdvance(words)
         if width + 6 < frame.rect.right() - x:
             painter.setPen(self._theme.colour("text2"))

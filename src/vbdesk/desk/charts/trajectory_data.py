@@ -7,7 +7,6 @@ from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QCoreApplication
 
 from vbdesk.contract.catalog import models
 from vbdesk.contract.levels import Level
@@ -20,30 +19,23 @@ from vbdesk.contract.longitudinal import (
     Trend,
 )
 from vbdesk.contract.timestamps import in_zone
+from vbdesk.language import N_, _, formats, ngettext
 from vbdesk.report.analysis_changes import AnalysisChange, analysis_changes, calibrations_of, one_change
+from vbdesk.report.reader_words import label_word
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-translate = QCoreApplication.translate
-
-_CHANGED_HERE = translate(
-    "chart",
-    "Analysis changed here (calibration {earlier} to {later}): levels before and after are not on one scale.",
+_CHANGED_HERE = N_(
+    "Analysis changed here (calibration {earlier} to {later}): levels before and after are not on one scale."
 )
-_LANGUAGE_HERE = translate(
-    "chart",
-    "From here on compared in another way, because of the language: levels before and after are not on one scale.",
+_LANGUAGE_HERE = N_(
+    "From here on compared in another way, because of the language: levels before and after are not on one scale."
 )
 _UNUSUAL_ONCE = {
-    "above": translate("chart", "Unusual for this person: well above their own baseline, at one recording only."),
-    "below": translate("chart", "Unusual for this person: well below their own baseline, at one recording only."),
+    "above": N_("Unusual for this person: well above their own baseline, at one recording only."),
+    "below": N_("Unusual for this person: well below their own baseline, at one recording only."),
 }
-_UNUSUAL = {
-    "above": translate("chart", "Unusual for this person: above their own baseline at {count} recordings in a row."),
-    "below": translate("chart", "Unusual for this person: below their own baseline at {count} recordings in a row."),
-}
-
 GAP_DAYS = 21.0
 DAY_S = 86_400.0
 
@@ -134,6 +126,11 @@ class SignChart:
     silent: Floats
     changes: tuple[AnalysisChange, ...] = ()
 
+    @property
+    def shown_label(self) -> str:
+        """The name of the sign in the reader's language."""
+        return label_word(self.label)
+
     def explanation(self, index: int) -> str:
         """Why reading `index` is unusual, as a sentence; empty if it is not."""
         if not self.is_unusual(index):
@@ -142,8 +139,8 @@ class SignChart:
         for episode in self.episodes:
             if episode.start.timestamp() - DAY_S < moment <= episode.end.timestamp():
                 if episode.kind == "acute" or episode.timepoints == 1:
-                    return _UNUSUAL_ONCE[episode.direction]
-                return _UNUSUAL[episode.direction].format(count=episode.timepoints)
+                    return _(_UNUSUAL_ONCE[episode.direction])
+                return _unusual_words(episode)
         return ""
 
     def is_unusual(self, index: int) -> bool:
@@ -154,8 +151,9 @@ class SignChart:
         """That another calibration made the readings from this moment on, as a sentence; empty if it did not."""
         for change in self.changes:
             if change.after.timestamp() == moment_s:
-                text = _LANGUAGE_HERE if change.is_language_only else _CHANGED_HERE
-                return text.format(earlier=change.earlier, later=change.later)
+                if change.is_language_only:
+                    return _(_LANGUAGE_HERE)
+                return _(_CHANGED_HERE, earlier=change.earlier, later=change.later)
         return ""
 
     @property
@@ -221,25 +219,26 @@ class TrajectoryChart:
         """That the readings come from several calibrations, as a sentence; empty if they do not."""
         changes = self.changes
         if changes and all(change.is_language_only for change in changes):
-            return translate(
-                "chart",
+            return _(
                 "Some recordings were compared more cautiously because of their language: levels on the two sides of "
-                "a mark are not on one scale.",
+                "a mark are not on one scale."
             )
         one = one_change(changes)
         if one is not None:
-            return translate(
-                "chart",
+            return _(
                 "The analysis changed with the recording of {day} (calibration {earlier} to {later}): levels before "
                 "and after are not on one scale.",
-            ).format(day=f"{in_zone(one.after):%d %B %Y}".lstrip("0"), earlier=one.earlier, later=one.later)
+                day=formats.long_day(in_zone(one.after)),
+                earlier=one.earlier,
+                later=one.later,
+            )
         if not changes:
             return ""
-        return translate(
-            "chart",
+        return _(
             "The analysis changed more than once (calibrations {versions}): levels on the two sides of a mark are not "
             "on one scale.",
-        ).format(versions=", ".join(calibrations_of(changes)))
+            versions=formats.list_of(calibrations_of(changes)),
+        )
 
     @property
     def span(self) -> tuple[float, float]:
@@ -336,13 +335,13 @@ def _sign_chart(
 
 
 def _readings(points: Sequence[DataPoint], times: Floats, heard: Sequence[tuple[int, TrajectorySignal]]) -> Readings:
-    places = [place for place, _ in heard]
+    places = [place for place, _signal in heard]
     return Readings(
         t=times[places],
-        score=np.array([signal.score for _, signal in heard], dtype=np.float64),
+        score=np.array([signal.score for _place, signal in heard], dtype=np.float64),
         weight=np.array([points[place].relative_weight for place in places], dtype=np.float64),
         has_issues=np.array([bool(points[place].audio_quality.issues) for place in places], dtype=np.bool_),
-        levels=tuple(signal.level for _, signal in heard),
+        levels=tuple(signal.level for _place, signal in heard),
         job_ids=tuple(points[place].job_id for place in places),
     )
 
@@ -364,25 +363,42 @@ def _estimate_series(sign: SignTrajectory) -> EstimateSeries:
 def _trend_words(sign: SignTrajectory) -> str:
     match sign.trend.direction:
         case "rising":
-            return "↑ Rising"
+            return _("↑ Rising")
         case "falling":
-            return "↓ Falling"
+            return _("↓ Falling")
         case "stable":
-            return "= Steady"
+            return _("= Steady")
     if sign.n_recordings < 2:
-        return "First recording" if sign.n_recordings else "No reading yet"
-    return "Too early for a trend"
+        return _("First recording") if sign.n_recordings else _("No reading yet")
+    return _("Too early for a trend")
 
 
 def _trend_detail(trend: Trend) -> str:
     if trend.slope_per_30d is None or trend.interval is None:
         return ""
     low, high = trend.interval
-    return (
-        f"{_signed(trend.slope_per_30d)} in 30 days (90 % interval {_signed(low)} to {_signed(high)}), "
-        f"from the last {trend.horizon_days} days."
+    return _(
+        "{change} in 30 days (90 % interval {low} to {high}), from the last {days} days.",
+        change=_signed(trend.slope_per_30d),
+        low=_signed(low),
+        high=_signed(high),
+        days=trend.horizon_days,
     )
 
 
 def _signed(change: float) -> str:
-    return f"{change:+.2f}".replace("-", "\u2212")
+    return formats.number(change, "+.2f").replace("-", "\u2212")
+
+
+def _unusual_words(episode: AnomalyEpisode) -> str:
+    if episode.direction == "above":
+        return ngettext(
+            "Unusual for this person: above their own baseline at {count} recording in a row.",
+            "Unusual for this person: above their own baseline at {count} recordings in a row.",
+            episode.timepoints,
+        )
+    return ngettext(
+        "Unusual for this person: below their own baseline at {count} recording in a row.",
+        "Unusual for this person: below their own baseline at {count} recordings in a row.",
+        episode.timepoints,
+    )

@@ -18,7 +18,8 @@ from vbdesk.desk.charts.trajectory_data import DAY_S, Floats, TrajectoryChart
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.card import horizontal_line, scroll_area
 from vbdesk.desk.ui.theme import app_theme
-from vbdesk.desk.ui.time_text import counted
+from vbdesk.language import _, formats, ngettext
+from vbdesk.report.reader_words import level_word
 
 _LEAST_CHART = 400  # px; with less chart width at 100 % text, names are above the charts
 _LEAST_WITH_LEGEND = 340  # px at 100 % text; lower windows need the space for charts
@@ -54,7 +55,7 @@ class TrajectoryView(QWidget):
         self._more.setInterval(0)
         self._more.timeout.connect(self._show_next)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Trajectory charts")
+        self.setAccessibleName(_("Trajectory charts"))
         self._axis = TimeAxis()
         self.time = TimeWindow(self._axis.view_box, self)
         self.time.moved.connect(self._on_moved)
@@ -183,7 +184,7 @@ class TrajectoryView(QWidget):
     def _step(self, moments: Floats, *, forward: bool) -> None:
         """Move the cursor to the next of `moments`; without a cursor, to the newest."""
         if not len(moments):
-            announce(self, "No recording stands out.")
+            announce(self, _("No recording stands out."))
         elif self._cursor is None:
             self._move_by_key(float(moments[-1]))
         else:
@@ -315,10 +316,22 @@ def _score_range(chart: TrajectoryChart) -> ScoreRange:
 def _in_words(chart: TrajectoryChart) -> str:
     """Description of the charts for screen readers."""
     until = in_zone(from_unix_seconds(chart.span[1]))
-    signs = "; ".join(f"{sign.label}: {sign.level.value}, {sign.trend.lstrip('↑↓= ').lower()}" for sign in chart.signs)
-    left_out = " Older recordings are left out." if chart.truncated else ""
-    changed = f" {chart.change_note}" if chart.change_note else ""
-    return f"{counted(chart.recordings, 'recording')} until {until:%d %B %Y}.{left_out} {signs}.{changed}"
+    day = formats.long_day(until)
+    sentences = [
+        ngettext("{count:,} recording until {day}.", "{count:,} recordings until {day}.", chart.recordings, day=day),
+        _("Older recordings are left out.") if chart.truncated else "",
+        *(
+            _(
+                "{sign}: {level}. Trend: {trend}.",
+                sign=sign.shown_label,
+                level=level_word(sign.level),
+                trend=sign.trend.lstrip("↑↓= "),
+            )
+            for sign in chart.signs
+        ),
+        chart.change_note,
+    ]
+    return " ".join(filter(None, sentences))
 
 
 def _whole_time(chart: TrajectoryChart) -> tuple[float, float]:

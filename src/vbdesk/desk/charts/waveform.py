@@ -14,6 +14,7 @@ from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.language import _
 
 Envelope = NDArray[np.float32]
 """Shape (n, 2): lowest and highest sample of each step, -1..1."""
@@ -69,7 +70,7 @@ class LiveWaveform(QWidget):
         self._moving = True
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumHeight(76)
-        self.setAccessibleName("Live waveform")
+        self.setAccessibleName(_("Live waveform"))
 
     def clear(self) -> None:
         """Show an empty take."""
@@ -139,7 +140,7 @@ class TakeWaveform(QWidget):
     trimmed = Signal(object)
     viewed = Signal(object)
 
-    def __init__(self, *, trimmable: bool = False, name: str = "Waveform of the recording") -> None:
+    def __init__(self, *, trimmable: bool = False, name: str = "") -> None:
         self._theme = app_theme()
         super().__init__()
         self._trimmable = self._handles = trimmable
@@ -158,7 +159,7 @@ class TakeWaveform(QWidget):
         self._theme.changed.connect(self._draw_spectrogram)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(name)
+        self.setAccessibleName(name or _("Waveform of the recording"))
         self.setMouseTracking(trimmable)
 
     def show_spectrogram(self, shades: NDArray[np.uint8] | None) -> None:
@@ -241,10 +242,12 @@ class TakeWaveform(QWidget):
         self._position = seconds
         if self._across_s < self._seconds and not self._start_s <= seconds <= self._start_s + self._across_s:
             self._look_at(seconds - self._across_s / 4, self._across_s)
-        keys = "Arrow keys move by a second, page keys by ten." + (
-            " Plus and minus zoom. [ and ] trim before and after." if self._handles else ""
-        )
-        description = f"At {clock_words(seconds)} of {clock_words(self._seconds)}. {keys}"
+        sentences = [
+            _("At {position} of {length}.", position=clock_words(seconds), length=clock_words(self._seconds)),
+            _("Arrow keys move by a second, page keys by ten."),
+            _("Plus and minus zoom. [ and ] trim before and after.") if self._handles else "",
+        ]
+        description = " ".join(filter(None, sentences))
         if description != self.accessibleDescription():
             self.setAccessibleDescription(description)
         self.update()

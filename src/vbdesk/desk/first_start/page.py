@@ -1,27 +1,29 @@
 """The first start page: this computer, or a service."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from vbdesk.desk.first_start.view_model import FirstStartViewModel
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import ButtonSize, primary_button, secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
-from vbdesk.desk.ui.fields import Field, LineField, SecretField
+from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, SecretField
 from vbdesk.desk.ui.icons import IconView, mark
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import N_, _
 
 _COLUMN = 920
 _PROMISES = (
-    "Nothing to type: account and key are made for you",
-    "Recordings and results stay on this computer",
-    "Works without a network",
-    "Runs only while vbdesk is open",
+    N_("Nothing to type: account and key are made for you"),
+    N_("Recordings and results stay on this computer"),
+    N_("Works without a network"),
+    N_("Runs only while vbdesk is open"),
 )
 
 
@@ -62,36 +64,68 @@ class _Mark(QWidget):
 
 
 class FirstStartPage(QWidget):
-    """Two choices; binds `FirstStartViewModel`."""
+    """Two choices; binds `FirstStartViewModel`.
 
-    def __init__(self, model: FirstStartViewModel, data_dir: Path) -> None:
+    Signals:
+        language_wanted: (str) tag of the language that the user chose.
+    """
+
+    language_wanted = Signal(str)
+
+    def __init__(
+        self, model: FirstStartViewModel, data_dir: Path, languages: Sequence[tuple[str, str]] = (), language: str = ""
+    ) -> None:
+        """Make it; `languages` are tags and names, `language` is the tag of the one that is shown."""
         self._theme = app_theme()
         super().__init__()
         self.setObjectName("firstStart")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setAccessibleName("First start")
+        self.setAccessibleName(_("First start"))
         self._model = model
         model.setParent(self)
+        self.language = ChoiceField("globe")
+        for tag, name in languages:
+            self.language.addItem(name, tag)
+        self.language.setCurrentIndex(self.language.findData(language))
+        self.language.setAccessibleName(_("Language"))
+        self.language.setVisible(len(languages) > 1)
         self.banner = Banner()
         self.banner.acted.connect(model.use_session_only)
-        self.this_computer = primary_button("Use this computer", size=ButtonSize.LARGE)
+        self.this_computer = primary_button(_("Use this computer"), size=ButtonSize.LARGE)
         self.passphrase, self.repeated = SecretField(), SecretField()
-        self.passphrase_field = Field("Passphrase", self.passphrase, help_text="At least 12 characters.")
+        self.passphrase_field = Field(_("Passphrase"), self.passphrase, help_text=_("At least 12 characters."))
         self.why_passphrase = Text("", Role.BODY, "text2", wrap=True)
         self._promises, self._passphrase_part = QWidget(), QWidget()
-        self._below_this_computer = Text("Nothing to set up", Role.BODY, "text2")
-        self._where_keys_are = Text("Keys are stored in this computer’s keyring and nowhere else.", Role.BODY, "text2")
+        self._below_this_computer = Text(_("Nothing to set up"), Role.BODY, "text2")
+        self._where_keys_are = Text(
+            _("Keys are stored in this computer's keyring and nowhere else."), Role.BODY, "text2"
+        )
         self.address, self.account, self.key = LineField(placeholder="https://"), LineField(), SecretField()
-        self.address_field = Field("Address", self.address)
-        self.test = secondary_button("Test connection", size=ButtonSize.LARGE)
-        self.go_on = primary_button("Continue", size=ButtonSize.LARGE)
+        self.address_field = Field(_("Address"), self.address)
+        self.test = secondary_button(_("Test connection"), size=ButtonSize.LARGE)
+        self.go_on = primary_button(_("Continue"), size=ButtonSize.LARGE)
         self.answer_icon, self.answer = IconView("", "ok", 16), Text("", Role.LABEL_MEDIUM, "ok", wrap=True)
         self._busy_words = Text("", Role.BODY, "text2")
         self._lay_out(data_dir)
         self._bind()
 
+    def typed(self) -> tuple[str, ...]:
+        """What was typed into the fields."""
+        return tuple(edit.text() for edit in self._edits)
+
+    def type_in(self, typed: tuple[str, ...]) -> None:
+        """Fill the fields with what was typed on another such page; then the language has the focus."""
+        for edit, text in zip(self._edits, typed, strict=True):
+            edit.setText(text)
+        self.language.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @property
+    def _edits(self) -> tuple[QLineEdit, ...]:
+        return self.address, self.account, self.key, self.passphrase, self.repeated
+
     def _bind(self) -> None:
         model = self._model
+        self.language.activated.connect(self._on_language)
         self.this_computer.clicked.connect(self._use_this_computer)
         self.passphrase.returnPressed.connect(self.repeated.setFocus)
         self.repeated.returnPressed.connect(self._use_this_computer)
@@ -109,9 +143,9 @@ class FirstStartPage(QWidget):
         self._allow(False)
 
     def _lay_out(self, data_dir: Path) -> None:
-        head = Text("Where should recordings be analysed?", Role.FIRST_TITLE)
+        head = Text(_("Where should recordings be analysed?"), Role.FIRST_TITLE)
         below = Text(
-            "Choose one to begin. Others can be added later under Account, and their recordings never mix.",
+            _("Choose one to begin. Others can be added later under Account, and their recordings never mix."),
             Role.BODY,
             "text2",
             wrap=True,
@@ -152,13 +186,16 @@ class FirstStartPage(QWidget):
         across.addStretch(1)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(28, 24, 28, 0)
-        whole.addWidget(_Mark())
+        top = QHBoxLayout()
+        top.addWidget(_Mark(), 1)
+        top.addWidget(self.language)
+        whole.addLayout(top)
         whole.addWidget(scroll_area(inner), 1)
 
     def _first_door(self, data_dir: Path) -> Card:
         card = Card(padding=28)
         card.body.setSpacing(0)
-        card.body.addLayout(_door_head("laptop", "This computer", self._below_this_computer))
+        card.body.addLayout(_door_head("laptop", _("This computer"), self._below_this_computer))
         card.body.addSpacing(22)
         promises = QVBoxLayout(self._promises)
         promises.setContentsMargins(0, 0, 0, 0)
@@ -167,12 +204,12 @@ class FirstStartPage(QWidget):
             row = QHBoxLayout()
             row.setSpacing(10)
             row.addWidget(IconView("check", "ok", 16))
-            row.addWidget(Text(promise, Role.BODY, "text2", wrap=True), 1)
+            row.addWidget(Text(_(promise), Role.BODY, "text2", wrap=True), 1)
             promises.addLayout(row)
         secret = QVBoxLayout(self._passphrase_part)
         secret.setContentsMargins(0, 0, 0, 0)
         secret.setSpacing(14)
-        for part in (self.why_passphrase, self.passphrase_field, Field("Passphrase again", self.repeated)):
+        for part in (self.why_passphrase, self.passphrase_field, Field(_("Passphrase again"), self.repeated)):
             secret.addWidget(part)
         self._passphrase_part.hide()
         card.body.addWidget(self._promises)
@@ -180,7 +217,7 @@ class FirstStartPage(QWidget):
         card.body.addSpacing(22)
         card.body.addWidget(horizontal_line())
         card.body.addSpacing(18)
-        card.body.addWidget(Text("Data folder", Role.LABEL_MEDIUM))
+        card.body.addWidget(Text(_("Data folder"), Role.LABEL_MEDIUM))
         card.body.addWidget(Text(str(data_dir), Role.CAPTION, "text3", wrap=True))
         card.body.addStretch(1)
         card.body.addSpacing(20)
@@ -190,8 +227,10 @@ class FirstStartPage(QWidget):
     def _second_door(self) -> Card:
         card = Card(padding=28)
         card.body.setSpacing(0)
-        card.body.addLayout(_door_head("server", "A service", Text("Run by your clinic or study", Role.BODY, "text2")))
-        for field in (self.address_field, Field("Account id", self.account), Field("API key", self.key)):
+        card.body.addLayout(
+            _door_head("server", _("A service"), Text(_("Run by your clinic or study"), Role.BODY, "text2"))
+        )
+        for field in (self.address_field, Field(_("Account id"), self.account), Field(_("API key"), self.key)):
             card.body.addSpacing(18)
             card.body.addWidget(field)
         card.body.addStretch(1)
@@ -209,6 +248,10 @@ class FirstStartPage(QWidget):
         card.body.addLayout(buttons)
         return card
 
+    @Slot(int)
+    def _on_language(self, place: int) -> None:
+        self.language_wanted.emit(self.language.itemData(place))
+
     @Slot()
     def _on_typed(self) -> None:
         self._model.set_address(self.address.text(), self.account.text(), self.key.text())
@@ -223,8 +266,16 @@ class FirstStartPage(QWidget):
 
     @Slot(str)
     def _show_busy(self, words: str) -> None:
-        self._busy_words.setText(f"{words} …" if words else "")
-        for control in (self.this_computer, self.passphrase, self.repeated, self.address, self.account, self.key):
+        self._busy_words.setText(words)
+        for control in (
+            self.language,
+            self.this_computer,
+            self.passphrase,
+            self.repeated,
+            self.address,
+            self.account,
+            self.key,
+        ):
             control.setEnabled(not words)
         self._allow(not words and self._model.can_go_on)
 
@@ -249,8 +300,8 @@ class FirstStartPage(QWidget):
     @Slot(str)
     def _ask_for_passphrase(self, why: str) -> None:
         self.why_passphrase.setText(why)
-        self._below_this_computer.setText("Opens with your passphrase")
-        self._where_keys_are.setText("Keys of this computer are stored encrypted with your passphrase.")
+        self._below_this_computer.setText(_("Opens with your passphrase"))
+        self._where_keys_are.setText(_("Keys of this computer are stored encrypted with your passphrase."))
         self._promises.hide()
         self._passphrase_part.show()
         self.passphrase.setFocus()
@@ -261,8 +312,8 @@ class FirstStartPage(QWidget):
 
     @Slot(str)
     def _offer_session(self, sentence: str) -> None:
-        title = "This computer has no keyring, so there is no safe place for keys"
-        self.banner.say(Tone.WARN, sentence, title=title, action="Use for this session")
+        title = _("This computer has no keyring, so there is no safe place for keys")
+        self.banner.say(Tone.WARN, sentence, title=title, action=_("Use for this session"))
 
 
 def _door_head(icon: str, title: str, below: Text) -> QHBoxLayout:

@@ -7,16 +7,17 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.desk.first_start.profile_creation import ConnectionTest, Secrets, ServiceAddress, Setup
 from vbdesk.desk.models.unlocking import passphrase_fault
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.language import N_, _, translated
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import VaultError, VaultMissing
 
-NO_KEYRING = (
+NO_KEYRING = N_(
     "Keys can be kept until vbdesk closes instead: you would set this up again next time, and recordings that have not "
     "been sent by then could not be opened any more."
 )
 
 
-NO_KEYRING_HERE = (
+NO_KEYRING_HERE = N_(
     "This computer has no keyring that could keep the key to your recordings and results. Choose a passphrase: "
     "it opens that key, and vbdesk asks for it at every start."
 )
@@ -65,7 +66,7 @@ class FirstStartViewModel(QObject):
         """Error of the address; None if it is valid."""
         url = self._address.base_url.strip()
         if url and not url.startswith(("http://", "https://")):
-            return "Begin with https:// (or http:// inside a closed network)."
+            return _("Begin with https:// (or http:// inside a closed network).")
         return None
 
     def set_address(self, base_url: str, account_id: str, api_key: str) -> None:
@@ -75,7 +76,7 @@ class FirstStartViewModel(QObject):
 
     def use_this_computer(self) -> None:
         """Make a profile for this computer."""
-        self._make(self.use_this_computer, "Setting up the service on this computer", self._make_local)
+        self._make(self.use_this_computer, _("Setting up the service on this computer …"), self._make_local)
 
     def use_passphrase(self, passphrase: str, repeated: str) -> None:
         """Make a profile for this computer, without a keyring."""
@@ -87,7 +88,7 @@ class FirstStartViewModel(QObject):
 
     def use_service(self) -> None:
         """Make a profile for a service."""
-        self._make(self.use_service, "Saving the key", self._make_service)
+        self._make(self.use_service, _("Saving the key …"), self._make_service)
 
     def use_session_only(self) -> None:
         """Keep keys until the program ends, and make the profile that failed."""
@@ -99,7 +100,7 @@ class FirstStartViewModel(QObject):
         """Try the address, account and key."""
         if self._busy:
             return
-        self._set_busy("Asking the service")
+        self._set_busy(_("Asking the service …"))
         self._tasks.start(self._test, self._on_tested, self._on_test_failed, name="connection-test")
 
     def _make(self, again: Callable[[], None], words: str, work: Callable[[TaskContext], Profile]) -> None:
@@ -132,18 +133,19 @@ class FirstStartViewModel(QObject):
     def _on_not_made(self, failure: Failure) -> None:
         self._set_busy("")
         if isinstance(failure.error, VaultMissing) and self._again == self.use_this_computer:
-            self.passphrase_wanted.emit(NO_KEYRING_HERE)
+            self.passphrase_wanted.emit(_(NO_KEYRING_HERE))
         elif isinstance(failure.error, VaultMissing):
-            self.session_offered.emit(NO_KEYRING)
+            self.session_offered.emit(_(NO_KEYRING))
         elif isinstance(failure.error, VaultError):
-            self.failed.emit(f"{failure.sentence} Keys are kept in the keyring and nowhere else.")
+            only_there = _("Keys are kept in the keyring and nowhere else.")
+            self.failed.emit(f"{failure.sentence} {only_there}")
         else:
             self.failed.emit(_sentence(failure))
 
     @Slot(object)
     def _on_tested(self, test: ConnectionTest) -> None:
         self._set_busy("")
-        self.tested.emit(True, f"Connected. The service answered in {test.answered_in_s * 1000:.0f} ms.")
+        self.tested.emit(True, _("Connected. The service answered in {time:.0f} ms.", time=1000 * test.answered_in_s))
 
     @Slot(object)
     def _on_test_failed(self, failure: Failure) -> None:
@@ -153,4 +155,4 @@ class FirstStartViewModel(QObject):
 
 def _sentence(failure: Failure) -> str:
     """Text of an error; a ValueError has the client's sentence about the address."""
-    return str(failure.error) if isinstance(failure.error, ValueError) else failure.sentence
+    return translated(failure.error) if isinstance(failure.error, ValueError) else failure.sentence

@@ -20,6 +20,7 @@ from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.shortcuts import shortcut_groups
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import _
 
 GUIDE, SHORTCUTS, ABOUT = "guide", "shortcuts", "about"
 _SIZE = (980, 720)
@@ -34,7 +35,7 @@ class GuideText(QTextBrowser):
         super().__init__()
         self.pictures: dict[str, bytes] = {}
         self.setOpenLinks(False)
-        self.setAccessibleName(self.tr("Guide"))
+        self.setAccessibleName(_("Guide"))
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:  # noqa: D102
         content = self.pictures.get(name.toString() if isinstance(name, QUrl) else name)
@@ -55,21 +56,21 @@ class HelpWindow(QWidget):
         super().__init__(parent, Qt.WindowType.Window)
         self.setObjectName("page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setWindowTitle(self.tr("vbdesk help"))
-        self.setAccessibleName(self.tr("Help"))
+        self.setWindowTitle(_("vbdesk help"))
+        self.setAccessibleName(_("Help"))
         self._model = model
         model.setParent(self)
         self._guide = Guide((), {})
         self._read = False
         parts = [
-            (GUIDE, self.tr("Guide"), "book"),
-            (SHORTCUTS, self.tr("Shortcuts"), ""),
-            (ABOUT, self.tr("About vbdesk"), "info"),
+            (GUIDE, _("Guide"), "book"),
+            (SHORTCUTS, _("Shortcuts"), ""),
+            (ABOUT, _("About vbdesk"), "info"),
         ]
-        self.parts = SegmentedChoice(self.tr("Part of the help"), parts)
+        self.parts = SegmentedChoice(_("Part of the help"), parts)
         self.parts.chosen.connect(self.show_part)
         self.chapters, self.text = QListWidget(), GuideText()
-        self.chapters.setAccessibleName(self.tr("Chapters"))
+        self.chapters.setAccessibleName(_("Chapters"))
         self.chapters.setSpacing(4)
         self.chapters.setWordWrap(True)
         self.chapters.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -79,7 +80,7 @@ class HelpWindow(QWidget):
         self.licences = QPlainTextEdit()
         self.licences.setReadOnly(True)
         self.licences.setTabChangesFocus(True)
-        self.licences.setAccessibleName(self.tr("Notice and licences"))
+        self.licences.setAccessibleName(_("Notice and licences"))
         self._stack = QStackedWidget()
         for part in (self._guide_part(), self._shortcut_part(), self._about_part()):
             self._stack.addWidget(part)
@@ -188,10 +189,10 @@ class HelpWindow(QWidget):
     @Slot(object)
     def _show_about(self, about: About) -> None:
         self._about.addWidget(Text(f"vbdesk {about.version}", Role.PAGE_TITLE))
-        self._about.addWidget(Text(self.tr("Biomarker signals, not diagnoses"), Role.BODY, "text2"))
+        self._about.addWidget(Text(_("Biomarker signals, not diagnoses"), Role.BODY, "text2"))
         data = ", ".join(f"{part.name} {part.version}".strip() for part in about.data)
-        self._about.addWidget(Text(self.tr("Data: {data}").format(data=data), Role.LABEL, "text2", wrap=True))
-        libraries = self.tr("Libraries: {count}. Their licences:").format(count=len(about.libraries))
+        self._about.addWidget(Text(_("Data: {data}", data=data), Role.LABEL, "text2", wrap=True))
+        libraries = _("Libraries: {count}. Their licences:", count=len(about.libraries))
         self._about.addWidget(Text(libraries, Role.LABEL, "text2"))
         lines = [f"{part.name} {part.version}: {part.licence}" for part in about.libraries]
         self.licences.setPlainText("\n".join((about.notice, "", *lines)))

@@ -24,6 +24,7 @@ class Preferences:
         scheme: which colours.
         text_size: in percent of the design's; None for the system's.
         language: BCP-47 tag of the prompts; empty for the system's.
+        reading_language: tag of the language that vbdesk is shown in; empty for the system's.
         pedal_key: key that a foot pedal sends, in Qt's notation: "F9", "PgDown", "Ctrl+B".
         report_look: colours of reports and exported charts.
         lock_after: minutes without input after which the window locks; None for Ctrl+L only.
@@ -39,6 +40,7 @@ class Preferences:
     lock_after: int | None = None
     window: tuple[int, int, int, int] | None = None
     maximized: bool = False
+    reading_language: str = ""
 
     @property
     def text_scale(self) -> float | None:
@@ -114,4 +116,5 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "lock_after": _lock_after,
     "window": _window,
     "maximized": bool,
+    "reading_language": str,
 }

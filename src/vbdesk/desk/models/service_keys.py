@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from vbdesk.desk.ports import DeskPorts
+from vbdesk.language import N_, _, message
 from vbdesk.outbox.profiles.app_lock import AppLockSwitch
 from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore
@@ -13,13 +14,13 @@ from vbdesk.outbox.profiles.service_key import LockState, PassphraseNeeded, Serv
 from vbdesk.outbox.profiles.vault import VaultMissing
 from vbdesk.privacy import owner_only_opener
 
-_SAVED = """Recovery key of vbdesk on this computer
+_SAVED = N_("""Recovery key of vbdesk on this computer
 
     {lines}
 
 Who has this key and the data folder can open the recordings and results on this computer. Keep it where only you have
 it, and not on this computer. vbdesk asks for it when the keyring or the passphrase is lost.
-"""
+""")
 
 
 class SavedWithTheData(Exception):
@@ -53,8 +54,10 @@ class ServiceKeys:
             if not self._store.is_there():
                 raise
             raise ServiceKeyMissing(
-                "This computer has no keyring any more, and the key to its recordings and results was in it. "
-                "Nothing was deleted. Start the keyring and try again, or enter the recovery key."
+                message(
+                    "This computer has no keyring any more, and the key to its recordings and results was in it. "
+                    "Nothing was deleted. Start the keyring and try again, or enter the recovery key."
+                )
             ) from None
 
     def opens(self, profile: Profile) -> bool:
@@ -141,13 +144,15 @@ class ServiceKeys:
         folder = self._ports.data_dir.resolve()
         if file.resolve().is_relative_to(folder):
             raise SavedWithTheData(
-                "The recovery key was not saved, because this is the folder of the recordings: who takes the folder "
-                "would have the key too. Choose another folder, best on another disk."
+                message(
+                    "The recovery key was not saved, because this is the folder of the recordings: who takes the "
+                    "folder would have the key too. Choose another folder, best on another disk."
+                )
             )
         groups = recovery_key.split("-")
         lines = "\n    ".join("-".join(groups[start : start + 4]) for start in range(0, len(groups), 4))
         with open(file, "w", encoding="utf-8", opener=owner_only_opener) as target:
-            target.write(_SAVED.format(lines=lines))
+            target.write(_(_SAVED, lines=lines))
 
     def _opened(self, key: bytes) -> bytes:
         self._ports.passphrase_vault.unlock(EncryptedVault(self._ports.service_dir, key))

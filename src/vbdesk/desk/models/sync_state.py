@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from vbdesk.language import message
 from vbdesk.outbox.library.settings import LibrarySettings, SendRule
 from vbdesk.outbox.library.states import ON_THEIR_WAY, OutboxState
 from vbdesk.outbox.sync.connectivity import SyncStatus
@@ -47,7 +48,7 @@ class SyncState(QObject):
     def __init__(self, network: Network, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.network = network
-        self.status = SyncStatus(None, "Connecting", None, None)
+        self.status = SyncStatus(None, message("Connecting"), None, None)
         self.counts: dict[OutboxState, int] = dict.fromkeys(OutboxState, 0)
         self.settings = LibrarySettings()
         self.held_back = 0

@@ -9,20 +9,21 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from vbdesk.clock import Clock
 from vbdesk.desk.models.service_keys import ServiceKeys
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.language import N_, _, ngettext
 from vbdesk.outbox.profiles.service_key import PASSPHRASE_LEAST, PassphraseWrong
 from vbdesk.outbox.profiles.vault import VaultMissing
 
-UNEQUAL = "The two entries differ. Enter the same passphrase twice."
+UNEQUAL = N_("The two entries differ. Enter the same passphrase twice.")
 _TRIES_AT_ONCE = 3
 _LONGEST_PAUSE_S = 60.0
-NO_KEYRING = "This computer has no keyring. Choose a passphrase too: it opens the recordings from now on."
+NO_KEYRING = N_("This computer has no keyring. Choose a passphrase too: it opens the recordings from now on.")
 
 
 def passphrase_fault(passphrase: str, repeated: str) -> str | None:
     """Error of a new passphrase; None if it is valid."""
     if len(passphrase) < PASSPHRASE_LEAST:
-        return f"Use at least {PASSPHRASE_LEAST} characters."
-    return None if passphrase == repeated else UNEQUAL
+        return ngettext("Use at least {count} character.", "Use at least {count} characters.", PASSPHRASE_LEAST)
+    return None if passphrase == repeated else _(UNEQUAL)
 
 
 class WrongTries:
@@ -114,7 +115,7 @@ class UnlockViewModel(QObject):
     def _on_failed(self, failure: Failure) -> None:
         self._set_busy(False)
         if isinstance(failure.error, VaultMissing):
-            self.passphrase_wanted.emit(NO_KEYRING)
+            self.passphrase_wanted.emit(_(NO_KEYRING))
             return
         if isinstance(failure.error, PassphraseWrong):
             self._tries.add()
@@ -126,7 +127,7 @@ class UnlockViewModel(QObject):
     def _rest(self, sentence: str) -> None:
         """Wait before the next try."""
         seconds = self._tries.pause_s()
-        words = self.tr("The next try is possible in {seconds} s.").format(seconds=ceil(seconds))
+        words = _("The next try is possible in {seconds} s.", seconds=ceil(seconds))
         self.failed.emit(f"{sentence} {words}".strip())
         self._set_busy(True)
         self._pause.start(ceil(1000 * seconds))
@@ -188,7 +189,7 @@ class RecoveryOfferViewModel(QObject):
 
     @Slot(object)
     def _on_saved(self, file: Path) -> None:
-        self.saved.emit(f"Saved as {file}. Move it off this computer, or print it and delete the file.")
+        self.saved.emit(_("Saved as {file}. Move it off this computer, or print it and delete the file.", file=file))
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:

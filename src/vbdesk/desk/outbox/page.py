@@ -26,6 +26,7 @@ from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import counted
+from vbdesk.language import N_, _
 
 _WIDTHS = (176, 162, 300, 172, 140)
 _STRETCH, _ESTIMATE = 2, 3
@@ -37,7 +38,7 @@ _EMPTY = {
 }
 _RESTORE, _DESTROY, _CORRECT = "restore", "destroy", "correct"
 _SEND, _LOOK, _CANCEL, _DELETE, _NONE = "send", "look", "cancel", "delete", "none"
-_WHAT = "The recordings"
+_READING = N_("The recordings are being read.")
 _HAND_OVER, _TAKE_BACK, _TAKE_IN = "hand-over", "take-back", "take-in"
 _DEEDS = (
     (_SEND, "Send", "arrow-up"),
@@ -98,7 +99,7 @@ class OutboxPage(QWidget):
         self._choice = Selection()
         self._can_undo = False
         self.empty = EmptyState("outbox", "", "")
-        self.empty.say_loading(_WHAT)
+        self.empty.say_loading(_(_READING))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
@@ -204,7 +205,7 @@ class OutboxPage(QWidget):
     def _on_listed(self) -> None:
         some = self.view_model.table.rowCount() > 0
         if self.view_model.loading:
-            self.empty.say_loading(_WHAT)
+            self.empty.say_loading(_(_READING))
         elif not some and self.view_model.show is Show.TRASH:
             told = self.tr("Deleted recordings can be restored from here for some days.")
             self.empty.say(self.tr("The trash is empty"), told)

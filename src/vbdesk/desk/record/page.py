@@ -106,6 +106,10 @@ class RecordPage(QWidget):
         """Whether a recording is under way."""
         return self.model.phase in _UNDER_WAY
 
+    def unfinished(self) -> bool:
+        """Whether a recording, its check or an import is open."""
+        return self._faces.currentWidget() is not self.ready
+
     def closing(self) -> list[Stoppable]:
         """Stop a running recording and keep it."""
         self.review.playback.close()

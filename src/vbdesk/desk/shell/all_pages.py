@@ -23,6 +23,7 @@ from vbdesk.desk.shell.view_models import (
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.subject.page import SubjectPage
 from vbdesk.desk.subjects.page import SubjectsPage
+from vbdesk.language import pgettext
 
 
 def build_record_page(workspace: Workspace) -> RecordPage:
@@ -66,12 +67,12 @@ def build_compare_page(workspace: Workspace) -> ComparePage:
 
 
 PAGES: tuple[PageSpec, ...] = (
-    PageSpec("record", "Record", "record", build_record_page),
-    PageSpec("subjects", "Subjects", "person", build_subjects_page),
-    PageSpec("outbox", "Outbox", "outbox", build_outbox_page),
-    PageSpec("cohort", "Cohort", "grid", build_cohort_page),
-    PageSpec("account", "Account", "sliders", build_account_page),
-    PageSpec("subject", "Subject", "person", build_subject_page, sidebar="subjects"),
-    PageSpec("result", "Result", "chart", build_result_page, sidebar="subjects"),
-    PageSpec("compare", "Compare", "compare", build_compare_page, sidebar="subjects"),
+    PageSpec("record", lambda: pgettext("page", "Record"), "record", build_record_page),
+    PageSpec("subjects", lambda: pgettext("page", "Subjects"), "person", build_subjects_page),
+    PageSpec("outbox", lambda: pgettext("page", "Outbox"), "outbox", build_outbox_page),
+    PageSpec("cohort", lambda: pgettext("page", "Cohort"), "grid", build_cohort_page),
+    PageSpec("account", lambda: pgettext("page", "Account"), "sliders", build_account_page),
+    PageSpec("subject", lambda: pgettext("page", "Subject"), "person", build_subject_page, sidebar="subjects"),
+    PageSpec("result", lambda: pgettext("page", "Result"), "chart", build_result_page, sidebar="subjects"),
+    PageSpec("compare", lambda: pgettext("page", "Compare"), "compare", build_compare_page, sidebar="subjects"),
 )

@@ -26,6 +26,7 @@ from vbdesk.desk.shell.all_pages import PAGES
 from vbdesk.desk.shell.gc_on_main_thread import MainThreadCollector
 from vbdesk.desk.shell.input_watch import InputWatch
 from vbdesk.desk.shell.main_window import MainWindow
+from vbdesk.desk.shell.reading_language import ReadingLanguage, begin_reading, show_in
 from vbdesk.desk.shell.shipped_files import load_shipped_files
 from vbdesk.desk.shell.window_keys import WindowKeys
 from vbdesk.desk.shell.window_place import place_in_view
@@ -37,6 +38,7 @@ from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.theme import Theme
 from vbdesk.desk.ui.tokens import Scheme
 from vbdesk.desk.unlock.pages import LockPage, RecoveryOfferPage, UnlockPage
+from vbdesk.language import _, current, formats
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import LibraryInUse
 from vbdesk.outbox.profiles.profiles import Profile, ProfileStore, new_profile_id
@@ -89,9 +91,14 @@ class Desk(QObject):
         self.lock.recovery_due.connect(self._show_recovery_key)
         self._lock_page: LockPage | None = None
         self._unseen_recovery_key: str | None = None
+        tag = "" if chosen is None else chosen.reading_language
+        self.reading = ReadingLanguage(PreferenceStore(ports.config_dir), self._tasks, self, tag)
+        self.reading.changed.connect(self._show_language)
+        self.reading.failed.connect(self._on_language_failed)
         self._input = InputWatch(self)
         self._input.used.connect(self.lock.note_input)
         self.window = MainWindow(PAGES)
+        self.reading.hindrance = self.window.language_hindrance
         self.window.lock_wanted.connect(self._lock_now)
         self.window.recording_changed.connect(self._show_recording)
         self.window.fit(*_SIZE)
@@ -124,16 +131,35 @@ class Desk(QObject):
         self._help.open()
 
     @Slot()
+    def _show_language(self) -> None:
+        """Show the window in another language."""
+        if self._help is not None:
+            self._help.close()
+            self._help.deleteLater()
+            self._help = None
+        before = self.window.page()
+        if isinstance(before, FirstStartPage):
+            typed = before.typed()
+            self._show_first_start().type_in(typed)
+        self.window.show_language()
+
+    @Slot(str)
+    def _on_language_failed(self, sentence: str) -> None:
+        self.window.notice.say(Tone.WARN, sentence, action=_("Close"))
+
+    @Slot()
     def _show_first_start(self) -> FirstStartPage:
         model = FirstStartViewModel(self._setup, self._tasks)
         model.opened.connect(self._on_profile_made)
-        page = FirstStartPage(model, self._ports.data_dir)
+        page = FirstStartPage(model, self._ports.data_dir, self.reading.choices(), current().tag)
+        page.language_wanted.connect(self.reading.choose)
         self.window.show_alone(page)
         if self.workspace is None:
-            self.window.show_no_profile(self.tr("No profile yet"), "info")
+            self.window.show_no_profile(_("No profile yet"), "info")
         return page
 
     def _find_profile(self, context: TaskContext) -> tuple[Profile | None, list[Profile]]:
+        formats.load()
         current, profiles = self._setup.current()
         for profile in profiles:
             if self._wanted_name in (profile.name, profile.profile_id):
@@ -210,7 +236,7 @@ class Desk(QObject):
         if isinstance(failure.error, PassphraseNeeded | ServiceKeyMissing):
             self._ask_for_key(failure)
             return
-        self.window.notice.say(Tone.WARN, failure.sentence, action="Try again")
+        self.window.notice.say(Tone.WARN, failure.sentence, action=_("Try again"))
         if isinstance(failure.error, VaultError | LibraryInUse):
             self._again.start()
 
@@ -227,13 +253,13 @@ class Desk(QObject):
         page.profile_wanted.connect(self._use_profile)
         self.window.notice.clear()
         self.window.show_alone(page)
-        self.window.show_no_profile(self.tr("Locked"), "lock")
+        self.window.show_no_profile(_("Locked"), "lock")
 
     @Slot()
     def _on_unlocked(self) -> None:
         """Read the profile again, since a recovery may have changed where its keys are."""
         if self._next is not None:
-            self.window.show_no_profile(self.tr("Opening the profile"), "clock")
+            self.window.show_no_profile(_("Opening the profile"), "clock")
             self._ports.keyring.allow_prompt()
             self._use_profile(self._next.profile_id)
 
@@ -267,6 +293,7 @@ class Desk(QObject):
             self,
             service_key=opened.service_key,
             app_lock=self.lock,
+            reading=self.reading,
         )
         self.lock.read()
         self.workspace.navigator.asked.connect(self._on_page_asked)
@@ -289,12 +316,12 @@ class Desk(QObject):
         if self.workspace is not None and not self.lock.lock():
             self.workspace.navigator.open("account")
             self.window.notice.say(
-                Tone.INFO, self.tr("To lock vbdesk, first turn the app lock on: on this page."), action=self.tr("Close")
+                Tone.INFO, _("To lock vbdesk, first turn the app lock on: on this page."), action=_("Close")
             )
 
     @Slot()
     def _show_lock(self) -> None:
-        sentence = self.tr("Enter the passphrase to see the recordings and results again. Sending goes on.")
+        sentence = _("Enter the passphrase to see the recordings and results again. Sending goes on.")
         model = UnlockViewModel(self._keys, self._tasks, sentence, self._tries, with_passphrase=True)
         model.opened.connect(self.lock.release)
         self._lock_page = page = LockPage(model)
@@ -400,6 +427,8 @@ def run(
     application.setQuitOnLastWindowClosed(False)
     install_scroll_area_workaround()
     chosen = PreferenceStore(ports.config_dir).load()  # one small file, read before the first paint
+    begin_reading(chosen.reading_language)
+    show_in(current())
     Theme(chosen.scheme if scheme is Scheme.SYSTEM else scheme, chosen.text_scale).install()
     collector = MainThreadCollector()
     desk = Desk(ports, profile_name, first_page, chosen)
@@ -477,9 +506,10 @@ def _close_at_the_end(opened: Workspace | Library) -> None:
 
 
 def _lost(profile: Profile) -> str:
-    return (
-        f"{profile.name} kept its keys for one session only, so its recordings cannot be opened any more. "
-        "Set it up again to go on with new ones."
+    return _(
+        "{profile} kept its keys for one session only, so its recordings cannot be opened any more. "
+        "Set it up again to go on with new ones.",
+        profile=profile.name,
     )
 
 

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from vbdesk.client.local_service import Endpoint, LocalEncryption
 from vbdesk.desk.ports import RunningService
 from vbdesk.desk.tasks import Failure, LongLived, TaskContext, TaskOwner
+from vbdesk.language import message, message_of
 
 _LOOK_MS = 1000
 _RESTART_DELAYS_MS = (1000, 2000, 4000, 8000, 16000)
@@ -19,12 +20,12 @@ class LocalServiceProcess(QObject):
 
     Signals:
         ready: (str) its address; different after every start.
-        failed: (str) why it did not start; a retry follows.
+        failed: (Message) why it did not start; a retry follows.
         encryption_changed: (Encryption) the reported encryption of its data changed.
     """
 
     ready = Signal(str)
-    failed = Signal(str)
+    failed = Signal(object)
     encryption_changed = Signal(object)
 
     def __init__(self, service: RunningService, tasks: TaskOwner, parent: QObject | None = None) -> None:
@@ -83,7 +84,7 @@ class LocalServiceProcess(QObject):
     def _on_failed(self, failure: Failure) -> None:
         if self._ending is not None:
             return
-        self.failed.emit(failure.sentence)
+        self.failed.emit(message_of(failure.error))
         self._try_again()
 
     @Slot()
@@ -92,7 +93,9 @@ class LocalServiceProcess(QObject):
             self._look.stop()
             self._encrypting.stop()
             self._tell_encryption(LocalEncryption.UNKNOWN)
-            self.failed.emit("The service on this computer stopped. It is being started again; nothing is lost.")
+            self.failed.emit(
+                message("The service on this computer stopped. It is being started again; nothing is lost.")
+            )
             self._try_again()
 
     @Slot()

@@ -13,8 +13,10 @@ from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.shell import window_status
 from vbdesk.desk.shell.page_registry import PageSpec
 from vbdesk.desk.shell.result_notice import ResultNotice
+from vbdesk.desk.shell.retired_pages import RetiredPages
 from vbdesk.desk.shell.sidebar import Sidebar
 from vbdesk.desk.shell.status_bar import StatusBar
+from vbdesk.desk.shell.typed_entries import has_unsaved_entry, search_field
 from vbdesk.desk.shell.window_cover import WindowCover
 from vbdesk.desk.shell.workspace import Workspace
 from vbdesk.desk.tasks import Stoppable
@@ -26,6 +28,7 @@ from vbdesk.desk.ui.page import Page
 from vbdesk.desk.ui.routes import FilesRoute
 from vbdesk.desk.ui.shortcuts import sequence
 from vbdesk.desk.ui.theme import app_theme
+from vbdesk.language import _, translated
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.sync.connectivity import SyncStatus
 
@@ -47,6 +50,22 @@ class _Recording(Protocol):
 
     def closing(self) -> list[Stoppable]:
         """End the work; returns what still runs."""
+
+
+@runtime_checkable
+class _Unfinished(Protocol):
+    """A page with work that would be lost with the page."""
+
+    def unfinished(self) -> bool:
+        """Whether there is such work."""
+
+
+@runtime_checkable
+class _Placed(Protocol):
+    """A page that can be made anew and show the same place."""
+
+    def place(self) -> object:
+        """The argument with which a new page shows it."""
 
 
 class MainWindow(QMainWindow):
@@ -77,9 +96,14 @@ class MainWindow(QMainWindow):
         self._specs = {spec.key: spec for spec in pages}
         self._built: dict[str, QWidget] = {}
         self._workspace: Workspace | None = None
+        self._profiles: list[Profile] = []
         self._shown: str | None = None
+        self._argument: object = None
+        self._retired = RetiredPages(self)
+        self._searches: dict[str, str] = {}
+        self._warning = ""
         self._may_close = False
-        self._sidebar = Sidebar([(spec.key, spec.title, spec.icon) for spec in pages if spec.in_sidebar])
+        self._sidebar = Sidebar([(spec.key, spec.title(), spec.icon) for spec in pages if spec.in_sidebar])
         self._sidebar.chosen.connect(self.open_page)
         self._menu = QMenu(self)
         self._sidebar.profile.clicked.connect(self._open_menu)
@@ -103,7 +127,7 @@ class MainWindow(QMainWindow):
         self._lock_key.activated.connect(self.lock_wanted)
         self._theme.resized.connect(self._forget_unseen_pages)
         self._theme.changed.connect(self._fit_sidebar)
-        self.show_no_profile(self.tr("Opening the profile"), "clock")
+        self.show_no_profile(_("Opening the profile"), "clock")
 
     @property
     def sidebar(self) -> Sidebar:
@@ -138,9 +162,9 @@ class MainWindow(QMainWindow):
             return
         self._question.say(
             Tone.WARN,
-            self.tr("A recording is running. Quitting stops it and keeps what was recorded."),
-            action=self.tr("Stop and quit"),
-            other=self.tr("Go on recording"),
+            _("A recording is running. Quitting stops it and keeps what was recorded."),
+            action=_("Stop and quit"),
+            other=_("Go on recording"),
         )
 
     @Slot(bool)
@@ -187,12 +211,13 @@ class MainWindow(QMainWindow):
         self._status.show_profile(why, icon)
         self._status.show_connection("", "clock", "text2")
         self._status.show_moving("")
-        self._status.show_right("", f"Biomarker signals, not diagnoses     vbdesk {__version__}")
+        self._status.show_right("", _("Biomarker signals, not diagnoses · vbdesk {version}", version=__version__))
 
     def show_workspace(self, workspace: Workspace, profiles: list[Profile]) -> None:
         """Show the pages of an open profile, the first one first."""
         self._forget_pages()
         self._workspace = workspace
+        self._searches.clear()
         self._show_profiles(profiles)
         self._sidebar.show()
         OpenedResults(workspace.navigator, workspace.library.subject_notes, workspace.tasks, workspace)
@@ -222,10 +247,56 @@ class MainWindow(QMainWindow):
             if isinstance(built := self._built[key], _Recording):
                 built.recording_changed.connect(self.recording_changed)
         page = self._built[key]
-        self._shown = key
+        self._shown, self._argument = key, argument
         self._sidebar.light(self._specs[key].sidebar or key)
         self._stack.setCurrentWidget(page)
         _life_cycle(page).opened(argument)
+        search = search_field(page)
+        if search is not None and (searched := self._searches.pop(key, "")):
+            search.setText(searched)
+
+    def language_hindrance(self) -> str:
+        """Why the pages cannot be made anew in another language now; empty if they can."""
+        if self.is_recording():
+            return _("A recording is running. Change the language when it has ended.")
+        for key, page in self._built.items():
+            if (isinstance(page, _Unfinished) and page.unfinished()) or has_unsaved_entry(page):
+                title = self._specs[key].title()
+                return _("Save or clear what you typed on the page {page}, then change the language.", page=title)
+        return ""
+
+    def show_language(self) -> None:
+        """Make everything that is shown anew in the reader's language, at the same place."""
+        self.setUpdatesEnabled(False)
+        try:
+            self._sidebar.show_titles({spec.key: spec.title() for spec in self._specs.values() if spec.in_sidebar})
+            self._question.clear()
+            self.results.show_waiting()
+            if self._workspace is None or self._shown is None:
+                return
+            self._show_profiles(self._profiles)
+            self._show_status(self._workspace.sync.status)
+            self._show_warning(self._warning)
+            self._make_pages_anew(self._shown)
+        finally:
+            self.setUpdatesEnabled(True)
+
+    def _make_pages_anew(self, shown: str) -> None:
+        page, argument = self._built[shown], None if shown == _RECORD else self._argument
+        if isinstance(page, _Placed):
+            argument = page.place()
+        for key, built in self._built.items():
+            if (search := search_field(built)) is not None and search.text():
+                self._searches[key] = search.text()
+        self._leave_page()
+        self._shown = None
+        for key, built in list(self._built.items()):
+            if isinstance(built, _Recording):
+                self._stack.removeWidget(self._built.pop(key))
+                built.setParent(None)
+                self._retired.take(built, built.closing())
+        self._forget_pages()
+        self.open_page(shown, argument)
 
     def _takes_files(self) -> bool:
         return self._workspace is not None and not self._cover.is_on
@@ -240,7 +311,7 @@ class MainWindow(QMainWindow):
         for page in self._built.values():
             if isinstance(page, _Recording):
                 parts.extend(page.closing())
-        return parts
+        return parts + self._retired.running_parts()
 
     def finish_closing(self) -> None:
         """Close for good."""
@@ -263,7 +334,7 @@ class MainWindow(QMainWindow):
             event.accept()
             return
         event.ignore()
-        self._notice.say(Tone.INFO, "Closing. Recordings that are on their way go on the next time vbdesk opens.")
+        self._notice.say(Tone.INFO, _("Closing. Recordings that are on their way go on the next time vbdesk opens."))
         self._stack.setEnabled(False)
         self._sidebar.setEnabled(False)
         self.closing.emit()
@@ -317,6 +388,7 @@ class MainWindow(QMainWindow):
         """Show the name of the open profile, and all of them in the menu."""
         if self._workspace is None:
             return
+        self._profiles = profiles
         opened = self._workspace.profile
         profile = next((each for each in profiles if each.profile_id == opened.profile_id), opened)
         icon = window_status.profile_icon(profile)
@@ -332,8 +404,8 @@ class MainWindow(QMainWindow):
             action.setCheckable(True)
             action.setChecked(profile.profile_id == current.profile_id)
         self._menu.addSeparator()
-        self._menu.addAction("Add a profile").setData(_ADD)
-        self._menu.addAction(self.tr("Help")).setData(_HELP)
+        self._menu.addAction(_("Add a profile")).setData(_ADD)
+        self._menu.addAction(_("Help")).setData(_HELP)
 
     @Slot()
     def _open_menu(self) -> None:
@@ -364,10 +436,11 @@ class MainWindow(QMainWindow):
             kept, icon = window_status.encrypted_words(profile, self._workspace.encryption)
             self._status.show_right(kept, window_status.credits_words(status, profile), icon)
 
-    @Slot(str)
+    @Slot(object)
     def _show_warning(self, sentence: str) -> None:
+        self._warning = sentence
         if sentence:
-            self._notice.say(Tone.WARN, sentence, action="Close")
+            self._notice.say(Tone.WARN, translated(sentence), action=_("Close"))
         else:
             self._notice.clear()
 

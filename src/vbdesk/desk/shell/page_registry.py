@@ -16,12 +16,13 @@ class PageSpec:
 
     Attributes:
         key: by which the navigator asks for it.
+        title: makes its name in the reader's language.
         build: makes its view model and the page.
         sidebar: key of the sidebar entry to highlight; its own key for a page in the sidebar.
     """
 
     key: str
-    title: str
+    title: Callable[[], str]
     icon: str
     build: Callable[[Workspace], QWidget]
     sidebar: str = ""

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import RecordingRoute
+from vbdesk.language import _, ngettext
 from vbdesk.outbox.library.items import RecordingItem
 
 
@@ -51,9 +52,7 @@ class ResultNotice(QObject):
         """Say that results have come."""
         self._came += came
         if self._notify is not None and not self._area.window().isActiveWindow():
-            count = len(self._came)
-            one, more = self.tr("A result is ready"), self.tr("{count} results are ready")
-            self._notify(one if count == 1 else more.format(count=count))
+            self._notify(ngettext("{count} result is ready", "{count} results are ready", len(self._came)))
         self.show_waiting()
 
     @Slot()
@@ -63,11 +62,11 @@ class ResultNotice(QObject):
             self.banner.clear()
             return
         if len(self._came) == 1:
-            sentence = self.tr("The result of {subject} is ready.").format(subject=self._name(self._came[0].group_id))
-            action = self.tr("Open result")
+            sentence = _("The result of {subject} is ready.", subject=self._name(self._came[0].group_id))
+            action = _("Open result")
         else:
-            sentence = self.tr("{count} results are ready.").format(count=len(self._came))
-            action = self.tr("Open Outbox")
+            sentence = ngettext("{count} result is ready.", "{count} results are ready.", len(self._came))
+            action = _("Open Outbox")
         self.banner.say(Tone.OK, sentence, action=action)
 
     def _is_recording(self) -> bool:

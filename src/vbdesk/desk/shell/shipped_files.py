@@ -7,7 +7,7 @@ from vbdesk.capture.protocols import protocol_languages, protocols
 from vbdesk.capture.room_check import room_rules
 from vbdesk.desk.record.protocol_picture import drawing
 from vbdesk.desk.ui.icons import load_icons
-from vbdesk.language import formats
+from vbdesk.language import available_languages
 from vbdesk.outbox.imports.take_check import check_texts
 from vbdesk.outbox.library.consent_wordings import consent_wordings
 from vbdesk.report.result_texts import result_texts
@@ -15,8 +15,9 @@ from vbdesk.voice.quality_rules import quality_rules
 
 
 def load_shipped_files() -> None:
-    """Read icons, protocols with drawings, words of checks and results, forms of dates; about 60 small files."""
+    """Read icons, protocols with drawings, words of checks and results; about 60 small files."""
     load_icons()
+    available_languages()
     protocol_languages()
     for protocol in protocols():
         for task in protocol.tasks:
@@ -27,4 +28,3 @@ def load_shipped_files() -> None:
     quality_rules()
     consent_wordings()
     result_texts()
-    formats.load()

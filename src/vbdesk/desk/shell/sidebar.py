@@ -1,5 +1,7 @@
 """The sidebar: pages, and the profile at the bottom."""
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
@@ -7,6 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QSizeP
 from vbdesk.desk.ui.icons import mark, paint_icon
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import _, formats, ngettext
 
 WIDE, NARROW = 200, 64
 _INSET = 12
@@ -43,9 +46,14 @@ class _Entry(QAbstractButton):
         self._describe()
 
     def _describe(self) -> None:
-        words = ["current page"] if self._lit else []
-        words += [f"{self._count} on their way"] if self._count else []
-        self.setAccessibleDescription(", ".join(words))
+        count = self._count
+        if self._lit and count:
+            words = ngettext("Current page. {count} on its way.", "Current page. {count} on their way.", count)
+        elif count:
+            words = ngettext("{count} on its way.", "{count} on their way.", count)
+        else:
+            words = _("Current page.") if self._lit else ""
+        self.setAccessibleDescription(words)
         self.update()
 
     def set_narrow(self, narrow: bool) -> None:
@@ -81,7 +89,7 @@ class _Entry(QAbstractButton):
     def _paint_count(self, painter: QPainter, box: QRectF) -> None:
         if not self._count:
             return
-        px, words = self._theme.px, str(self._count)
+        px, words = self._theme.px, formats.number(self._count)
         font = self._theme.font(Role.CAPTION_MEDIUM)
         width = max(px(20), QFontMetricsF(font).horizontalAdvance(words) + px(12))
         height = px(18) if self._narrow else px(20)
@@ -138,7 +146,7 @@ class ProfileButton(QAbstractButton):
         """Show another profile."""
         self._icon, self._below = icon, below
         self.setText(name)
-        self.setAccessibleName(f"Profile {name}. Choose another.")
+        self.setAccessibleName(_("Profile {name}. Choose another.", name=name))
         self.update()
 
     def set_narrow(self, narrow: bool) -> None:
@@ -198,10 +206,10 @@ class Sidebar(QWidget):
         super().__init__()
         self.setObjectName("sidebar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setAccessibleName("Pages")
+        self.setAccessibleName(_("Pages"))
         self.profile = ProfileButton()
         self._brand = _Brand()
-        self._keys = [key for key, _, _ in entries]
+        self._keys = [entry[0] for entry in entries]
         self._entries: dict[str, _Entry] = {}
         self._group = QButtonGroup(self)
         self._group.idClicked.connect(self._on_clicked)
@@ -225,6 +233,13 @@ class Sidebar(QWidget):
         """The button of a page."""
         return self._entries[key]
 
+    def show_titles(self, titles: Mapping[str, str]) -> None:
+        """Show the names of the pages in another language, by key."""
+        self.setAccessibleName(_("Pages"))
+        for key, title in titles.items():
+            self._entries[key].setText(title)
+        self.set_narrow(self._narrow)
+
     def light(self, key: str) -> None:
         """Mark a page as the shown one."""
         for name, entry in self._entries.items():
@@ -238,6 +253,7 @@ class Sidebar(QWidget):
 
     def set_narrow(self, narrow: bool) -> None:
         """Show icons only, for small windows."""
+        self._narrow = narrow
         self.setFixedWidth(self._theme.px(NARROW if narrow else WIDE))
         self._brand.set_narrow(narrow)
         self.profile.set_narrow(narrow)

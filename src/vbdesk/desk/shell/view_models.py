@@ -193,7 +193,9 @@ def account_view_model(workspace: Workspace) -> AccountViewModel:
         profiles,
         RulesViewModel(profile, library, sync, tasks, write_diagnostics),
         WebhookViewModel(library.responses, workspace, ports.send_trial, tasks),
-        DeskChoices(PreferenceStore(ports.config_dir), app_theme(), ports.data_dir, ports.open_page, tasks),
+        DeskChoices(
+            PreferenceStore(ports.config_dir), app_theme(), ports.data_dir, ports.open_page, tasks, workspace.reading
+        ),
         PassphraseViewModel(ServiceKeys(ports), tasks),
         workspace.app_lock,
     )

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QCoreApplication
-
 from vbdesk.client.local_service import LocalEncryption
+from vbdesk.language import N_, _, ngettext, translated
 from vbdesk.outbox.library.states import Fix
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
@@ -22,32 +21,33 @@ class ConnectionStatus:
 def connection(status: SyncStatus) -> ConnectionStatus:
     """The connection as the status bar shows it."""
     if status.on_hold is not None:
-        return ConnectionStatus(_HOLDS.get(status.on_hold, "Needs attention"), "warning", "warn")
+        return ConnectionStatus(_(_HOLDS.get(status.on_hold, N_("Needs attention"))), "warning", "warn")
     if status.connected:
-        return ConnectionStatus("Connected", "check", "ok")
+        return ConnectionStatus(_("Connected"), "check", "ok")
     if status.connected is None:
-        return ConnectionStatus(status.sentence.rstrip(".") or "Connecting", "clock", "text2")
-    return ConnectionStatus(_CUTS.get(status.connectivity, "Not connected, recordings wait here"), "cloud-off", "warn")
+        return ConnectionStatus(translated(status.sentence).rstrip(".") or _("Connecting"), "clock", "text2")
+    cut = _CUTS.get(status.connectivity, N_("Not connected, recordings wait here"))
+    return ConnectionStatus(_(cut), "cloud-off", "warn")
 
 
 _HOLDS = {
-    Fix.ENTER_KEY: "The API key is not accepted",
-    Fix.ADD_CREDITS: "Out of credits",
-    Fix.SET_CLOCK: "This computer's clock is wrong",
-    Fix.UNLOCK_KEYRING: "No key from the keyring",
-    Fix.MAKE_ROOM: "The disk takes no data",
+    Fix.ENTER_KEY: N_("The API key is not accepted"),
+    Fix.ADD_CREDITS: N_("Out of credits"),
+    Fix.SET_CLOCK: N_("This computer's clock is wrong"),
+    Fix.UNLOCK_KEYRING: N_("No key from the keyring"),
+    Fix.MAKE_ROOM: N_("The disk takes no data"),
 }
 _CUTS = {
-    ConnectivityState.OFFLINE: "No network, recordings wait here",
-    ConnectivityState.PORTAL: "The network asks for a login",
-    ConnectivityState.NAME: "The service's name is not found",
-    ConnectivityState.SERVICE_DOWN: "The service is down",
-    ConnectivityState.SILENT: "The service does not answer",
-    ConnectivityState.BROKEN_OFF: "The connection breaks off",
-    ConnectivityState.TLS: "No secure connection",
-    ConnectivityState.CLOCK: "No secure connection: check the clock",
-    ConnectivityState.PROXY: "The network's proxy refuses",
-    ConnectivityState.FOREIGN: "Something else answers there",
+    ConnectivityState.OFFLINE: N_("No network, recordings wait here"),
+    ConnectivityState.PORTAL: N_("The network asks for a login"),
+    ConnectivityState.NAME: N_("The service's name is not found"),
+    ConnectivityState.SERVICE_DOWN: N_("The service is down"),
+    ConnectivityState.SILENT: N_("The service does not answer"),
+    ConnectivityState.BROKEN_OFF: N_("The connection breaks off"),
+    ConnectivityState.TLS: N_("No secure connection"),
+    ConnectivityState.CLOCK: N_("No secure connection: check the clock"),
+    ConnectivityState.PROXY: N_("The network's proxy refuses"),
+    ConnectivityState.FOREIGN: N_("Something else answers there"),
 }
 
 
@@ -56,20 +56,17 @@ def moving_words(count: int, *, standing: bool = False) -> str:
     if count == 0:
         return ""
     if standing:
-        return "1 recording waits" if count == 1 else f"{count:,} recordings wait"
-    return "1 recording on its way" if count == 1 else f"{count:,} recordings on their way"
+        return ngettext("{count:,} recording waits", "{count:,} recordings wait", count)
+    return ngettext("{count:,} recording on its way", "{count:,} recordings on their way", count)
 
 
 def credits_words(status: SyncStatus, profile: Profile) -> str:
     """The credit balance, with a word where it may be old; empty for the service on this computer, which is free."""
     if status.credits is None or profile.on_this_computer:
         return ""
-    translate = QCoreApplication.translate
     if status.connected is False:
-        one, several = translate("status", "Last known: 1 credit"), translate("status", "Last known: {count} credits")
-    else:
-        one, several = translate("status", "1 credit"), translate("status", "{count} credits")
-    return one if status.credits == 1 else several.format(count=f"{status.credits:,}")
+        return ngettext("Last known: {count:,} credit", "Last known: {count:,} credits", status.credits)
+    return ngettext("{count:,} credit", "{count:,} credits", status.credits)
 
 
 def profile_icon(profile: Profile) -> str:
@@ -80,7 +77,7 @@ def profile_icon(profile: Profile) -> str:
 def profile_below(profile: Profile) -> str:
     """Text below a profile's name."""
     if profile.kind == "local":
-        return "Analysed here"
+        return _("Analysed here")
     return profile.account_id
 
 
@@ -95,14 +92,15 @@ def encrypted_words(profile: Profile, encryption: LocalEncryption | None) -> tup
         encryption: as the local service reports it; None for a remote service.
     """
     if encryption not in (None, LocalEncryption.COMPLETE):
-        return _NOT_ENCRYPTED[encryption]
+        words, icon = _NOT_ENCRYPTED[encryption]
+        return _(words), icon
     if profile.secrets == "session":
-        return "Encrypted, key for this session only", "lock"
-    return "Recordings encrypted on this computer", "lock"
+        return _("Encrypted, key for this session only"), "lock"
+    return _("Recordings encrypted on this computer"), "lock"
 
 
 _NOT_ENCRYPTED = {
-    LocalEncryption.UNKNOWN: ("The service has not said yet how it keeps recordings.", "clock"),
-    LocalEncryption.UNDER_WAY: ("Encryption of the existing recordings is under way.", "clock"),
-    LocalEncryption.OFF: ("The service on this computer keeps recordings without encryption.", "warning"),
+    LocalEncryption.UNKNOWN: (N_("The service has not said yet how it keeps recordings."), "clock"),
+    LocalEncryption.UNDER_WAY: (N_("Encryption of the existing recordings is under way."), "clock"),
+    LocalEncryption.OFF: (N_("The service on this computer keeps recordings without encryption."), "warning"),
 }

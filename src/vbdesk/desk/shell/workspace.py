@@ -17,9 +17,11 @@ from vbdesk.desk.models.speaker_watch import SpeakerWatch
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.ports import DeskPorts
 from vbdesk.desk.shell.local_service import LocalServiceProcess
+from vbdesk.desk.shell.reading_language import ReadingLanguage
 from vbdesk.desk.system_network import SystemNetwork
 from vbdesk.desk.tasks import LongLived, Stoppable, TaskContext, TaskOwner
 from vbdesk.desk.ui.navigation import Navigator
+from vbdesk.language import joined, message
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.opening import LockedLibrary
 from vbdesk.outbox.library.pending_erasures import ErasureScope, PendingErasure
@@ -79,17 +81,18 @@ class Workspace(QObject):
         ports: microphones, players and everything else beyond the process.
         erasures: erases at the service on this computer what was removed here; None for a service elsewhere.
         app_lock: locks the window; None in a program without one.
+        reading: the language that the window is read in; None in a program without one.
         encryption: whether the service on this computer keeps its data encrypted; None for a service elsewhere.
 
     Signals:
         profiles_renamed: (list[Profile]) a profile has another name.
         encryption_changed: `encryption` is another than before.
-        warned: (str) something about the recordings is not as vbdesk wrote it; empty once it is.
+        warned: (Message) something about the recordings is not as vbdesk wrote it; empty once it is.
     """
 
     profiles_renamed = Signal(object)
     encryption_changed = Signal()
-    warned = Signal(str)
+    warned = Signal(object)
     _poked = Signal()
     _status_changed = Signal(object)
 
@@ -105,10 +108,11 @@ class Workspace(QObject):
         *,
         service_key: bytes | None = None,
         app_lock: AppLock | None = None,
+        reading: ReadingLanguage | None = None,
     ) -> None:
         """Start nothing yet; `service_key` is what the service on this computer encrypts its data with."""
         super().__init__(parent)
-        self.app_lock = app_lock
+        self.app_lock, self.reading = app_lock, reading
         self.profile, self.library, self.tasks = profile, library, tasks
         self._service_key = service_key
         self.encryption = LocalEncryption.UNKNOWN if profile.kind == "local" else None
@@ -159,7 +163,7 @@ class Workspace(QObject):
             return
         if self._service_key is None:
             raise ValueError("The service on this computer does not start without its key.")
-        self.sync.set_status(SyncStatus(None, "Starting the service on this computer", None, None))
+        self.sync.set_status(SyncStatus(None, message("Starting the service on this computer"), None, None))
         service = self.ports.local_service(self.ports.service_dir, self._service_key)
         self._local_service = LocalServiceProcess(service, self.tasks, self)
         self._local_service.encryption_changed.connect(self._on_encryption)
@@ -185,7 +189,9 @@ class Workspace(QObject):
             raise ConnectionFailed(maybe_delivered=False)
         key = self.ports.vault(self.profile.secrets).get(self.profile.api_key_name)
         if key is None:
-            raise VaultFailed("The API key of this profile is not in the keyring. Enter it again under Account.")
+            raise VaultFailed(
+                message("The API key of this profile is not in the keyring. Enter it again under Account.")
+            )
         return self.ports.connect(self._base_url, Credentials(self.profile.account_id, key), budget)
 
     @property
@@ -250,13 +256,13 @@ class Workspace(QObject):
     @Slot(str)
     def _on_service_ready(self, base_url: str) -> None:
         self._base_url = base_url
-        self.sync.set_status(SyncStatus(None, "Connecting", None, self.sync.status.credits))
+        self.sync.set_status(SyncStatus(None, message("Connecting"), None, self.sync.status.credits))
         if self._thread is None:
             self._start_sync_worker()
         else:
             self._sync_worker.resume()
 
-    @Slot(str)
+    @Slot(object)
     def _on_service_failed(self, sentence: str) -> None:
         self.sync.set_status(SyncStatus(False, sentence, None, self.sync.status.credits))
 
@@ -293,4 +299,4 @@ class Workspace(QObject):
             self.erasures.look()
         if found.warnings != self._warnings:
             self._warnings = found.warnings
-            self.warned.emit(" ".join(found.warnings))
+            self.warned.emit(joined(*found.warnings))

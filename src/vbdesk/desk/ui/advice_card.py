@@ -10,6 +10,7 @@ from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
+from vbdesk.language import N_, _, plural_message
 
 
 class AdviceCard(Card):
@@ -23,22 +24,23 @@ class AdviceCard(Card):
         for what, advice in findings:
             self.body.addLayout(_finding(what, advice))
         if not findings:
-            self.body.addWidget(Text("Nothing to improve.", Role.LABEL, "text2", wrap=True))
+            self.body.addWidget(Text(_("Nothing to improve."), Role.LABEL, "text2", wrap=True))
         self.body.addStretch(1)
 
 
 def findings_chip(count: int) -> ChipLook:
     """Good without findings, else how many there are."""
     if not count:
-        return ChipLook("Good", "check", "ok", "oktint")
-    return ChipLook("One note" if count == 1 else f"{count} notes", WATCH.icon, WATCH.ink, WATCH.fill)
+        return ChipLook(N_("Good"), "check", "ok", "oktint")
+    words = plural_message("{count} note", "{count} notes", count)
+    return ChipLook(words, WATCH.icon, WATCH.ink, WATCH.fill)
 
 
 def _finding(what: str, advice: str) -> QHBoxLayout:
     words = QVBoxLayout()
     words.setSpacing(1)
     words.addWidget(Text(what, Role.LABEL_MEDIUM, wrap=True))
-    words.addWidget(Text(f"Next time: {advice[:1].lower()}{advice[1:]}", Role.LABEL, "text2", wrap=True))
+    words.addWidget(Text(_("Next time: {advice}", advice=advice), Role.LABEL, "text2", wrap=True))
     row = QHBoxLayout()
     row.setSpacing(10)
     row.addWidget(IconView("warning", "warn", 16), 0, Qt.AlignmentFlag.AlignTop)

@@ -10,6 +10,8 @@ from vbdesk.contract.levels import Level
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, paint_level, rounded
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
+from vbdesk.language import N_, translated
+from vbdesk.report.reader_words import level_word
 from vbdesk.report.result_texts import overall_word
 
 _HEIGHT, _GLYPH, _PAD, _GAP = 24, 13, 8, 6
@@ -66,11 +68,6 @@ def level_badge_size(theme: Theme, word: str) -> QSize:
     return _badge_size(theme, word)
 
 
-def level_word(level: Level) -> str:
-    """The level as a display word."""
-    return level.value.capitalize()
-
-
 class LevelGlyph(QWidget):
     """The glyph of a level without its word; the caller shows the word next to it."""
 
@@ -106,12 +103,21 @@ class LevelGlyph(QWidget):
 
 @dataclass(frozen=True, slots=True)
 class ChipLook:
-    """Text, icon and colour tokens of a chip."""
+    """Text, icon and colour tokens of a chip.
+
+    Attributes:
+        words: marked for translation, or a message.
+    """
 
     words: str
     icon: str
     ink: str
     fill: str
+
+    @property
+    def shown(self) -> str:
+        """The text in the reader's language."""
+        return translated(self.words)
 
 
 class Chip(QWidget):
@@ -122,22 +128,22 @@ class Chip(QWidget):
         super().__init__(parent)
         self._look = look
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(look.words)
+        self.setAccessibleName(look.shown)
 
     @property
     def words(self) -> str:
         """The word shown."""
-        return self._look.words
+        return self._look.shown
 
     def show_look(self, look: ChipLook) -> None:
         """Show another state."""
         self._look = look
-        self.setAccessibleName(look.words)
+        self.setAccessibleName(look.shown)
         self.updateGeometry()
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return _badge_size(self._theme, self._look.words)
+        return _badge_size(self._theme, self._look.shown)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
@@ -152,17 +158,17 @@ def paint_chip(theme: Theme, painter: QPainter, look: ChipLook, rect: QRectF) ->
     side = theme.px(14)
     icon = QRectF(round(rect.left() + theme.px(_PAD)), round(rect.center().y() - side / 2), side, side)
     paint_icon(painter, look.icon, icon, ink)
-    _paint_word(theme, painter, look.words, rect, ink)
+    _paint_word(theme, painter, look.shown, rect, ink)
 
 
 def chip_size(theme: Theme, look: ChipLook) -> QSize:
     """Size of a chip."""
-    return _badge_size(theme, look.words)
+    return _badge_size(theme, look.shown)
 
 
-PASS = ChipLook("Pass", "check", "ok", "oktint")
-WATCH = ChipLook("Watch", "warning", "warn", "warntint")
-FAIL = ChipLook("Fail", "error", "fail", "failtint")
+PASS = ChipLook(N_("Pass"), "check", "ok", "oktint")
+WATCH = ChipLook(N_("Watch"), "warning", "warn", "warntint")
+FAIL = ChipLook(N_("Fail"), "error", "fail", "failtint")
 
 
 def _badge_size(theme: Theme, words: str) -> QSize:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRectF, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
@@ -15,7 +15,7 @@ from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.saved_file import open_file, show_in_folder
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.language import _
+from vbdesk.language import _, pgettext
 
 
 class Tone(StrEnum):
@@ -35,7 +35,6 @@ _LOOKS = {
 }
 
 
-_CLOSE = "Close"  # an action that only closes: the small button is not needed then
 _EDGE, _FOOT, _GAP, _LEAST_WIDTH = 20, 4, 6, 360
 _PLACED = {QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.ParentChange}
 
@@ -73,10 +72,10 @@ class Banner(QWidget):
         self._button.clicked.connect(self._act)
         self._other = Button("", ButtonKind.QUIET)
         self._other.clicked.connect(self._act_otherwise)
-        self._print = Button(_("Print"), ButtonKind.QUIET)
+        self._print = Button(pgettext("verb", "Print"), ButtonKind.QUIET)
         self._print.clicked.connect(self.print_wanted)
         self._close = Button("", ButtonKind.QUIET, icon="close", size=ButtonSize.ROW)
-        self._close.setAccessibleName(QCoreApplication.translate("Banner", "Close message"))
+        self._close.setAccessibleName(_("Close message"))
         self._close.clicked.connect(self._on_close)
         self._close.hide()
         words = QVBoxLayout()
@@ -136,7 +135,7 @@ class Banner(QWidget):
         """Show the banner."""
         self._saved = None
         self._tone = tone
-        icon, ink, _ = _LOOKS[tone]
+        icon, ink, _tint = _LOOKS[tone]
         self._icon.show_icon(icon, ink)
         self._title.setText(title)
         self._title.setVisible(bool(title))
@@ -148,17 +147,14 @@ class Banner(QWidget):
         self._other.setText(other)
         self._other.setVisible(bool(other))
         self._print.hide()
-        self._close.setVisible(self._page is not None and _CLOSE not in (action, other))
+        self._close.setVisible(self._page is not None and _("Close") not in (action, other))
         self._wanted = True
         self._place()
         self.update()
 
     def say_saved(self, sentence: str, path: Path, *, opens: bool = True, prints: bool = False) -> None:
         """Say that a file was saved, with buttons: open it, if a program can, show it in its folder, print it."""
-        show, folder = (
-            QCoreApplication.translate("Banner", "Open"),
-            QCoreApplication.translate("Banner", "Show in folder"),
-        )
+        show, folder = pgettext("verb", "Open"), _("Show in folder")
         self.say(Tone.OK, sentence, action=show if opens else "", other=folder)
         self._saved = path
         self._print.setVisible(prints)
@@ -204,7 +200,7 @@ class Banner(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
         painter = antialiased(QPainter(self))
-        _, ink, tint = _LOOKS[self._tone]
+        _icon, ink, tint = _LOOKS[self._tone]
         edge = self._theme.colour(ink) if self._page is not None else None
         rounded(painter, QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 10, self._theme.colour(tint), edge)
         painter.end()
@@ -242,7 +238,7 @@ def _place_floating(window: QWidget) -> None:
     shown = [(banner, page) for banner in children if banner.isVisible() and (page := banner._page) is not None]
     if not shown:
         return
-    pages = [page.mapTo(window, page.rect().topLeft()).x() for _, page in shown]
+    pages = [page.mapTo(window, page.rect().topLeft()).x() for _banner, page in shown]
     left, right = min(pages) + _EDGE, max(x + page.width() for x, (_, page) in zip(pages, shown, strict=True)) - _EDGE
     width = (right - left - _GAP * (len(shown) - 1)) // len(shown)
     in_row = width >= app_theme().px(_LEAST_WIDTH)

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from vbdesk.contract.levels import Level
+from vbdesk.language import _, formats
 from vbdesk.outbox.library.states import OutboxState
+from vbdesk.report.reader_words import level_word
 from vbdesk.report.result_texts import overall_word
 
 
@@ -64,7 +66,7 @@ class LevelCell:
         """The level in a word."""
         if self.level is None:
             return self.words
-        return overall_word(self.level) if self.overall else self.level.value.capitalize()
+        return overall_word(self.level) if self.overall else level_word(self.level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,8 @@ class LevelCountsCell:
     @property
     def text(self) -> str:
         """The counts in words."""
-        return ", ".join(f"{level.value} {count}" for level, count in self.counts if count) or "nothing yet"
+        counts = [_("{level} {count}", level=level_word(level), count=count) for level, count in self.counts if count]
+        return formats.list_of(counts) if counts else _("nothing yet")
 
 
 Cell = LabelCell | TwoLineCell | StateCell | LevelCell | ProgressCell | ButtonCell | HeatCell | LevelCountsCell

@@ -12,6 +12,7 @@ from vbdesk.desk.ui.fields import ChoiceField, Field, LineField
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
+from vbdesk.language import _
 
 
 class CorrectionCard(QWidget):
@@ -31,17 +32,17 @@ class CorrectionCard(QWidget):
         self._naming, self._undoing = naming, undoing
         self._sentences: dict[str, str] = {}
         self.title = Text("", Role.CARD_TITLE, wrap=True)
-        self.choice = SegmentedChoice(self.tr("What to do"), [(key, "", "") for key in choices])
+        self.choice = SegmentedChoice(_("What to do"), [(key, "", "") for key in choices])
         self.sentence = Text("", Role.BODY, "text2", wrap=True)
-        self.subject = LineField(icon="person", placeholder=self.tr("Subject"))
-        self.subject_field = Field(self.tr("The other subject"), self.subject)
+        self.subject = LineField(icon="person", placeholder=_("Subject"))
+        self.subject_field = Field(_("The other subject"), self.subject)
         self.reason = ChoiceField("tag")
-        self.reason.setPlaceholderText(self.tr("Choose a reason"))
+        self.reason.setPlaceholderText(_("Choose a reason"))
         self.reason_field = Field(
-            self.tr("Why"), self.reason, help_text=self.tr("The reason is kept in the audit log, with the time.")
+            _("Why"), self.reason, help_text=_("The reason is kept in the audit log, with the time.")
         )
         self.fault = Text("", Role.BODY, "warn", wrap=True)
-        self.close_button = quiet_button(self.tr("Cancel"))
+        self.close_button = quiet_button(_("Cancel"))
         self.go = primary_button("")
         card = Card(padding=20)
         row = QHBoxLayout()
@@ -116,12 +117,12 @@ class CorrectionCard(QWidget):
         key = self.choice.choice()
         naming = key == self._naming
         if naming and not self.subject.text().strip():
-            self.refuse(self.tr("Enter the subject that the recording belongs to."))
+            self.refuse(_("Enter the subject that the recording belongs to."))
             self.subject.setFocus()
             return
         reason = "" if key == self._undoing else self.reason.currentData()
         if reason is None:
-            self.refuse(self.tr("Choose why: the reason is kept in the audit log."))
+            self.refuse(_("Choose why: the reason is kept in the audit log."))
             self.reason.setFocus()
             return
         self.go.setEnabled(False)

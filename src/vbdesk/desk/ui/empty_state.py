@@ -7,6 +7,7 @@ from vbdesk.desk.ui.buttons import primary_button
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
+from vbdesk.language import _
 
 
 class EmptyState(QWidget):
@@ -40,13 +41,13 @@ class EmptyState(QWidget):
             self.button.setText(action)
             self.button.setVisible(bool(action))
 
-    def say_loading(self, what: str) -> None:
-        """Say that `what`, such as `The recordings`, is being read."""
-        self.say("Loading", f"{what} are being read.", "")
+    def say_loading(self, sentence: str) -> None:
+        """Say what is being read, as a sentence."""
+        self.say(_("Loading"), sentence, "")
 
     def say_unreadable(self, sentence: str) -> None:
         """Say why reading failed."""
-        self.say("This list could not be read", sentence, "")
+        self.say(_("This list could not be read"), sentence, "")
 
     def words(self) -> str:
         """All text that it shows."""

@@ -26,9 +26,9 @@ class ExportMenu(QMenu):
         self._kind, self._button = "", button
         button.clicked.connect(self._drop)
         for kind, words in (
-            ("csv", self.tr("All data as tables (CSV)")),
-            ("bids", self.tr("Folder for research (BIDS)")),
-            ("pdf", self.tr("One report over time (PDF)")),
+            ("csv", _("All data as tables (CSV)")),
+            ("bids", _("Folder for research (BIDS)")),
+            ("pdf", _("One report over time (PDF)")),
         ):
             action = QAction(words, self)
             action.setData(kind)
@@ -47,7 +47,7 @@ class ExportMenu(QMenu):
         if not isinstance(action, QAction):
             return
         self._kind = action.data()
-        dialog = QFileDialog(self.parentWidget(), self.tr("Export into a folder"))
+        dialog = QFileDialog(self.parentWidget(), _("Export into a folder"))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

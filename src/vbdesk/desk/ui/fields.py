@@ -21,6 +21,7 @@ from vbdesk.desk.ui.popups import cut_corners, prepare_corners
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.desk.ui.tokens import RADIUS
+from vbdesk.language import _
 
 
 class Field(QWidget):
@@ -39,7 +40,7 @@ class Field(QWidget):
         head.addWidget(self._label)
         head.addStretch(1)
         if optional:
-            head.addWidget(Text("Optional", Role.CAPTION, "text3"))
+            head.addWidget(Text(_("Optional"), Role.CAPTION, "text3"))
         self._foot = QWidget()
         foot = QHBoxLayout(self._foot)
         foot.setContentsMargins(0, 0, 0, 0)
@@ -147,7 +148,7 @@ class _EyeButton(QCheckBox):
     def __init__(self, parent: QWidget) -> None:
         self._theme = app_theme()
         super().__init__(parent)
-        self.setAccessibleName(self.tr("Show what is typed"))
+        self.setAccessibleName(_("Show what is typed"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def hitButton(self, pos: object) -> bool:

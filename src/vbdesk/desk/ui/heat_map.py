@@ -5,11 +5,11 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from vbdesk.contract.levels import LEVEL_ORDER, Level
-from vbdesk.desk.ui.badges import level_word
 from vbdesk.desk.ui.cells import HeatCell, LevelCountsCell
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, paint_level, rounded
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
+from vbdesk.report.reader_words import level_word
 
 _GLYPH, _RADIUS, _INSET = 13, 4, 1.5
 _BAR_HEIGHT, _LEAST_SHARE = 16, 20

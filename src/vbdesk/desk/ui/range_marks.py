@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
+from vbdesk.language import _
 
 _STRIP_Z = 3.2
 _OWN_RANGE_Z = 1.96
@@ -62,7 +63,7 @@ class BandBar(QWidget):
         super().__init__()
         self._band = band
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(f"{words}: band {band + 1} of {_BANDS}")
+        self.setAccessibleName(_("{value}: band {band} of {bands}", value=words, band=band + 1, bands=_BANDS))
 
     def sizeHint(self) -> QSize:  # noqa: D102
         return QSize(120, self._theme.px(14))
@@ -129,7 +130,7 @@ class BandLegend(QWidget):
         super().__init__()
         row = _legend_row(self)
         row.addWidget(_Swatch())
-        row.addWidget(Text("within range", Role.CAPTION, "text3"))
+        row.addWidget(Text(_("within range"), Role.CAPTION, "text3"))
 
 
 class SpreadLegend(QWidget):
@@ -139,7 +140,7 @@ class SpreadLegend(QWidget):
         super().__init__()
         row = _legend_row(self)
         row.addWidget(_Swatch(dot=True))
-        row.addWidget(Text("mean and spread", Role.CAPTION, "text3"))
+        row.addWidget(Text(_("mean and spread"), Role.CAPTION, "text3"))
 
 
 def _legend_row(legend: QWidget) -> QHBoxLayout:

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from functools import cache
 
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
+
+from vbdesk.language import _, pgettext
 
 PAGE_KEYS = ("page-1", "page-2", "page-3", "page-4", "page-5")
 _KEYS = {
@@ -80,64 +82,61 @@ def key_of(name: str) -> Qt.Key:
 
 def shortcut_groups() -> tuple[ShortcutGroup, ...]:
     """All shortcuts, in the order of the help."""
-    tr = QCoreApplication.translate
     everywhere = (
-        Shortcut("help", tr("shortcuts", "Open this help")),
-        Shortcut("page-1", tr("shortcuts", "Go to Record")),
-        Shortcut("page-2", tr("shortcuts", "Go to Subjects")),
-        Shortcut("page-3", tr("shortcuts", "Go to Outbox")),
-        Shortcut("page-4", tr("shortcuts", "Go to Cohort")),
-        Shortcut("page-5", tr("shortcuts", "Go to Account")),
-        Shortcut("find", tr("shortcuts", "Search on this page, or among the subjects")),
-        Shortcut(
-            "print", tr("shortcuts", "Print the report of what is shown: a result, a subject, the listed subjects")
-        ),
-        Shortcut("account", tr("shortcuts", "Open the settings")),
-        Shortcut("lock", tr("shortcuts", "Lock the window")),
-        Shortcut("quit", tr("shortcuts", "Quit; asks while a recording runs")),
+        Shortcut("help", _("Open this help")),
+        Shortcut("page-1", _("Go to Record")),
+        Shortcut("page-2", _("Go to Subjects")),
+        Shortcut("page-3", _("Go to Outbox")),
+        Shortcut("page-4", _("Go to Cohort")),
+        Shortcut("page-5", _("Go to Account")),
+        Shortcut("find", _("Search on this page, or among the subjects")),
+        Shortcut("print", _("Print the report of what is shown: a result, a subject, the listed subjects")),
+        Shortcut("account", _("Open the settings")),
+        Shortcut("lock", _("Lock the window")),
+        Shortcut("quit", _("Quit; asks while a recording runs")),
     )
     record = (
-        Shortcut("record", tr("shortcuts", "Start or stop the recording")),
-        Shortcut("cancel", tr("shortcuts", "Cancel the countdown")),
-        Shortcut("pause", tr("shortcuts", "Pause or go on")),
-        Shortcut("mark", tr("shortcuts", "Set a marker")),
-        Shortcut("next-task", tr("shortcuts", "Next task")),
-        Shortcut("speaker", tr("shortcuts", "Show or hide the patient screen")),
+        Shortcut("record", _("Start or stop the recording")),
+        Shortcut("cancel", _("Cancel the countdown")),
+        Shortcut("pause", _("Pause or go on")),
+        Shortcut("mark", _("Set a marker")),
+        Shortcut("next-task", _("Next task")),
+        Shortcut("speaker", _("Show or hide the patient screen")),
     )
     check = (
-        Shortcut("play", tr("shortcuts", "Play or pause")),
-        Shortcut("send", tr("shortcuts", "Send")),
-        Shortcut("retake", tr("shortcuts", "Record it again")),
-        Shortcut("picture", tr("shortcuts", "Waveform or spectrogram")),
-        Shortcut("trim-start", tr("shortcuts", "In the waveform: cut off what is before the cursor")),
-        Shortcut("trim-end", tr("shortcuts", "In the waveform: cut off what is after the cursor")),
-        Shortcut("zoom-in", tr("shortcuts", "In the waveform: zoom in at the cursor")),
-        Shortcut("zoom-out", tr("shortcuts", "In the waveform: zoom out")),
+        Shortcut("play", _("Play or pause")),
+        Shortcut("send", pgettext("verb", "Send")),
+        Shortcut("retake", _("Record it again")),
+        Shortcut("picture", _("Waveform or spectrogram")),
+        Shortcut("trim-start", _("In the waveform: cut off what is before the cursor")),
+        Shortcut("trim-end", _("In the waveform: cut off what is after the cursor")),
+        Shortcut("zoom-in", _("In the waveform: zoom in at the cursor")),
+        Shortcut("zoom-out", _("In the waveform: zoom out")),
     )
     results = (
-        Shortcut("result-play", tr("shortcuts", "Play or pause the recording")),
-        Shortcut("result-compare", tr("shortcuts", "Compare with another recording")),
-        Shortcut("compare-swap-sound", tr("shortcuts", "In Compare: the same moment in the other recording")),
+        Shortcut("result-play", _("Play or pause the recording")),
+        Shortcut("result-compare", _("Compare with another recording")),
+        Shortcut("compare-swap-sound", _("In Compare: the same moment in the other recording")),
     )
     charts = (
-        Shortcut("chart-move", tr("shortcuts", "To the recording before; Right: to the next one")),
-        Shortcut("chart-unusual", tr("shortcuts", "To what is unusual before; with Right: after")),
-        Shortcut("chart-sign", tr("shortcuts", "To the sign above; Down: to the one below")),
-        Shortcut("chart-open", tr("shortcuts", "Open the recording at the cursor")),
+        Shortcut("chart-move", _("To the recording before; Right: to the next one")),
+        Shortcut("chart-unusual", _("To what is unusual before; with Right: after")),
+        Shortcut("chart-sign", _("To the sign above; Down: to the one below")),
+        Shortcut("chart-open", _("Open the recording at the cursor")),
     )
     lists = (
-        Shortcut("list-open", tr("shortcuts", "Open the row")),
-        Shortcut("list-act", tr("shortcuts", "Press the button of the row")),
-        Shortcut("list-tick", tr("shortcuts", "Tick the row or take the tick away")),
-        Shortcut("list-all", tr("shortcuts", "Tick all rows")),
-        Shortcut("list-none", tr("shortcuts", "Take all ticks away")),
-        Shortcut("list-delete", tr("shortcuts", "Delete the ticked rows")),
+        Shortcut("list-open", _("Open the row")),
+        Shortcut("list-act", _("Press the button of the row")),
+        Shortcut("list-tick", _("Tick the row or take the tick away")),
+        Shortcut("list-all", _("Tick all rows")),
+        Shortcut("list-none", _("Take all ticks away")),
+        Shortcut("list-delete", _("Delete the ticked rows")),
     )
     return (
-        ShortcutGroup(tr("shortcuts", "Everywhere"), everywhere),
-        ShortcutGroup(tr("shortcuts", "Recording"), record),
-        ShortcutGroup(tr("shortcuts", "After a recording"), check),
-        ShortcutGroup(tr("shortcuts", "Result and Compare"), results),
-        ShortcutGroup(tr("shortcuts", "Charts of a subject"), charts),
-        ShortcutGroup(tr("shortcuts", "Lists"), lists),
+        ShortcutGroup(_("Everywhere"), everywhere),
+        ShortcutGroup(_("Recording"), record),
+        ShortcutGroup(_("After a recording"), check),
+        ShortcutGroup(_("Result and Compare"), results),
+        ShortcutGroup(_("Charts of a subject"), charts),
+        ShortcutGroup(_("Lists"), lists),
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -16,12 +16,13 @@ from vbdesk.desk.ui.fields import Field, LineField, SecretField
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import N_, _
 from vbdesk.outbox.profiles.profiles import Profile
 
 _COLUMN = 700
 _GROUPS_A_ROW = 4
-_BOTH_WANTED = "Enter the recovery key that was written down here, and choose a new passphrase."
-_RECOVERY_HELP = "Eight groups of seven characters. Spaces, dashes and small letters make no difference."
+_BOTH_WANTED = N_("Enter the recovery key that was written down here, and choose a new passphrase.")
+_RECOVERY_HELP = N_("Eight groups of seven characters. Spaces, dashes and small letters make no difference.")
 
 
 class _KeyPage(QWidget):
@@ -74,21 +75,21 @@ class UnlockPage(_KeyPage):
     profile_wanted = Signal(str)
 
     def __init__(self, model: UnlockViewModel, others: Iterable[Profile] = (), title: str = "") -> None:
-        title = title or self.tr("Unlock this computer")
+        title = title or _("Unlock this computer")
         super().__init__(title, title, model.sentence)
         self._model = model
         model.setParent(self)
         self.passphrase = SecretField()
-        self.passphrase_field = Field("Passphrase", self.passphrase)
+        self.passphrase_field = Field(_("Passphrase"), self.passphrase)
         self.recovery = LineField()
-        self.recovery_field = Field("Recovery key", self.recovery, help_text=_RECOVERY_HELP)
+        self.recovery_field = Field(_("Recovery key"), self.recovery, help_text=_(_RECOVERY_HELP))
         self.new, self.repeated = SecretField(), SecretField()
-        self.new_field = Field("New passphrase", self.new, help_text="At least 12 characters.")
-        self.repeated_field = Field("New passphrase again", self.repeated)
-        self.go = primary_button("Unlock", size=ButtonSize.LARGE)
-        self.use_recovery = quiet_button("Use the recovery key")
-        self.use_passphrase = quiet_button("Use the passphrase")
-        self.try_again = secondary_button("Try the keyring again", size=ButtonSize.LARGE)
+        self.new_field = Field(_("New passphrase"), self.new, help_text=_("At least 12 characters."))
+        self.repeated_field = Field(_("New passphrase again"), self.repeated)
+        self.go = primary_button(_("Unlock"), size=ButtonSize.LARGE)
+        self.use_recovery = quiet_button(_("Use the recovery key"))
+        self.use_passphrase = quiet_button(_("Use the passphrase"))
+        self.try_again = secondary_button(_("Try the keyring again"), size=ButtonSize.LARGE)
         self._recovering = False
         self._others: list[QWidget] = []
         self._lay_out(others)
@@ -113,7 +114,7 @@ class UnlockPage(_KeyPage):
         buttons.addWidget(self.go)
         self.card.body.addLayout(buttons)
         for profile in others:
-            button = quiet_button(f"Open {profile.name} instead")
+            button = quiet_button(_("Open {profile} instead", profile=profile.name))
             button.clicked.connect(partial(self.profile_wanted.emit, profile.profile_id))
             self._others.append(button)
             self.foot.addWidget(button)
@@ -145,7 +146,7 @@ class UnlockPage(_KeyPage):
         self.try_again.setVisible(not with_passphrase)
         self.banner.clear()
         if with_passphrase:
-            self.sentence.setText(_BOTH_WANTED if recovering else self._model.sentence)
+            self.sentence.setText(_(_BOTH_WANTED) if recovering else self._model.sentence)
         (self.recovery if recovering else self.passphrase).setFocus()
 
     @Slot()
@@ -196,8 +197,8 @@ class LockPage(UnlockPage):
     """The whole window while it is locked; says that a recording goes on, and nothing of whom."""
 
     def __init__(self, model: UnlockViewModel) -> None:
-        super().__init__(model, title=QCoreApplication.translate("LockPage", "vbdesk is locked"))
-        self.recording = _RecordingNotice("record", "rec", self.tr("A recording goes on. Stop it after unlocking."))
+        super().__init__(model, title=_("vbdesk is locked"))
+        self.recording = _RecordingNotice("record", "rec", _("A recording goes on. Stop it after unlocking."))
         self.card.body.insertWidget(0, self.recording)
         self.show_recording(running=False)
 
@@ -210,19 +211,22 @@ class RecoveryOfferPage(_KeyPage):
     """Shows the recovery key; binds `RecoveryOfferViewModel`."""
 
     def __init__(self, model: RecoveryOfferViewModel) -> None:
-        lost = "you forget the passphrase" if model.by_passphrase else "this computer's keyring is lost"
-        super().__init__(
-            "Recovery key",
-            "Write down the recovery key",
-            f"It opens the recordings and results on this computer if {lost}. It is shown this once. Keep it where "
-            "only you have it, and not on this computer: who has it and this computer's data can open them too.",
+        opens = (
+            _("It opens the recordings and results on this computer if you forget the passphrase.")
+            if model.by_passphrase
+            else _("It opens the recordings and results on this computer if this computer's keyring is lost.")
         )
+        keep = _(
+            "It is shown this once. Keep it where only you have it, and not on this computer: who has it and this "
+            "computer's data can open them too."
+        )
+        super().__init__(_("Recovery key"), _("Write down the recovery key"), f"{opens} {keep}")
         self._model = model
         model.setParent(self)
-        self.copy = secondary_button("Copy")
-        self.save = secondary_button("Save to a file", icon="file")
-        self.done = primary_button("I have written it down", size=ButtonSize.LARGE)
-        self.without = quiet_button("Go on without it")
+        self.copy = secondary_button(_("Copy"))
+        self.save = secondary_button(_("Save to a file"), icon="file")
+        self.done = primary_button(_("I have written it down"), size=ButtonSize.LARGE)
+        self.without = quiet_button(_("Go on without it"))
         self.key = _GroupsView(model.groups)
         self.card.body.addWidget(self.key)
         acts = QHBoxLayout()
@@ -232,7 +236,9 @@ class RecoveryOfferPage(_KeyPage):
         acts.addStretch(1)
         self.card.body.addLayout(acts)
         self.foot.addWidget(IconView("key", "text2", 16))
-        self.foot.addWidget(Text("The last characters are a checksum: typing errors are noticed.", Role.BODY, "text2"))
+        self.foot.addWidget(
+            Text(_("The last characters are a checksum: typing errors are noticed."), Role.BODY, "text2")
+        )
         self.foot.addStretch(1)
         last = QHBoxLayout()
         last.setSpacing(12)
@@ -250,11 +256,12 @@ class RecoveryOfferPage(_KeyPage):
     @Slot()
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self._model.recovery_key)
-        self.banner.say(Tone.OK, "Copied. Paste it where you keep it; the clipboard is emptied when you go on.")
+        self.banner.say(Tone.OK, _("Copied. Paste it where you keep it; the clipboard is emptied when you go on."))
 
     @Slot()
     def _save(self) -> None:
-        file, _ = QFileDialog.getSaveFileName(self, "Save the recovery key", "vbdesk-recovery-key.txt", "Text (*.txt)")
+        title, kind = _("Save the recovery key"), _("Text (*.txt)")
+        file, _kind = QFileDialog.getSaveFileName(self, title, "vbdesk-recovery-key.txt", kind)
         if file:
             self._model.save(Path(file))
 

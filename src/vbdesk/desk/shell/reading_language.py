@@ -1,0 +1,123 @@
+"""The language that the window is read in: of texts, of Qt's own dialogs, and the direction of lines."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QLibraryInfo, QLocale, QObject, Qt, QTranslator, Signal, Slot
+from PySide6.QtWidgets import QApplication
+
+from vbdesk.desk.models.preferences import PreferenceStore
+from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
+from vbdesk.language import (
+    Language,
+    available_languages,
+    formats,
+    is_named,
+    language_of,
+    reading_in,
+    system_language,
+    use,
+)
+from vbdesk.language.catalogs import SOURCE, catalog
+
+_QT_TEXTS = "qtTexts"
+
+
+_OWN_NAMES = {SOURCE: "English", "es": "Español"}
+"""Where Qt's name tells a region, which the catalog does not have."""
+
+
+class ReadingLanguage(QObject):
+    """Changes the language while the window is open, and keeps the choice.
+
+    Attributes:
+        tag: what was chosen; empty for the system's.
+        hindrance: says why the window cannot change now; empty if it can.
+
+    Signals:
+        changed: texts are in another language now; what is shown has to be made anew.
+        failed: (str) why the language stays as it is.
+    """
+
+    changed = Signal()
+    failed = Signal(str)
+
+    def __init__(self, store: PreferenceStore, tasks: TaskOwner, parent: QObject | None = None, tag: str = "") -> None:
+        super().__init__(parent)
+        self.tag = tag
+        self.hindrance: Callable[[], str] = str
+        self._store = store
+        self._lane = Lane(tasks, self)
+
+    def choices(self) -> list[tuple[str, str]]:
+        """Tags and names of the languages; each name is in its own language."""
+        return [(name.replace("_", "-"), own_name(name)) for name in available_languages()]
+
+    def choose(self, tag: str) -> str:
+        """Show everything in a language as soon as its texts are read; returns why it stays as it is, or nothing."""
+        why = self.hindrance()
+        if not why and tag != self.tag:
+            self._lane.run(lambda context: self._prepared(context, tag), self._on_ready, self._on_failed)
+        return why
+
+    def _prepared(self, context: TaskContext, tag: str) -> tuple[str, Language]:
+        """Read the catalog and keep the choice."""
+        language = wanted_language(tag)
+        catalog(language.name)
+        with reading_in(language):
+            formats.load()
+        self._store.change(reading_language=tag)
+        return tag, language
+
+    @Slot(object)
+    def _on_ready(self, chosen: tuple[str, Language]) -> None:
+        self.tag, language = chosen
+        why = self.hindrance()  # something may have begun in the meantime; the next start shows the choice
+        if why:
+            self.failed.emit(why)
+            return
+        show_in(language)
+        self.changed.emit()
+
+    @Slot(object)
+    def _on_failed(self, failure: Failure) -> None:
+        self.failed.emit(failure.sentence)
+
+
+def wanted_language(tag: str) -> Language:
+    """The language of a preference; the system's if it is empty or has no catalog any more."""
+    return (language_of(tag) if tag else None) or system_language()
+
+
+def begin_reading(tag: str) -> None:
+    """Show texts in the preferred language, unless one was named for this process."""
+    if not is_named():
+        use(wanted_language(tag))
+
+
+def show_in(language: Language) -> None:
+    """Show texts, Qt's own dialogs and the direction of lines in a language."""
+    use(language)
+    application = QApplication.instance()
+    if not isinstance(application, QApplication):
+        return
+    QLocale.setDefault(QLocale(language.region))
+    for earlier in application.findChildren(QTranslator, _QT_TEXTS):
+        application.removeTranslator(earlier)
+        earlier.setParent(None)
+    texts = QTranslator(application)
+    texts.setObjectName(_QT_TEXTS)
+    folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+    if language.name != SOURCE and texts.load(f"qtbase_{language.name}", folder):
+        application.installTranslator(texts)
+    right = language.right_to_left
+    application.setLayoutDirection(Qt.LayoutDirection.RightToLeft if right else Qt.LayoutDirection.LeftToRight)
+
+
+def own_name(name: str) -> str:
+    """The name of a language in itself: `Deutsch`, `Português (Brasil)`."""
+    if name in _OWN_NAMES:
+        return _OWN_NAMES[name]
+    locale = QLocale(name)
+    own = locale.nativeLanguageName()
+    titled = own[:1].upper() + own[1:]
+    return f"{titled} ({locale.nativeTerritoryName()})" if "_" in name else titled
