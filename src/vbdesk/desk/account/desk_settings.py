@@ -33,7 +33,7 @@ class Appearance(Protocol):
         """A factor, or None for the system's."""
 
 
-class Reading(Protocol):
+class ReadingChoice(Protocol):
     """The language that the window is read in."""
 
     tag: str
@@ -63,7 +63,7 @@ class DeskChoices(QObject):
         data_dir: Path,
         open_page: Callable[[str], None],
         tasks: TaskOwner,
-        reading: Reading | None = None,
+        reading: ReadingChoice | None = None,
     ) -> None:
         """Make it; `reading` is None where the language of the window cannot change."""
         super().__init__()
