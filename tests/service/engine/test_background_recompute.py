@@ -1,5 +1,6 @@
 """Readings of an earlier calibration are made again without a person, and nothing else suffers from it."""
 
+import time
 from datetime import timedelta
 
 import pytest
@@ -44,10 +45,10 @@ def made(bench):
     """`made(analyse_anew)`: a task with a pool of one slot, closed after the test."""
     pools = []
 
-    def make(analysis=analyse_anew, prepare=nothing_to_prepare, version=NEW):
+    def make(analysis=analyse_anew, prepare=nothing_to_prepare, version=NEW, **more):
         pools.append(SlotPool(1, prepare))
         context = bench.service.context
-        return BackgroundRecompute(context, pools[-1], analysis, ProcessTime(context.clock), version=version)
+        return BackgroundRecompute(context, pools[-1], analysis, ProcessTime(context.clock), version=version, **more)
 
     yield make
     for pool in pools:
@@ -299,6 +300,20 @@ def test_a_draining_process_and_a_full_disk_begin_nothing(bench, made, monkeypat
     task.pause()
     assert task.round() == PAUSE_S
     assert attempts(bench) == {}
+
+
+def test_the_thread_works_without_a_person_and_ends_with_the_process(bench, made):
+    recorded(bench, 1)
+    task = made(first_after_s=0.0)
+    task.start()
+    ends_at = time.monotonic() + 60
+    while left(bench) != (0, 0) and time.monotonic() < ends_at:
+        time.sleep(0.05)
+    assert stress(bench) == [(0.6, NEW)]
+    task.stop()
+    assert not task._thread.is_alive()
+    with bench.service.context.database.reading() as connection:
+        assert connection.execute(sa.select(leases).where(leases.c.task == TASK)).all() == []
 
 
 def test_the_doctor_tells_what_is_due_and_what_was_given_up(bench, made):

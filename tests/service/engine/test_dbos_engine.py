@@ -3,6 +3,7 @@
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -62,6 +63,16 @@ def wait_until_done(bench, jobs, within_s=60):
             return
         time.sleep(0.1)
     raise AssertionError([bench.status(job) for job in jobs])
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_process_has_the_task_for_earlier_readings_unless_it_is_turned_off(engine_bench, wanted, monkeypatch):
+    context = engine_bench.service.context
+    settings = context.settings.model_copy(update={"recompute_after_upgrade": wanted})
+    monkeypatch.setattr(engine_bench.service, "context", replace(context, settings=settings))
+    with running(engine_bench):
+        assert ("vbdesk-recompute" in {thread.name for thread in threading.enumerate()}) == wanted
+    assert "vbdesk-recompute" not in {thread.name for thread in threading.enumerate()}
 
 
 def test_jobs_are_run_also_those_from_before_the_start(engine_bench):
