@@ -7,12 +7,12 @@ import pytest
 
 from vbdesk.contract.catalog import SignName
 from vbdesk.contract.levels import Level
+from vbdesk.contract.narrative_texts import NarrativeRules, NarrativeTexts
 from vbdesk.data_files import DataFileError, read_data
 from vbdesk.resource_files import resource
 from vbdesk.signs.bibliography import read_bibliography
 from vbdesk.signs.calibration import Calibration
 from vbdesk.signs.metrics import MetricSet
-from vbdesk.signs.narrative_texts import NarrativeRules, NarrativeTexts
 from vbdesk.signs.norms import Norms
 
 

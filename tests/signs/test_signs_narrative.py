@@ -8,10 +8,10 @@ import pytest
 
 from vbdesk.contract.catalog import MODEL_SIGNS, ModelName, SignName
 from vbdesk.contract.levels import LEVEL_ORDER, Level, RecommendedAction, recommended_action
+from vbdesk.contract.narrative_texts import UnknownLanguage, find_language, languages
 from vbdesk.contract.results import IssueCode
 from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.signs.narrative import add_history_sentence, render_summary
-from vbdesk.signs.narrative_texts import UnknownLanguage, find_language, languages
 from vbdesk.signs.reference_data import load_reference_data
 from vbdesk.signs.scoring import Reading
 
@@ -30,16 +30,25 @@ BANNED = {
     "fr": r"(diagnos\w*|malad\w*|troubles?|patient\w*|symptôm\w*|souffr\w*|\w*normal\w*|positi(f|ve)\w*|négati\w*"
     r"|confirm\w*|dépress\w*|ivres?|droguée?s?|ment|menteur\w*|mensong\w*|suicid\w*|démen\w*|hormon\w*|saine?s?|santé|sûre?|exclu\w*"
     r"|urgen\w*|danger\w*|hommes?|femmes?|masculin\w*|féminin\w*|sexe|genre|ethni\w*|accent)",
+    "pt-BR": r"(diagn[oó]s\w*|doen\w*|doente\w*|transtorno\w*|paciente\w*|sintoma\w*|sofr\w*|\w*norma(l|is)\w*"
+    r"|positiv\w*|negativ\w*|confirm\w*|depress(ã|iv)\w*|bêbad\w*|viciad\w*|mente|mentir\w*|engan\w*|suic[ií]d\w*|demên\w*|dement\w*"
+    r"|horm[oô]n\w*|saudáve\w*|saúde|descart\w*|emergência\w*|urgen\w*|perig\w*|homens?|mulher\w*|masculin\w*|feminin\w*"
+    r"|sexo|gênero|étnic\w*|sotaque)",
+    "ar": r"(\w*تشخيص\w*|\w*مرض\w*|\w*مريض\w*|\w*اضطراب\w*|\w*أعراض\w*|يعاني\w*|\w*طبيعي[ةا]?|إيجابي\w*|سلبي\w*"
+    r"|\w*اكتئاب\w*|سكران\w*|مدمن\w*|\w*إدمان\w*|\w*كذب\w*|\w*انتحار\w*|\w*خرف|\w*هرمون\w*|سليم\w*|\w*صحة|\w*طوارئ\w*"
+    r"|\w*خطر\w*|\w*رجل|\w*رجال|\w*امرأة|\w*نساء|(ال)?ذكر|\w*أنثى|\w*جنس\w*|\w*عرقي\w*)",
 }
 BAD_JOINTS = {
     "en": r"\ba [aeio]|\b(a|the) (a|the)\b|\band and\b",
     "de": r",,|\bund und\b|\b(der|die|das) \1\b",
     "es": r"\by h?i|\bde el\b|\ba el\b|\by y\b",
     "fr": r"\bde le\b|\bà les?\b|\bde les\b|\b(de|que|le|la|se|ne|je|ce) [aeéèêiouâô]",
+    "pt-BR": r"\b(de|em|por) (o|a|os|as)\b|\ba (o|os|as)\b|\be e\b|\b(o|a|os|as) \1\b",
+    "ar": r"\bو و|\bال ال|، ،|،\.|[,;?]|(^| )[وبل] ",
 }
 ISSUES = [None, *IssueCode]
 MAX_CHARACTERS = load_reference_data().narrative.rules.length.max_characters
-LANGUAGES = ("en", "de", "es", "fr")
+LANGUAGES = ("en", "ar", "de", "es", "fr", "pt-BR")
 EVERY_LANGUAGE = pytest.mark.parametrize("language", LANGUAGES)
 
 
@@ -74,6 +83,11 @@ def sentences(text):
     return re.split(r"(?<=\.) ", text)
 
 
+def starts_as(sentence, language):
+    """With a capital; Arabic has none."""
+    return "\u0621" <= sentence[0] <= "\u064a" if language == "ar" else sentence[0].isupper()
+
+
 @cache  # the same sentences come again and again
 def assert_well_formed(text, language):
     """Check a text: no banned words, no broken joints, no extra spaces."""
@@ -89,7 +103,9 @@ def assert_well_worded(text, action, words):
     assert 2 <= len(said) <= 8, text
     for sentence in said:
         assert_well_formed(sentence, words.language)
-    assert all(sentence[0].isupper() and sentence.endswith(".") and sentence.count(".") == 1 for sentence in said), text
+    assert all(
+        starts_as(sentence, words.language) and sentence.endswith(".") and sentence.count(".") == 1 for sentence in said
+    ), text
     assert re.findall(r"\d+", text) in ([], ["30"])
     assert text.endswith(words.action[action])
 
@@ -161,7 +177,16 @@ def test_the_languages_are_those_of_the_files():
 
 @pytest.mark.parametrize(
     ("tag", "language"),
-    [("en", "en"), ("de-AT", "de"), ("es-419", "es"), ("FR", "fr"), ("fr_CA", "fr"), ("en-GB", "en")],
+    [
+        ("en", "en"),
+        ("pt-BR", "pt-BR"),
+        ("ar-EG", "ar"),
+        ("de-AT", "de"),
+        ("es-419", "es"),
+        ("FR", "fr"),
+        ("fr_CA", "fr"),
+        ("en-GB", "en"),
+    ],
 )
 def test_a_language_tag_finds_its_language(tag, language):
     assert find_language(tag) == language
@@ -169,7 +194,7 @@ def test_a_language_tag_finds_its_language(tag, language):
 
 @pytest.mark.parametrize("tag", ["pt", "", "narrative", "../en", "deu"])
 def test_an_unknown_language_is_rejected_with_the_available_ones(tag):
-    with pytest.raises(UnknownLanguage, match=r"Choose one of: en, de, es, fr\."):
+    with pytest.raises(UnknownLanguage, match=r"Choose one of: en, ar, de, es, fr, pt-BR\."):
         load_reference_data(tag)
 
 

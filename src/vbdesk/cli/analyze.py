@@ -79,7 +79,7 @@ def _target(
 
 
 def _check_language(tag: str) -> None:
-    from vbdesk.signs.narrative_texts import UnknownLanguage, find_language
+    from vbdesk.contract.narrative_texts import UnknownLanguage, find_language
 
     try:
         find_language(tag)

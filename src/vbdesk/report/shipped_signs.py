@@ -34,7 +34,8 @@ class ShippedSign:
         known: what research says.
         confounders: everyday causes that can sound the same.
         needs_baseline: whether it means little without the person's own earlier recordings.
-        features: the features that it weighs.
+        weights: weight of each feature that it weighs; a positive one raises the sign where the feature is high.
+        slow: whether a change counts only after a later recording repeated it.
         twins: signs that are nearly the same as it in healthy readers, or nearly its opposite, with the correlation.
         held_low_by: the twin with more evidence, because of which its level never passes `low`; None if there is none.
     """
@@ -46,9 +47,15 @@ class ShippedSign:
     known: str
     confounders: tuple[str, ...]
     needs_baseline: bool
-    features: frozenset[str]
+    weights: Mapping[str, float]
+    slow: bool
     twins: Mapping[str, float]
     held_low_by: str | None
+
+    @property
+    def features(self) -> frozenset[str]:
+        """The features that it weighs."""
+        return frozenset(self.weights)
 
     def evidence_text(self, grade: str | None = None) -> str:
         """A reading's evidence grade, by default the calibration's, in the reader's language."""
@@ -90,7 +97,8 @@ def _shipped_sign(name: str, version: str, data: Mapping[str, Any], no_cause: fr
         known=entry["known"],
         confounders=tuple(cause for cause in entry["confounders"] if cause not in no_cause),
         needs_baseline=not no_cause.isdisjoint(entry["confounders"]),
-        features=frozenset(row["feature"] for row in entry["evidence"]),
+        weights={row["feature"]: row["weight"] for row in entry["evidence"]},
+        slow=entry["timescale"] == "slow",
         twins=twins,
         held_low_by=better[0] if better and Level(entry["max_level"]) is Level.LOW else None,
     )

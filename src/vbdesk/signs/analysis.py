@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from vbdesk.contract.catalog import ModelName
+from vbdesk.contract.narrative_texts import DEFAULT_LANGUAGE
 from vbdesk.contract.results import AudioQuality, IssueCode, ModelResult, SignResult, SpeakerResult
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
 from vbdesk.signs.metrics import extended_metrics
-from vbdesk.signs.narrative_texts import DEFAULT_LANGUAGE
 from vbdesk.signs.passage import DEVIATIONS, MeasurementOptions, Passage, measure_passage, merge_turns
 from vbdesk.signs.reference_data import ReferenceData, load_reference_data
 from vbdesk.signs.scoring import Reading, RecordingConditions, score_sign

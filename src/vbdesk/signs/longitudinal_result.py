@@ -3,11 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
-from vbdesk.contract.levels import Level, overall_level
 from vbdesk.contract.longitudinal import LongitudinalFields
+from vbdesk.contract.narrative import history_of
+from vbdesk.contract.narrative_texts import DEFAULT_LANGUAGE, NarrativeTexts
 from vbdesk.contract.results import LongitudinalSignal, ModelResult, Signal, SignResult, Summary
 from vbdesk.signs.narrative import add_history_sentence
-from vbdesk.signs.narrative_texts import DEFAULT_LANGUAGE, NarrativeTexts
 from vbdesk.signs.reference_data import load_reference_data
 
 AnyResult = TypeVar("AnyResult", ModelResult, SignResult)
@@ -42,20 +42,8 @@ def history_sentence(
     signals: Sequence[LongitudinalSignal], unconfirmed: Collection[str], texts: NarrativeTexts
 ) -> str | None:
     """The sentence about the history; None without a history or a change to report."""
-    overall = overall_level(signal.level for signal in signals)
-    if overall is Level.INCONCLUSIVE:
-        return None
-    known = [signal for signal in signals if signal.baseline_score is not None]
-    standing_out = [signal for signal in known if signal.level is overall and overall is not Level.NONE]
-    if any(signal.anomaly for signal in standing_out):
-        return texts.history.changed
-    if any(signal.anomaly for signal in known):
-        return texts.history.changed_elsewhere
-    if any(signal.name in unconfirmed for signal in known):
-        return texts.history.unconfirmed
-    if standing_out and overall.flagged:
-        return texts.history.in_line
-    return None
+    history = history_of(signals, unconfirmed)
+    return None if history is None else str(getattr(texts.history, history))
 
 
 def _extend(signal: Signal, fields: Mapping[str, LongitudinalFields]) -> LongitudinalSignal:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from vbdesk.contract.narrative_texts import DEFAULT_LANGUAGE, Narrative, NarrativeRules, find_language, read_texts
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
 from vbdesk.data_files import read_data
 from vbdesk.resource_files import resource
@@ -11,9 +12,9 @@ from vbdesk.signs.bibliography import read_bibliography
 from vbdesk.signs.calibration import Calibration, CalibrationMeta
 from vbdesk.signs.language_widening import LanguageWidening, widened_version
 from vbdesk.signs.metrics import MetricSet
-from vbdesk.signs.narrative_texts import DEFAULT_LANGUAGE, Narrative, NarrativeRules, NarrativeTexts, find_language
 from vbdesk.signs.norms import Norms
 from vbdesk.signs.site_norms import calibrate_for_norms, read_site_norms, version_with_norms
+from vbdesk.voice.measurement import MISSING_CODES
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def read_widening() -> LanguageWidening:
 @cache
 def _load(language: str, norms_file: Path | None, *, widened: bool) -> ReferenceData:
     norms, calibration, metrics, rules = _load_data(norms_file, widened=widened)
-    texts = read_data(resource("narrative", f"{language}.toml"), NarrativeTexts, {"norms": norms, "rules": rules})
+    texts = read_texts(language, {"features": norms.features, "rules": rules, "missing": MISSING_CODES})
     widening = read_widening() if widened else None
     return ReferenceData(norms, calibration, metrics, Narrative(rules, texts), norms_file is not None, widening)
 
@@ -100,5 +101,6 @@ def _load_data(norms_file: Path | None, *, widened: bool) -> tuple[Norms, Calibr
     if norms_file is not None:
         calibration = calibrate_for_norms(norms, calibration)
     metrics = read_data(resource("metrics", "metrics.toml"), MetricSet, known)
-    context = {"norms": norms, "calibration": calibration}
+    confounders = {name: sign.confounders for name, sign in calibration.signs.items()}
+    context = {"features": norms.features, "confounders": confounders}
     return norms, calibration, metrics, read_data(resource("narrative", "narrative.toml"), NarrativeRules, context)

@@ -1,7 +1,7 @@
 """Texts and rows of a result for the Result page. No Qt: made on a worker."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -29,6 +29,8 @@ from vbdesk.desk.models.result_rows import FeatureRow, SignRow, feature_row, sig
 from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.language import N_, _, formats, ngettext, pgettext
 from vbdesk.report.comparison_basis import Basis, ComparisonBasis, comparison_basis
+from vbdesk.report.language_note import language_note
+from vbdesk.report.narrative import ShownNarrative, narrative_of
 from vbdesk.report.result_texts import action_sentence, action_title, advice_for, quality_text
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
 
@@ -53,7 +55,7 @@ class VoiceReading:
     level: Level
     action: tuple[str, str]
     signs: tuple[SignRow, ...]
-    narrative: str
+    narrative: ShownNarrative
     features: tuple[FeatureRow, ...]
     longitudinal: bool
     first: bool
@@ -147,17 +149,19 @@ def reading_of(
     """
     signals = signals_of(result)
     model = _model_of(signals) if isinstance(result, ModelResult) else None
-    voice = _voice(signals, result.summary if isinstance(result, ModelResult) else None, comparison, spoken, own or {})
+    summary, issues = result.summary if isinstance(result, ModelResult) else None, result.audio_quality.issues
+    voice = _voice(signals, summary, comparison, spoken, own or {}, issues)
+    language = [note] if (note := language_note(signals, spoken, model)) else []
     versions = tuple(dict.fromkeys(signal.sign_version for signal in signals if signal.sign_version))
     return ResultReading(
         target=model_words(model.value) if model else ", ".join(signal.label for signal in signals[:1]),
         voice=voice,
-        speakers=tuple(_speaker(speaker, spoken) for speaker in result.speakers or ()),
+        speakers=tuple(_speaker(speaker, spoken, issues) for speaker in result.speakers or ()),
         metrics=metric_rows(result.extended_metrics, signals) if isinstance(result, ModelResult) else (),
         compared=_compared(comparison_basis(signals)),
         flagged_share=_flagged_share(model),
         quality=quality_reading(result.audio_quality),
-        notes=(*_comparison_notes(signals, comparison), *_notes(signals, versions)),
+        notes=(*language, *_comparison_notes(signals, comparison), *_notes(signals, versions)),
         versions=versions,
         speech_s=_speech_s(result.audio_quality, seconds),
         raw=raw or json.dumps(result.model_dump(mode="json"), indent=2, ensure_ascii=False),
@@ -202,6 +206,7 @@ def _voice(
     comparison: Comparison,
     spoken: SpokenLanguage,
     own: "Mapping[str, OwnRange]",
+    issues: Collection[str],
 ) -> VoiceReading:
     levels = [signal.level for signal in signals]
     if summary is not None:
@@ -214,7 +219,7 @@ def _voice(
         level=level,
         action=_action(action),
         signs=sign_rows(signals, comparison),
-        narrative=summary.description.summary if summary else "",
+        narrative=narrative_of(signals, summary, issues) if summary else ShownNarrative(""),
         features=tuple(feature_row(feature, own.get(feature.feature)) for feature in summary.description.vocal_features)
         if summary
         else (),
@@ -234,12 +239,13 @@ def _compared_cautiously(signals: Sequence[Signal], spoken: SpokenLanguage) -> s
     return _("Compared more cautiously, because of the language of the recording.")
 
 
-def _speaker(speaker: SpeakerResult, spoken: SpokenLanguage) -> Speaker:
+def _speaker(speaker: SpeakerResult, spoken: SpokenLanguage, issues: Collection[str]) -> Speaker:
     number = speaker.speaker.rpartition("_")[2]
     name = _("Speaker {number}", number=number) if number.isdigit() else speaker.speaker
     signals: list[Signal] = list(speaker.signals or ([speaker.signal] if speaker.signal else []))
     label = _("{speaker}, {time} of speech", speaker=name, time=clock_words(speaker.speech_seconds))
-    return Speaker(label, tuple(speaker.segments), _voice(signals, speaker.summary, Comparison.PENDING, spoken, {}))
+    voice = _voice(signals, speaker.summary, Comparison.PENDING, spoken, {}, issues)
+    return Speaker(label, tuple(speaker.segments), voice)
 
 
 def _action(action: RecommendedAction) -> tuple[str, str]:

@@ -24,6 +24,7 @@ from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.language import _
+from vbdesk.report.narrative import ShownNarrative
 from vbdesk.report.result_texts import overall_word
 
 _MIDDLE_BAND = 2
@@ -99,12 +100,15 @@ class SpeakerCard(Card):
 
 
 class NarrativeCard(Card):
-    """The service's text for care staff."""
+    """The text for care staff, from the signals; or the service's own text."""
 
-    def __init__(self, narrative: str) -> None:
+    def __init__(self, narrative: ShownNarrative) -> None:
         super().__init__(_("For care staff, not a diagnosis"), quiet=True)
         self.body.setSpacing(6)
-        self.body.addWidget(Text(narrative, Role.BODY, "text2", wrap=True))
+        self.body.addWidget(Text(narrative.words, Role.BODY, "text2", wrap=True))
+        if narrative.of_service:
+            own = _("These are the service's own words, in its language: vbdesk does not know all of its signals.")
+            self.body.addWidget(Text(own, Role.CAPTION, "text3", wrap=True))
 
 
 class PlayerCard(Card):

@@ -435,7 +435,7 @@ class ResultPage(QWidget):
         notes = [*([_(_FIRST)] if voice.first else []), *reading.notes]
         if notes:
             self._add_left(NotesCard(notes))
-        if voice.narrative:
+        if voice.narrative.words:
             self._add_left(NarrativeCard(voice.narrative))
         if reading.metrics and researcher:
             self._add_left(MetricsCard(reading.metrics))

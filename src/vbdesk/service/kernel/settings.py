@@ -242,7 +242,7 @@ class Settings(BaseSettings):
     @field_validator("narrative_language", mode="after")
     @classmethod
     def _require_words(cls, given: str) -> str:
-        from vbdesk.signs.narrative_texts import UnknownLanguage, find_language
+        from vbdesk.contract.narrative_texts import UnknownLanguage, find_language
 
         try:
             return find_language(given)

@@ -1,5 +1,6 @@
-"""Rules and texts of the summary, read from data: one file of rules, and one file of texts per language."""
+"""Rules and texts of the narrative, read from data: one file of rules, and one file of texts per language."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Self
@@ -10,16 +11,14 @@ from vbdesk.contract.catalog import SignName
 from vbdesk.contract.language import look_up_language
 from vbdesk.contract.levels import Level, RecommendedAction
 from vbdesk.contract.results import IssueCode
-from vbdesk.data_files import StrictDataModel
+from vbdesk.data_files import StrictDataModel, read_data
 from vbdesk.resource_files import resource
-from vbdesk.signs.calibration import Calibration
-from vbdesk.signs.norms import Norms
-from vbdesk.voice.measurement import MISSING_CODES
 
 DEFAULT_LANGUAGE = "en"
 
-_CAPITAL = "[A-ZÀ-ÖØ-Þ]"
-_TEXT = r"[ -\-/-~À-ÖØ-öø-ÿ]"  # Latin letters and ASCII punctuation, without the full stop
+_ARABIC = "\u060c\u061b\u061f-\u0652"  # letters, vowel signs and punctuation
+_CAPITAL = f"[A-ZÀ-ÖØ-Þ{_ARABIC}]"  # Arabic has no capitals
+_TEXT = rf"[ -\-/-~À-ÖØ-öø-ÿ{_ARABIC}]"  # letters and punctuation, without the full stop
 
 Sentence = Annotated[str, Field(pattern=rf"^{_CAPITAL}{_TEXT}*\.$")]
 """Starts with a capital and has one full stop, at the end."""
@@ -68,7 +67,10 @@ class VocalFeatureChoice(StrictDataModel):
 
 
 class NarrativeRules(StrictDataModel):
-    """Rules for every language; the validation context holds `calibration` and `norms`."""
+    """Rules for every language.
+
+    The validation context holds `features`, the names of all features, and `confounders` by sign.
+    """
 
     length: LengthLimits
     special: list[SpecialSentence]
@@ -78,21 +80,15 @@ class NarrativeRules(StrictDataModel):
     @model_validator(mode="after")
     def _covers_every_confounder(self, info: ValidationInfo) -> Self:
         context: dict[str, Any] = info.context or {}
-        norms: Norms | None = context.get("norms")
-        calibration: Calibration | None = context.get("calibration")
-        if norms is not None:
-            _require("feature", [*self.vocal_features.filler, *self.vocal_features.never], norms.features)
-        if calibration is not None:
-            self._require_causes(calibration)
-        return self
-
-    def _require_causes(self, calibration: Calibration) -> None:
+        if "features" in context:
+            _require("feature", [*self.vocal_features.filler, *self.vocal_features.never], context["features"])
         causes = self.causes
         covered = causes.unspoken | causes.without_baseline | causes.in_noise.keys() | causes.always.keys()
-        for name, sign in calibration.signs.items():
-            _require(f"cause ({name})", sign.confounders, covered)
-            if not any(confounder in self.causes.always for confounder in sign.confounders):
+        for name, confounders in context.get("confounders", {}).items():
+            _require(f"cause ({name})", confounders, covered)
+            if not any(confounder in causes.always for confounder in confounders):
                 raise ValueError(f"{name} has no cause that can always be said")
+        return self
 
 
 class ListSeparators(StrictDataModel):
@@ -142,9 +138,9 @@ class SeveralEvidenceSentences(StrictDataModel):
 
 
 class CausePhrases(StrictDataModel):
-    """Everyday causes; `sentence` starts with {cause}."""
+    """Everyday causes; `sentence` contains {cause}, at its start where the language has no words before it."""
 
-    sentence: Annotated[str, Field(pattern=rf"^\{{cause\}}{_TEXT}*\.$")]
+    sentence: Annotated[str, Field(pattern=rf"^{_TEXT}*\{{cause\}}{_TEXT}*\.$")]
     phrase: dict[str, Annotated[str, Field(pattern=rf"^{_CAPITAL}{_TEXT}*$")]]
 
 
@@ -156,9 +152,12 @@ class Clause(StrictDataModel):
 
 
 class NarrativeTexts(StrictDataModel):
-    """The texts of one language; the validation context holds `rules` and `norms`."""
+    """The texts of one language.
 
-    language: Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
+    The validation context holds `rules`, `features`, the names of all features, and `missing`, why one has no value.
+    """
+
+    language: Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Z]{2})?$")]
     name: Phrase
     list: ListSeparators
     quality: dict[IssueCode, Sentence]
@@ -179,13 +178,11 @@ class NarrativeTexts(StrictDataModel):
         _require("quality", IssueCode, self.quality)
         _require("finding", Level, self.finding)
         _require("action", RecommendedAction, self.action)
-        _require("missing", MISSING_CODES, self.missing)
         _require("sign", SignName, self.signs)
         context: dict[str, Any] = info.context or {}
-        norms: Norms | None = context.get("norms")
         rules: NarrativeRules | None = context.get("rules")
-        if norms is not None:
-            _require("clause", norms.features, self.clauses)
+        _require("missing", context.get("missing", ()), self.missing)
+        _require("clause", context.get("features", ()), self.clauses)
         if rules is not None:
             _require("special", [special.words for special in rules.special], self.special)
             _require("cause", [*rules.causes.in_noise.values(), *rules.causes.always.values()], self.causes.phrase)
@@ -202,8 +199,9 @@ class Narrative:
 
 @cache
 def languages() -> tuple[str, ...]:
-    """Languages that have narrative texts, the default first."""
+    """Tags of the languages that have narrative texts, the default first."""
     found = sorted(path.stem for path in resource("narrative").glob("*.toml") if path.stem != "narrative")
+    found = [stem.replace("_", "-") for stem in found]
     return (DEFAULT_LANGUAGE, *(language for language in found if language != DEFAULT_LANGUAGE))
 
 
@@ -218,6 +216,22 @@ def find_language(tag: str) -> str:
     if language is None:
         raise UnknownLanguage(f"There are no words for the language {tag!r}. Choose one of: {', '.join(known)}.")
     return language
+
+
+@cache
+def read_narrative(language: str) -> Narrative:
+    """Read the rules and the texts of a language, as they are shipped.
+
+    Raises:
+        UnknownLanguage: there are no texts for it.
+    """
+    rules = read_data(resource("narrative", "narrative.toml"), NarrativeRules)
+    return Narrative(rules, read_texts(find_language(language), {"rules": rules}))
+
+
+def read_texts(language: str, context: Mapping[str, Any]) -> NarrativeTexts:
+    """Read the texts of one of `languages()`, and check them against `context`. Raises DataFileError."""
+    return read_data(resource("narrative", f"{language.replace('-', '_')}.toml"), NarrativeTexts, dict(context))
 
 
 def _require(what: str, wanted: Any, present: Any) -> None:
