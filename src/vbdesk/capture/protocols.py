@@ -1,7 +1,8 @@
 """Recording protocols: what a person is asked to say, from resources/protocols, in several languages.
 
 A file is one task, or a sequence of tasks that are recorded together. Languages are BCP-47 tags, matched by RFC 4647
-lookup (`de-AT` finds `de`), with English as the fallback.
+lookup (`de-AT` finds `de`), then by the language alone (`pt` finds `pt-BR`), with English as the fallback. The prompt
+is in the language of the subject; title, help and begin are in that of the reader, who operates the desk.
 """
 
 from functools import cache
@@ -13,7 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from vbdesk.capture.speech_meter import SpeechProgress
 from vbdesk.contract.language import look_up_language
 from vbdesk.contract.limits import MAX_DURATION_S
+from vbdesk.contract.spoken_language import primary_language
 from vbdesk.data_files import read_toml
+from vbdesk.language import current
 from vbdesk.resource_files import resource
 
 FALLBACK_LANGUAGE = "en"
@@ -29,7 +32,7 @@ class _Strict(BaseModel):
 class _TaskWords(_Strict):
     title: Line
     help: Line
-    act: Line
+    begin: Annotated[str, Field(min_length=1, max_length=120, pattern=r"\{seconds\}")]
     text: Annotated[str, Field(min_length=1)]
 
 
@@ -65,14 +68,14 @@ _FILE: TypeAdapter[_TaskFile | _SequenceFile] = TypeAdapter(_ProtocolFile)
 
 
 class ProtocolTask(_Strict):
-    """One task for a person, in one language.
+    """One task for a person.
 
     Attributes:
-        language: of the words; a fallback if the task lacks the requested language.
+        language: of the text; a fallback if the task lacks the requested language.
         seconds: approximate duration.
         min_speech_s: net speech that it needs.
         counts: what counts as such: speech, or any voiced sound, as in a held vowel.
-        act: what the person does; continues a sentence after “then”.
+        title, begin: in the reader's language; `begin` tells what happens first, with the field `{seconds}`.
         text: shown large while recording; blank lines separate paragraphs.
         picture: a drawing to show; None for text only.
     """
@@ -83,7 +86,7 @@ class ProtocolTask(_Strict):
     min_speech_s: float
     counts: Literal["speech", "voice"]
     title: str
-    act: str
+    begin: str
     text: str
     picture: Path | None
 
@@ -97,10 +100,12 @@ class ProtocolTask(_Strict):
 
 
 class RecordingProtocol(_Strict):
-    """One protocol in one language: a task, or several in one recording.
+    """One protocol: a task, or several in one recording.
 
     Attributes:
-        protocol_id, version, language: stored with a recording.
+        protocol_id, version: stored with a recording.
+        language: of the prompts, stored with a recording; a fallback if the protocol lacks the requested language.
+        title, help: in the reader's language.
         tasks: in their order; most protocols have one.
     """
 
@@ -123,9 +128,9 @@ class RecordingProtocol(_Strict):
         return sum(task.min_speech_s for task in self.tasks)
 
     @property
-    def act(self) -> str:
-        """What the person does first."""
-        return self.tasks[0].act
+    def begin(self) -> str:
+        """What happens first, with the field `{seconds}` of countdown."""
+        return self.tasks[0].begin
 
     @property
     def text(self) -> str:
@@ -143,18 +148,27 @@ class RecordingProtocol(_Strict):
 
 
 @cache
-def protocols(language: str = FALLBACK_LANGUAGE, folder: Path | None = None) -> tuple[RecordingProtocol, ...]:
+def protocols(
+    language: str = FALLBACK_LANGUAGE, folder: Path | None = None, reader: str | None = None
+) -> tuple[RecordingProtocol, ...]:
     """Every protocol, in order, in the nearest available language.
 
     Args:
-        language: BCP-47 tag.
+        language: BCP-47 tag of the prompts.
         folder: of the files; the shipped ones if None.
+        reader: tag of titles and help; that of the prompts if None.
 
     Raises:
         ValueError: a file is invalid.
     """
     files = _shipped_files() if folder is None else _files(folder)
-    return tuple(_in_language(file, files, language, folder) for file in sorted(files.values(), key=_order))
+    reader = language if reader is None else reader
+    return tuple(_in_language(file, files, language, reader, folder) for file in sorted(files.values(), key=_order))
+
+
+def protocol_titles() -> dict[str, str]:
+    """The title of each protocol by its id, in the reader's language."""
+    return {protocol.protocol_id: protocol.title for protocol in protocols(current().tag)}
 
 
 @cache
@@ -166,8 +180,19 @@ def protocol_languages(folder: Path | None = None) -> tuple[str, ...]:
 
 
 def nearest_language(wanted: str, there_are: tuple[str, ...]) -> str:
-    """The tag of `there_are` that matches `wanted` by RFC 4647 lookup, ignoring case; English if none."""
-    return look_up_language(wanted, there_are) or FALLBACK_LANGUAGE
+    """The tag of `there_are` that matches `wanted` by RFC 4647 lookup or by its language; English if none."""
+    return _found(wanted, there_are) or FALLBACK_LANGUAGE
+
+
+def is_available(wanted: str, there_are: tuple[str, ...]) -> bool:
+    """Whether `nearest_language` is no fallback."""
+    return _found(wanted, there_are) is not None
+
+
+def _found(wanted: str, there_are: tuple[str, ...]) -> str | None:
+    own = primary_language(wanted)
+    same = (tag for tag in there_are if primary_language(tag) == own)
+    return look_up_language(wanted, there_are) or next(same, None)
 
 
 def _order(file: _File) -> int:
@@ -203,26 +228,28 @@ def _in_language(
     file: _TaskFile | _SequenceFile,
     files: dict[str, _TaskFile | _SequenceFile],
     wanted: str,
+    reader: str,
     folder: Path | None,
 ) -> RecordingProtocol:
-    language = nearest_language(wanted, tuple(file.languages))
+    there_are = tuple(file.languages)
     steps = file.steps if isinstance(file, _SequenceFile) else (file.id,)
     tasks = (files[step] for step in steps)
-    words = file.languages[language]
+    words = file.languages[nearest_language(reader, there_are)]
     return RecordingProtocol(
         protocol_id=file.id,
         version=file.version,
-        language=language,
+        language=nearest_language(wanted, there_are),
         icon=file.icon,
         title=words.title,
         help=words.help,
-        tasks=tuple(_task(task, wanted, folder) for task in tasks if isinstance(task, _TaskFile)),
+        tasks=tuple(_task(task, wanted, reader, folder) for task in tasks if isinstance(task, _TaskFile)),
     )
 
 
-def _task(file: _TaskFile, wanted: str, folder: Path | None) -> ProtocolTask:
-    language = nearest_language(wanted, tuple(file.languages))
-    words = file.languages[language]
+def _task(file: _TaskFile, wanted: str, reader: str, folder: Path | None) -> ProtocolTask:
+    there_are = tuple(file.languages)
+    language = nearest_language(wanted, there_are)
+    words = file.languages[nearest_language(reader, there_are)]
     picture = None
     if file.picture is not None:
         picture = resource("protocols", file.picture) if folder is None else folder / file.picture
@@ -233,7 +260,7 @@ def _task(file: _TaskFile, wanted: str, folder: Path | None) -> ProtocolTask:
         min_speech_s=file.min_speech_s,
         counts=file.counts,
         title=words.title,
-        act=words.act,
-        text=words.text.strip(),
+        begin=words.begin,
+        text=file.languages[language].text.strip(),
         picture=picture,
     )
