@@ -6,6 +6,7 @@ from vbdesk.capture.protocols import ProtocolTask
 from vbdesk.desk.record.check_model import TakeReviewViewModel
 from vbdesk.desk.record.check_text import Review
 from vbdesk.desk.record.view_model import Moment, RecordPhase, RecordViewModel
+from vbdesk.language import _
 
 SOON_S, VERY_SOON_S = 60.0, 10.0
 
@@ -36,32 +37,36 @@ class Announcements(QObject):
         before, self._before = self._before, phase
         if phase is RecordPhase.COUNTING_IN:
             self._crossed, self._marks = set(), 0
-            self.said.emit("Get ready. The recording begins after the countdown.", True)
+            self.said.emit(_("Get ready. The recording begins after the countdown."), True)
         elif phase is RecordPhase.RECORDING:
-            self.said.emit("Recording goes on." if before is RecordPhase.PAUSED else "Recording.", True)
+            self.said.emit(_("Recording goes on.") if before is RecordPhase.PAUSED else _("Recording."), True)
         elif phase is RecordPhase.PAUSED:
-            self.said.emit("Paused.", True)
+            self.said.emit(_("Paused."), True)
         elif phase is RecordPhase.ENDING:
-            self.said.emit("Stopped. Checking the recording.", True)
+            self.said.emit(_("Stopped. Checking the recording."), True)
         elif phase is RecordPhase.READY and before is RecordPhase.COUNTING_IN:
-            self.said.emit("Called off. Nothing was recorded.", True)
+            self.said.emit(_("Called off. Nothing was recorded."), True)
 
     @Slot(object)
     def _on_task(self, task: ProtocolTask) -> None:
         self._crossed.discard("speech")
-        self.said.emit(f"Task: {task.title}.", False)
+        self.said.emit(_("Task: {title}.", title=task.title), False)
 
     @Slot(object)
     def _on_moment(self, moment: Moment) -> None:
         left_s = self._model.maximum_s - moment.seconds
-        minimum = f"{self._model.minimum_s:.0f} seconds"
-        self._once("minimum", moment.seconds >= self._model.minimum_s, f"{minimum}: long enough to be analysed.")
-        self._once("speech", self._model.task.progress(moment.speech) >= 1.0, "Enough speech.")
-        self._once("soon", left_s <= SOON_S, "One minute left, then the recording stops automatically.")
-        self._once("very soon", left_s <= VERY_SOON_S, "Ten seconds left.")
+        if self._crosses("minimum", moment.seconds >= self._model.minimum_s):
+            told = _("{seconds:.0f} seconds: long enough to be analysed.", seconds=self._model.minimum_s)
+            self.said.emit(told, False)
+        if self._crosses("speech", self._model.task.progress(moment.speech) >= 1.0):
+            self.said.emit(_("Enough speech."), False)
+        if self._crosses("soon", left_s <= SOON_S):
+            self.said.emit(_("One minute left, then the recording stops automatically."), False)
+        if self._crosses("very soon", left_s <= VERY_SOON_S):
+            self.said.emit(_("Ten seconds left."), False)
         if len(moment.marks_s) > self._marks:
             self._marks = len(moment.marks_s)
-            self.said.emit(f"Marker {self._marks}.", False)
+            self.said.emit(_("Marker {number}.", number=self._marks), False)
 
     @Slot(object)
     def _on_checked(self, review: Review) -> None:
@@ -72,7 +77,9 @@ class Announcements(QObject):
         if warning:
             self.said.emit(warning, False)
 
-    def _once(self, what: str, crossed: bool, sentence: str) -> None:
-        if crossed and what not in self._crossed:
+    def _crosses(self, what: str, crossed: bool) -> bool:
+        """Whether a limit is crossed for the first time."""
+        new = crossed and what not in self._crossed
+        if new:
             self._crossed.add(what)
-            self.said.emit(sentence, False)
+        return new

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QObject, Signal, SignalInstance, Slot
+from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
 
 from vbdesk.capture.crash_recovery import Leftovers, RescuedTake
 from vbdesk.capture.encrypted_take import FileDamaged, TakeAudio
@@ -18,6 +18,7 @@ from vbdesk.desk.record.check_text import CheckSource, Origin, Review, Version, 
 from vbdesk.desk.record.damaged_takes import DamagedTakesViewModel
 from vbdesk.desk.record.take_findings import TakeFindings
 from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
+from vbdesk.language import _, translated
 from vbdesk.outbox.imports.take_check import TakeCheck, check_take
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.consent import ConsentPolicy, ConsentStatus
@@ -399,11 +400,11 @@ class TakeReviewViewModel(QObject):
         source = self.source
         self._leave()
         if source is not None and source.origin is Origin.LIBRARY and isinstance(failure.error, FileDamaged):
-            self.sound_damaged.emit(source.name, failure.sentence)
+            self.sound_damaged.emit(source.name, translated(failure.sentence))
             self._next()
             return
-        kept = "" if source is None or source.origin is not Origin.TAKE else " The take is kept."
-        self.failed.emit(f"{failure.sentence}{kept}")
+        kept = "" if source is None or source.origin is not Origin.TAKE else _("The take is kept.")
+        self.failed.emit(f"{translated(failure.sentence)} {kept}".strip())
         self._next()
 
     @Slot(object)
@@ -418,16 +419,16 @@ class TakeReviewViewModel(QObject):
 
     @Slot(object)
     def _on_not_stored(self, failure: Failure) -> None:
-        self.not_stored = failure.sentence
-        self._fail(f"{failure.sentence} The recording is kept and offered here again.")
+        self.not_stored = translated(failure.sentence)
+        self._fail(f"{self.not_stored} {_('The recording is kept and offered here again.')}")
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
-        self._fail(failure.sentence)
+        self._fail(translated(failure.sentence))
 
     @Slot(object)
     def _on_not_read(self, failure: Failure) -> None:
-        self.failed.emit(failure.sentence)
+        self.failed.emit(translated(failure.sentence))
 
     def _fail(self, sentence: str) -> None:
         self.failed.emit(sentence)
@@ -455,14 +456,7 @@ class TakeReviewViewModel(QObject):
 
 def _undo_words(discarded: _Discarded, subject: str) -> str:
     if discarded.source is not None:
-        told = QCoreApplication.translate(
-            "TakeReviewViewModel", "The recording of {subject} was discarded. The trash of the Outbox keeps it."
-        )
-        return told.format(subject=subject)
+        return _("The recording of {subject} was discarded. The trash of the Outbox keeps it.", subject=subject)
     if len(discarded.take_ids) > 1:
-        return QCoreApplication.translate(
-            "TakeReviewViewModel", "The other versions were discarded. The trash of the Outbox keeps them."
-        )
-    return QCoreApplication.translate(
-        "TakeReviewViewModel", "The other version was discarded. The trash of the Outbox keeps it."
-    )
+        return _("The other versions were discarded. The trash of the Outbox keeps them.")
+    return _("The other version was discarded. The trash of the Outbox keeps it.")

@@ -1,5 +1,6 @@
 """Texts of a checked recording: check result, rows, comparison of versions."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -7,21 +8,19 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication
-
 from vbdesk.capture.crash_recovery import RescuedTake
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.contract.rounding import whole
 from vbdesk.contract.timestamps import bounded, from_unix_seconds
 from vbdesk.desk.charts.trim_range import TrimRange
+from vbdesk.language import N_, _, formats, ngettext, translated
 from vbdesk.outbox.imports.take_check import CheckRating, CheckRow, Silence, TakeCheck, silence_sentence
 from vbdesk.outbox.library.consent import NO_CONSENT, ConsentPolicy, ConsentStatus
 from vbdesk.outbox.library.consent_gate import refusal_of
 from vbdesk.outbox.library.items import RecordingItem, RecordingTarget, TakeMetadata, metadata_of
 from vbdesk.outbox.library.states import OutboxState
 
-translate = QCoreApplication.translate
-
+_MINUS = re.compile(r"-(?=\d)")
 FLAC_SHARE = 0.55  # share of the size as 16-bit PCM, for speech
 
 
@@ -78,7 +77,8 @@ class Review:
     @property
     def refusal(self) -> str:
         """Why the consent policy does not let it be sent; empty if it does."""
-        return refusal_of(self.policy, self.consent) or ""
+        refusal = refusal_of(self.policy, self.consent)
+        return translated(refusal) if refusal else ""
 
     @property
     def good(self) -> bool:
@@ -110,27 +110,26 @@ class Review:
     def sentence(self) -> str:
         """The check result as a sentence."""
         if self.silence is not Silence.NONE:
-            return silence_sentence(self.silence)
+            return translated(silence_sentence(self.silence))
         failing, watching = self._rows(CheckRating.FAIL), self._rows(CheckRating.WATCH)
         if failing:
-            return failing[0].sentence
+            return translated(failing[0].sentence)
         if watching:
             passing = len(self._rows(CheckRating.PASS))
-            return (
-                f"{_count(passing)} {'check passes' if passing == 1 else 'checks pass'}. To watch: {_names(watching)}."
-            )
-        return "All checks pass."
+            told = ngettext("{count} check passes.", "{count} checks pass.", passing) if passing else ""
+            return f"{told} {_('To watch: {checks}.', checks=_names(watching))}".strip()
+        return _("All checks pass.")
 
     @property
     def reason(self) -> str:
         """Why it will probably be inconclusive; empty if it will not."""
         failing = self._rows(CheckRating.FAIL)
         if self.silence is not Silence.NONE:
-            return translate("check", "The service would refuse it: there is no sound in it")
+            return _("The service would refuse it: there is no sound in it.")
         if not failing:
             return ""
-        told = ", ".join(_row_text(row) for row in failing[:2])
-        return f"Likely inconclusive if sent: {told}" if self.fits else f"The service would refuse it: {told}"
+        result = _("Likely inconclusive if sent.") if self.fits else _("The service would refuse it.")
+        return " ".join((result, *(_row_text(row) for row in failing[:2])))
 
     @property
     def flac_bytes(self) -> int:
@@ -179,15 +178,15 @@ class Version:
     def check_words(self) -> str:
         """The check result."""
         if self.good is None:
-            return "Not checked"
+            return _("Not checked")
         return check_words(good=self.good, seconds=self.seconds, silence=self.silence)
 
     @property
     def state_words(self) -> str:
         """State of the recording, as text."""
         if self.state is None:
-            return "Not decided yet"
-        return "Kept here, not sent" if self.state is OutboxState.CHECKED else "Sent"
+            return _("Not decided yet")
+        return _("Kept here, not sent") if self.state is OutboxState.CHECKED else _("Sent")
 
 
 def versions_of(items: tuple[RecordingItem, ...], review: Review) -> tuple[Version, ...]:
@@ -257,12 +256,12 @@ def rescued_metadata(take: RescuedTake) -> TakeMetadata:
 def check_words(*, good: bool, seconds: float, silence: Silence = Silence.NONE) -> str:
     """Check result of a recording of `seconds` length."""
     if silence is Silence.MUTED:
-        return translate("check", "The microphone was muted")
+        return _("The microphone was muted")
     if silence is Silence.SILENT:
-        return translate("check", "There is no sound")
+        return _("There is no sound")
     if good:
-        return "Good to send"
-    return "Likely inconclusive" if MIN_DURATION_S <= seconds <= MAX_DURATION_S else "Cannot be analysed"
+        return _("Good to send")
+    return _("Likely inconclusive") if MIN_DURATION_S <= seconds <= MAX_DURATION_S else _("Cannot be analysed")
 
 
 def row_value(row: CheckRow) -> str:
@@ -272,7 +271,7 @@ def row_value(row: CheckRow) -> str:
 
 def limit_words(row: CheckRow) -> str:
     """The limit of a row, with typographic signs."""
-    return row.limit_text.replace("-", "−")
+    return _MINUS.sub("−", translated(row.limit_text))
 
 
 def misses(row: CheckRow) -> str:
@@ -286,9 +285,9 @@ def misses(row: CheckRow) -> str:
 
 def _row_text(row: CheckRow) -> str:
     if misses(row):
-        return f"{row.name.lower()} {row_value(row)}, needs {limit_words(row)}"
-    why = row.sentence.split(". ")[0].removesuffix(".")
-    return why[:1].lower() + why[1:]
+        # Translators: {check} is Clarity, {value} 41, {limit} "at least 50".
+        return _("{check}: {value}, needs {limit}.", check=_(row.name), value=row_value(row), limit=limit_words(row))
+    return translated(row.sentence)
 
 
 def _value(value: object, unit: str, *, up: bool = False) -> str:
@@ -296,8 +295,11 @@ def _value(value: object, unit: str, *, up: bool = False) -> str:
         return "–"
     digits = 1 if unit == "%" and value < 1 else 0
     steps = -whole(-value * 10**digits) if up else whole(value * 10**digits)
-    number = f"{steps / 10**digits:.{digits}f}".replace("-", "−")
-    return f"{number} {unit}".strip()
+    number = formats.number(steps / 10**digits, f".{digits}f").replace("-", "−")
+    return _(_UNITS[unit], number=number) if unit else number
+
+
+_UNITS = {"s": N_("{number} s"), "%": N_("{number} %"), "dB": N_("{number} dB")}
 
 
 def _silence(quality: Mapping[str, Any]) -> Silence:
@@ -317,13 +319,8 @@ def _figures(quality: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         ("Clipping", "clipped_percent", "%"),
         ("Loudness", "rms_dbfs", "dB"),
     )
-    return tuple((name, _value(quality.get(key), unit)) for name, key, unit in named)
-
-
-def _count(number: int) -> str:
-    words = ("No", "One", "Two", "Three", "Four", "Five")
-    return words[number] if number < len(words) else str(number)
+    return tuple((_(name), _value(quality.get(key), unit)) for name, key, unit in named)
 
 
 def _names(rows: list[CheckRow]) -> str:
-    return " and ".join(row.name.lower() for row in rows)
+    return formats.list_of([_(row.name) for row in rows])

@@ -6,8 +6,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
-from vbdesk.capture.protocols import protocols
-from vbdesk.contract.timestamps import in_zone
+from vbdesk.capture.protocols import protocol_titles
 from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.charts.waveform import TakeWaveform
 from vbdesk.desk.models.consent_text import missing_words
@@ -24,7 +23,8 @@ from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.desk.ui.time_text import clock_words, moment_in_sentence
+from vbdesk.language import _, pgettext
 
 _ROOMY, _NARROW = 940, 760
 _LOW = 700  # at 100 % text: with less height, all rows of the check are visible without scrolling
@@ -40,35 +40,37 @@ class CheckView(QWidget):
         self._model = model
         self._review: Review | None = None
         self._subject, self._about = ElidedText("", Role.BODY_STRONG), ElidedText("", Role.BODY, "text2")
-        self._kept = Text("Take saved and encrypted", Role.LABEL, "text2")
+        self._kept = Text(_("Take saved and encrypted"), Role.LABEL, "text2")
         self.speaker = Banner()
         self.versions = VersionStrip()
-        self.play = RoundButton("Play", "play", diameter=48)
+        self.play = RoundButton(_("Play"), "play", diameter=48)
         self.waveform = TakeWaveform(trimmable=True)
         self.picture = SegmentedChoice(
-            "Picture", [(_WAVEFORM, "Waveform", "wave"), (_SPECTROGRAM, "Spectrogram", "grid")]
+            _("Picture"), [(_WAVEFORM, _("Waveform"), "wave"), (_SPECTROGRAM, _("Spectrogram"), "grid")]
         )
         self.zoom_in, self.zoom_out = (
             Button("", ButtonKind.QUIET, icon=icon, size=ButtonSize.ROW) for icon in ("plus", "minus")
         )
-        for button, words in ((self.zoom_in, self.tr("Zoom in")), (self.zoom_out, self.tr("Zoom out"))):
+        for button, words in ((self.zoom_in, _("Zoom in")), (self.zoom_out, _("Zoom out"))):
             button.setAccessibleName(words)
             button.setToolTip(words)
         self.zoom_out.setEnabled(False)
         self.zoom_in.clicked.connect(self._zoom_in)
         self.zoom_out.clicked.connect(self._zoom_out)
-        self._position, self._length = Text("0:00", Role.BODY_STRONG), Text("", Role.LABEL, "text2")
+        self._position, self._length = Text(clock_words(0), Role.BODY_STRONG), Text("", Role.LABEL, "text2")
         self._trimmed = Text("", Role.LABEL, "text2")
-        self.undo_trim = secondary_button("Undo trim", icon="trim", size=ButtonSize.ROW)
+        self.undo_trim = secondary_button(_("Undo trim"), icon="trim", size=ButtonSize.ROW)
         self.check_card = CheckResultCard()
         self.title, self.rows = self.check_card.title, self.check_card.rows
         self._reason_icon = IconView("error", "fail", 18)
         self.reason = Text("", Role.LABEL_MEDIUM, wrap=True)
         self._reason_below = Text("", Role.CAPTION, "text2", wrap=True)
-        self.discard = quiet_button("Discard", size=ButtonSize.LARGE)
-        self.keep = quiet_button("Keep, do not send", size=ButtonSize.LARGE)
-        self.retake = Button("Retake", ButtonKind.SECONDARY, icon="retake", key="R", size=ButtonSize.LARGE)
-        self.send = Button("Send", ButtonKind.PRIMARY, icon="arrow-right", key="Enter", size=ButtonSize.LARGE)
+        self.discard = quiet_button(_("Discard"), size=ButtonSize.LARGE)
+        self.keep = quiet_button(_("Keep, do not send"), size=ButtonSize.LARGE)
+        self.retake = Button(_("Retake"), ButtonKind.SECONDARY, icon="retake", key="R", size=ButtonSize.LARGE)
+        self.send = Button(
+            _("Send"), ButtonKind.PRIMARY, icon="arrow-right", key=pgettext("key", "Enter"), size=ButtonSize.LARGE
+        )
         self._lay_out()
         self._bind()
 
@@ -93,13 +95,13 @@ class CheckView(QWidget):
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
         for box in (self._foot, self._below):
             box.setDirection(down if narrow else across)
-        self.keep.setText("Keep" if narrow else "Keep, do not send")
-        self.keep.setAccessibleName("Keep, do not send")
+        self.keep.setText(_("Keep") if narrow else _("Keep, do not send"))
+        self.keep.setAccessibleName(_("Keep, do not send"))
 
     def _lay_out(self) -> None:
         words = QHBoxLayout()
         words.setSpacing(16)
-        words.addWidget(Text("Check", Role.PAGE_TITLE))
+        words.addWidget(Text(pgettext("page", "Check"), Role.PAGE_TITLE))
         words.addWidget(self._subject)
         words.addWidget(self._about, 1)
         content = QWidget()
@@ -117,7 +119,7 @@ class CheckView(QWidget):
 
     def _playback_card(self) -> Card:
         card = Card(padding=0)
-        card.setAccessibleName("Playback")
+        card.setAccessibleName(_("Playback"))
         place, part = QHBoxLayout(), QHBoxLayout()
         for row in (place, part):
             row.setSpacing(16)
@@ -216,13 +218,14 @@ class CheckView(QWidget):
         self._review = None
         file = source.origin is Origin.FILE
         self._subject.setText(self._model.subject(source.metadata.group_id).words)
-        titles = {protocol.protocol_id: protocol.title for protocol in protocols()}
-        what = source.path.name if file else source.metadata.file_name or titles.get(source.metadata.protocol, "")
-        self._about.setText(" · ".join(part for part in (what, _when(source.metadata.recorded_at)) if part))
-        self._kept.setText("Copied and encrypted when kept" if file else "Take saved and encrypted")
+        title = protocol_titles().get(source.metadata.protocol, "")
+        what = source.path.name if file else source.metadata.file_name or title
+        when = moment_in_sentence(source.metadata.recorded_at, datetime.now().astimezone())
+        self._about.setText(_("{recording} · {when}", recording=what, when=when) if what else when)
+        self._kept.setText(_("Copied and encrypted when kept") if file else _("Take saved and encrypted"))
         self.retake.setVisible(source.open and not file)
         self.discard.setVisible(source.open)
-        self.discard.setText("Skip" if file else "Discard")
+        self.discard.setText(_("Skip") if file else _("Discard"))
         self.waveform.set_trimmable(source.open)
         self.waveform.show_spectrogram(None)
         self.speaker.clear()
@@ -231,7 +234,7 @@ class CheckView(QWidget):
         self.undo_trim.setVisible(False)
         self._trimmed.setVisible(False)
         self.reason.setText("")
-        self._reason_below.setText("This take is kept until you decide.")
+        self._reason_below.setText(_("This take is kept until you decide."))
         self._reason_icon.setVisible(False)
         for button in (self.send, self.keep):
             button.setEnabled(False)
@@ -241,7 +244,8 @@ class CheckView(QWidget):
         span = None if self._review is None else self._review.span
         self.waveform.show_take(sound.envelope, sound.seconds, span)
         self.waveform.show_markers(sound.marks_s)
-        self._length.setText(f"of {clock_words(sound.seconds)}")
+        # Translators: after the position in a recording, such as 0:12.
+        self._length.setText(_("of {length}", length=clock_words(sound.seconds)))
 
     @Slot(object)
     def _show_review(self, review: Review) -> None:
@@ -250,7 +254,7 @@ class CheckView(QWidget):
         self.waveform.show_span(review.span)
         self._model.playback.show_part(review.span)
         trimmed_s = self._model.trimmed_s
-        self._trimmed.setText(f"Trimmed at the ends: {trimmed_s:.1f} s")
+        self._trimmed.setText(_("Trimmed at the ends: {seconds:.1f} s", seconds=trimmed_s))
         self._trimmed.setVisible(trimmed_s > 0.05)
         self.undo_trim.setVisible(trimmed_s > 0.05 and review.source.open)
         self._show_actions(review)
@@ -259,11 +263,11 @@ class CheckView(QWidget):
         self._reason_icon.setVisible(not review.good)
         self.reason.set_ink("text" if review.good else "fail")
         if review.good:
-            self.reason.setText(f"Sends about {review.flac_bytes / 1e6:.1f} MB as lossless FLAC")
-            self._reason_below.setText("Goes to the Outbox at once. The next subject can begin.")
+            self.reason.setText(_("Sends about {size:.1f} MB as lossless FLAC", size=review.flac_bytes / 1e6))
+            self._reason_below.setText(_("Goes to the Outbox at once. The next subject can begin."))
         else:
             self.reason.setText(review.reason)
-            self._reason_below.setText("This take is kept until you decide.")
+            self._reason_below.setText(_("This take is kept until you decide."))
         if review.lacks_consent:
             self._show_missing_consent(review)
         main, other = (self.send, self.retake) if review.good else (self.retake, self.send)
@@ -271,8 +275,8 @@ class CheckView(QWidget):
         other.set_kind(ButtonKind.SECONDARY)
         self._buttons.removeWidget(main)
         self._buttons.addWidget(main)
-        self.send.setText("Send" if review.good else "Send anyway")
-        self.send.set_key("Enter" if review.good else "")
+        self.send.setText(_("Send") if review.good else _("Send anyway"))
+        self.send.set_key(pgettext("key", "Enter") if review.good else "")
         self.send.setEnabled(review.sendable)
         self.keep.setEnabled(True)
 
@@ -283,13 +287,14 @@ class CheckView(QWidget):
         if review.good:
             self.reason.setText(missing)
             self.reason.set_ink("fail" if review.refusal else "warn")
-        told = review.refusal or self.tr("It can be sent without consent. Every list shows that it is missing.")
-        self._reason_below.setText(told if review.good else f"{missing}. {told}")
+        told = review.refusal or _("It can be sent without consent. Every list shows that it is missing.")
+        with_missing = _("{missing}. {consequence}", missing=missing, consequence=told)
+        self._reason_below.setText(told if review.good else with_missing)
 
     @Slot(str)
     def _show_speaker(self, warning: str) -> None:
         if warning:
-            self.speaker.say(Tone.WARN, warning, title="Another voice?")
+            self.speaker.say(Tone.WARN, warning, title=_("Another voice?"))
         else:
             self.speaker.clear()
 
@@ -300,11 +305,4 @@ class CheckView(QWidget):
 
     @Slot(bool)
     def _show_playing(self, playing: bool) -> None:
-        self.play.show_action("Pause" if playing else "Play", "pause" if playing else "play")
-
-
-def _when(moment: datetime) -> str:
-    local = in_zone(moment)
-    if local.date() == datetime.now().astimezone().date():
-        return f"today {local:%H:%M}"
-    return f"{local.day} {local:%b %Y, %H:%M}"
+        self.play.show_action(_("Pause") if playing else _("Play"), "pause" if playing else "play")

@@ -1,6 +1,6 @@
 """Consent on the Record page: what is in force, or a tick with its kind and wording."""
 
-from PySide6.QtCore import QCoreApplication, Qt, Slot
+from PySide6.QtCore import QLocale, Qt, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -11,6 +11,7 @@ from vbdesk.desk.ui.card import scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, TickBox
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import _
 from vbdesk.outbox.library.consent import GIVEN_KINDS, ConsentKind
 from vbdesk.outbox.library.consent_wordings import ConsentWording
 
@@ -37,11 +38,11 @@ class ConsentBox(QWidget):
         self._model = model
         self.tick = ConsentTick(model.words(), model.caption())
         self.kind = ChoiceField("file")
-        self.kind.setAccessibleName(self.tr("What the consent covers"))
+        self.kind.setAccessibleName(_("What the consent covers"))
         for kind in GIVEN_KINDS:
             self.kind.addItem(kind_words(kind), kind.value)
-        self.read_button = Button(self.tr("Wording"), ButtonKind.LINK, size=ButtonSize.ROW)
-        self.read_button.setAccessibleName(self.tr("Show the wording of the consent"))
+        self.read_button = Button(_("Wording"), ButtonKind.LINK, size=ButtonSize.ROW)
+        self.read_button.setAccessibleName(_("Show the wording of the consent"))
         self._more = QWidget()
         more = QHBoxLayout(self._more)
         more.setContentsMargins(0, 0, 0, 0)
@@ -83,9 +84,10 @@ class ConsentBox(QWidget):
 
 def show_wording(parent: QWidget, wording: ConsentWording, kind: ConsentKind) -> None:
     """Open the wording of a consent of this kind."""
-    version = QCoreApplication.translate("ConsentBox", "Version {version}, language {language}")
-    shown = version.format(version=wording.version, language=wording.language)
-    WordingDialog(parent, wording.title, wording.text(kind), shown).open()
+    version = _("Version {version}, language {language}", version=wording.version, language=wording.language)
+    dialog = WordingDialog(parent, wording.title, wording.text(kind), version)
+    dialog.setLayoutDirection(QLocale(wording.language).textDirection())
+    dialog.open()
 
 
 class WordingDialog(QDialog):
@@ -104,7 +106,7 @@ class WordingDialog(QDialog):
         inner.setContentsMargins(0, 0, 0, 0)
         inner.addWidget(self.words)
         inner.addStretch(1)
-        close = secondary_button(self.tr("Close"))
+        close = secondary_button(_("Close"))
         close.clicked.connect(self.accept)
         foot = QHBoxLayout()
         foot.addWidget(Text(version, Role.CAPTION, "text2"), 1)

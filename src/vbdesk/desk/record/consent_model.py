@@ -7,10 +7,11 @@ from datetime import datetime
 from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.clock import Clock
-from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.models.consent_text import consent_words, kind_words, noted_words
 from vbdesk.desk.models.sync_state import SyncState
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
+from vbdesk.desk.ui.time_text import local_time_of_day
+from vbdesk.language import _, translated
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState, ConsentStatus
 from vbdesk.outbox.library.consent_wordings import ConsentWording, consent_wording
 from vbdesk.outbox.library.library import Library
@@ -80,31 +81,31 @@ class ConsentViewModel(QObject):
         if self.rules.policy is not ConsentPolicy.REQUIRED or not self.group_id or self.ticked_at is not None:
             return ""
         if self.status is None:
-            return self.tr("Reading the consent of this subject.")
-        return "" if self.status.in_force else self.tr("Ask for consent and tick it to begin.")
+            return _("Reading the consent of this subject.")
+        return "" if self.status.in_force else _("Ask for consent and tick it to begin.")
 
     def words(self) -> str:
         """The consent as a text next to the box."""
         if self.status is not None and self.status.kind is not None:
-            return self.tr("Consent: {kind}").format(kind=kind_words(self.status.kind))
-        return self.tr("Consent given")
+            return _("Consent: {kind}", kind=kind_words(self.status.kind))
+        return _("Consent given")
 
     def caption(self) -> str:
         """What to do, or until when it is valid."""
         if self.ticked_at is not None:
-            return self.tr("Ticked at {time}; noted with the recording").format(time=f"{in_zone(self.ticked_at):%H:%M}")
+            return _("Ticked at {time}; noted with the recording", time=local_time_of_day(self.ticked_at))
         if not self.group_id:
-            return self.tr("Enter the subject first")
+            return _("Enter the subject first")
         if self.status is None:
-            return self.tr("Tick when the person agrees")
+            return _("Tick when the person agrees")
         match self.status.state:
             case ConsentState.IN_FORCE:
                 return noted_words(self.status)
             case ConsentState.EXPIRED | ConsentState.WITHDRAWN:
                 return consent_words(self.status)
             case ConsentState.UNREADABLE:
-                return self.tr("The stored consent was changed. Ask again")
-        return self.tr("Tick when the person agrees")
+                return _("The stored consent was changed. Ask again")
+        return _("Tick when the person agrees")
 
     def set_subject(self, group_id: str) -> None:
         """Set the subject; another one clears the tick. Empty for none."""
@@ -177,7 +178,7 @@ class ConsentViewModel(QObject):
         then()
 
     @Slot(object)
-    def _on_rules(self, _: object) -> None:
+    def _on_rules(self, changed: object) -> None:
         if self.rules == self._shown_rules:
             return
         self._shown_rules = self.rules
@@ -187,4 +188,4 @@ class ConsentViewModel(QObject):
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
-        self.failed.emit(failure.sentence)
+        self.failed.emit(translated(failure.sentence))

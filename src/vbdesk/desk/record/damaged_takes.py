@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from vbdesk.capture.crash_recovery import DamagedTake
 from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.tasks import Failure, Lane
-from vbdesk.desk.ui.time_text import counted
+from vbdesk.language import Message, _, formats, message, plural_message, translated
 from vbdesk.outbox.library.damaged_takes import DamagedTakes
 from vbdesk.outbox.library.subject_notes import SubjectNotes
 
@@ -42,11 +42,11 @@ class DamagedTakesViewModel(QObject):
 
     def title(self, take: DamagedTake) -> str:
         """Whose recording it is, and when its file was written last."""
-        when = f"{in_zone(take.last_written):%d %b %Y %H:%M}"
+        when = formats.day_and_time(in_zone(take.last_written))
         group_id = take.about.get("group_id")
         if not group_id:
-            return self.tr("Unknown subject, {when}").format(when=when)
-        return self.tr("{subject}, {when}").format(subject=self._notes.shown(group_id).words, when=when)
+            return _("Unknown subject, {when}", when=when)
+        return _("{subject}, {when}", subject=self._notes.shown(group_id).words, when=when)
 
     def recover(self, take: DamagedTake) -> None:
         """Offer the readable parts as new recordings, and keep the file."""
@@ -59,33 +59,36 @@ class DamagedTakesViewModel(QObject):
     def keep(self, take: DamagedTake) -> None:
         """Keep the file and stop offering it."""
 
-        def work() -> str:
+        def work() -> Message:
             self._damaged.keep(take.path)
-            return f"The damaged file is kept in {self._damaged.folder}."
+            return message("The damaged file is kept in {folder}.", folder=self._damaged.folder)
 
         self._run(work)
 
     def delete(self, take: DamagedTake) -> None:
         """Delete the file."""
 
-        def work() -> str:
+        def work() -> Message:
             self._damaged.delete(take.path)
-            return "The damaged file is deleted."
+            return message("The damaged file is deleted.")
 
         self._run(work)
 
-    def _run(self, work: Callable[[], str]) -> None:
+    def _run(self, work: Callable[[], Message]) -> None:
         self._disk.run(lambda context: work(), self._on_done, self._on_failed, name="damaged")
 
     @Slot(object)
-    def _on_done(self, sentence: str) -> None:
-        self.decided.emit(sentence)
+    def _on_done(self, done: Message) -> None:
+        self.decided.emit(translated(done))
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
-        self.failed.emit(f"{failure.sentence} The file is kept.")
+        self.failed.emit(f"{translated(failure.sentence)} {_('The file is kept.')}")
 
 
-def _recovered(count: int) -> str:
-    them = "it" if count == 1 else "each"
-    return f"{counted(count, 'readable part')} recovered. Review {them} as a recording; the damaged file is kept."
+def _recovered(count: int) -> Message:
+    return plural_message(
+        "{count} readable part recovered. Review it as a recording; the damaged file is kept.",
+        "{count} readable parts recovered. Review each as a recording; the damaged file is kept.",
+        count,
+    )

@@ -9,10 +9,10 @@ from vbdesk.desk.ui.buttons import ButtonSize, quiet_button, secondary_button
 from vbdesk.desk.ui.card import Card, scroll_area
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
-from vbdesk.desk.ui.time_text import clock_words, counted
+from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.language import _, ngettext, translated
 
 SHOWN = 20  # the others follow after a decision
-DELETE, DELETE_FOR_GOOD = "Delete", "Delete for good"
 
 
 class DamagedView(QWidget):
@@ -22,7 +22,7 @@ class DamagedView(QWidget):
         super().__init__()
         self._model = model
         self.words = Text("", Role.BODY, "text2", wrap=True)
-        self.close_button = quiet_button("Close", size=ButtonSize.LARGE)
+        self.close_button = quiet_button(_("Close"), size=ButtonSize.LARGE)
         self.cards: list[DamagedCard] = []
         self._list = QWidget()
         self._column = QVBoxLayout(self._list)
@@ -35,7 +35,7 @@ class DamagedView(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(16)
-        column.addWidget(Text("Damaged recordings", Role.PAGE_TITLE))
+        column.addWidget(Text(_("Damaged recordings"), Role.PAGE_TITLE))
         column.addWidget(self.words)
         column.addWidget(scroll_area(self._list), 1)
         column.addLayout(foot)
@@ -52,8 +52,11 @@ class DamagedView(QWidget):
         for card in self.cards:
             self._column.addWidget(card)
         more = len(takes) - SHOWN
-        follow = f" {counted(more, 'more recording')} {'follows' if more == 1 else 'follow'} these." if more > 0 else ""
-        self.words.setText(f"Their files have changed since they were written. They stay until you decide.{follow}")
+        told = _("Their files have changed since they were written. They stay until you decide.")
+        if more > 0:
+            follow = ngettext("{count} more recording follows these.", "{count} more recordings follow these.", more)
+            told = f"{told} {follow}"
+        self.words.setText(told)
 
 
 class DamagedCard(Card):
@@ -62,11 +65,16 @@ class DamagedCard(Card):
     def __init__(self, take: DamagedTake, model: DamagedTakesViewModel) -> None:
         super().__init__(model.title(take), padding=16)
         self._take, self._model = take, model
-        self.sentence = Text(take.sentence, Role.BODY, "text2", wrap=True)
-        recover = f"Recover {clock_words(take.readable_s)}" if take.readable_s >= 1 else "Recover what can be read"
+        self.sentence = Text(translated(take.sentence), Role.BODY, "text2", wrap=True)
+        recover = (
+            _("Recover {length}", length=clock_words(take.readable_s))
+            if take.readable_s >= 1
+            else _("Recover what can be read")
+        )
         self.recover = secondary_button(recover)
         self.recover.setVisible(take.readable_s > 0)
-        self.keep, self.delete = quiet_button("Keep the file"), quiet_button(DELETE)
+        self.keep, self.delete = quiet_button(_("Keep the file")), quiet_button(_("Delete"))
+        self._asked = False
         self.body.addWidget(self.sentence)
         row = QHBoxLayout()
         row.setSpacing(12)
@@ -91,8 +99,9 @@ class DamagedCard(Card):
     @Slot()
     def _on_delete(self) -> None:
         """Ask on the first press: deletion cannot be undone."""
-        if self.delete.text() == DELETE:
-            self.delete.setText(DELETE_FOR_GOOD)
+        if not self._asked:
+            self._asked = True
+            self.delete.setText(_("Delete for good"))
             return
         self._begin()
         self._model.delete(self._take)

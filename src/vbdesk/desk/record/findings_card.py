@@ -13,6 +13,7 @@ from vbdesk.desk.ui.painting import antialiased
 from vbdesk.desk.ui.progress import ProgressBar
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import _, translated
 from vbdesk.outbox.imports.take_check import CheckRating, CheckRow
 
 _LOOKS: dict[CheckRating, ChipLook] = {CheckRating.PASS: PASS, CheckRating.WATCH: WATCH, CheckRating.FAIL: FAIL}
@@ -63,7 +64,7 @@ class RowView(QWidget):
         self.name.setMinimumWidth(px(100))
         self.gauge = Gauge()
         self.value, self.limit = Text("", Role.BODY_STRONG), Text("", Role.CAPTION, "text2")
-        self.value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.value.setAlignment(Qt.AlignmentFlag.AlignTrailing | Qt.AlignmentFlag.AlignVCenter)
         self.value.setMinimumWidth(px(60))
         self.limit.setMinimumWidth(px(92))
         self._grid = QGridLayout(self)
@@ -102,8 +103,8 @@ class RowView(QWidget):
     def show_row(self, row: CheckRow) -> None:
         """Show the findings."""
         self.chip.show_look(_look(row))
-        self.name.setText(row.name)
-        self.sentence.setText(row.sentence)
+        self.name.setText(_(row.name))
+        self.sentence.setText(translated(row.sentence))
         self.value.setText(row_value(row))
         self.limit.setText(limit_words(row))
         low, high = _track(row)
@@ -126,7 +127,7 @@ def _track(row: CheckRow) -> tuple[float, float]:
 
 def _look(row: CheckRow) -> ChipLook:
     """Icon and text of a row; a failing one says how it misses its limit."""
-    return ChipLook(row.missed, FAIL.icon, FAIL.ink, FAIL.fill) if row.missed else _LOOKS[row.verdict]
+    return ChipLook(_(row.missed), FAIL.icon, FAIL.ink, FAIL.fill) if row.missed else _LOOKS[row.verdict]
 
 
 class CheckResultCard(Card):
@@ -135,11 +136,11 @@ class CheckResultCard(Card):
     def __init__(self) -> None:
         self._theme = app_theme()
         super().__init__(padding=0)
-        self.setAccessibleName("Check of the recording")
+        self.setAccessibleName(_("Check of the recording"))
         self._disc = _Disc()
         self.title = Text("", Role.VERDICT)
         self.sentence = Text("", Role.BODY, "text2", wrap=True)
-        self.progress = ProgressBar("Checking")
+        self.progress = ProgressBar(_("Checking"))
         self.rows = [RowView() for _ in range(_ROWS)]
         self._lines = [horizontal_line() for _ in range(_ROWS)]
         self._notes = QVBoxLayout()
@@ -147,8 +148,8 @@ class CheckResultCard(Card):
 
     def show_checking(self) -> None:
         """Show that the check runs."""
-        self.title.setText("Checking")
-        self.sentence.setText("This takes a moment. The take is safe.")
+        self.title.setText(_("Checking"))
+        self.sentence.setText(_("This takes a moment. The take is safe."))
         self._disc.show_look("clock", "text2", "sunken")
         self.progress.show_share(0.0)
         self._show_rows(shown=False)
@@ -218,7 +219,7 @@ class CheckResultCard(Card):
                 old.deleteLater()
         self._noted.setVisible(bool(notes))
         for note in notes:
-            self._notes.addWidget(_Note(note))
+            self._notes.addWidget(_Note(translated(note)))
 
 
 class _Note(QWidget):

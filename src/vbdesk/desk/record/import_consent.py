@@ -2,12 +2,9 @@
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QCoreApplication
-
+from vbdesk.language import _, ngettext
 from vbdesk.outbox.imports.import_row import ImportRow
 from vbdesk.outbox.library.consent import ConsentPolicy
-
-translate = QCoreApplication.translate
 
 
 def lacking_consent(rows: Iterable[ImportRow]) -> dict[str, str]:
@@ -18,25 +15,17 @@ def lacking_consent(rows: Iterable[ImportRow]) -> dict[str, str]:
 
 def lacking_words(count: int, policy: ConsentPolicy) -> str:
     """How many subjects have no consent, and what that means, as a sentence."""
-    required = policy is ConsentPolicy.REQUIRED
-    if count == 1:
-        return (
-            translate("ImportConsent", "1 subject has no consent noted, and this profile requires one.")
-            if required
-            else translate("ImportConsent", "1 subject has no consent noted.")
+    if policy is ConsentPolicy.REQUIRED:
+        return ngettext(
+            "{count} subject has no consent noted, and this profile requires one.",
+            "{count} subjects have no consent noted, and this profile requires one.",
+            count,
         )
-    several = (
-        translate("ImportConsent", "{count} subjects have no consent noted, and this profile requires one.")
-        if required
-        else translate("ImportConsent", "{count} subjects have no consent noted.")
-    )
-    return several.format(count=count)
+    return ngettext("{count} subject has no consent noted.", "{count} subjects have no consent noted.", count)
 
 
 def note_words(count: int) -> str:
     """The label of the button that notes the consent of so many subjects."""
     if count == 0:
-        return translate("ImportConsent", "Note consent")
-    if count == 1:
-        return translate("ImportConsent", "Note consent of 1 subject")
-    return translate("ImportConsent", "Note consent of {count} subjects").format(count=count)
+        return _("Note consent")
+    return ngettext("Note consent of {count} subject", "Note consent of {count} subjects", count)

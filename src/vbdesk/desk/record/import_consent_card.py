@@ -13,6 +13,7 @@ from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import _
 from vbdesk.outbox.library.consent import GIVEN_KINDS, LONGEST_ASKED_BY, ConsentKind, ConsentPolicy, plain_name
 from vbdesk.outbox.library.consent_wordings import consent_wording
 
@@ -33,15 +34,15 @@ class ImportConsentCard(QWidget):
         super().__init__()
         self._model = model
         self.words = Text("", Role.BODY_MEDIUM, "warn", wrap=True)
-        self.check = quiet_button(self.tr("Check these rows"))
-        self.kind, self.asked_by = ChoiceField("file"), LineField(icon="person", placeholder=self.tr("Asked by"))
-        self.kind.setAccessibleName(self.tr("What the consent covers"))
+        self.check = quiet_button(_("Check these rows"))
+        self.kind, self.asked_by = ChoiceField("file"), LineField(icon="person", placeholder=_("Asked by"))
+        self.kind.setAccessibleName(_("What the consent covers"))
         for kind in GIVEN_KINDS:
             self.kind.addItem(kind_words(kind), kind.value)
-        self.asked_by.setAccessibleName(self.tr("Who asked for the consent"))
+        self.asked_by.setAccessibleName(_("Who asked for the consent"))
         self.asked_by.setMaxLength(LONGEST_ASKED_BY)
-        self.wording = Button(self.tr("Wording"), ButtonKind.LINK, size=ButtonSize.ROW)
-        self.wording.setAccessibleName(self.tr("Show the wording of the consent"))
+        self.wording = Button(_("Wording"), ButtonKind.LINK, size=ButtonSize.ROW)
+        self.wording.setAccessibleName(_("Show the wording of the consent"))
         self.note = secondary_button("", icon="check")
         self._lay_out()
         self.check.clicked.connect(self.check_wanted)
@@ -91,7 +92,7 @@ class ImportConsentCard(QWidget):
         lacking = lacking_consent(model.rows)
         marked = lacking_consent(row for row in model.rows if row.number in chosen)
         self.setVisible(bool(lacking) and model.rules.policy is not ConsentPolicy.OFF)
-        hint = "" if marked else self.tr("Check the rows of those who agreed.")
+        hint = "" if marked else _("Check the rows of those who agreed.")
         self.words.setText(f"{lacking_words(len(lacking), model.rules.policy)} {hint}".strip())
         self.note.setText(note_words(len(marked)))
         self.note.setEnabled(bool(marked) and not model.importing)

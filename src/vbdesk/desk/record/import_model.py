@@ -17,6 +17,7 @@ from vbdesk.desk.record.import_consent import lacking_consent
 from vbdesk.desk.record.import_rows import EDITABLE, PreviewRow, headings
 from vbdesk.desk.tasks import Failure, Lane, Progress, Task, TaskContext, TaskOwner
 from vbdesk.desk.ui.editable_table import EditableCellTable
+from vbdesk.language import Message, _, message_of, translated
 from vbdesk.outbox.imports.file_import import (
     ImportOutcome,
     ImportPreview,
@@ -90,7 +91,7 @@ class _Found:
 
     draft: ImportDraft
     preview: PatternPreview | None
-    fault: str = ""
+    fault: Message | None = None
 
 
 class IntakeViewModel(QObject):
@@ -234,7 +235,7 @@ class IntakeViewModel(QObject):
             try:
                 return _Found(draft, draft.preview(NamePattern(text), numbers))
             except ValueError as error:
-                return _Found(draft, None, str(error))
+                return _Found(draft, None, message_of(error))
 
         self._lane.run(work, self._on_found, self._on_failed, name="pattern")
 
@@ -309,17 +310,19 @@ class IntakeViewModel(QObject):
     def words(self) -> str:
         """The import as a sentence."""
         if self._draft is None:
-            return self.tr("Looking at the files. Nothing is changed.")
+            return _("Looking at the files. Nothing is changed.")
         ready, faulty = self.counts()
         if not faulty:
-            return self.tr("Recordings ready: {ready}. The files themselves stay as they are.").format(ready=ready)
-        return self.tr("Ready: {ready}. Not ready yet: {faulty}; each row says why.").format(ready=ready, faulty=faulty)
+            return _("Recordings ready: {ready:,}. The files themselves stay as they are.", ready=ready)
+        return _("Ready: {ready:,}. Not ready yet: {faulty:,}; each row says why.", ready=ready, faulty=faulty)
 
     def row_words(self, key: str | None) -> str:
         """Everything there is to say about a row."""
         place = None if key is None else self.table.place_of(key)
         row = None if place is None else self.table.row(place)
-        return f"{row.row.path.name}: {row.words()}" if isinstance(row, PreviewRow) else ""
+        if not isinstance(row, PreviewRow):
+            return ""
+        return _("{file}: {what}", file=row.row.path.name, what=row.words())
 
     def _list(
         self, paths: list[Path], common: TakeMetadata, signs: Collection[str], typed: TypedSubjects
@@ -430,7 +433,7 @@ class IntakeViewModel(QObject):
             self.left.emit()
             self.single.emit(found)
         elif found is None:
-            self.failed.emit(self.tr("There is no WAV, FLAC, MP3 or M4A file in it. Nothing was changed."))
+            self.failed.emit(_("There is no WAV, FLAC, MP3 or M4A file in it. Nothing was changed."))
             self.left.emit()
         else:
             self._draft, self.zones, self.zone, self.subjects = found.draft, found.zones, found.zones[0], found.subjects
@@ -447,7 +450,7 @@ class IntakeViewModel(QObject):
             )
 
     @Slot(object)
-    def _on_read(self, _: None) -> None:
+    def _on_read(self, nothing: None) -> None:
         if self.sender() is self._task:
             self._merge()
             self._lane.run(lambda context: self._draft, self._on_all_read, name="import-read-all")
@@ -472,18 +475,18 @@ class IntakeViewModel(QObject):
     @Slot(object)
     def _on_consent_refused(self, failure: Failure) -> None:
         """Nothing was noted; the rows stay as they are."""
-        self.failed.emit(str(failure.error) if isinstance(failure.error, AliasTaken) else failure.sentence)
+        self.failed.emit(translated(failure.error if isinstance(failure.error, AliasTaken) else failure.sentence))
 
     @Slot(object)
     def _on_found(self, found: _Found) -> None:
         if found.draft is self._draft:
-            self.pattern_found.emit(found.preview, found.fault)
+            self.pattern_found.emit(found.preview, translated(found.fault) if found.fault else "")
 
     @Slot(object)
     def _on_refused(self, failure: Failure) -> None:
         """An edit was not possible; everything stays as it was."""
         wrong = isinstance(failure.error, ValueError)
-        self.pattern_found.emit(None, str(failure.error) if wrong else failure.sentence)
+        self.pattern_found.emit(None, translated(failure.error if wrong else failure.sentence))
 
     @Slot(object)
     def _on_imported(self, done: _Imported) -> None:
@@ -501,14 +504,14 @@ class IntakeViewModel(QObject):
     def _on_not_imported(self, failure: Failure) -> None:
         """The import broke off; the rows stay as they are."""
         self._task, self._importing = None, False
-        self.failed.emit(failure.sentence)
+        self.failed.emit(translated(failure.sentence))
         self.changed.emit()
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
         self._task = None
         self._forget()
-        self.failed.emit(failure.sentence)
+        self.failed.emit(translated(failure.sentence))
         self.left.emit()
 
 

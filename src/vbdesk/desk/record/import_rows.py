@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QCoreApplication
-
+from vbdesk.contract.catalog import label_of
 from vbdesk.desk.ui.cells import Cell, LabelCell, TwoLineCell
 from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.language import _, pgettext, translated
 from vbdesk.outbox.imports.file_import import ImportOutcome
 from vbdesk.outbox.imports.import_draft import RowField
 from vbdesk.outbox.imports.import_row import ImportRow
@@ -18,14 +18,14 @@ EDITABLE = {1: RowField.SUBJECT, 2: RowField.TIME, 3: RowField.PROTOCOL, 4: RowF
 def headings() -> tuple[str, ...]:
     """Headings of the columns."""
     return (
-        QCoreApplication.translate("ImportRow", "Recording"),
-        QCoreApplication.translate("ImportRow", "Subject"),
-        QCoreApplication.translate("ImportRow", "Recorded"),
-        QCoreApplication.translate("ImportRow", "Protocol"),
-        QCoreApplication.translate("ImportRow", "Tags"),
-        QCoreApplication.translate("ImportRow", "What will happen"),
-        QCoreApplication.translate("ImportRow", "Length"),
-        QCoreApplication.translate("ImportRow", "Analysis"),
+        pgettext("one recording", "Recording"),
+        _("Subject"),
+        pgettext("when", "Recorded"),
+        _("Protocol"),
+        _("Tags"),
+        _("What will happen"),
+        _("Length"),
+        _("Analysis"),
     )
 
 
@@ -59,7 +59,7 @@ class PreviewRow:
     def cells(self) -> tuple[Cell, ...]:
         """File, subject, time, protocol, tags, outcome, length and analysis."""
         row = self.row
-        subject, time, _, tags = self.texts
+        subject, time, _protocol, tags = self.texts
         length = "–" if row.duration_s is None else clock_words(row.duration_s)
         return (
             TwoLineCell(row.path.name, row.path.parent.name),
@@ -69,7 +69,7 @@ class PreviewRow:
             LabelCell(tags or "–"),
             self._fate(),
             LabelCell(length, right=True),
-            LabelCell(row.target.name.replace("_", " ").capitalize()),
+            LabelCell(_(label_of(row.target.name))),
         )
 
     def edit_text(self, column: int) -> str | None:
@@ -81,16 +81,14 @@ class PreviewRow:
         return self._fate().text
 
     def _fate(self) -> LabelCell:
-        translate = QCoreApplication.translate
         if self.became is not None and self.became.not_queued is not None:
-            told = translate("ImportRow", "Imported, and not sent. {reason}").format(reason=self.became.not_queued)
-            return LabelCell(told, "warn")
+            return LabelCell(f"{_('Imported, and not sent.')} {translated(self.became.not_queued)}", "warn")
         if self.imported:
-            return LabelCell(translate("ImportRow", "Imported."), "ok")
+            return LabelCell(_("Imported."), "ok")
         if self.row.faults:
-            return LabelCell(" ".join(self.row.faults), "fail")
+            return LabelCell(" ".join(map(translated, self.row.faults)), "fail")
         if self.became is not None and self.became.error is not None:
-            return LabelCell(self.became.error, "fail")
+            return LabelCell(translated(self.became.error), "fail")
         if self.row.facts is None:
-            return LabelCell(translate("ImportRow", "The file is being read."), "text3")
-        return LabelCell(" ".join((translate("ImportRow", "Ready."), *self.row.notes)), "text2")
+            return LabelCell(_("The file is being read."), "text3")
+        return LabelCell(" ".join((_("Ready."), *map(translated, self.row.notes))), "text2")

@@ -14,6 +14,7 @@ from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.progress import ProgressBar
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import _, ngettext, pgettext
 from vbdesk.outbox.imports.import_draft import RowField
 
 _WIDTHS = (190, 118, 140, 130, 100, 300, 70, 90)
@@ -32,7 +33,7 @@ class ImportView(QWidget):
         self.words = Text("", Role.BODY, "text2", wrap=True)
         self.names, self.consent = NamePatternCard(model), ImportConsentCard(model)
         self.table = EditableCellView(
-            self.tr("Files to import"),
+            _("Files to import"),
             model.table,
             _WIDTHS,
             stretch=_FATE,
@@ -44,11 +45,11 @@ class ImportView(QWidget):
         self.table.setMinimumHeight(app_theme().px(_LEAST_HEIGHT))
         self.row_words = Text("", Role.CAPTION, "text2", wrap=True)
         model.chosen = self.table.chosen_keys
-        self.progress = ProgressBar("Files done")
+        self.progress = ProgressBar(_("Files done"))
         self._how_far = Text("", Role.CAPTION, "text2")
-        self.cancel = quiet_button("Cancel")
-        self.keep = secondary_button("Import, do not send")
-        self.send = primary_button("Import and send", icon="import")
+        self.cancel = quiet_button(_("Cancel"))
+        self.keep = secondary_button(_("Import, do not send"))
+        self.send = primary_button(_("Import and send"), icon="import")
         self._lay_out()
         self.cancel.clicked.connect(model.cancel)
         self.keep.clicked.connect(self._on_keep)
@@ -67,7 +68,7 @@ class ImportView(QWidget):
     def _lay_out(self) -> None:
         words = QVBoxLayout()
         words.setSpacing(2)
-        words.addWidget(Text("Import", Role.PAGE_TITLE))
+        words.addWidget(Text(pgettext("page", "Import"), Role.PAGE_TITLE))
         words.addWidget(self.words)
         # at the head: a message floats over the foot of the window
         head = PageHeader(words, self.cancel, self.keep, self.send, words_width=_WORDS_WIDTH)
@@ -121,7 +122,7 @@ class ImportView(QWidget):
         if EDITABLE.get(column) is not RowField.PROTOCOL:
             return ()
         known = [(protocol.protocol_id, protocol.title) for protocol in self._model.protocols]
-        return [*known, ("", self.tr("Not known"))]
+        return [*known, ("", _("Not known"))]
 
     def _completions(self, column: int) -> tuple[str, ...]:
         return self._model.subjects if EDITABLE.get(column) is RowField.SUBJECT else ()
@@ -129,7 +130,7 @@ class ImportView(QWidget):
     @Slot()
     def _show_looking(self) -> None:
         self.words.setText(self._model.words())
-        self.cancel.setText(self.tr("Cancel"))
+        self.cancel.setText(_("Cancel"))
         self.row_words.setText("")
         self.names.setEnabled(False)
         self._show_busy(busy=True)
@@ -145,16 +146,16 @@ class ImportView(QWidget):
     @Slot(int, int)
     def _show_progress(self, done: int, total: int) -> None:
         self.progress.show_share(done / max(1, total))
-        self._how_far.setText(self.tr("{done} of {total} files").format(done=done, total=total))
+        self._how_far.setText(ngettext("{done:,} of {count:,} file", "{done:,} of {count:,} files", total, done=done))
 
     @Slot()
     def _show_changed(self) -> None:
-        busy, (ready, _) = self._model.busy, self._model.counts()
+        busy, (ready, _faulty) = self._model.busy, self._model.counts()
         self.progress.setVisible(busy)
         self._how_far.setVisible(busy)
         self.words.setText(self._model.words())
         self.send.setText(
-            self.tr("Import {ready} and send").format(ready=ready) if ready else self.tr("Import and send")
+            ngettext("Import {count:,} and send", "Import {count:,} and send", ready) if ready else _("Import and send")
         )
         for button in (self.keep, self.send):
             button.setEnabled(ready > 0 and not busy)
@@ -168,12 +169,18 @@ class ImportView(QWidget):
         self.consent.show_state()
         told = [self._model.row_words(self.table.current_key())]
         if chosen > 1:
-            told.append(self.tr("An edit in one of the {count} checked rows changes all of them.").format(count=chosen))
+            told.append(
+                ngettext(
+                    "An edit in the {count} checked row changes it.",
+                    "An edit in one of the {count} checked rows changes all of them.",
+                    chosen,
+                )
+            )
         self.row_words.setText(" ".join(told).strip())
 
     @Slot(int, int)
     def _show_done(self, well: int, badly: int) -> None:
-        self.cancel.setText(self.tr("Close"))
+        self.cancel.setText(_("Close"))
         self._show_changed()
 
     def _show_busy(self, *, busy: bool) -> None:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import _, formats
 
 _CELLS = 60
 _FLOOR_DBFS = -60.0
@@ -25,14 +26,15 @@ class LevelMeterBar(QWidget):
         self._peak: float | None = None
         self._floor: float | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Input level")
+        self.setAccessibleName(_("Input level"))
 
     def show_levels(self, level: float | None, peak: float | None, floor: float | None) -> None:
         """Show the level now, the held peak and the noise floor."""
         shown = tuple(_whole(value) for value in (level, peak, floor))
         if shown != (self._level, self._peak, self._floor):
             self._level, self._peak, self._floor = shown
-            self.setAccessibleDescription("No signal" if shown[1] is None else f"Peak {shown[1]} dBFS")
+            told = _("No signal") if shown[1] is None else _("Peak {peak} dBFS", peak=decibels(shown[1]))
+            self.setAccessibleDescription(told)
             self.update()
 
     def sizeHint(self) -> QSize:  # noqa: D102
@@ -72,11 +74,16 @@ class LevelMeterBar(QWidget):
                 where, align = QRectF(0, top, 60, height), Qt.AlignmentFlag.AlignLeft
             elif dbfs == _TICKS[-1]:
                 where, align = QRectF(self.width() - 60, top, 60, height), Qt.AlignmentFlag.AlignRight
-            painter.drawText(where, align, f"−{abs(dbfs)}" if dbfs else "0")
+            painter.drawText(where, align | Qt.AlignmentFlag.AlignAbsolute, decibels(dbfs))
 
     def _x(self, dbfs: float) -> float:
         share = (dbfs - _FLOOR_DBFS) / -_FLOOR_DBFS
         return self.width() * min(1.0, max(0.0, share))
+
+
+def decibels(dbfs: float) -> str:
+    """Whole decibels with a typographic minus: `−12`."""
+    return formats.number(round(dbfs), "d").replace("-", "−")
 
 
 def _whole(dbfs: float | None) -> int | None:
@@ -105,22 +112,27 @@ class MeterLegend(QWidget):
         painter = antialiased(QPainter(self))
         px = self._theme.px
         painter.setFont(self._theme.font(Role.CAPTION))
-        middle, x = self.height() / 2, px(4)
-        for words in ("Peak hold", "Noise floor", "Clipping"):
-            painter.setPen(Qt.PenStyle.NoPen)
-            if words == "Peak hold":
-                painter.fillRect(QRectF(x, middle - 6, 2, 12), self._theme.colour("text"))
-                x += px(12)
-            elif words == "Noise floor":
-                painter.setBrush(self._theme.colour("text2"))
-                corners = [(x, middle - 3), (x + 12, middle - 3), (x + 6, middle + 4)]
-                painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
-                x += px(18)
-            else:
-                rounded(painter, QRectF(x, middle - 5, 10, 10), 2, self._theme.colour("fail"))
-                x += px(16)
-            painter.setPen(self._theme.colour("text3"))
+        middle, x = self.height() / 2, float(px(4))
+        for sign, words in enumerate((_("Peak hold"), _("Noise floor"), _("Clipping"))):
             width = painter.fontMetrics().horizontalAdvance(words)
-            painter.drawText(QRectF(x, 0, width + 2, self.height()), Qt.AlignmentFlag.AlignVCenter, words)
+            mark = self._placed(QRectF(x, middle - 6, 12, 12))
+            painter.setPen(Qt.PenStyle.NoPen)
+            if sign == 0:
+                painter.fillRect(QRectF(mark.center().x() - 1, mark.top(), 2, 12), self._theme.colour("text"))
+            elif sign == 1:
+                painter.setBrush(self._theme.colour("text2"))
+                corners = [(mark.left(), middle - 3), (mark.right(), middle - 3), (mark.center().x(), middle + 4)]
+                painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
+            else:
+                rounded(painter, mark.adjusted(1, 1, -1, -1), 2, self._theme.colour("fail"))
+            x += px(18)
+            painter.setPen(self._theme.colour("text3"))
+            painter.drawText(self._placed(QRectF(x, 0, width + 2, self.height())), Qt.AlignmentFlag.AlignVCenter, words)
             x += width + px(20)
         painter.end()
+
+    def _placed(self, area: QRectF) -> QRectF:
+        """An area in the reading direction."""
+        if self.layoutDirection() is Qt.LayoutDirection.LeftToRight:
+            return area
+        return QRectF(self.width() - area.right(), area.top(), area.width(), area.height())

@@ -2,9 +2,9 @@
 
 import math
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QRect, Qt, Slot
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QStyle, QVBoxLayout, QWidget
 
 from vbdesk.capture.protocols import ProtocolTask
 from vbdesk.capture.recorder import RecordingHealth
@@ -20,6 +20,7 @@ from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.text import ElidedText, PromptLabel, Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.language import _, formats, ngettext, pgettext
 
 _NARROW, _HEAD = 760, 940
 _SIDES, _SIDES_SMALL = 72, 24
@@ -42,7 +43,7 @@ class _PhaseChip(QWidget):
     def __init__(self) -> None:
         self._theme = app_theme()
         super().__init__()
-        self._words, self._icon = "Recording", "dot"
+        self._words, self._icon = _("Recording"), "dot"
         self.setAccessibleName(self._words)
 
     def say(self, words: str, icon: str) -> None:
@@ -58,15 +59,13 @@ class _PhaseChip(QWidget):
         ink = self._theme.colour("on_rec")
         rounded(painter, self.rect().toRectF(), 6, self._theme.colour("rec"))
         side = self._theme.px(14)
-        icon = self.rect().toRectF().adjusted(_CHIP_PAD, 0, 0, 0)
-        icon.setTop((self.height() - side) / 2)
-        icon.setSize(icon.size().scaled(side, side, Qt.AspectRatioMode.IgnoreAspectRatio))
-        paint_icon(painter, self._icon, icon, ink)
+        icon = QRect(_CHIP_PAD, (self.height() - side) // 2, side, side)
+        words = self.rect().adjusted(_CHIP_PAD + side + _CHIP_GAP, 0, -_CHIP_PAD, 0)
+        icon, words = (QStyle.visualRect(self.layoutDirection(), self.rect(), area) for area in (icon, words))
+        paint_icon(painter, self._icon, icon.toRectF(), ink)
         painter.setFont(self._theme.font(Role.LABEL_STRONG))
         painter.setPen(ink)
-        painter.drawText(
-            self.rect().adjusted(_CHIP_PAD + side + _CHIP_GAP, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self._words
-        )
+        painter.drawText(words, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip, self._words)
         painter.end()
 
 
@@ -82,18 +81,18 @@ class LiveView(QWidget):
         self._subject, self._protocol = ElidedText("", Role.BODY_STRONG), ElidedText("", Role.BODY, "text2")
         self._device, self._device_icon = ElidedText("", Role.LABEL, "text2"), IconView("mic", "text2", 16)
         self.safe, self._safe_icon = Text("", Role.LABEL, "text2"), IconView("lock", "ok", 16)
-        self.speaker = quiet_button(self.tr("Patient screen"), icon="talk", key="W", size=ButtonSize.ROW)
+        self.speaker = quiet_button(_("Patient screen"), icon="talk", key="W", size=ButtonSize.ROW)
         self.prompt, self.picture = PromptLabel(Role.PROMPT), Picture()
         self.picture.setMinimumHeight(_PICTURE)
         self.waveform = LiveWaveform()
         self.ring = SpeechRing(model.minimum_s)
-        self._speech_title, self._speech = Text("Speech so far", Role.BODY_STRONG), Text("", Role.BODY, "text2")
-        self.timer = Text("0:00", Role.TIMER)
-        self._limit = Text(f"Stops at {clock_words(model.maximum_s)}", Role.BODY, "text2")
-        self.following = secondary_button("Next task", icon="arrow-right", key="N", size=ButtonSize.LARGE)
-        self.marker = quiet_button("Marker", icon="flag", key="M", size=ButtonSize.LARGE)
-        self.pause = secondary_button("Pause", icon="pause", key="P", size=ButtonSize.LARGE)
-        self.stop = Button("Stop", ButtonKind.STOP, icon="stop", key="Space", size=ButtonSize.LARGE)
+        self._speech_title, self._speech = Text(_("Speech so far"), Role.BODY_STRONG), Text("", Role.BODY, "text2")
+        self.timer = Text(clock_words(0), Role.TIMER)
+        self._limit = Text(self._stops_at(), Role.BODY, "text2")
+        self.following = secondary_button(_("Next task"), icon="arrow-right", key="N", size=ButtonSize.LARGE)
+        self.marker = quiet_button(_("Marker"), icon="flag", key="M", size=ButtonSize.LARGE)
+        self.pause = secondary_button(_("Pause"), icon="pause", key="P", size=ButtonSize.LARGE)
+        self.stop = Button(_("Stop"), ButtonKind.STOP, icon="stop", key=pgettext("key", "Space"), size=ButtonSize.LARGE)
         self._lay_out()
         self._bind()
 
@@ -108,12 +107,13 @@ class LiveView(QWidget):
     def _show_task(self, task: ProtocolTask) -> None:
         tasks = self._model.setup.form.protocol.tasks
         place = tasks.index(task) + 1 if task in tasks else 1
-        self._protocol.setText(task.title if len(tasks) == 1 else f"{task.title} · {place} of {len(tasks)}")
+        several = _("{title} · {place} of {count}", title=task.title, place=place, count=len(tasks))
+        self._protocol.setText(task.title if len(tasks) == 1 else several)
         self.following.setVisible(len(tasks) > 1)
         self._following_left = place < len(tasks)
         self.following.setEnabled(self._model.phase is RecordPhase.RECORDING and self._following_left)
         self.ring.set_minimum(task.min_speech_s)
-        self.prompt.show_text(task.text)
+        self.prompt.show_text(task.text, language=task.language)
         self.picture.show_picture(task.picture)
         self._arrange()
         self._fit_prompt()
@@ -148,8 +148,15 @@ class LiveView(QWidget):
         self.ring.set_diameter(_RING_SMALL if below else _RING)
         self.timer.set_role(Role.OVERALL if below else Role.TIMER)
         self._limit.set_role(Role.CAPTION if below else Role.BODY)
-        longest = f"Stops at {clock_words(self._model.maximum_s)}"
-        self._limit.setMinimumWidth(self._limit.fontMetrics().horizontalAdvance(longest) + 4)
+        longest = max(map(self._limit.fontMetrics().horizontalAdvance, (self._stops_at(), self._begins_in())))
+        self._limit.setMinimumWidth(longest + 4)
+
+    def _stops_at(self) -> str:
+        return _("Stops at {time}", time=clock_words(self._model.maximum_s))
+
+    def _begins_in(self) -> str:
+        # Translators: below a number that counts down, 3, 2, 1.
+        return _("seconds, then begin")
 
     def _fit_prompt(self) -> None:
         """Use the largest type that needs no scrolling; type and waveform shrink for it, the waveform goes last."""
@@ -260,10 +267,10 @@ class LiveView(QWidget):
     @Slot(object)
     def _show_phase(self, phase: RecordPhase) -> None:
         looks = {
-            RecordPhase.COUNTING_IN: ("Get ready", "clock"),
-            RecordPhase.RECORDING: ("Recording", "dot"),
-            RecordPhase.PAUSED: ("Paused", "pause"),
-            RecordPhase.ENDING: ("Saving", "dot"),
+            RecordPhase.COUNTING_IN: (_("Get ready"), "clock"),
+            RecordPhase.RECORDING: (_("Recording"), "dot"),
+            RecordPhase.PAUSED: (_("Paused"), "pause"),
+            RecordPhase.ENDING: (_("Saving"), "dot"),
         }
         if phase in looks:
             self._chip.say(*looks[phase])
@@ -272,16 +279,16 @@ class LiveView(QWidget):
         self.marker.setEnabled(phase is RecordPhase.RECORDING)
         self.pause.setEnabled(running)
         self.stop.setEnabled(running or phase is RecordPhase.COUNTING_IN)
-        self.pause.setText("Go on" if phase is RecordPhase.PAUSED else "Pause")
+        self.pause.setText(_("Go on") if phase is RecordPhase.PAUSED else _("Pause"))
         self.pause.set_icon("record" if phase is RecordPhase.PAUSED else "pause")
-        self.stop.setText("Cancel" if phase is RecordPhase.COUNTING_IN else "Stop")
+        self.stop.setText(_("Cancel") if phase is RecordPhase.COUNTING_IN else _("Stop"))
         self._arrange()
 
     @Slot(int)
     def _show_count(self, left: int) -> None:
         self.show_setup()
-        self.timer.setText(str(left) if left else "Now")
-        self._limit.setText("Starting the microphone" if left == 0 else "seconds, then begin")
+        self.timer.setText(formats.number(left) if left else _("Now"))
+        self._limit.setText(_("Starting the microphone") if left == 0 else self._begins_in())
         self._show_speech(0.0)
         self._show_health(RecordingHealth())
         self.waveform.clear()
@@ -301,17 +308,17 @@ class LiveView(QWidget):
         """The next limit: the minimum, then the maximum."""
         minimum_s, maximum_s = self._model.minimum_s, self._model.maximum_s
         if seconds < minimum_s:
-            return f"Long enough at {clock_words(minimum_s)}"
+            return _("Long enough at {time}", time=clock_words(minimum_s))
         left_s = math.ceil(maximum_s - seconds)
-        return f"Stops at {clock_words(maximum_s)}" if left_s > _SOON_S else f"Stops in {left_s} s"
+        return self._stops_at() if left_s > _SOON_S else _("Stops in {seconds} s", seconds=left_s)
 
     def _show_health(self, health: RecordingHealth) -> None:
         lost = health.missing_s >= _LOST_S or health.overflows > 0
-        words = "Saved to disk every second"
+        words = _("Saved to disk every second")
         if health.missing_s >= _LOST_S:
-            words = f"{health.missing_s:.1f} s of sound lost"
+            words = _("{seconds:.1f} s of sound lost", seconds=health.missing_s)
         elif lost:
-            words = f"Sound lost {health.overflows} times"
+            words = ngettext("Sound lost {count} time", "Sound lost {count} times", health.overflows)
         if words != self.safe.text():
             self.safe.setText(words)
             self.safe.set_ink("warn" if lost else "text2")
@@ -328,12 +335,17 @@ class LiveView(QWidget):
         self.ring.show_seconds(seconds)
         minimum_s = self._model.task.min_speech_s
         left = whole(minimum_s) - whole(seconds)
-        title = "Speech so far" if left > 0 else "Enough speech"
-        unit = "second" if left == 1 else "seconds"
+        title = _("Speech so far") if left > 0 else _("Enough speech")
+        # Translators: on two lines of about the same length.
         words = (
-            f"{left} {unit} to the\n{minimum_s:.0f}-second minimum"
+            ngettext(
+                "{count} second to the\n{minimum:.0f}-second minimum",
+                "{count} seconds to the\n{minimum:.0f}-second minimum",
+                left,
+                minimum=minimum_s,
+            )
             if left > 0
-            else "More makes the\nresult more certain"
+            else _("More makes the\nresult more certain")
         )
         if words != self._speech.text():
             self._speech_title.setText(title)

@@ -9,6 +9,7 @@ from vbdesk.desk.ui.buttons import quiet_button, secondary_button
 from vbdesk.desk.ui.fields import ChoiceField, LineField
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import _, translated
 from vbdesk.outbox.imports.import_draft import PatternPreview
 
 _EXAMPLES = ("{subject}_{date}_{time}", "{subject}_{date}", "{subject}_*", "*_{subject}", "{subject}/*")
@@ -22,18 +23,18 @@ class NamePatternCard(QWidget):
         self._theme = app_theme()
         super().__init__()
         self._model, self._narrow = model, False
-        self.pattern = LineField(icon="search", placeholder=self.tr("Date and time, found automatically"))
-        self.pattern.setAccessibleName(self.tr("Pattern of the file names"))
+        self.pattern = LineField(icon="search", placeholder=_("Date and time, found automatically"))
+        self.pattern.setAccessibleName(_("Pattern of the file names"))
         self.pattern.setAccessibleDescription(
-            self.tr("{subject}, {date}, {time}, {year}, {month} and {day} match these parts, * matches any text.")
+            _("{subject}, {date}, {time}, {year}, {month} and {day} match these parts, * matches any text.")
         )
         self.pattern.setToolTip(self.pattern.accessibleDescription())
-        self.fill = secondary_button(self.tr("Fill from names"))
+        self.fill = secondary_button(_("Fill from names"))
         self.zone = ChoiceField("globe")
-        self.zone.setAccessibleName(self.tr("Time zone of the times without one"))
+        self.zone.setAccessibleName(_("Time zone of the times without one"))
         self.zone.setMaxVisibleItems(16)
-        self.leave_out = quiet_button(self.tr("Leave out"))
-        self.undo = quiet_button(self.tr("Undo edit"))
+        self.leave_out = quiet_button(_("Leave out"))
+        self.undo = quiet_button(_("Undo edit"))
         self.found = Text("", Role.CAPTION, "text2", wrap=True)
         self._lay_out()
         self._offer_examples()
@@ -47,7 +48,7 @@ class NamePatternCard(QWidget):
         model.pattern_found.connect(self._show_found)
 
     def _lay_out(self) -> None:
-        self._labels = [Text(self.tr("File names"), Role.LABEL_MEDIUM), Text(self.tr("Time zone"), Role.LABEL_MEDIUM)]
+        self._labels = [Text(_("File names"), Role.LABEL_MEDIUM), Text(_("Time zone"), Role.LABEL_MEDIUM)]
         self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._parts.setSpacing(12)
         for label, controls in zip(
@@ -89,7 +90,7 @@ class NamePatternCard(QWidget):
     def _on_listed(self) -> None:
         self.zone.clear()
         for name in self._model.zones:
-            self.zone.addItem(name or self.tr("Time zone of this computer"), name)
+            self.zone.addItem(name or _("Time zone of this computer"), name)
         self._model.preview_pattern(self.pattern.text())
 
     @Slot()
@@ -114,30 +115,30 @@ class NamePatternCard(QWidget):
     def _sentences(self, preview: PatternPreview) -> list[str]:
         """What is found, an example, and a name in which nothing is found."""
         told = [
-            self.tr("Names: {rows}. With a subject: {subjects}. With a date and a time of day: {times}.").format(
-                rows=preview.rows, subjects=preview.subjects, times=preview.times
+            _(
+                "Names: {rows:,}. With a subject: {subjects:,}. With a date and a time of day: {times:,}.",
+                rows=preview.rows,
+                subjects=preview.subjects,
+                times=preview.times,
             )
         ]
         if preview.found_subject and preview.found_time:
             told.append(
-                self.tr("For example {name}: subject {subject}, time {time}.").format(
-                    name=preview.example, subject=preview.found_subject, time=preview.found_time
+                _(
+                    "For example {name}: subject {subject}, time {time}.",
+                    name=preview.example,
+                    subject=preview.found_subject,
+                    time=preview.found_time,
                 )
             )
         elif preview.found_subject:
             told.append(
-                self.tr("For example {name}: subject {subject}.").format(
-                    name=preview.example, subject=preview.found_subject
-                )
+                _("For example {name}: subject {subject}.", name=preview.example, subject=preview.found_subject)
             )
         elif preview.found_time:
-            told.append(
-                self.tr("For example {name}: time {time}.").format(name=preview.example, time=preview.found_time)
-            )
+            told.append(_("For example {name}: time {time}.", name=preview.example, time=preview.found_time))
         if preview.missed and preview.reason:
-            told.append(
-                self.tr("Nothing is found in {name}: {reason}").format(name=preview.missed, reason=preview.reason)
-            )
+            told.append(f"{_('Nothing is found in {name}.', name=preview.missed)} {translated(preview.reason)}")
         elif preview.missed:
-            told.append(self.tr("Nothing is found in {name}.").format(name=preview.missed))
+            told.append(_("Nothing is found in {name}.", name=preview.missed))
         return told

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
 
@@ -26,9 +26,10 @@ from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.routes import FilesRoute, ReviewRoute
 from vbdesk.desk.ui.shortcuts import key_of
-from vbdesk.desk.ui.time_text import clock_words, counted
+from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.language import _, ngettext, pgettext, translated
 
-_FILES = "Recordings and lists (*.wav *.flac *.mp3 *.m4a *.csv)"
+_FILES = "*.wav *.flac *.mp3 *.m4a *.csv"
 _GOOD_NEWS_MS = 8000
 _UNDER_WAY = (RecordPhase.COUNTING_IN, RecordPhase.RECORDING, RecordPhase.PAUSED)
 LEAST_TOLD_S = 0.05  # for lost sound
@@ -47,7 +48,7 @@ class RecordPage(QWidget):
         super().__init__()
         self.setObjectName("page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setAccessibleName("Record")
+        self.setAccessibleName(pgettext("page", "Record"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setProperty("noRing", True)
         self.model, self.review, self.intake = model, review, intake
@@ -120,11 +121,11 @@ class RecordPage(QWidget):
         """Import files, folders or a list: one recording of a known subject is checked, others get a table first."""
         setup = self.model.setup
         if self._faces.currentWidget() is self.importing:
-            self._say(Tone.WARN, self.tr("Finish or cancel this import first, then import other files."))
+            self._say(Tone.WARN, _("Finish or cancel this import first, then import other files."))
         elif self.model.phase is not RecordPhase.READY:
-            self._say(Tone.WARN, "Finish this recording first, then import files.")
+            self._say(Tone.WARN, _("Finish this recording first, then import files."))
         elif setup.subject.usable and setup.consent.missing and not _is_list(paths):
-            self._say(Tone.WARN, self.tr("Tick the consent of the subject first, then import the files."))
+            self._say(Tone.WARN, _("Tick the consent of the subject first, then import the files."))
         elif paths:
             setup.store_consent(lambda: self._look_at(paths))
 
@@ -185,7 +186,7 @@ class RecordPage(QWidget):
             act()
 
     @Slot(object)
-    def _tell_recording(self, _: RecordPhase) -> None:
+    def _tell_recording(self, phase: RecordPhase) -> None:
         self.recording_changed.emit(self.is_recording())
 
     @Slot(int)
@@ -240,7 +241,7 @@ class RecordPage(QWidget):
     @Slot(bool)
     def _on_speaker(self, shown: bool) -> None:
         for button in (self.ready.speaker, self.live.speaker):
-            button.setText(self.tr("Close window") if shown else self.tr("Patient screen"))
+            button.setText(_("Close window") if shown else _("Patient screen"))
 
     @Slot(str, bool)
     def _announce(self, sentence: str, urgent: bool) -> None:
@@ -267,7 +268,7 @@ class RecordPage(QWidget):
     def _on_take(self, take: Take) -> None:
         self.banner.clear()
         if take.sentence is not None:
-            self._say(Tone.INFO if take.end is EndReason.LIMIT else Tone.WARN, take.sentence)
+            self._say(Tone.INFO if take.end is EndReason.LIMIT else Tone.WARN, translated(take.sentence))
         self.review.review_take(take, self.model.setup.metadata(take.recorded_at))
 
     @Slot(object)
@@ -283,24 +284,27 @@ class RecordPage(QWidget):
     def _on_sent(self, source: CheckSource) -> None:
         others = self.review.left_over
         if others:
-            one = self.tr("Version {number} stays here, not sent.").format(number=others[0].number)
-            stays = one if len(others) == 1 else self.tr("The other versions stay here, not sent.")
-            discard = self.tr("Discard it") if len(others) == 1 else self.tr("Discard them")
+            one = _("Version {number} stays here, not sent.", number=others[0].number)
+            stays = one if len(others) == 1 else _("The other versions stay here, not sent.")
+            discard = _("Discard it") if len(others) == 1 else _("Discard them")
             self._say(Tone.OK, f"{self._sent_words(source)} {stays}", discard, self._discard_others)
         else:
-            self._say(Tone.OK, f"{self._sent_words(source)} {self.tr('The next subject can begin.')}")
+            self._say(Tone.OK, f"{self._sent_words(source)} {_('The next subject can begin.')}")
         self._after(source)
 
     def _sent_words(self, source: CheckSource) -> str:
         """What happens to a recording that was sent to the Outbox just now."""
-        texts = {
-            NextStep.SENDING: self.tr("{subject} is on its way."),
-            NextStep.SERVICE: self.tr("Saved here. It is sent when the service answers."),
-            NextStep.RESUME: self.tr("Saved here. Sending is paused: it is sent when you resume in the Outbox."),
-            NextStep.HAND: self.tr("Saved here. It is sent when you send it in the Outbox."),
-            NextStep.PERSON: self.tr("Saved here. The Outbox says what is needed before it can be sent."),
-        }
-        return texts[self.model.setup.next_step].format(subject=self.review.subject(source.metadata.group_id).words)
+        match self.model.setup.next_step:
+            case NextStep.SENDING:
+                subject = self.review.subject(source.metadata.group_id).words
+                return _("The recording of {subject} is on its way.", subject=subject)
+            case NextStep.SERVICE:
+                return _("Saved here. It is sent when the service answers.")
+            case NextStep.RESUME:
+                return _("Saved here. Sending is paused: it is sent when you resume in the Outbox.")
+            case NextStep.HAND:
+                return _("Saved here. It is sent when you send it in the Outbox.")
+        return _("Saved here. The Outbox says what is needed before it can be sent.")
 
     def _discard_others(self) -> None:
         self.review.discard_left_over()
@@ -308,7 +312,7 @@ class RecordPage(QWidget):
     @Slot(object)
     def _on_kept(self, source: CheckSource) -> None:
         subject = self.review.subject(source.metadata.group_id).words
-        self._say(Tone.INFO, f"The recording of {subject} is kept here and was not sent.")
+        self._say(Tone.INFO, _("The recording of {subject} is kept here and was not sent.", subject=subject))
         self._after(source)
 
     def _after(self, source: CheckSource) -> None:
@@ -322,7 +326,8 @@ class RecordPage(QWidget):
     @Slot(str)
     def _on_set_aside(self, take_id: str) -> None:
         if self.model.phase is RecordPhase.READY:
-            self._say(Tone.INFO, "This version is kept here. Record the next one.", "Back to it", self._back_to_version)
+            told = _("This version is kept here. Record the next one.")
+            self._say(Tone.INFO, told, _("Back to it"), self._back_to_version)
 
     def _back_to_version(self) -> None:
         if self.model.phase is RecordPhase.READY:
@@ -338,7 +343,7 @@ class RecordPage(QWidget):
     def _show_undo(self) -> None:
         """Offer the undo of a discard whenever no recording is made or checked."""
         if self._undo_words and self.model.phase is RecordPhase.READY:
-            self.undo.say(Tone.INFO, self._undo_words, action=self.tr("Undo"), other=self.tr("Close"))
+            self.undo.say(Tone.INFO, self._undo_words, action=_("Undo"), other=_("Close"))
         else:
             self.undo.clear()
 
@@ -397,12 +402,15 @@ class RecordPage(QWidget):
         if takes:
             why = self.review.not_stored
             sentence = f"{why} {self._rescued_words(takes, damaged)}".strip()
-            self._say(Tone.WARN if why else Tone.INFO, sentence, "Review it", self._review_rescued)
+            self._say(Tone.WARN if why else Tone.INFO, sentence, _("Review it"), self._review_rescued)
         elif damaged:
-            one = self.tr("A recording that was cut short is damaged. Decide what to do with its file.")
-            several = self.tr("{count} recordings that were cut short are damaged. Decide what to do with their files.")
-            sentence = one if damaged == 1 else several.format(count=damaged)
-            self._say(Tone.WARN, sentence, "Look", self._open_damaged)
+            sentence = ngettext(
+                "{count} recording that was cut short is damaged. Decide what to do with its file.",
+                "{count} recordings that were cut short are damaged. Decide what to do with their files.",
+                damaged,
+            )
+            # Translators: a button that shows damaged recordings.
+            self._say(Tone.WARN, sentence, pgettext("verb", "Look"), self._open_damaged)
 
     def _rescued_words(self, takes: list[RescuedTake], damaged: int) -> str:
         group_id = takes[0].about.get("group_id", "")
@@ -429,7 +437,7 @@ class RecordPage(QWidget):
     @Slot(str, str)
     def _on_sound_damaged(self, take_id: str, sentence: str) -> None:
         self._damaged_id = take_id
-        self._say(Tone.WARN, sentence, "Recover what can be read", self._recover_sound)
+        self._say(Tone.WARN, sentence, _("Recover what can be read"), self._recover_sound)
 
     def _recover_sound(self) -> None:
         self.review.damaged.recover_sound(self._damaged_id)
@@ -447,20 +455,27 @@ class RecordPage(QWidget):
     @Slot(int, int)
     def _on_imported(self, well: int, badly: int) -> None:
         if badly:
-            told = self.tr("Imported: {well}. Not imported: {badly}; each row says why, and can be edited.")
-            self._say(Tone.WARN, told.format(well=well, badly=badly), self.tr("Close"), self.intake.cancel)
+            told = _(
+                "Imported: {well:,}. Not imported: {badly:,}; each row says why, and can be edited.",
+                well=well,
+                badly=badly,
+            )
+            self._say(Tone.WARN, told, _("Close"), self.intake.cancel)
         else:
-            they = "It is" if well == 1 else "They are"
-            self._say(Tone.OK, f"{counted(well, 'recording')} imported. {they} in the Outbox.")
+            told = ngettext(
+                "{count:,} recording imported. It is in the Outbox.",
+                "{count:,} recordings imported. They are in the Outbox.",
+                well,
+            )
+            self._say(Tone.OK, told)
             self.intake.cancel()
 
     @Slot(int)
     def _on_consent_noted(self, subjects: int) -> None:
-        one, several = (
-            self.tr("The consent of 1 subject is noted."),
-            self.tr("The consent of {count} subjects is noted."),
+        told = ngettext(
+            "The consent of {count} subject is noted.", "The consent of {count} subjects is noted.", subjects
         )
-        self._say(Tone.OK, (one if subjects == 1 else several).format(count=subjects))
+        self._say(Tone.OK, told)
 
     @Slot()
     def _on_import_left(self) -> None:
@@ -475,7 +490,8 @@ class RecordPage(QWidget):
 
     @Slot()
     def _choose_files(self) -> None:
-        names, _ = QFileDialog.getOpenFileNames(self, "Import recordings", "", _FILES)
+        wanted = f"{_('Recordings and lists')} ({_FILES})"
+        names, _chosen = QFileDialog.getOpenFileNames(self, _("Import recordings"), "", wanted)
         if names:
             self.import_files([Path(name) for name in names])
 
@@ -491,26 +507,32 @@ class RecordPage(QWidget):
 
 def _rescued_words(takes: list[RescuedTake], subject: str, damaged: int) -> str:
     """Description of the rescued takes, oldest first; `subject` is that of the first, empty if it has none."""
-    translate, take = QCoreApplication.translate, takes[0]
+    take = takes[0]
     length = clock_words(take.duration_s)
-    found = (
-        translate("record", "A recording of {subject} is kept, {length} long. Decide whether to send it.")
+    sentences = [
+        _(
+            "A recording of {subject} is kept, {length} long. Decide whether to send it.",
+            subject=subject,
+            length=length,
+        )
         if subject
-        else translate("record", "A recording without a subject is kept, {length} long. Decide whether to send it.")
-    )
-    sentences = [found.format(subject=subject, length=length)]
+        else _("A recording without a subject is kept, {length} long. Decide whether to send it.", length=length)
+    ]
     if take.cut_s >= LEAST_TOLD_S:
-        cut = translate("record", "About {seconds:.1f} s at its end cannot be read.")
-        sentences.append(cut.format(seconds=take.cut_s))
+        sentences.append(_("About {seconds:.1f} s at its end cannot be read.", seconds=take.cut_s))
     others = len(takes) - 1
-    if others == 1:
-        sentences.append(translate("record", "1 more recording waits for a decision."))
-    elif others:
-        sentences.append(translate("record", "{count} more recordings wait for a decision.").format(count=others))
-    if damaged == 1:
-        sentences.append(translate("record", "1 damaged recording waits too."))
-    elif damaged:
-        sentences.append(translate("record", "{count} damaged recordings wait too.").format(count=damaged))
+    if others:
+        sentences.append(
+            ngettext(
+                "{count} more recording waits for a decision.",
+                "{count} more recordings wait for a decision.",
+                others,
+            )
+        )
+    if damaged:
+        sentences.append(
+            ngettext("{count} damaged recording waits too.", "{count} damaged recordings wait too.", damaged)
+        )
     return " ".join(sentences)
 
 

@@ -9,6 +9,7 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from vbdesk.desk.ui.theme import app_theme
+from vbdesk.language import _
 
 
 @cache
@@ -25,7 +26,7 @@ class Picture(QWidget):
         super().__init__()
         self._source = b""
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("Picture to describe")
+        self.setAccessibleName(_("Picture to describe"))
         self.setVisible(False)
 
     def show_picture(self, path: Path | None) -> None:

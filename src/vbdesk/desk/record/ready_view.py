@@ -11,11 +11,11 @@ from PySide6.QtWidgets import (
 
 from vbdesk.capture.meter import SILENCE, InputLevels
 from vbdesk.capture.room_check import RoomRating
-from vbdesk.desk.record.level_meter import LevelMeterBar, MeterLegend
+from vbdesk.desk.record.level_meter import LevelMeterBar, MeterLegend, decibels
 from vbdesk.desk.record.protocol_picture import Picture
 from vbdesk.desk.record.setup_card import SetupCard
 from vbdesk.desk.record.setup_model import RecordForm
-from vbdesk.desk.record.view_model import RecordViewModel, RoomCheck
+from vbdesk.desk.record.view_model import COUNT_IN_S, RecordViewModel, RoomCheck
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.buttons import KeyCap, RoundButton, secondary_button
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
@@ -24,6 +24,7 @@ from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import ElidedText, PromptLabel, Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import N_, _, formats, pgettext, translated
 
 _SETUP_WIDTH, _TWO_CARDS, _NO_LIMIT = 320, 820, 16777215
 _LEAST_WORDS = 6  # of the prompt; with fewer it says nothing
@@ -37,12 +38,18 @@ _PROMPTS = (Role.PROMPT_PREVIEW, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
 
 
 _ROOMS = {
-    RoomRating.QUIET: (Tone.OK, "The room is quiet enough"),
-    RoomRating.WATCH: (Tone.INFO, "Some noise in the room"),
-    RoomRating.NOISY: (Tone.WARN, "The room is noisy"),
-    RoomRating.SILENT: (Tone.WARN, "The microphone gives no sound"),
-    RoomRating.DISTURBED: (Tone.INFO, "The room was not still"),
+    RoomRating.QUIET: (Tone.OK, N_("The room is quiet enough")),
+    RoomRating.WATCH: (Tone.INFO, N_("Some noise in the room")),
+    RoomRating.NOISY: (Tone.WARN, N_("The room is noisy")),
+    RoomRating.SILENT: (Tone.WARN, N_("The microphone gives no sound")),
+    RoomRating.DISTURBED: (Tone.INFO, N_("The room was not still")),
 }
+
+
+def own_name(tag: str) -> str:
+    """What a language calls itself, such as `Deutsch`; the person who is asked to choose may know no other."""
+    name = QLocale(tag).nativeLanguageName() if tag != "en" else "English"
+    return name[:1].upper() + name[1:]
 
 
 class StageCard(Card):
@@ -51,18 +58,18 @@ class StageCard(Card):
     def __init__(self, model: RecordViewModel) -> None:
         self._theme = app_theme()
         super().__init__(padding=0)
-        self.setAccessibleName("Recording")
-        self._preview = self._whole = ""
+        self.setAccessibleName(_("Recording"))
+        self._preview = self._whole = self._language = ""
         self._model = model
         self.prompt, self.picture = PromptLabel(Role.PROMPT_PREVIEW), Picture()
         self.language = ChoiceField("globe")
-        self.language.setAccessibleName("Language of the prompt")
-        self.language.addItems([QLocale.languageToString(QLocale(tag).language()) for tag in model.setup.languages])
+        self.language.setAccessibleName(_("Language of the prompt"))
+        self.language.addItems([own_name(tag) for tag in model.setup.languages])
         self.meter, self._meter_words = LevelMeterBar(), Text("", Role.LABEL, "text2")
         self.room = Banner()
         self.room.reserve(3)
-        self.record = RoundButton("Start recording", "mic", diameter=_RECORD, record=True)
-        self._title = Text("Start recording", Role.DOOR_TITLE)
+        self.record = RoundButton(_("Start recording"), "mic", diameter=_RECORD, record=True)
+        self._title = Text(_("Start recording"), Role.DOOR_TITLE)
         self._below = Text("", Role.BODY, "text2", wrap=True)
         self._lay_out()
         self._bind()
@@ -70,14 +77,15 @@ class StageCard(Card):
     def _lay_out(self) -> None:
         upper = self._column = QVBoxLayout()
         above = QHBoxLayout()
-        above.addWidget(ElidedText("Shown large while recording", Role.CAPTION_MEDIUM, "text2"), 1)
+        self._caption = ElidedText("", Role.CAPTION_MEDIUM, "text2")
+        above.addWidget(self._caption, 1)
         above.addWidget(self.language)
         upper.addLayout(above)
         upper.addWidget(self.prompt)
         upper.addWidget(self.picture, 4)
         upper.addStretch(2)
         head = QHBoxLayout()
-        head.addWidget(Text("Input level", Role.LABEL_MEDIUM))
+        head.addWidget(Text(_("Input level"), Role.LABEL_MEDIUM))
         head.addStretch(1)
         head.addWidget(self._meter_words)
         self._level = QWidget()
@@ -108,7 +116,7 @@ class StageCard(Card):
         bar.setSpacing(22)
         bar.addWidget(self.record)
         bar.addLayout(words, 1)
-        self._key = KeyCap("Space")
+        self._key = KeyCap(pgettext("key", "Space"))
         bar.addWidget(self._key)
         self._bar = bar
         self.body.addLayout(bar)
@@ -132,13 +140,13 @@ class StageCard(Card):
         wide = view.width() >= px(_WIDE)
         ways = [(self._whole, Role.PROMPT), (self._preview, Role.PROMPT)] if wide else []
         for text, role in (*ways, *((self._preview, role) for role in _PROMPTS)):
-            self.prompt.show_text(text, role)
+            self.prompt.show_text(text, role, language=self._language)
             if self._column.totalHeightForWidth(view.width()) <= view.height():
                 return
         words = self._preview.removesuffix(" …").split()
         while len(words) > _LEAST_WORDS and self._column.totalHeightForWidth(view.width()) > view.height():
             words = words[: len(words) - max(1, len(words) // 8)]
-            self.prompt.show_text(f"{' '.join(words)} …", _PROMPTS[-1])
+            self.prompt.show_text(f"{' '.join(words)} …", _PROMPTS[-1], language=self._language)
 
     def show_upper(self, shown: bool) -> None:
         """Show or hide the part above the record bar."""
@@ -180,8 +188,12 @@ class StageCard(Card):
         first, *rest = form.protocol.text.split("\n\n")
         self._preview = f"{first} …" if rest else first
         self._whole = form.protocol.text
+        self._language = form.protocol.tasks[0].language
+        instead = self._model.setup.language_words()
+        self._caption.setText(instead or _("Shown large while recording"))
+        self._caption.set_ink("warn" if instead else "text2")
         self.picture.show_picture(form.protocol.picture)
-        self.prompt.show_text(self._preview)
+        self.prompt.show_text(self._preview, language=self._language)
         self._fit_prompt()
         self._show_ready(None)
 
@@ -190,11 +202,11 @@ class StageCard(Card):
         self._show_ready(None)
 
     @Slot(object)
-    def _show_ready(self, _: object) -> None:
+    def _show_ready(self, changed: object) -> None:
         missing = self._model.setup.missing
         self.record.setEnabled(not missing)
-        act = self._model.setup.form.protocol.act
-        self._below.setText(missing or f"A 3-second countdown, then {act}")
+        begin = self._model.setup.form.protocol.begin.format(seconds=formats.number(COUNT_IN_S))
+        self._below.setText(missing or begin)
 
     @Slot(object)
     def _show_levels(self, levels: InputLevels) -> None:
@@ -211,7 +223,7 @@ class StageCard(Card):
     @Slot(object)
     def _show_room(self, check: RoomCheck) -> None:
         if check.listening:
-            self.room.say(Tone.INFO, "Keep quiet for 3 seconds.", title="Listening to the room")
+            self.room.say(Tone.INFO, _("Keep quiet for 3 seconds."), title=_("Listening to the room"))
             return
         if check.finding is None:
             self.room.clear()
@@ -219,22 +231,27 @@ class StageCard(Card):
         tone, title = _ROOMS[check.finding.verdict]
         figures = ""
         if check.finding.floor_dbfs is not None:
-            limit = round(self._model.noise_limit_dbfs)
-            figures = f"Noise floor {round(check.finding.floor_dbfs)} dBFS, limit {limit}. ".replace("-", "−")
-        words = figures.strip() if check.finding.verdict is RoomRating.QUIET else f"{figures}{check.finding.sentence}"
-        self.room.say(tone, words, title=title, action="Check again")
+            figures = _(
+                "Noise floor {floor} dBFS, limit {limit}.",
+                floor=decibels(check.finding.floor_dbfs),
+                limit=decibels(self._model.noise_limit_dbfs),
+            )
+        advice = "" if check.finding.verdict is RoomRating.QUIET else translated(check.finding.sentence)
+        self.room.say(tone, f"{figures} {advice}".strip(), title=_(title), action=_("Check again"))
 
 
 def _level_words(levels: InputLevels) -> tuple[str, str]:
     """The level as text, and its colour token."""
     if levels.held_peak_dbfs < -90.0:
-        return "No sound", "text3"
-    peak = f"Peak {round(levels.held_peak_dbfs)} dBFS".replace("-", "−")
+        return _("No sound"), "text3"
+    peak = decibels(levels.held_peak_dbfs)
     if levels.clipping:
-        return f"{peak} · too loud, move away", "fail"
+        return _("Peak {peak} dBFS · too loud, move away", peak=peak), "fail"
     if levels.held_peak_dbfs >= _LOUD_DBFS:
-        return f"{peak} · loud", "warn"
-    return (f"{peak} · quiet", "text2") if levels.held_peak_dbfs < _QUIET_DBFS else (f"{peak} · good", "text2")
+        return _("Peak {peak} dBFS · loud", peak=peak), "warn"
+    if levels.held_peak_dbfs < _QUIET_DBFS:
+        return _("Peak {peak} dBFS · quiet", peak=peak), "text2"
+    return _("Peak {peak} dBFS · good", peak=peak), "text2"
 
 
 class ReadyView(QWidget):
@@ -244,12 +261,14 @@ class ReadyView(QWidget):
         self._theme = app_theme()
         super().__init__()
         self.setup, self.stage = SetupCard(model.setup), StageCard(model)
-        self.parts = SegmentedChoice("Part of the page", [(_SETUP, "Set-up", ""), (_STAGE, "Prompt and level", "")])
-        self.import_files = secondary_button("Import files", icon="import")
-        self.speaker = secondary_button(self.tr("Patient screen"), icon="talk")
+        self.parts = SegmentedChoice(
+            _("Part of the page"), [(_SETUP, _("Set-up"), ""), (_STAGE, _("Prompt and level"), "")]
+        )
+        self.import_files = secondary_button(_("Import files"), icon="import")
+        self.speaker = secondary_button(_("Patient screen"), icon="talk")
         words = QVBoxLayout()
         words.setSpacing(2)
-        words.addWidget(Text("Record", Role.PAGE_TITLE))
+        words.addWidget(Text(pgettext("page", "Record"), Role.PAGE_TITLE))
         self._sentence = Text("", Role.BODY, "text2", wrap=True)
         words.addWidget(self._sentence)
         self._cards = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -320,6 +339,10 @@ class ReadyView(QWidget):
         self._show_sentence(None)
 
     @Slot(object)
-    def _show_sentence(self, _: object) -> None:
-        keys = "Enter, then Space" if self.setup.subject.hasFocus() else "Space"
-        self._sentence.setText(self._setup_model.missing or f"Ready. Press {keys} to begin.")
+    def _show_sentence(self, changed: object) -> None:
+        ready = (
+            _("Ready. Press Enter, then Space to begin.")
+            if self.setup.subject.hasFocus()
+            else _("Ready. Press Space to begin.")
+        )
+        self._sentence.setText(self._setup_model.missing or ready)

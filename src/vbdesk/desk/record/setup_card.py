@@ -11,10 +11,11 @@ from vbdesk.desk.record.setup_model import RecordForm, RecordSetupViewModel, Sub
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area
 from vbdesk.desk.ui.fields import ChoiceField, Field, LineField, TagsField
 from vbdesk.desk.ui.theme import app_theme
+from vbdesk.language import N_, _, ngettext, translated
 from vbdesk.outbox.library.items import RecordingTarget
 from vbdesk.outbox.library.subject_names import tidy
 
-_NAMES = {"default": "System default", "pulse": "PulseAudio", "pipewire": "PipeWire"}
+_NAMES = {"default": N_("System default"), "pulse": "PulseAudio", "pipewire": "PipeWire"}
 
 
 class SetupCard(Card):
@@ -23,19 +24,17 @@ class SetupCard(Card):
     def __init__(self, model: RecordSetupViewModel) -> None:
         self._theme = app_theme()
         super().__init__(padding=0)
-        self.setAccessibleName("Set-up of the recording")
+        self.setAccessibleName(_("Set-up of the recording"))
         self._model = model
-        self.subject = LineField(icon="person", placeholder="For example ward4-0172")
+        self.subject = LineField(icon="person", placeholder=_("For example ward4-0172"))
         self.protocol, self.device, self.target = ChoiceField("layout"), ChoiceField("mic"), ChoiceField("chart")
-        self.tags, self.note = TagsField("Enter makes a tag"), QPlainTextEdit()
+        self.tags, self.note = TagsField(_("Enter makes a tag")), QPlainTextEdit()
         self.consent = ConsentBox(model.consent)
-        self.subject_field = Field("Subject", self.subject, help_text=self.tr("An id, or a name in any script"))
+        self.subject_field = Field(_("Subject"), self.subject, help_text=_("An id, or a name in any script"))
         self.detail = LineField()
-        self.detail_field = Field(
-            "", self.detail, optional=True, help_text=self.tr("Stays on this computer, encrypted")
-        )
-        self.protocol_field = Field("Protocol", self.protocol)
-        self.device_field = Field("Microphone", self.device, help_text="Looking for microphones")
+        self.detail_field = Field("", self.detail, optional=True, help_text=_("Stays on this computer, encrypted"))
+        self.protocol_field = Field(_("Protocol"), self.protocol)
+        self.device_field = Field(_("Microphone"), self.device, help_text=_("Looking for microphones."))
         self._known = QStringListModel(self)
         self._fill()
         self._lay_out()
@@ -44,7 +43,7 @@ class SetupCard(Card):
     def _fill(self) -> None:
         self._show_language()
         self._show_offered(self._model.offered.signs)
-        self.note.setPlaceholderText("Anything worth knowing later")
+        self.note.setPlaceholderText(_("Anything worth knowing later"))
         self.note.setTabChangesFocus(True)
         self.note.setFixedHeight(self._theme.px(50))
         popup = QListView()
@@ -66,9 +65,9 @@ class SetupCard(Card):
             self.detail_field,
             self.protocol_field,
             self.device_field,
-            Field("Analysis", self.target),
-            Field("Tags", self.tags, optional=True),
-            Field("Note", self.note, optional=True),
+            Field(_("Analysis"), self.target),
+            Field(_("Tags"), self.tags, optional=True),
+            Field(_("Note"), self.note, optional=True),
         ):
             column.addWidget(field)
         column.addStretch(1)
@@ -117,15 +116,18 @@ class SetupCard(Card):
         """Offer models first; a chosen target stays, even if it is no longer offered."""
         self.target.clear()
         for name, of_model in MODEL_SIGNS.items():
-            words = f"{name.value.capitalize()}, {len(of_model)} sign{'' if len(of_model) == 1 else 's'}"
+            # Translators: {model} is the name of a set of signs, such as Pulse.
+            words = ngettext(
+                "{model}, {count} sign", "{model}, {count} signs", len(of_model), model=name.value.capitalize()
+            )
             self.target.addItem(words, str(RecordingTarget("model", name.value)))
         for sign in signs:
-            self.target.addItem(sign.label, str(RecordingTarget("sign", sign.name)))
+            self.target.addItem(_(sign.label), str(RecordingTarget("sign", sign.name)))
         self._show_target(self._model.form.target)
 
     def _show_target(self, target: RecordingTarget) -> None:
         if self.target.findData(str(target)) < 0:
-            self.target.addItem(label_of(target.name), str(target))
+            self.target.addItem(_(label_of(target.name)), str(target))
         self.target.setCurrentIndex(self.target.findData(str(target)))
 
     @Slot(str)
@@ -153,8 +155,8 @@ class SetupCard(Card):
     def _show_subject(self, subject: Subject) -> None:
         if not subject.is_typed_as(self.subject.text()):
             self.subject.setText(subject.typed)
-        self.subject_field.set_help(self._model.subject_words() or self.tr("An id, or a name in any script"))
-        self.subject_field.set_fault(subject.fault)
+        self.subject_field.set_help(self._model.subject_words() or _("An id, or a name in any script"))
+        self.subject_field.set_fault(translated(subject.fault) if subject.fault else None)
         if tidy(self.detail.text()) != self._model.detail:
             self.detail.setText(self._model.detail)
         self.detail_field.set_label(detail_label(self._model.detail_kind))
@@ -171,15 +173,15 @@ class SetupCard(Card):
 
     @Slot(object)
     def _show_devices(self, devices: list[Device]) -> None:
-        names = [_NAMES.get(device.name, device.name) for device in devices]
+        names = [_(_NAMES[device.name]) if device.name in _NAMES else device.name for device in devices]
         if [self.device.itemText(index) for index in range(self.device.count())] != names:
             self.device.clear()
             self.device.addItems(names)
         if self._model.device is None:
-            self.device_field.set_fault("No microphone is connected. Plug one in; it appears here automatically.")
+            self.device_field.set_fault(_("No microphone is connected. Plug one in; it appears here automatically."))
         else:
             self.device.setCurrentIndex(devices.index(self._model.device))
-            self.device_field.set_help("48 kHz, mono · connected")
+            self.device_field.set_help(_("48 kHz, mono · connected"))
             self.device_field.set_fault(None)
 
     @Slot(object)

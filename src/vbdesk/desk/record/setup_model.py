@@ -2,23 +2,25 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
-from PySide6.QtCore import QLocale, QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from vbdesk.capture.device_choice import DeviceChoice, RememberedMicrophone, WantedDevice
 from vbdesk.capture.devices import Device, DeviceLister, DeviceWatch
-from vbdesk.capture.protocols import RecordingProtocol, nearest_language, protocol_languages, protocols
+from vbdesk.capture.protocols import RecordingProtocol, is_available, nearest_language, protocol_languages, protocols
 from vbdesk.clock import Clock
 from vbdesk.contract.timestamps import in_zone
+from vbdesk.desk.models.language_choice import language_name
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.models.subject_detail import detail_fault
 from vbdesk.desk.models.sync_state import NextStep, SyncState
 from vbdesk.desk.record.consent_model import ConsentViewModel
 from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
 from vbdesk.desk.tasks import Lane, TaskContext, TaskOwner
-from vbdesk.desk.ui.time_text import counted
+from vbdesk.desk.ui.time_text import day_in_sentence, moment_in_sentence
+from vbdesk.language import Message, _, current, ngettext, translated
 from vbdesk.outbox.library.items import ItemFilter, RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.settings import SubjectDetail
@@ -80,8 +82,8 @@ class RecordSetupViewModel(QObject):
 
     Attributes:
         languages: BCP-47 tags that prompts can be shown in.
-        language: the chosen one; by default the system's if it exists.
-        protocols: in the chosen language.
+        language: of the prompts now: as noted for the subject, else as in the preferences, else the reader's.
+        protocols: with prompts in this language, and titles in the reader's.
         offered: the signs that can be requested individually.
         typed: finds the subject that a text means.
         detail: the second line of the subject as typed here; empty if nothing was.
@@ -109,7 +111,7 @@ class RecordSetupViewModel(QObject):
     ready_changed = Signal(bool)
     pedal_known = Signal(str)
     _listed = Signal(object)
-    _not_listed = Signal(str)
+    _not_listed = Signal(object)
 
     def __init__(
         self,
@@ -126,8 +128,10 @@ class RecordSetupViewModel(QObject):
         self._library, self._tasks, self._clock, self._lister = library, tasks, clock, lister
         self._choosing = Lane(tasks, self)  # in order, so that the last choice is the one that stays
         self.languages = protocol_languages()
-        self.language = nearest_language(QLocale().bcp47Name(), self.languages)
-        self.protocols = protocols(self.language)
+        self._preferred = ""
+        self._picked: tuple[str, str] | None = None  # a subject, and the language that a person chose for it here
+        self.language = nearest_language(current().tag, self.languages)
+        self.protocols = protocols(self.language, reader=current().tag)
         self.form = RecordForm(self.protocols[0])
         self.subject = Subject("", None)
         self.detail = ""
@@ -140,14 +144,13 @@ class RecordSetupViewModel(QObject):
         self._remembered = RememberedMicrophone(config_dir / "microphone.json")
         self._preferences = PreferenceStore(config_dir)
         self._ready = False
-        self._wished: str | None = None
         self._look_up = QTimer(self)
         self._look_up.setSingleShot(True)
         self._look_up.setInterval(_LOOK_UP_AFTER_MS)
         self._look_up.timeout.connect(self._look_subject_up)
         self._watch: DeviceWatch | None = None
         self._listed.connect(self._on_devices)
-        self._not_listed.connect(self.device_noticed)
+        self._not_listed.connect(self._on_not_listed)
         self._sync = sync
         sync.library_changed.connect(self._load_subjects)
         self._shown_kind = self.detail_kind
@@ -178,12 +181,12 @@ class RecordSetupViewModel(QObject):
     def missing(self) -> str:
         """What is missing before a recording can begin; empty if nothing is."""
         if not self.subject.usable:
-            return self.subject.fault or "Enter a subject to begin."
+            return translated(self.subject.fault) if self.subject.fault else _("Enter a subject to begin.")
         if self.detail_fault is not None:
             return self.detail_fault
         if self.devices is None:
-            return "Looking for microphones."
-        return self.consent.missing if self.device is not None else "Plug in a microphone to begin."
+            return _("Looking for microphones.")
+        return self.consent.missing if self.device is not None else _("Plug in a microphone to begin.")
 
     def start(self) -> None:
         """Start watching microphones and known subjects."""
@@ -208,6 +211,7 @@ class RecordSetupViewModel(QObject):
             self.detail = ""
         self.subject = Subject(found.group_id, found.fault, alias=found.alias)
         self.consent.set_subject(self.subject.group_id if self.subject.usable else "")
+        self._use_language()
         self.subject_changed.emit(self.subject)
         self._tell_ready()
         if self.subject.usable:
@@ -256,11 +260,38 @@ class RecordSetupViewModel(QObject):
         self._set_form(replace(self.form, protocol=self.protocols[index]))
 
     def choose_language(self, index: int) -> None:
-        """Choose one of `languages`; the protocol stays."""
+        """Choose one of `languages`; the protocol stays. It is noted for the subject with its recording."""
+        self._picked = (self.subject.group_id if self.subject.usable else "", self.languages[index])
+        self._use_language()
+
+    def language_words(self) -> str:
+        """Why the prompt is not in the language that was wanted; empty if it is."""
+        shown, wanted = self.form.protocol.language, self._wanted_language()
+        if is_available(wanted, (shown,)):
+            return ""
+        return _(
+            "There is no prompt in {wanted}. It is shown in {shown}.",
+            wanted=language_name(wanted),
+            shown=language_name(shown),
+        )
+
+    def _wanted_language(self) -> str:
+        """What a person chose here for the subject, what is noted for it, or what holds for all."""
+        of, picked = self._picked or ("", "")
+        noted = self._note(self.subject.group_id).prompts if self.subject.usable else ""
+        if picked and of == self.subject.group_id:
+            return picked
+        return noted or ("" if of else picked) or self._preferred or current().tag
+
+    def _use_language(self) -> None:
+        """Show prompts in the wanted language, and titles in the reader's."""
+        self.language = nearest_language(self._wanted_language(), self.languages)
+        found = protocols(self.language, reader=current().tag)
+        if found == self.protocols:
+            return
         place = self.protocols.index(self.form.protocol)
-        self.language = self.languages[index]
-        self.protocols = protocols(self.language)
-        self.form = replace(self.form, protocol=self.protocols[place])
+        self.protocols = found
+        self.form = replace(self.form, protocol=found[place])
         self.language_changed.emit()
         self.form_changed.emit(self.form)
 
@@ -312,19 +343,26 @@ class RecordSetupViewModel(QObject):
         if subject.recordings is None:
             return ""
         if subject.recordings == 0:
-            words = "First recording on this computer"
+            words = _("First recording on this computer")
+        elif subject.last is None:
+            words = ngettext(
+                "Known subject · {count:,} recording", "Known subject · {count:,} recordings", subject.recordings
+            )
         else:
-            last = "" if subject.last is None else f", last {_day(subject.last, self._clock.now())}"
-            words = f"Known subject · {counted(subject.recordings, 'recording')}{last}"
+            words = ngettext(
+                "Known subject · {count:,} recording, last {when}",
+                "Known subject · {count:,} recordings, last {when}",
+                subject.recordings,
+                when=_when(subject.last, self._clock.now()),
+            )
         detail = self._library.subject_notes.shown(subject.group_id).detail
         parts = [detail, words] if detail else [words]
         if subject.alias:
-            told = self.tr("Sent as {group_id}; the name stays here")
-            parts.append(told.format(group_id=subject.group_id))
+            parts.append(_("Sent as {group_id}; the name stays here", group_id=subject.group_id))
         return " · ".join(parts)
 
     @Slot(object)
-    def _on_settings(self, _: object) -> None:
+    def _on_settings(self, changed: object) -> None:
         if self.detail_kind is not self._shown_kind:
             self._shown_kind = self.detail_kind
             self.subject_changed.emit(self.subject)
@@ -336,7 +374,9 @@ class RecordSetupViewModel(QObject):
         if not self.subject.usable:
             return note
         detail = self.detail if self.asks_detail and self.detail_fault is None else note.detail
-        return replace(note, alias=self.subject.alias or note.alias, detail=detail)
+        of, picked = self._picked or ("", "")
+        prompts = picked if of == self.subject.group_id else note.prompts
+        return replace(note, alias=self.subject.alias or note.alias, detail=detail, prompts=prompts)
 
     def _note(self, group_id: str) -> SubjectNote:
         return self._library.subject_notes.note_of(group_id)
@@ -388,11 +428,11 @@ class RecordSetupViewModel(QObject):
     @Slot(object)
     def _on_preferences(self, preferences: Preferences) -> None:
         self.pedal_known.emit(preferences.pedal_key)
-        if preferences.language != self._wished:  # keep a choice made in the meantime
-            self._wished = preferences.language
-            language = nearest_language(preferences.language or QLocale().bcp47Name(), self.languages)
-            if language != self.language:
-                self.choose_language(self.languages.index(language))
+        if preferences.language != self._preferred:
+            self._preferred = preferences.language
+            if self._picked is not None and not self._picked[0]:
+                self._picked = None  # the newer choice holds
+        self._use_language()
 
     @Slot(object)
     def _on_remembered(self, wanted: WantedDevice | None) -> None:
@@ -402,23 +442,20 @@ class RecordSetupViewModel(QObject):
                 self._on_devices(list(self._choice.devices))
 
     @Slot(object)
+    def _on_not_listed(self, reason: Message) -> None:
+        self.device_noticed.emit(translated(reason))
+
+    @Slot(object)
     def _on_devices(self, devices: list[Device]) -> None:
         self._choice = self._choice.listed(devices)
         self.devices_changed.emit(devices)
         if self._choice.notice is not None:
             noticed = self.device_returned if self._choice.returned else self.device_noticed
-            noticed.emit(self._choice.notice)
+            noticed.emit(translated(self._choice.notice))
         self._tell_ready()
 
 
-def _day(moment: datetime, now: datetime) -> str:
-    day, today = in_zone(moment).date(), now.astimezone().date()
-    if day == today:
-        return f"today {in_zone(moment):%H:%M}"
-    if day == today - timedelta(days=1):
-        return f"yesterday {in_zone(moment):%H:%M}"
-    return f"on {_date(day, with_year=day.year != today.year)}"
-
-
-def _date(day: date, *, with_year: bool) -> str:
-    return f"{day.day} {day:%b %Y}" if with_year else f"{day.day} {day:%b}"
+def _when(moment: datetime, now: datetime) -> str:
+    """Day and time of the last two days; only the day before them."""
+    recent = (now.astimezone().date() - in_zone(moment).date()).days <= 1
+    return moment_in_sentence(moment, now) if recent else day_in_sentence(moment, now)

@@ -1,6 +1,6 @@
 """A second window for the speaker, with the prompt in large type."""
 
-from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QLocale, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeyEvent, QResizeEvent, QScreen
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
@@ -12,23 +12,26 @@ from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.progress import ProgressBar
 from vbdesk.desk.ui.text import PromptLabel, Text
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import N_, _, current, language_of, reading_in
 
 _SIZE = (960, 620)
 _SHARE = 0.66  # share of a single screen's height: the desk's controls stay visible below
 _ROLES = (Role.PROMPT_SPEAKER, Role.PROMPT, Role.PROMPT_SMALL, Role.PROMPT_COMPACT, Role.PROMPT_LEAST)
 _SIDES = 72
 _LOOKS = {
-    RecordPhase.READY: ("Please wait", "clock", "text3"),
-    RecordPhase.COUNTING_IN: ("Get ready", "clock", "text"),
-    RecordPhase.RECORDING: ("Please speak", "record", "rec"),
-    RecordPhase.PAUSED: ("Paused", "pause", "text2"),
-    RecordPhase.ENDING: ("Thank you", "check", "ok"),
-    RecordPhase.ENDED: ("Thank you", "check", "ok"),
+    RecordPhase.READY: (N_("Please wait"), "clock", "text3"),
+    RecordPhase.COUNTING_IN: (N_("Get ready"), "clock", "text"),
+    RecordPhase.RECORDING: (N_("Please speak"), "record", "rec"),
+    RecordPhase.PAUSED: (N_("Paused"), "pause", "text2"),
+    RecordPhase.ENDING: (N_("Thank you"), "check", "ok"),
+    RecordPhase.ENDED: (N_("Thank you"), "check", "ok"),
 }
 
 
 class SpeakerWindow(QWidget):
     """Fills a second screen, or is a window next to the desk's. Never takes the keyboard focus.
+
+    All of it is in the language of the prompt, which the speaker reads.
 
     Signals:
         shown: (bool) it was opened or closed.
@@ -44,14 +47,13 @@ class SpeakerWindow(QWidget):
         self.setObjectName("page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating)
-        self.setWindowTitle("What to say")
-        self.setAccessibleName("What to say")
         self._model = model
+        self._language, self._phase = current(), model.phase
         self._icon = IconView("clock", "text3", 24)
         self.state = Text("", Role.VERDICT, "text2")
         self.step = Text("", Role.BODY, "text2")
         self.prompt, self.picture = PromptLabel(_ROLES[0]), Picture()
-        self.progress = ProgressBar("Speech so far")
+        self.progress = ProgressBar(_("Speech so far"))
         self._lay_out()
         model.phase_changed.connect(self._show_phase)
         model.counted.connect(self._show_count)
@@ -129,9 +131,17 @@ class SpeakerWindow(QWidget):
     def _show(self, task: ProtocolTask) -> None:
         tasks = self._model.setup.form.protocol.tasks
         several = len(tasks) > 1 and task in tasks
-        self.step.setText(f"{tasks.index(task) + 1} of {len(tasks)}" if several else "")
+        self._language = language_of(task.language) or current()
+        self.setLayoutDirection(QLocale(task.language).textDirection())
+        with reading_in(self._language):
+            step = _("{place} of {count}", place=tasks.index(task) + 1, count=len(tasks)) if several else ""
+            self.step.setText(step)
+            self.setWindowTitle(_("What to say"))
+            self.setAccessibleName(_("What to say"))
+            self.progress.setAccessibleName(_("Speech so far"))
         self.picture.show_picture(task.picture)
-        self.prompt.show_text(task.text)
+        self.prompt.show_text(task.text, language=task.language)
+        self._show_phase(self._phase)
         self._fit()
 
     @Slot(object)
@@ -139,7 +149,9 @@ class SpeakerWindow(QWidget):
         under_way = phase in (RecordPhase.COUNTING_IN, RecordPhase.RECORDING, RecordPhase.PAUSED)
         self.setProperty("staysWhenLocked", under_way)  # a person reads aloud from it
         words, icon, ink = _LOOKS[phase]
-        self.state.setText(words)
+        self._phase = phase
+        with reading_in(self._language):
+            self.state.setText(_(words))
         self._icon.show_icon(icon, ink)
         self.progress.setVisible(phase in (RecordPhase.RECORDING, RecordPhase.PAUSED))
         if phase is RecordPhase.READY:
@@ -148,7 +160,8 @@ class SpeakerWindow(QWidget):
     @Slot(int)
     def _show_count(self, left: int) -> None:
         self.progress.show_share(0.0)
-        self.state.setText(f"Get ready: {left}" if left else "Get ready")
+        with reading_in(self._language):
+            self.state.setText(_("Get ready: {seconds}", seconds=left) if left else _("Get ready"))
 
     @Slot(object)
     def _show_moment(self, moment: Moment) -> None:

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from vbdesk.contract.rounding import whole
 from vbdesk.desk.ui.painting import antialiased
 from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.language import _, formats, ngettext, npgettext
 
 _DIAMETER = 112
 _FULL_TURN = 2.0  # share of the minimum
@@ -21,7 +22,7 @@ class SpeechRing(QWidget):
         self._minimum_s, self._seconds = minimum_s, 0.0
         self._diameter = _DIAMETER
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Speech so far")
+        self.setAccessibleName(_("Speech so far"))
 
     def set_minimum(self, minimum_s: float) -> None:
         """Set the minimum."""
@@ -36,7 +37,7 @@ class SpeechRing(QWidget):
     def show_seconds(self, seconds: float) -> None:
         """Show `seconds` of speech."""
         if whole(seconds) != whole(self._seconds):
-            self.setAccessibleDescription(f"{whole(seconds)} seconds")
+            self.setAccessibleDescription(ngettext("{count} second", "{count} seconds", whole(seconds)))
         if round(seconds, 1) != round(self._seconds, 1):
             self.update()
         self._seconds = seconds
@@ -70,10 +71,13 @@ class SpeechRing(QWidget):
         upper = QRectF(0, self.height() / 2 - px(26), self.width(), px(32))
         if self._diameter < _DIAMETER:
             upper = QRectF(self.rect())
-        painter.drawText(upper, Qt.AlignmentFlag.AlignCenter, str(whole(self._seconds)))
+        painter.drawText(upper, Qt.AlignmentFlag.AlignCenter, formats.number(whole(self._seconds)))
         if self._diameter < _DIAMETER:
             return
         painter.setPen(self._theme.colour("text2"))
         painter.setFont(self._theme.font(Role.CAPTION))
         lower = QRectF(0, self.height() / 2 + px(4), self.width(), px(16))
-        painter.drawText(lower, Qt.AlignmentFlag.AlignCenter, "seconds")
+        # Translators: below a number, inside a ring; at most 10 letters.
+        painter.drawText(
+            lower, Qt.AlignmentFlag.AlignCenter, npgettext("below a number", "second", "seconds", whole(self._seconds))
+        )

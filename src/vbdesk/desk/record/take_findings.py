@@ -11,6 +11,7 @@ from vbdesk.desk.charts.take_layers import TakePicture
 from vbdesk.desk.charts.trim_range import TrimRange
 from vbdesk.desk.record.check_text import CheckSource, Origin, Review, Version, versions_of
 from vbdesk.desk.tasks import Lane, TaskContext, TaskOwner
+from vbdesk.language import translated
 from vbdesk.outbox.imports.pitch_track import pitch_track
 from vbdesk.outbox.imports.speaker_comparison import SpeakerComparison, SpeakerSimilarity
 from vbdesk.outbox.library.items import RecordingItem
@@ -128,7 +129,7 @@ class TakeFindings(QObject):
     @Slot(object)
     def _on_likeness(self, found: _Found) -> None:
         if self._in_front(found.source) and isinstance(found.what, SpeakerSimilarity):
-            self.warned.emit(found.what.warning or "")
+            self.warned.emit(translated(found.what.warning) if found.what.warning else "")
 
     @Slot(object)
     def _on_spectrogram(self, found: _Found) -> None:

@@ -4,12 +4,12 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QSizePolicy, QWidget
 
-from vbdesk.contract.timestamps import in_zone
 from vbdesk.desk.record.check_text import Version
 from vbdesk.desk.ui.icons import paint_icon
 from vbdesk.desk.ui.painting import antialiased, rounded
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.desk.ui.time_text import clock_words
+from vbdesk.desk.ui.time_text import clock_words, local_time_of_day
+from vbdesk.language import _
 
 _LEAST_WIDTH = 290
 _PAD = 14
@@ -24,11 +24,13 @@ class VersionTile(QAbstractButton):
         super().__init__(parent)
         self.version = version
         self._figures = " · ".join(f"{name} {value}" for name, value in version.figures)
-        self._when = f"{in_zone(version.recorded_at):%H:%M}, {clock_words(version.seconds)}"
-        self.setText(f"Version {version.number}")
-        self.setAccessibleName(f"Version {version.number}: {version.check_words}")
-        shown = "Shown here. " if version.shown else ""
-        self.setAccessibleDescription(f"{shown}{version.state_words}, recorded {self._when}. {self._figures}")
+        time, length = local_time_of_day(version.recorded_at), clock_words(version.seconds)
+        self._when = _("{time}, {length}", time=time, length=length)
+        self.setText(_("Version {number}", number=version.number))
+        self.setAccessibleName(_("Version {number}: {result}", number=version.number, result=version.check_words))
+        shown = _("Shown here.") if version.shown else ""
+        told = _("{state}. Recorded at {time}, {length} long.", state=version.state_words, time=time, length=length)
+        self.setAccessibleDescription(f"{shown} {told} {self._figures}".strip())
         self.setToolTip(self._figures)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -68,11 +70,11 @@ class VersionTile(QAbstractButton):
     def _paint_check_words(self, painter: QPainter, area: QRectF) -> None:
         icon, ink = _ICONS[self.version.good]
         side = self._theme.px(14)
-        paint_icon(
-            painter, icon, QRectF(area.left(), area.center().y() - side / 2, side, side), self._theme.colour(ink)
-        )
-        words = f"{self.version.check_words} · {self.version.state_words}"
-        beside = area.adjusted(side + 8, 0, 0, 0)
+        mirrored = self.layoutDirection() is Qt.LayoutDirection.RightToLeft
+        left = area.right() - side if mirrored else area.left()
+        paint_icon(painter, icon, QRectF(left, area.center().y() - side / 2, side, side), self._theme.colour(ink))
+        words = _("{result} · {state}", result=self.version.check_words, state=self.version.state_words)
+        beside = area.adjusted(0, 0, -side - 8, 0) if mirrored else area.adjusted(side + 8, 0, 0, 0)
         self._write(painter, Role.LABEL_MEDIUM, ink if self.version.good is not None else "text2", beside, words)
 
     def _write(self, painter: QPainter, role: Role, ink: str, area: QRectF, words: str, *, right: bool = False) -> None:
@@ -96,7 +98,7 @@ class VersionStrip(QWidget):
     def __init__(self) -> None:
         self._theme = app_theme()
         super().__init__()
-        self.setAccessibleName("Versions of this recording")
+        self.setAccessibleName(_("Versions of this recording"))
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._box = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._box.setContentsMargins(0, 0, 0, 0)

@@ -25,6 +25,7 @@ from vbdesk.clock import Clock
 from vbdesk.contract.limits import MAX_DURATION_S, MIN_DURATION_S
 from vbdesk.desk.record.setup_model import RecordSetupViewModel
 from vbdesk.desk.tasks import Failure, Lane, LongLived, Stoppable, TaskContext, TaskOwner
+from vbdesk.language import _, translated
 from vbdesk.outbox.library.recording_time import service_time_json
 from vbdesk.outbox.library.service_times import ServiceTimes
 
@@ -329,7 +330,7 @@ class RecordViewModel(QObject):
     def _on_not_listening(self, failure: Failure) -> None:
         self._listening = False
         self.levels_changed.emit(SILENCE)
-        self.failed.emit(failure.sentence)
+        self.failed.emit(translated(failure.sentence))
 
     @Slot(object)
     def _on_devices(self, devices: object) -> None:
@@ -352,11 +353,11 @@ class RecordViewModel(QObject):
     def _on_not_started(self, failure: Failure) -> None:
         if self.phase is RecordPhase.COUNTING_IN:
             self._set_phase(RecordPhase.READY)
-            self.failed.emit(failure.sentence)
+            self.failed.emit(translated(failure.sentence))
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
-        self.failed.emit(failure.sentence)
+        self.failed.emit(translated(failure.sentence))
 
     @Slot(object)
     def _on_take(self, take: Take) -> None:
@@ -368,7 +369,7 @@ class RecordViewModel(QObject):
         if take.duration_s == 0.0:
             self._set_phase(RecordPhase.READY)
             if take.end is not EndReason.STOPPED:
-                self.failed.emit(take.sentence or "Nothing was recorded.")
+                self.failed.emit(translated(take.sentence) if take.sentence else _("Nothing was recorded."))
             self._listen()
             return
         self._set_phase(RecordPhase.ENDED)
@@ -418,7 +419,8 @@ class RecordViewModel(QObject):
                 self.check_room()  # sound has arrived
         elif self.room.listening and self._monitor.room() is not None:
             self._set_room(RoomCheck(finding=self._monitor.room()))
-        hint = self._monitor.enhancement().sentence or ""
+        advice = self._monitor.enhancement().sentence
+        hint = translated(advice) if advice else ""
         if hint != self.hint:
             self.hint = hint
             self.hinted.emit(hint)
@@ -446,7 +448,7 @@ class RecordViewModel(QObject):
 def _ailment(health: RecordingHealth) -> str:
     """What is wrong with the sound of a take; empty if nothing is."""
     if health.silent_s >= _SILENT_S:
-        return silence_advice()
+        return translated(silence_advice())
     if health.missing_s > 0 or health.overflows:
-        return "Some sound did not arrive: the computer is too busy. The recording goes on; close other programs."
+        return _("Some sound did not arrive: the computer is too busy. The recording goes on; close other programs.")
     return ""

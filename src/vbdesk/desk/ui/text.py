@@ -2,11 +2,11 @@
 
 from html import escape
 
-from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtCore import QEvent, QLocale, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
-from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.desk.ui.theme import Role, app_theme, load_arabic_fonts
 from vbdesk.desk.ui.tokens import TYPE_SCALE
 
 _LEAST_PX = 48
@@ -88,7 +88,7 @@ class ElidedText(Text):
 
 
 class PromptLabel(QLabel):
-    """Text that a person reads aloud: large, with wide line spacing."""
+    """Text that a person reads aloud: large, with wide line spacing, in the direction of its own language."""
 
     def __init__(self, role: Role = Role.PROMPT, parent: QWidget | None = None) -> None:
         self._theme = app_theme()
@@ -100,9 +100,14 @@ class PromptLabel(QLabel):
         self.setProperty("ink", "text")
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
 
-    def show_text(self, text: str, role: Role | None = None) -> None:
-        """Show `text`; blank lines separate paragraphs."""
+    def show_text(self, text: str, role: Role | None = None, *, language: str | None = None) -> None:
+        """Show `text`; blank lines separate paragraphs. `language` is its tag; None for that of the text before."""
         self._text = text
+        if language is not None:
+            locale = QLocale(language)
+            if locale.script() is QLocale.Script.ArabicScript:
+                load_arabic_fonts()
+            self.setLayoutDirection(locale.textDirection())
         self._role = role or self._role
         self._fit()
 
@@ -124,6 +129,8 @@ class PromptLabel(QLabel):
         percent = round(100 * entry.line / natural)
         paragraphs = [escape(part).replace("\n", "<br>") for part in self._text.split("\n\n")]
         gap = round(entry.size * self._theme.scale / 2)
-        html = "".join(f'<p style="margin:0 0 {gap}px 0; line-height:{percent}%">{part}</p>' for part in paragraphs)
+        way = "rtl" if self.layoutDirection() is Qt.LayoutDirection.RightToLeft else "ltr"
+        style = f"margin:0 0 {gap}px 0; line-height:{percent}%"
+        html = "".join(f'<p dir="{way}" style="{style}">{part}</p>' for part in paragraphs)
         if html != self.text():
             self.setText(html)

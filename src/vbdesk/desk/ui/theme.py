@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 from vbdesk.contract.levels import Level
 from vbdesk.desk.ui.style_sheet import style_sheet
 from vbdesk.desk.ui.tokens import (
+    ARABIC_FAMILY,
     BODY_PX,
     DARK,
     DARK_LEVELS,
@@ -221,8 +222,15 @@ def _load_fonts() -> None:
         QFontDatabase.addApplicationFont(str(resource("fonts", f"{FAMILY}-{cut}.otf")))
 
 
+def load_arabic_fonts() -> None:
+    """Load the shipped Arabic fonts; a computer may have none."""
+    if not QFontDatabase.hasFamily(ARABIC_FAMILY):
+        for cut in ("Regular", "Bold"):
+            QFontDatabase.addApplicationFont(str(resource("fonts", f"NotoSansArabic-{cut}.ttf")))
+
+
 def _base_font() -> QFont:
-    font = QFont(FAMILY)
+    font = QFont([FAMILY, ARABIC_FAMILY])
     font.setStyleHint(QFont.StyleHint.SansSerif)
     font.setFeature(QFont.Tag("tnum"), 1)
     return font

@@ -7,6 +7,7 @@ from typing import Final
 from vbdesk.contract.levels import Level
 
 FAMILY: Final = "Inter"
+ARABIC_FAMILY: Final = "Noto Sans Arabic"
 BODY_PX: Final = 14.0
 LEAST_SCALE, LARGEST_SCALE = 0.9, 2.0  # limits of the user's choice; 1.0 is the design's
 

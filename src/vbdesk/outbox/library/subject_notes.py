@@ -28,6 +28,7 @@ class SubjectNote:
         alias: the name as typed, where the service's id cannot carry it; else empty.
         detail: the second line, such as a birth year; may be empty.
         spoken: the language of the subject's recordings, and whether it is the subject's second language.
+        prompts, report: BCP-47 tags of the languages that the subject's prompts and reports have; empty if not chosen.
     """
 
     text: str = ""
@@ -35,6 +36,8 @@ class SubjectNote:
     alias: str = ""
     detail: str = ""
     spoken: SpokenLanguage = UNKNOWN_LANGUAGE
+    prompts: str = ""
+    report: str = ""
 
     def shown(self, group_id: str) -> ShownSubject:
         """How the subject `group_id` with this note is shown."""
@@ -95,7 +98,7 @@ class SubjectNotes:
             AliasTaken: another subject has this alias; nothing is stored.
         """
         tags = tuple(dict.fromkeys(tag.strip() for tag in note.tags if tag.strip()))
-        kept = SubjectNote(note.text.strip(), tags, tidy(note.alias), tidy(note.detail), note.spoken)
+        kept = replace(note, text=note.text.strip(), tags=tags, alias=tidy(note.alias), detail=tidy(note.detail))
         with self._store.changing():
             if kept.alias and self.group_id_of(kept.alias) not in (None, group_id):
                 raise AliasTaken("Another subject has this name already. Choose another one.")
@@ -196,6 +199,8 @@ class SubjectNotes:
                 content.get("alias", ""),
                 content.get("detail", ""),
                 SpokenLanguage.of_form(content.get("spoken") or {}),
+                content.get("prompts", ""),
+                content.get("report", ""),
             )
         return found
 
@@ -207,6 +212,10 @@ class SubjectNotes:
             content["detail"] = note.detail
         if note.spoken.is_known:
             content["spoken"] = note.spoken.form
+        if note.prompts:
+            content["prompts"] = note.prompts
+        if note.report:
+            content["report"] = note.report
         return self._store.cipher.encrypt(json.dumps(content).encode(), _place(group_id))
 
     def _remember_one(self, group_id: str, note: SubjectNote) -> None:
