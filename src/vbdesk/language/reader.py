@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vbdesk.language.catalogs import SOURCE, available_languages
+from vbdesk.language.catalogs import SOURCE, available_languages, catalog
 from vbdesk.language.pseudo import PSEUDO
 
 if TYPE_CHECKING:
@@ -104,6 +104,13 @@ def language_of(tag: str) -> Language | None:
         return None
     name = wanted if wanted in same else language.lower() if language.lower() in same else same[0]
     return Language(name, wanted if region else _REGION_OF_SOURCE if name == SOURCE else name)
+
+
+def load_language(tag: str) -> None:
+    """Read the catalog for a tag, if there is one, so that nobody has to wait for it later."""
+    found = language_of(tag)
+    if found is not None:
+        catalog(found.name)
 
 
 def use_system_language() -> Language:

@@ -45,7 +45,7 @@ def looks(user):
 def test_a_damaged_recording_is_named_and_its_readable_parts_become_recordings(user, workspace):
     path = leave_take(workspace, "ward4-1", flipped=20)
     looks(user)
-    assert user.page.banner.words() == "A recording that was cut short is damaged. Decide what to do with its file."
+    assert user.page.banner.words() == "1 recording that was cut short is damaged. Decide what to do with its file."
     user.page.banner.button.click()
     (card,) = user.page.damaged.cards
     assert card.sentence.text() == (

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Qt, Slot
 from vbdesk.capture.recorder import RecordingHealth
 from vbdesk.desk.models.preferences import Preferences, PreferenceStore
 from vbdesk.desk.record.view_model import RecordPhase
+from vbdesk.outbox.library.subject_notes import SubjectNote
 
 sys.path.append(str(Path(__file__).parents[1]))
 
@@ -107,6 +108,40 @@ def test_prompts_come_in_the_language_that_is_chosen(user):
     assert setup.form.protocol.language == "de"
     assert user.page.ready.setup.protocol.currentText() == setup.form.protocol.title
     assert user.page.ready.stage.prompt.plain_text().startswith(setup.form.protocol.text[:20])
+
+
+def test_a_subject_keeps_the_language_of_its_prompts(user):
+    setup, ready, left_to_right = user.page.model.setup, user.page.ready, Qt.LayoutDirection.LeftToRight
+    user.enters_subject("ward4-0172")
+    setup.choose_language(setup.languages.index("ar"))
+    assert ready.stage.prompt.layoutDirection() is Qt.LayoutDirection.RightToLeft
+    assert user.page.speaker.layoutDirection() is Qt.LayoutDirection.RightToLeft
+    assert (ready.layoutDirection(), ready.setup.protocol.currentText()) == (left_to_right, "Reading passage")
+    user.records(2)
+    user.stops()
+    user.page.review.keep()
+    user.waits_for(lambda: user.outbox())
+    assert user.workspace.library.subject_notes.note_of("ward4-0172").prompts == "ar"
+    assert user.outbox()[0].spoken.language == "ar"
+    assert setup.language == "en"  # the next subject begins as usual
+    setup.set_subject("ward4-0172")
+    assert setup.form.protocol.language == "ar"
+    assert ready.stage.language.currentText() == "العربية"
+    user.page.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+    setup.set_subject("ward4-0173")
+    assert ready.stage.prompt.layoutDirection() is left_to_right
+
+
+def test_a_prompt_in_another_language_than_wanted_says_so(user):
+    user.rests()
+    user.workspace.library.subject_notes.keep("ward4-1", SubjectNote(prompts="tr"))
+    user.page.model.setup.set_subject("ward4-1")
+    assert user.page.model.setup.form.protocol.language == "en"
+    caption = user.page.ready.stage.caption
+    assert caption.text() == "There is no prompt in Turkish. It is shown in English."
+    user.page.model.setup.choose_language(0)
+    user.page.model.setup.set_subject("ward4-1")
+    assert caption.text() == "Shown large while recording"
 
 
 def test_lost_sound_is_said_in_the_head(user):

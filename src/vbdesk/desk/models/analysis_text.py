@@ -1,6 +1,6 @@
 """What was asked of the service, and what was spoken, in people's words."""
 
-from vbdesk.capture.protocols import protocols
+from vbdesk.capture.protocols import protocol_titles
 from vbdesk.contract.catalog import label_of
 from vbdesk.language import _
 
@@ -17,5 +17,4 @@ def sign_words(name: str) -> str:
 
 def task_words(protocol_id: str) -> str:
     """`Reading passage`; a protocol that is not known here by its own name."""
-    titles = {protocol.protocol_id: protocol.title for protocol in protocols()}
-    return titles.get(protocol_id, protocol_id)
+    return protocol_titles().get(protocol_id, protocol_id)

@@ -77,8 +77,8 @@ class StageCard(Card):
     def _lay_out(self) -> None:
         upper = self._column = QVBoxLayout()
         above = QHBoxLayout()
-        self._caption = ElidedText("", Role.CAPTION_MEDIUM, "text2")
-        above.addWidget(self._caption, 1)
+        self.caption = ElidedText("", Role.CAPTION_MEDIUM, "text2")
+        above.addWidget(self.caption, 1)
         above.addWidget(self.language)
         upper.addLayout(above)
         upper.addWidget(self.prompt)
@@ -172,6 +172,7 @@ class StageCard(Card):
         model.setup.form_changed.connect(self._show_form)
         model.setup.ready_changed.connect(self._show_ready)
         model.setup.subject_changed.connect(self._show_ready)
+        model.setup.subject_changed.connect(self._show_caption)
         model.setup.devices_changed.connect(self._show_ready)
         model.setup.consent.changed.connect(self._on_consent)
         self._show_form(model.setup.form)
@@ -189,13 +190,18 @@ class StageCard(Card):
         self._preview = f"{first} …" if rest else first
         self._whole = form.protocol.text
         self._language = form.protocol.tasks[0].language
-        instead = self._model.setup.language_words()
-        self._caption.setText(instead or _("Shown large while recording"))
-        self._caption.set_ink("warn" if instead else "text2")
+        self._show_caption(None)
         self.picture.show_picture(form.protocol.picture)
         self.prompt.show_text(self._preview, language=self._language)
         self._fit_prompt()
         self._show_ready(None)
+
+    @Slot(object)
+    def _show_caption(self, changed: object) -> None:
+        """Say what the text is for, or why it is not in the language of the subject."""
+        instead = self._model.setup.language_words()
+        self.caption.setText(instead or _("Shown large while recording"))
+        self.caption.set_ink("warn" if instead else "text2")
 
     @Slot()
     def _on_consent(self) -> None:

@@ -20,7 +20,7 @@ from vbdesk.desk.record.consent_model import ConsentViewModel
 from vbdesk.desk.record.offered_signs import OfferedSignsViewModel
 from vbdesk.desk.tasks import Lane, TaskContext, TaskOwner
 from vbdesk.desk.ui.time_text import day_in_sentence, moment_in_sentence
-from vbdesk.language import Message, _, current, ngettext, translated
+from vbdesk.language import Message, _, current, load_language, ngettext, translated
 from vbdesk.outbox.library.items import ItemFilter, RecordingTarget, TakeMetadata
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.settings import SubjectDetail
@@ -423,6 +423,8 @@ class RecordSetupViewModel(QObject):
         return self._remembered.load()
 
     def _read_preferences(self, context: TaskContext) -> Preferences:
+        for tag in self.languages:  # the patient screen is in the language of the prompt
+            load_language(tag)
         return self._preferences.load()
 
     @Slot(object)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QLocale, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
-from vbdesk.desk.ui.theme import Role, app_theme, load_arabic_fonts
+from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.desk.ui.tokens import TYPE_SCALE
 
 _LEAST_PX = 48
@@ -104,10 +104,7 @@ class PromptLabel(QLabel):
         """Show `text`; blank lines separate paragraphs. `language` is its tag; None for that of the text before."""
         self._text = text
         if language is not None:
-            locale = QLocale(language)
-            if locale.script() is QLocale.Script.ArabicScript:
-                load_arabic_fonts()
-            self.setLayoutDirection(locale.textDirection())
+            self.setLayoutDirection(QLocale(language).textDirection())
         self._role = role or self._role
         self._fit()
 

@@ -220,13 +220,8 @@ def _load_fonts() -> None:
         return
     for cut in _FONT_CUTS:
         QFontDatabase.addApplicationFont(str(resource("fonts", f"{FAMILY}-{cut}.otf")))
-
-
-def load_arabic_fonts() -> None:
-    """Load the shipped Arabic fonts; a computer may have none."""
-    if not QFontDatabase.hasFamily(ARABIC_FAMILY):
-        for cut in ("Regular", "Bold"):
-            QFontDatabase.addApplicationFont(str(resource("fonts", f"NotoSansArabic-{cut}.ttf")))
+    for cut in ("Regular", "Bold"):  # a computer may have no Arabic font
+        QFontDatabase.addApplicationFont(str(resource("fonts", f"NotoSansArabic-{cut}.ttf")))
 
 
 def _base_font() -> QFont:
