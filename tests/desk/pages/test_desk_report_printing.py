@@ -162,6 +162,17 @@ def test_a_cancelled_dialog_prints_nothing_and_the_next_one_prints(result_page, 
     assert settled(result_page, qtbot) == "Pages sent to the printer: 1."
 
 
+def test_no_dialog_names_the_subject_after_the_window_was_locked(result_page, printers, dialog, qtbot):
+    model = result_page.view_model.export.printing
+    result_page.print_action.trigger()
+    result_page.hide()  # as a locked window takes its pages out
+    qtbot.waitUntil(lambda: not model.busy)
+    assert not [top for top in QApplication.topLevelWidgets() if isinstance(top, DialogTwin)]
+    result_page.show()
+    result_page.print_action.trigger()
+    dialog().reject()
+
+
 def test_what_was_asked_for_is_printed_although_another_subject_is_shown_by_then(
     result_page, shelf, stress_job, printed, dialog, qtbot
 ):

@@ -36,6 +36,9 @@ class PrintBanner(WorkBanner):
 
     @Slot(object, str)
     def _on_setup(self, job: PrintJob, title: str) -> None:
+        if not self.window().isVisible():  # the window was locked meanwhile, and the title names a person
+            self._model.give_up()
+            return
         dialog = QPrintDialog(job.device, self.window())
         dialog.setWindowTitle(title)
         dialog.setOption(QAbstractPrintDialog.PrintDialogOption.PrintToFile, False)  # the export writes better files
