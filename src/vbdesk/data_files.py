@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from vbdesk.language import message, plural_message
+
 
 class DataFileError(Exception):
     """A data file cannot be used; the message names the file, the field and the error."""
@@ -35,13 +37,15 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise DataFileError(f"{path.resolve().name} cannot be read: {error.strerror}.") from error
+        raise DataFileError(
+            message("{file} cannot be read: {cause}.", file=path.resolve().name, cause=error.strerror)
+        ) from error
     except UnicodeDecodeError as error:
-        raise DataFileError(f"{path.name} is not text in UTF-8.") from error
+        raise DataFileError(message("{file} is not text in UTF-8.", file=path.name)) from error
     except tomllib.TOMLDecodeError as error:
-        raise DataFileError(f"{path.name} is not valid TOML: {error}.") from error
+        raise DataFileError(message("{file} is not valid TOML: {fault}.", file=path.name, fault=error)) from error
     except RecursionError as error:
-        raise DataFileError(f"{path.name} is nested too deeply.") from error
+        raise DataFileError(message("{file} is nested too deeply.", file=path.name)) from error
 
 
 def read_data(path: Path, kind: type[AnyData], context: dict[str, Any] | None = None) -> AnyData:
@@ -55,7 +59,17 @@ def read_data(path: Path, kind: type[AnyData], context: dict[str, Any] | None = 
         return kind.model_validate(content, context=context)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file"
-        reason = first["msg"].removeprefix("Value error, ")
-        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-        raise DataFileError(f"{path.name}: {place}: {reason}{more}.") from error
+        place = ".".join(str(part) for part in first["loc"]) or message("the file")
+        own = first.get("ctx", {}).get("error")  # raised by a validator of ours, perhaps with a message
+        reason = own if isinstance(own, ValueError) else first["msg"]
+        more = error.error_count() - 1
+        one = message("{file}: {place}: {reason}.", file=path.name, place=place, reason=reason)
+        several = plural_message(
+            "{file}: {place}: {reason} (and {count} more).",
+            "{file}: {place}: {reason} (and {count} more).",
+            more,
+            file=path.name,
+            place=place,
+            reason=reason,
+        )
+        raise DataFileError(several if more else one) from error

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from vbdesk.language import message
 from vbdesk.privacy import make_private, owner_only_opener
 
 
@@ -65,7 +66,11 @@ class JsonLinesFile:
                     document = None
                 if not isinstance(document, dict):
                     raise JsonLinesDamaged(
-                        f"Line {number} of {self._path} is damaged. Restore the file, or move it away."
+                        message(
+                            "Line {number} of {path} is damaged. Restore the file, or move it away.",
+                            number=number,
+                            path=self._path,
+                        )
                     )
                 yield document
 

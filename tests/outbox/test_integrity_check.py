@@ -12,12 +12,11 @@ from vbdesk.boot_clock import BootTime
 from vbdesk.capture.encrypted_take import EncryptedFileError, FileDamaged
 from vbdesk.outbox.library.database import LibraryKeyWrong, LibraryUnreadable
 from vbdesk.outbox.library.integrity_check import (
-    FAULTY,
     OLDER_COPY,
     ROWS_MISSING,
-    SOUNDS_MISSING,
-    UNKNOWN_FILES,
-    _counted,
+    entries_changed,
+    sounds_missing,
+    unknown_files,
 )
 from vbdesk.outbox.library.items import ItemFilter
 from vbdesk.outbox.library.library import Library, NotAllowed
@@ -482,14 +481,14 @@ def test_a_damaged_page_of_results_costs_the_result_on_it_and_no_other_recording
 @pytest.mark.parametrize(
     ("sentences", "one", "many"),
     [
-        (UNKNOWN_FILES, "There is 1 file ", "There are 2 files "),
-        (SOUNDS_MISSING, "The sound of 1 recording is ", "The sounds of 2 recordings are "),
-        (FAULTY, "1 recording was ", "2 recordings were "),
+        (unknown_files, "There is 1 file ", "There are 2 files "),
+        (sounds_missing, "The sound of 1 recording is ", "The sounds of 2 recordings are "),
+        (entries_changed, "1 recording was ", "2 recordings were "),
     ],
 )
 def test_one_and_many_have_each_their_whole_sentence(sentences, one, many):
-    assert _counted(1, sentences).startswith(one)
-    assert _counted(2, sentences).startswith(many)
+    assert sentences(1).startswith(one)
+    assert sentences(2).startswith(many)
 
 
 def test_two_files_that_belong_to_nothing_are_told_in_the_plural(three, folder, reopen):

@@ -13,6 +13,7 @@ from vbdesk.contract.jobs import GroupJob, Job
 from vbdesk.contract.limits import Bucket
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
 from vbdesk.contract.timestamps import format_timestamp
+from vbdesk.language import message
 
 
 class AnalysisTarget(Protocol):
@@ -89,7 +90,7 @@ def submit(
         ClientError: see `vbdesk.client.errors`.
     """
     if group_id is None and (longitudinal or recorded_at is not None):
-        raise ValueError("Name the group: without one there is no history to place the recording in.")
+        raise ValueError(message("Name the group: without one there is no history to place the recording in."))
     parts = [_COLLECTIONS[target.kind], target.name]
     if group_id is not None:
         parts += ["groups", group_id]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from vbdesk.contract.uploads import AudioContentType
+from vbdesk.language import message
 
 CONTENT_TYPES: dict[str, AudioContentType] = {
     ".wav": "audio/wav",
@@ -42,7 +43,9 @@ class AudioSource:
         """
         content_type = CONTENT_TYPES.get(path.suffix.lower())
         if content_type is None:
-            raise ValueError(f"{path.name} is not a WAV, FLAC, MP3 or M4A file. Choose another file.")
+            raise ValueError(
+                message("{file} is not a WAV, FLAC, MP3 or M4A file. Choose another file.", file=path.name)
+            )
         name = path.name.encode("utf-8", "replace").decode()  # file names need not be UTF-8
         return cls(name, content_type, path.stat().st_size, lambda: path.open("rb"))
 

@@ -24,6 +24,7 @@ from vbdesk.clock import CancelFlag, Clock, SystemClock
 from vbdesk.contract.jobs import Job
 from vbdesk.contract.limits import Plan
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
+from vbdesk.language import message
 
 # an environment's proxy cannot reach a service on this computer
 _DIRECT: Mapping[str, None] = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
@@ -170,5 +171,7 @@ def _checked(base_url: str) -> str:
     except (httpx.InvalidURL, UnicodeError):
         url = httpx.URL()
     if url.scheme not in {"http", "https"} or not url.host or url.userinfo:
-        raise ValueError("Give the service's address with http:// or https:// in front, for example https://host:8000.")
+        raise ValueError(
+            message("Give the service's address with http:// or https:// in front, for example https://host:8000.")
+        )
     return str(url).rstrip("/")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from vbdesk.client.credentials import Credentials
 from vbdesk.contract.limits import Plan
+from vbdesk.language import message
 
 ADDRESS, ACCOUNT, KEY, PLAN = "VBDESK_BASE_URL", "VBDESK_ACCOUNT_ID", "VBDESK_API_KEY", "VBDESK_PLAN"
 
@@ -30,7 +31,7 @@ def account_in(environ: Mapping[str, str] = os.environ) -> EnvironmentAccount:
         raise ValueError(f"Set {' and '.join(missing)} too.")
     plan = environ.get(PLAN) or Plan.STANDARD
     if plan not in set(Plan):
-        raise ValueError(f"{PLAN} is one of: {', '.join(Plan)}.")
+        raise ValueError(message("{variable} is one of: {values}.", variable=PLAN, values=", ".join(Plan)))
     return EnvironmentAccount(environ[ADDRESS], Credentials(environ[ACCOUNT].strip(), environ[KEY].strip()), Plan(plan))
 
 

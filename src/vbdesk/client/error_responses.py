@@ -22,13 +22,14 @@ from vbdesk.client.errors import (
     UploadRefInvalid,
 )
 from vbdesk.contract.errors import INVALID_UPLOAD_REF, ErrorBody, ErrorCode
+from vbdesk.language import N_, message
 
 _AUDIO_SENTENCES = {
-    ErrorCode.AUDIO_POOR_QUALITY: "There is no voice to analyse in this recording. Record again.",
-    ErrorCode.AUDIO_TOO_SHORT: "The recording is shorter than 15 seconds. Record a longer one.",
-    ErrorCode.AUDIO_TOO_LONG: "The recording is longer than 20 minutes. Record a shorter one.",
-    ErrorCode.AUDIO_TOO_LARGE: "The recording is larger than 32 MB. Record a shorter one.",
-    ErrorCode.UNSUPPORTED_FORMAT: "The file is not WAV, FLAC, MP3 or M4A, or it is damaged. Choose another file.",
+    ErrorCode.AUDIO_POOR_QUALITY: N_("There is no voice to analyse in this recording. Record again."),
+    ErrorCode.AUDIO_TOO_SHORT: N_("The recording is shorter than 15 seconds. Record a longer one."),
+    ErrorCode.AUDIO_TOO_LONG: N_("The recording is longer than 20 minutes. Record a shorter one."),
+    ErrorCode.AUDIO_TOO_LARGE: N_("The recording is larger than 32 MB. Record a shorter one."),
+    ErrorCode.UNSUPPORTED_FORMAT: N_("The file is not WAV, FLAC, MP3 or M4A, or it is damaged. Choose another file."),
 }
 LONGEST_RETRY_AFTER_S = 3600.0  # an absurd Retry-After must not stop us for years
 
@@ -74,7 +75,8 @@ def _without_body(response: httpx.Response) -> ClientError:
     """The error for a response without our error body: from a proxy, portal or another server."""
     if _wants_https(response):
         return UnexpectedAnswer(
-            "The service's address begins with https, not http. Correct the address.", status=response.status_code
+            message("The service's address begins with https, not http. Correct the address."),
+            status=response.status_code,
         )
     return _of_something_between(response) or UnexpectedAnswer(status=response.status_code)
 
@@ -128,8 +130,8 @@ def retry_after_s(response: httpx.Response) -> float | None:
 
 
 _STORAGE_SENTENCES = {
-    "EntityTooLarge": "The recording is larger than 32 MB. Record a shorter one.",
-    "EntityTooSmall": "The recording is empty. Record again.",
+    "EntityTooLarge": N_("The recording is larger than 32 MB. Record a shorter one."),
+    "EntityTooSmall": N_("The recording is empty. Record again."),
 }
 
 

@@ -26,6 +26,8 @@ contains a secret.
 from enum import StrEnum
 from typing import ClassVar
 
+from vbdesk.language import N_, Message, joined
+
 
 class ErrorKind(StrEnum):
     """What can be done about an error."""
@@ -45,10 +47,10 @@ class ClientError(Exception):
     """
 
     kind: ClassVar[ErrorKind] = ErrorKind.TERMINAL
-    default_sentence: ClassVar[str] = "The service could not do this."
+    default_sentence: ClassVar[str] = N_("The service could not do this.")
 
     def __init__(self, sentence: str | None = None, *, code: str | None = None, status: int | None = None) -> None:
-        self.sentence = sentence or self.default_sentence
+        self.sentence: str = joined(sentence or self.default_sentence)
         self.code = code
         self.status = status
         super().__init__(self.sentence)
@@ -69,24 +71,28 @@ class FailureCause(StrEnum):
     @property
     def sentence(self) -> str:
         """What to tell a person about the service, and what they can do."""
-        return self.sentence_of("The service")
+        return self.sentence_in(N_("The service cannot be reached: {cause}"))
 
-    def sentence_of(self, place: str) -> str:
-        """The same about another place, such as `The service's storage`."""
-        return f"{place} cannot be reached: {_CAUSES[self]}"
+    def sentence_in(self, template: str, **fields: object) -> Message:
+        """The same in a sentence about another place, which has the field `cause`."""
+        return Message.make(template, fields={**fields, "cause": joined(_CAUSES[self])})
 
 
 _CAUSES = {
-    FailureCause.OFFLINE: "this computer has no way into the network. Check the cable or the Wi-Fi.",
-    FailureCause.NAME: "the network does not know its name. Check the connection and the service's address.",
-    FailureCause.REFUSED: "nothing is running at its address. Wait for it, or ask the operator of the service.",
-    FailureCause.PROXY: "the proxy of this network does not let it through. Ask the operator of the network.",
-    FailureCause.TIMED_OUT: "it did not answer in time. Check whether the connection is very slow.",
-    FailureCause.TLS: "the connection would not be secure. If this network asks for a login, log in with the browser; "
-    "else ask the operator of the service.",
-    FailureCause.TLS_CLOCK: "its certificate is not valid at the date that this computer shows. Check date and time "
-    "here; if they are right, ask the operator of the service.",
-    FailureCause.BROKEN_OFF: "the connection broke off. Check whether it is weak or unsteady.",
+    FailureCause.OFFLINE: N_("this computer has no way into the network. Check the cable or the Wi-Fi."),
+    FailureCause.NAME: N_("the network does not know its name. Check the connection and the service's address."),
+    FailureCause.REFUSED: N_("nothing is running at its address. Wait for it, or ask the operator of the service."),
+    FailureCause.PROXY: N_("the proxy of this network does not let it through. Ask the operator of the network."),
+    FailureCause.TIMED_OUT: N_("it did not answer in time. Check whether the connection is very slow."),
+    FailureCause.TLS: N_(
+        "the connection would not be secure. If this network asks for a login, log in with the browser; "
+        "else ask the operator of the service."
+    ),
+    FailureCause.TLS_CLOCK: N_(
+        "its certificate is not valid at the date that this computer shows. Check date and time "
+        "here; if they are right, ask the operator of the service."
+    ),
+    FailureCause.BROKEN_OFF: N_("the connection broke off. Check whether it is weak or unsteady."),
 }
 
 
@@ -104,7 +110,8 @@ class ConnectionFailed(ClientError):
     def __init__(
         self, cause: FailureCause = FailureCause.REFUSED, *, maybe_delivered: bool, at_storage: bool = False
     ) -> None:
-        super().__init__(cause.sentence_of("The service's storage") if at_storage else cause.sentence)
+        storage = cause.sentence_in(N_("The service's storage cannot be reached: {cause}"))
+        super().__init__(storage if at_storage else cause.sentence)
         self.cause = cause
         self.at_storage = at_storage
         self.maybe_delivered = maybe_delivered
@@ -114,7 +121,7 @@ class CaptivePortal(ClientError):
     """A login page of the network answered, as in hotels and clinics."""
 
     kind = ErrorKind.RETRYABLE
-    default_sentence = (
+    default_sentence = N_(
         "A page of this network answers in place of the service. Open the browser and log in to the network; "
         "if there is no login, check the service's address."
     )
@@ -128,7 +135,7 @@ class RateLimited(ClientError):
     """
 
     kind = ErrorKind.RETRYABLE
-    default_sentence = "The service asks for a pause; it will be tried again shortly."
+    default_sentence = N_("The service asks for a pause; it will be tried again shortly.")
 
     def __init__(self, *, code: str | None = None, retry_after_s: float | None = None) -> None:
         super().__init__(code=code, status=429)
@@ -139,88 +146,88 @@ class ServiceUnavailable(ClientError):
     """The service failed internally."""
 
     kind = ErrorKind.RETRYABLE
-    default_sentence = "The service has a problem of its own; it will be tried again."
+    default_sentence = N_("The service has a problem of its own; it will be tried again.")
 
 
 class Unauthorized(ClientError):
     """The account id or the key is wrong."""
 
     kind = ErrorKind.NEEDS_ATTENTION
-    default_sentence = "The service does not accept the account id or the API key. Enter them again."
+    default_sentence = N_("The service does not accept the account id or the API key. Enter them again.")
 
 
 class InsufficientCredits(ClientError):
     """The balance does not cover the analysis."""
 
     kind = ErrorKind.NEEDS_ATTENTION
-    default_sentence = "The account has no credits left for this analysis. Add credits, then try again."
+    default_sentence = N_("The account has no credits left for this analysis. Add credits, then try again.")
 
 
 class AudioRefused(ClientError):
     """The recording cannot be analysed."""
 
     kind = ErrorKind.NEEDS_ATTENTION
-    default_sentence = "The service cannot analyse this recording. Record again."
+    default_sentence = N_("The service cannot analyse this recording. Record again.")
 
 
 class NotFound(ClientError):
     """The account has no such object."""
 
-    default_sentence = "The service does not know this; it may have been deleted or belong to another account."
+    default_sentence = N_("The service does not know this; it may have been deleted or belong to another account.")
 
 
 class Conflict(ClientError):
     """The object exists already."""
 
-    default_sentence = "This exists already."
+    default_sentence = N_("This exists already.")
 
 
 class InvalidRequest(ClientError):
     """The service refuses the request."""
 
-    default_sentence = "The service does not accept this request."
+    default_sentence = N_("The service does not accept this request.")
 
 
 class UploadRefInvalid(InvalidRequest):
     """The uploaded recording no longer exists."""
 
     kind = ErrorKind.RETRYABLE
-    default_sentence = "The uploaded recording is no longer there; it will be uploaded again."
+    default_sentence = N_("The uploaded recording is no longer there; it will be uploaded again.")
 
 
 class UploadFailed(ClientError):
     """The storage refused the recording."""
 
-    default_sentence = "The storage did not accept the recording."
+    default_sentence = N_("The storage did not accept the recording.")
 
 
 class UploadExpired(UploadFailed):
     """The upload address is no longer valid."""
 
     kind = ErrorKind.RETRYABLE
-    default_sentence = "The upload took too long to begin; it will be tried again."
+    default_sentence = N_("The upload took too long to begin; it will be tried again.")
 
 
 class AddressUsed(UploadFailed):
     """The upload address already holds a file, which may not be this recording."""
 
     kind = ErrorKind.RETRYABLE
-    default_sentence = "The upload address was already used for another file. The recording needs a new address."
+    default_sentence = N_("The upload address was already used for another file. The recording needs a new address.")
 
 
 class UnexpectedAnswer(ClientError):
     """The response does not conform to the interface."""
 
-    default_sentence = "The address answers, but not like the service. Check the service's address."
+    default_sentence = N_("The address answers, but not like the service. Check the service's address.")
 
 
 class BadSignature(ClientError):
     """The signature does not match the delivery."""
 
-    default_sentence = "This delivery is not signed with the agreed secret; it was not read."
+    default_sentence = N_("This delivery is not signed with the agreed secret; it was not read.")
 
 
 class Cancelled(ClientError):
     """The caller asked to stop."""
 
-    default_sentence = "Stopped as asked."
+    default_sentence = N_("Stopped as asked.")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from vbdesk.language import message
 from vbdesk.privacy import FILE_MODE, make_private
 
 
@@ -25,7 +26,7 @@ def exclusive_lock(lock: Path) -> Iterator[None]:
     try:
         held.acquire()
     except Timeout as error:
-        raise InUse(f"Another program is at work on {lock.parent}. Wait for its end.") from error
+        raise InUse(message("Another program is at work on {lock}. Wait for its end.", lock=lock.parent)) from error
     try:
         yield
     finally:

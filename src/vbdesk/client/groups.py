@@ -25,6 +25,7 @@ from vbdesk.contract.groups import (
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.longitudinal import AggregateRead, Trajectory, TrajectoryRead, TrajectoryRunning
 from vbdesk.contract.timestamps import format_timestamp
+from vbdesk.language import message
 
 _TRAJECTORY: TypeAdapter[TrajectoryRead | TrajectoryRunning] = TypeAdapter(Trajectory)
 
@@ -130,7 +131,9 @@ class Groups:
             if isinstance(read, TrajectoryRead):
                 return read
             if deadline is not None and clock.monotonic() >= deadline:
-                raise TimeoutError(f"The trajectory was not computed within {timeout_s:.0f} seconds.")
+                raise TimeoutError(
+                    message("The trajectory was not computed within {seconds:.0f} seconds.", seconds=timeout_s)
+                )
             clock.sleep(read.retry_after_seconds, cancel)
             if cancel is not None and cancel.is_set():
                 raise Cancelled

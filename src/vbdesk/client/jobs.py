@@ -11,6 +11,7 @@ from vbdesk.client.url_paths import path
 from vbdesk.clock import CancelFlag
 from vbdesk.contract.jobs import Job, JobList, JobListItem, JobStatus
 from vbdesk.contract.limits import POLL_INTERVAL_S, Bucket
+from vbdesk.language import message, plural_message
 
 POLL_GROWTH = 1.25  # most jobs finish within seconds; long ones need fewer polls
 WATCHED_AT_ONCE = 4  # jobs are analysed in order: polling later ones only spends requests
@@ -121,6 +122,11 @@ class _Watch:
 
 def _too_late(unfinished: int, total: int, timeout_s: float) -> str:
     if total == 1:
-        return f"The analysis has not ended within {timeout_s:.0f} seconds."
-    have = "has" if unfinished == 1 else "have"
-    return f"{unfinished} of {total} analyses {have} not ended within {timeout_s:.0f} seconds."
+        return message("The analysis has not ended within {seconds:.0f} seconds.", seconds=timeout_s)
+    return plural_message(
+        "{count} of {total} analyses has not ended within {seconds:.0f} seconds.",
+        "{count} of {total} analyses have not ended within {seconds:.0f} seconds.",
+        unfinished,
+        total=total,
+        seconds=timeout_s,
+    )

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 
 from vbdesk.client.credentials import Credentials
+from vbdesk.language import joined, message
 from vbdesk.own_process import child_options, own_command
 from vbdesk.privacy import make_private, owner_only_opener
 
@@ -98,7 +99,7 @@ class LocalService:
         try:
             _hand_over(self._child, self._key)
             if self._stopped:
-                raise LocalServiceFailed("The service on this computer was stopped while it was starting.")
+                raise LocalServiceFailed(message("The service on this computer was stopped while it was starting."))
             return self._wait_until_ready(ready_file, timeout_s)
         except BaseException:
             self.stop()
@@ -139,7 +140,7 @@ class LocalService:
         while time.monotonic() < deadline:
             if self.poll() is not None:
                 raise LocalServiceFailed(
-                    f"The service on this computer stopped while starting. {self._last_line()}".strip()
+                    joined(message("The service on this computer stopped while starting."), self._last_line())
                 )
             if ready_file.exists():
                 ready = json.loads(ready_file.read_text(encoding="utf-8"))
@@ -147,7 +148,9 @@ class LocalService:
                 return Endpoint(ready["base_url"], ready["storage_url"], ready["pid"])
             time.sleep(_POLL_S)
         raise LocalServiceFailed(
-            f"The service on this computer was not ready within {timeout_s:.0f} seconds. Try again."
+            message(
+                "The service on this computer was not ready within {seconds:.0f} seconds. Try again.", seconds=timeout_s
+            )
         )
 
     def _last_line(self) -> str:
@@ -170,7 +173,7 @@ def make_account(data_dir: Path, name: str) -> Credentials:
     Raises:
     LocalServiceFailed: an administration command failed.
     """
-    failed = "No account could be made on this computer."
+    failed = message("No account could be made on this computer.")
     account = _admin(
         failed, "account", "create", "--data-dir", str(data_dir), "--name", name,
         "--plan", LOCAL_PLAN, "--credits", str(LOCAL_CREDITS), "--json",
@@ -186,7 +189,7 @@ def is_encrypted(data_dir: Path) -> bool:
     """Whether `data_dir` holds encrypted data, with any key. Blocks. Raises LocalServiceFailed."""
     if not (data_dir / _DATABASE).exists():
         return False
-    failed = "It is not known whether the data of the service on this computer is encrypted."
+    failed = message("It is not known whether the data of the service on this computer is encrypted.")
     return bool(_admin(failed, "encryption", "status", "--data-dir", str(data_dir), "--json")["encrypted"])
 
 
@@ -224,7 +227,9 @@ def erase_recordings(
     Raises:
         LocalServiceFailed: something is not erased yet.
     """
-    failed = "The service on this computer could not erase the recording. It is erased as soon as that is possible."
+    failed = message(
+        "The service on this computer could not erase the recording. It is erased as soon as that is possible."
+    )
     chosen = [part for job_id in job_ids for part in ("--job", job_id)]
     chosen += [part for reference in upload_refs for part in ("--upload", reference)]
     if not chosen:
@@ -245,6 +250,6 @@ def _admin(failed: str, *arguments: str, key: bytes | None = None) -> dict[str, 
     if done.returncode:
         # standard error is one sentence; standard output may contain a secret and is never shown
         reason = done.stderr.strip().splitlines()
-        raise LocalServiceFailed(f"{failed} {reason[-1] if reason else ''}".strip())
+        raise LocalServiceFailed(joined(failed, reason[-1] if reason else ""))
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

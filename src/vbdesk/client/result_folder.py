@@ -22,6 +22,7 @@ from vbdesk.contract.jobs import Job
 from vbdesk.contract.results import LongitudinalSignal, Signal, signals_of
 from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
 from vbdesk.json_lines import JsonLinesFile
+from vbdesk.language import message
 from vbdesk.privacy import make_export_folder, owner_only_opener, set_export_mode
 
 JOBS, TABLE, STATE = "jobs.jsonl", "signals.csv", "state.json"
@@ -160,7 +161,9 @@ class ResultFolder:
         except (ValueError, KeyError, TypeError):
             return fresh  # the state only saves requests
         if account_id != self._account_id:
-            raise WrongFolder(f"The results in {self._folder} are another account's. Name a folder of its own.")
+            raise WrongFolder(
+                message("The results in {folder} are another account's. Name a folder of its own.", folder=self._folder)
+            )
         return fresh | state
 
     def _write_state(self) -> None:

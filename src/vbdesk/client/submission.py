@@ -35,6 +35,7 @@ from vbdesk.clock import CancelFlag, Clock, SystemClock
 from vbdesk.contract.jobs import GroupJob, Job
 from vbdesk.contract.limits import FIRST_RETRY_DELAY_S, MAX_AUDIO_BYTES, MAX_RETRIES
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
+from vbdesk.language import N_, joined, message
 
 _MOMENT = re.compile(  # limited ranges, so that a subject's number is not parsed as a year
     r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])[T_ .-]*"
@@ -42,11 +43,13 @@ _MOMENT = re.compile(  # limited ranges, so that a subject's number is not parse
 )
 _OTHER_TIME = timedelta(seconds=1)  # services store fewer digits, and files get random microseconds
 _NO_FIT = frozenset({"EntityTooLarge", "EntityTooSmall"})
-_UNPROVEN = (
+_UNPROVEN = N_(
     "The service may have this recording: its answer was lost, and no job there is proved to be its own. "
     "Look at the jobs of the subject, or send it again at its price."
 )
-_KEY_USED = "The service has the key of this recording for another one, so it was not sent. Send it again at its price."
+_KEY_USED = N_(
+    "The service has the key of this recording for another one, so it was not sent. Send it again at its price."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +336,7 @@ def _read(path: Path) -> tuple[AudioSource, str]:
     with file.open() as sound:
         content = sound.read(MAX_AUDIO_BYTES + 1)
     if len(content) > MAX_AUDIO_BYTES:
-        raise ValueError("The recording is larger than 32 MB. Save it as FLAC, or cut it.")
+        raise ValueError(message("The recording is larger than 32 MB. Save it as FLAC, or cut it."))
     return AudioSource.from_bytes(content, file.content_type, file.filename), hashlib.sha256(content).hexdigest()
 
 
@@ -345,5 +348,5 @@ def _key(file: FileToSubmit, digest: str) -> str:
 
 def _words(error: Exception) -> str:
     if isinstance(error, OSError):
-        return f"The file cannot be read: {error.strerror or type(error).__name__}."
-    return str(error)
+        return message("The file cannot be read: {cause}.", cause=error.strerror or type(error).__name__)
+    return joined(error)

@@ -8,6 +8,7 @@ from vbdesk.client.submission_recovery import with_random_microseconds
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
 from vbdesk.contract.timestamps import format_timestamp, parse_timestamp
 from vbdesk.json_lines import JsonLinesDamaged, JsonLinesFile
+from vbdesk.language import message
 
 _TIMES = ("recorded_at", "asked_service_at")
 
@@ -62,9 +63,13 @@ class SubmissionJournal:
                 spoken = SpokenLanguage.of_form(line.get("spoken") or {})
                 entry = SubmissionEntry(**line | times | {"recorded_at": times["recorded_at"], "spoken": spoken})
             except (TypeError, KeyError, ValueError, AttributeError):
-                raise JsonLinesDamaged(f"{path} is not a journal of submissions. Name another file.") from None
+                raise JsonLinesDamaged(
+                    message("{path} is not a journal of submissions. Name another file.", path=path)
+                ) from None
             if entry.account_id not in (None, account_id):
-                raise JsonLinesDamaged(f"{path} is the journal of another account. Name another file.")
+                raise JsonLinesDamaged(
+                    message("{path} is the journal of another account. Name another file.", path=path)
+                )
             self._entries[entry.key] = entry
         self._moments = {entry.recorded_at for entry in self._entries.values()}
 

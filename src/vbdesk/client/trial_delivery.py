@@ -12,6 +12,7 @@ from vbdesk.contract.accounts import WebhookConfig
 from vbdesk.contract.jobs import Job, JobStatus, JobType
 from vbdesk.contract.limits import MAX_WEBHOOK_URL_LENGTH
 from vbdesk.contract.webhooks import SIGNATURE_HEADER, webhook_signature
+from vbdesk.language import N_, message
 
 TIMEOUT_S = 10.0
 _SCHEMES = ("http", "https")
@@ -25,8 +26,10 @@ class TrialFailed(ClientError):
 
 def webhook_faults(url: str, secret_key: str) -> tuple[str | None, str | None]:
     """What is wrong with the address and with the secret, as sentences; None if nothing."""
-    missing = None if secret_key else "Enter the secret that signs the deliveries, or have one made."
-    malformed = f"Give an address such as https://host/path, of at most {MAX_WEBHOOK_URL_LENGTH} characters."
+    missing = None if secret_key else message("Enter the secret that signs the deliveries, or have one made.")
+    malformed = message(
+        "Give an address such as https://host/path, of at most {most} characters.", most=MAX_WEBHOOK_URL_LENGTH
+    )
     try:
         config = WebhookConfig.model_validate({"url": url, "secret_key": secret_key or "-"})
     except ValidationError:
@@ -67,6 +70,8 @@ def send_trial_delivery(url: str, secret_key: str, transport: httpx.BaseTranspor
         with httpx.Client(timeout=TIMEOUT_S, transport=transport, trust_env=False) as http:
             return http.post(url, content=body, headers=headers).status_code
     except httpx.TransportError as error:
-        raise TrialFailed(cause_of(error).sentence_of("The webhook's receiver")) from None
+        raise TrialFailed(
+            cause_of(error).sentence_in(N_("The webhook's receiver cannot be reached: {cause}"))
+        ) from None
     except (httpx.InvalidURL, UnicodeError):
-        raise TrialFailed("The address is malformed. Give one such as https://host/path.") from None
+        raise TrialFailed(message("The address is malformed. Give one such as https://host/path.")) from None

@@ -9,6 +9,7 @@ from vbdesk.contract.base import WireModel
 from vbdesk.contract.jobs import JobStatus
 from vbdesk.contract.limits import MAX_GROUP_ID_LENGTH, MAX_JOBS_PER_ADD
 from vbdesk.contract.timestamps import Timestamp
+from vbdesk.language import message
 
 _GROUP_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~:-]*")
 
@@ -16,22 +17,34 @@ _GROUP_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~:-]*")
 def group_id_fault(text: str) -> str | None:
     """Explain in one sentence why `text` is not a valid group id; None if it is."""
     if not text:
-        return "Give a group id."
+        return message("Give a group id.")
     if len(text) > MAX_GROUP_ID_LENGTH:
-        return f"A group id has at most {MAX_GROUP_ID_LENGTH} characters; this one has {len(text)}."
+        return message(
+            "A group id has at most {most} characters; this one has {length}.",
+            most=MAX_GROUP_ID_LENGTH,
+            length=len(text),
+        )
     if not _GROUP_ID.fullmatch(text):
-        return "A group id starts with a letter or digit, then letters, digits or . _ ~ : - (A to Z without accents)."
+        return message(
+            "A group id starts with a letter or digit, then letters, digits or . _ ~ : - (A to Z without accents)."
+        )
     return None
 
 
 def subject_fault(text: str) -> str | None:
     """As `group_id_fault`, in the words of people: the group id is what they call the subject."""
     if not text:
-        return "Enter a subject."
+        return message("Enter a subject.")
     if len(text) > MAX_GROUP_ID_LENGTH:
-        return f"A subject has at most {MAX_GROUP_ID_LENGTH} characters; this one has {len(text)}."
+        return message(
+            "A subject has at most {most} characters; this one has {length}.",
+            most=MAX_GROUP_ID_LENGTH,
+            length=len(text),
+        )
     if group_id_fault(text) is not None:
-        return "A subject starts with a letter or digit, then letters, digits or . _ ~ : - (A to Z without accents)."
+        return message(
+            "A subject starts with a letter or digit, then letters, digits or . _ ~ : - (A to Z without accents)."
+        )
     return None
 
 

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from vbdesk.language import N_
+
 ANNOUNCEMENT_HEADER = "X-Vbdesk-Fields"
 """Header of every authenticated answer of a service that reads these fields: their names."""
 
@@ -19,7 +21,7 @@ ANNOUNCEMENT = f"{LANGUAGE_FIELD}, {SECOND_LANGUAGE_FIELD}"
 WIDENED = "widened"
 """Part of the build metadata of a `sign_version`: the sign was compared more cautiously."""
 
-BAD_LANGUAGE = "Send a language tag of BCP 47, such as en, de or pt-BR."
+BAD_LANGUAGE = N_("Send a language tag of BCP 47, such as en, de or pt-BR.")
 
 _SHAPE = re.compile(  # RFC 5646, 2.1; no subtag of four to eight letters is registered as a language
     r"(?P<language>[a-z]{2,3})(?:-[a-z]{3}){0,3}"

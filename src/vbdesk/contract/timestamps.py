@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
+from vbdesk.language import N_, joined, message
+
 _FORM = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})[Tt ](?P<time>\d{2}:\d{2}(?::\d{2}(?:[.,](?P<fraction>\d+))?)?)"
     r"(?P<zone>[Zz]|(?P<sign>[+-])(?P<hours>\d{2}):(?P<minutes>\d{2}))?"
@@ -19,7 +21,7 @@ LATEST_NOW = datetime(2050, 1, 1, tzinfo=UTC)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LARGEST = 1e15
-_ADVICE = "Give the time as ISO 8601, for example 2026-03-01T09:30:00Z."
+_ADVICE = N_("Give the time as ISO 8601, for example 2026-03-01T09:30:00Z.")
 
 
 def parse_timestamp(text: str) -> datetime:
@@ -39,7 +41,7 @@ def parse_timestamp(text: str) -> datetime:
         moment = moment.replace(microsecond=int((match["fraction"] or "0")[:6].ljust(6, "0")), tzinfo=_zone(match))
         return moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"There is no such time or zone. {_ADVICE}") from error
+        raise ValueError(joined(message("There is no such time or zone."), _ADVICE)) from error
 
 
 def _zone(match: re.Match[str]) -> tzinfo:
@@ -113,7 +115,7 @@ def _validated(value: Any) -> datetime:
         return parse_timestamp(value)
     if isinstance(value, datetime):
         return in_zone(value, UTC) if value.tzinfo else value.replace(tzinfo=UTC)
-    raise ValueError("A timestamp must be text in ISO 8601.")
+    raise ValueError(message("A timestamp must be text in ISO 8601."))
 
 
 Timestamp = Annotated[

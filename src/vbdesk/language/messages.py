@@ -77,9 +77,10 @@ def plural_message(one: str, many: str, count: int, /, **fields: object) -> Mess
     return Message.make(one, many, count, fields)
 
 
-def joined(*sentences: str) -> Message:
-    """Several whole sentences, one after the other; empty ones are left out."""
-    parts = tuple(each if isinstance(each, Message) else literal(each) for each in sentences if each)
+def joined(*sentences: str | BaseException) -> Message:
+    """Several whole sentences, or the sentences of errors, one after the other; empty ones are left out."""
+    texts = [_kept(each) for each in sentences]
+    parts = tuple(each if isinstance(each, Message) else literal(str(each)) for each in texts if each)
     return parts[0] if len(parts) == 1 else Message.make("", parts=parts)
 
 

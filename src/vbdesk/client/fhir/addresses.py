@@ -5,17 +5,19 @@ import re
 import httpx
 
 from vbdesk.client.loopback import is_loopback
+from vbdesk.language import N_, Message, joined, message
 
 _PLAIN = re.compile(r"[^\s\\\x00-\x1f]+")  # programs read a backslash in an address in different ways
 _LOGGED = frozenset("abcdefghijklmnopqrstuvwxyz0123456789.-:")
 _LONGEST_LOGGED = 40
-_WRONG = (
-    "{what} is not usable: {why}. Give an address such as https://fhir.example.org/r4, without a user name, a "
-    "password, a query or a fragment."
+_ADVICE = N_(
+    "Give an address such as https://fhir.example.org/r4, without a user name, a password, a query or a fragment."
 )
+_OF_SERVER = N_("The address of the FHIR server is not usable: {why}.")
+OF_TOKENS = N_("The server's address for tokens is not usable: {why}.")
 
 
-def fhir_address(text: str, what: str = "The address of the FHIR server") -> str:
+def fhir_address(text: str, refused: str = _OF_SERVER) -> str:
     """A checked address without a slash at its end; plain http only on this computer.
 
     Raises:
@@ -28,14 +30,16 @@ def fhir_address(text: str, what: str = "The address of the FHIR server") -> str
     except (httpx.InvalidURL, UnicodeError):
         url = httpx.URL()
     if url.scheme not in {"http", "https"} or not url.host:
-        raise ValueError(_WRONG.format(what=what, why="it does not begin with https:// and a host"))
+        raise ValueError(_wrong(refused, message("it does not begin with https:// and a host")))
     if url.userinfo or url.query or url.fragment or "?" in text or "#" in text:
-        raise ValueError(_WRONG.format(what=what, why="it has more than a host and a path"))
+        raise ValueError(_wrong(refused, message("it has more than a host and a path")))
     if url.scheme == "http" and not is_loopback(str(url)):
-        raise ValueError(
-            _WRONG.format(what=what, why="plain http shows results and credentials to everybody on the way")
-        )
+        raise ValueError(_wrong(refused, message("plain http shows results and credentials to everybody on the way")))
     return str(url).rstrip("/")
+
+
+def _wrong(refused: str, why: str) -> Message:
+    return joined(Message.make(refused, fields={"why": why}), _ADVICE)
 
 
 def host_of(address: str) -> str:

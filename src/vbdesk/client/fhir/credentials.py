@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from vbdesk.language import message
+
 MAX_LENGTH = 20_000
 
 
@@ -79,5 +81,5 @@ class StoredLogin:
         try:
             found = _Login.model_validate_json(secret)
         except ValidationError:
-            raise ValueError("The credentials of the FHIR server in the keyring are damaged.") from None
+            raise ValueError(message("The credentials of the FHIR server in the keyring are damaged.")) from None
         return cls(found.address, found.credentials)

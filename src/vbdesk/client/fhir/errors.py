@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from vbdesk.client.errors import ClientError, ErrorKind, Unauthorized
+from vbdesk.language import N_, Message, joined, message
 
 MAX_ISSUES = 3
 MAX_TEXT = 240
@@ -24,43 +25,56 @@ class FhirUnavailable(ClientError):
     kind = ErrorKind.RETRYABLE
 
 
-_LOGIN = "Store others with: vbdesk fhir login"
 _SENTENCES: dict[int, tuple[type[ClientError], str]] = {
-    401: (FhirNotAllowed, "The FHIR server {host} does not accept the credentials. " + _LOGIN),
+    401: (
+        FhirNotAllowed,
+        N_("The FHIR server {host} does not accept the credentials. Store others with: vbdesk fhir login"),
+    ),
     403: (
         FhirNotAllowed,
-        "The FHIR server {host} does not allow these credentials to create resources. Ask its administrator for the "
-        "right to create and find Consent, Device, DiagnosticReport, Observation and Provenance.",
+        N_(
+            "The FHIR server {host} does not allow these credentials to create resources. Ask its administrator "
+            "for the right to create and find Consent, Device, DiagnosticReport, Observation and Provenance."
+        ),
     ),
-    404: (FhirRefused, "There is no FHIR server at this address of {host}. Give the base address of the server."),
-    405: (FhirRefused, "The address at {host} takes no transaction. Give the base address of the FHIR server."),
+    404: (FhirRefused, N_("There is no FHIR server at this address of {host}. Give the base address of the server.")),
+    405: (FhirRefused, N_("The address at {host} takes no transaction. Give the base address of the FHIR server.")),
     409: (
         FhirUnavailable,
-        "Another program changed the same resources at the FHIR server {host} at this moment. Nothing of this "
-        "transaction was stored; run the command again.",
+        N_(
+            "Another program changed the same resources at the FHIR server {host} at this moment. Nothing of this "
+            "transaction was stored; run the command again."
+        ),
     ),
     412: (
         FhirRefused,
-        "The FHIR server {host} has several resources with one identifier of vbdesk, so it cannot tell which one is "
-        "meant. Nothing of this transaction was stored; ask its administrator to delete the copies.",
+        N_(
+            "The FHIR server {host} has several resources with one identifier of vbdesk, so it cannot tell which "
+            "one is meant. Nothing of this transaction was stored; ask its administrator to delete the copies."
+        ),
     ),
     413: (
         FhirRefused,
-        "The FHIR server {host} does not take a transaction of this size. Ask its administrator for a higher limit.",
+        N_(
+            "The FHIR server {host} does not take a transaction of this size. Ask its administrator for a higher limit."
+        ),
     ),
-    415: (FhirRefused, "The server {host} does not take FHIR R4 as JSON. Give the address of an R4 server."),
-    422: (FhirRefused, "The FHIR server {host} does not accept the content. Nothing of this transaction was stored."),
+    415: (FhirRefused, N_("The server {host} does not take FHIR R4 as JSON. Give the address of an R4 server.")),
+    422: (
+        FhirRefused,
+        N_("The FHIR server {host} does not accept the content. Nothing of this transaction was stored."),
+    ),
     429: (
         FhirUnavailable,
-        "The FHIR server {host} asks for a pause. Run the command again later; a repeat is harmless.",
+        N_("The FHIR server {host} asks for a pause. Run the command again later; a repeat is harmless."),
     ),
 }
-_REFUSED = "The FHIR server {host} refuses the transaction with status {status}. Nothing of it was stored."
-_FAILED = (
+_REFUSED = N_("The FHIR server {host} refuses the transaction with status {status}. Nothing of it was stored.")
+_FAILED = N_(
     "The FHIR server {host} has a problem of its own (status {status}). Run the command again later; a repeat is "
     "harmless."
 )
-_REDIRECTED = (
+_REDIRECTED = N_(
     "The server {host} points to another address. It was not followed, because results and credentials go only to the "
     "address that you give. If a browser has to log in to this network first, do so; else ask for the final address."
 )
@@ -76,12 +90,16 @@ def status_error(status: int, host: str, body: bytes, secrets: tuple[str, ...]) 
         secrets: never shown, even if the server repeats them.
     """
     if 300 <= status < 400:
-        return FhirRefused(_REDIRECTED.format(host=host), status=status)
+        return FhirRefused(Message.make(_REDIRECTED, fields={"host": host}), status=status)
     unknown = (FhirUnavailable, _FAILED) if status >= 500 else (FhirRefused, _REFUSED)
     kind, sentence = _SENTENCES.get(status, unknown)
-    told = outcome_text(body, secrets)
-    quoted = f" The server says: “{told}”" if told else ""
-    return kind(sentence.format(host=host, status=status) + quoted, status=status)
+    told = Message.make(sentence, fields={"host": host, "status": status})
+    return kind(joined(told, quoted(outcome_text(body, secrets))), status=status)
+
+
+def quoted(told: str) -> str:
+    """What a server says, as a sentence; empty for nothing."""
+    return message("The server says: “{answer}”", answer=told) if told else ""
 
 
 def outcome_text(body: bytes, secrets: tuple[str, ...] = ()) -> str:

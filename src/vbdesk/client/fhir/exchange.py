@@ -11,6 +11,7 @@ from vbdesk.client.fhir.addresses import host_of
 from vbdesk.client.fhir.errors import FhirUnavailable
 from vbdesk.client.network_errors import cause_of
 from vbdesk.clock import Clock
+from vbdesk.language import N_, joined, message
 
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
 TIMEOUT = httpx.Timeout(120.0, connect=10.0)
@@ -20,7 +21,7 @@ WHOLE_ANSWER_S = 180.0
 logging.getLogger("httpx").setLevel(logging.WARNING)
 
 _DIRECT: Mapping[str, None] = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
-_MAYBE = "Whether it has stored this transaction is not known; run the command again, a repeat is harmless."
+_MAYBE = N_("Whether it has stored this transaction is not known; run the command again, a repeat is harmless.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,14 @@ class FhirHttp:
                 for chunk in response.iter_bytes():
                     body += chunk
                     if len(body) > MAX_ANSWER_BYTES or self.clock.monotonic() > ends_at:
-                        raise FhirUnavailable(f"The answer of the FHIR server {host} does not end. {_MAYBE}")
+                        raise FhirUnavailable(
+                            joined(message("The answer of the FHIR server {host} does not end.", host=host), _MAYBE)
+                        )
                 return HttpAnswer(response.status_code, bytes(body))
         except httpx.DecodingError:
-            raise FhirUnavailable(f"The answer of the FHIR server {host} cannot be read. {_MAYBE}") from None
+            raise FhirUnavailable(
+                joined(message("The answer of the FHIR server {host} cannot be read.", host=host), _MAYBE)
+            ) from None
         except httpx.TransportError as error:
             # httpx errors hold the request with its credentials, so do not chain them
             raise _no_answer(cause_of(error), host, sent=not isinstance(error, _NOT_SENT)) from None
@@ -77,6 +82,7 @@ _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.
 
 def _no_answer(cause: FailureCause, host: str, *, sent: bool) -> ConnectionFailed:
     error = ConnectionFailed(cause, maybe_delivered=sent)
-    error.sentence = cause.sentence_of(f"The FHIR server {host}") + (f" {_MAYBE}" if sent else "")
+    told = cause.sentence_in(N_("The FHIR server {host} cannot be reached: {cause}"), host=host)
+    error.sentence = joined(told, _MAYBE) if sent else told
     error.args = (error.sentence,)
     return error

@@ -11,9 +11,10 @@ from vbdesk.client.errors import UnexpectedAnswer
 from vbdesk.client.fhir.addresses import fhir_address, host_of
 from vbdesk.client.fhir.authorization import Authorization, authorization_of
 from vbdesk.client.fhir.credentials import BackendService, BasicLogin, BearerToken
-from vbdesk.client.fhir.errors import outcome_text, parsed, status_error
+from vbdesk.client.fhir.errors import outcome_text, parsed, quoted, status_error
 from vbdesk.client.fhir.exchange import FhirHttp
 from vbdesk.clock import Clock, SystemClock
+from vbdesk.language import joined, message
 
 _FHIR_JSON = "application/fhir+json"
 _HEADERS: Mapping[str, str] = {
@@ -102,12 +103,12 @@ class FhirServer:
         return TransactionCounts(created, len(found) - created)
 
     def _unexpected(self, body: bytes) -> UnexpectedAnswer:
-        told = outcome_text(body, self._authorization.secrets())
-        quoted = f" The server says: “{told}”" if told else ""
-        return UnexpectedAnswer(
-            f"{host_of(self._address)} answers, but not as a FHIR server that has done a transaction, so what it has "
-            f"stored is not known. Check the address; a repeat is harmless.{quoted}"
+        told = message(
+            "{host} answers, but not as a FHIR server that has done a transaction, so what it has stored is not known. "
+            "Check the address; a repeat is harmless.",
+            host=host_of(self._address),
         )
+        return UnexpectedAnswer(joined(told, quoted(outcome_text(body, self._authorization.secrets()))))
 
 
 def _status_of(entry: object) -> str:

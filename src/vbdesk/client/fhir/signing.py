@@ -16,11 +16,14 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from vbdesk.language import message
+
 LEAST_RSA_BITS = 2048
 _P384_BYTES = 48
-_UNUSABLE = (
-    "The key is not usable. Give a private key as PEM without a passphrase: EC on the curve P-384, or RSA of at least "
-    f"{LEAST_RSA_BITS} bits."
+_UNUSABLE = message(
+    "The key is not usable. Give a private key as PEM without a passphrase: EC on the curve P-384, "
+    "or RSA of at least {least_rsa_bits} bits.",
+    least_rsa_bits=LEAST_RSA_BITS,
 )
 
 

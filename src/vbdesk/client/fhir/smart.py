@@ -8,12 +8,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from vbdesk.client.errors import UnexpectedAnswer
-from vbdesk.client.fhir.addresses import fhir_address, host_of
+from vbdesk.client.fhir.addresses import OF_TOKENS, fhir_address, host_of
 from vbdesk.client.fhir.credentials import BackendService
 from vbdesk.client.fhir.errors import FhirNotAllowed, FhirRefused, parsed, status_error
 from vbdesk.client.fhir.exchange import FhirHttp, HttpAnswer
 from vbdesk.client.fhir.signing import SigningKey
 from vbdesk.contract.ids import new_id
+from vbdesk.language import Message, joined, message
 
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 ASSERTION_VALID_S = 240
@@ -76,8 +77,7 @@ class SmartAuthorization:
         document, host = parsed(answer.body), host_of(endpoint)
         if answer.status in (400, 401, 403):
             raise FhirNotAllowed(
-                f"{host} gives no token to this client{_reason(document)}. Check with its administrator that the "
-                "client id is registered with this key and may ask for these scopes, and that the clock here is right.",
+                _no_token(host, document),
                 status=answer.status,
             )
         if answer.status != 200:
@@ -85,16 +85,18 @@ class SmartAuthorization:
         fields = document if isinstance(document, dict) else {}
         token, kind, seconds = fields.get("access_token"), fields.get("token_type"), fields.get("expires_in")
         if not isinstance(token, str) or not _TOKEN.fullmatch(token) or str(kind).lower() != "bearer":
-            raise UnexpectedAnswer(f"{host} answers, but not with a token. Check the address for tokens.")
+            raise UnexpectedAnswer(
+                message("{host} answers, but not with a token. Check the address for tokens.", host=host)
+            )
         valid_s = seconds if isinstance(seconds, int | float) and seconds > 0 else _UNSTATED_TOKEN_S
         self._token, self._valid_until = token, asked_at + valid_s - RENEW_BEFORE_S
 
     def _endpoint(self, configuration: dict[str, Any]) -> str:
         named = self._service.token_url or configuration.get("token_endpoint")
         try:
-            return fhir_address(named if isinstance(named, str) else "", "The server's address for tokens")
+            return fhir_address(named if isinstance(named, str) else "", OF_TOKENS)
         except ValueError as error:
-            raise FhirRefused(str(error)) from None
+            raise FhirRefused(joined(error)) from None
 
     def _configuration(self, *, required: bool) -> dict[str, Any]:
         """The server's SMART configuration; empty if there is none and it is not required."""
@@ -107,8 +109,11 @@ class SmartAuthorization:
             return document
         if required:
             raise FhirRefused(
-                f"The FHIR server {host_of(self._address)} does not say where to get a token. Give the address with "
-                "--token-url when you store the credentials.",
+                message(
+                    "The FHIR server {host} does not say where to get a token. Give the address with --token-url "
+                    "when you store the credentials.",
+                    host=host_of(self._address),
+                ),
                 status=answer.status,
             )
         return {}
@@ -116,8 +121,12 @@ class SmartAuthorization:
     def _check_algorithm(self, supported: object) -> None:
         if isinstance(supported, list) and supported and self._key.algorithm not in supported:
             raise FhirRefused(
-                f"The FHIR server {host_of(self._address)} does not take signatures of the kind {self._key.algorithm}. "
-                "Store a key of another kind: EC on the curve P-384 signs ES384, RSA signs RS384."
+                message(
+                    "The FHIR server {host} does not take signatures of the kind {algorithm}. Store a key of "
+                    "another kind: EC on the curve P-384 signs ES384, RSA signs RS384.",
+                    host=host_of(self._address),
+                    algorithm=self._key.algorithm,
+                )
             )
 
 
@@ -128,8 +137,15 @@ def _scope(configuration: dict[str, Any]) -> str:
     return SCOPE_V1 if first_version and "permission-v2" not in (capabilities or ()) else SCOPE_V2
 
 
-def _reason(document: object) -> str:
-    """The standard error code of OAuth 2, which is a short word; nothing else of the answer is shown."""
+def _no_token(host: str, document: object) -> Message:
+    """With the standard error code of OAuth 2, which is a short word; nothing else of the answer is shown."""
     code = document.get("error") if isinstance(document, dict) else None
     known = isinstance(code, str) and code.isascii() and code.replace("_", "").isalnum() and len(code) <= 40
-    return f" ({code})" if known else ""
+    plain = message("{host} gives no token to this client.", host=host)
+    advice = message(
+        "Check with its administrator that the client id is registered with this key and may ask for these scopes, and "
+        "that the clock here is right."
+    )
+    return joined(
+        message("{host} gives no token to this client ({code}).", host=host, code=code) if known else plain, advice
+    )

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 
 from pydantic import ValidationError
 
+from vbdesk.language import message
 from vbdesk.outbox.bundles.bundle_manifest import BundledConsent, BundledTake, BundleManifest, field_at_fault
 from vbdesk.outbox.library.consent import (
     ConsentChange,
@@ -37,12 +38,12 @@ def consents_to_carry(library: Library, group_ids: Collection[str]) -> tuple[Bun
 def fault_of(known: SubjectConsent) -> str | None:
     """Why the events of a subject cannot travel, as a sentence; None if they can."""
     if known.unreadable:
-        return "The consent of its subject was changed by something other than vbdesk."
+        return message("The consent of its subject was changed by something other than vbdesk.")
     try:
         for event in known.events:
             _bundled(event)
     except ValidationError as error:
-        return f"A bundle does not take it for {field_at_fault(error)}."
+        return message("A bundle does not take it for {field}.", field=field_at_fault(error))
     return None
 
 

@@ -23,6 +23,7 @@ from pydantic import ValidationError
 from vbdesk.capture.encrypted_take import EncryptedFileError, sync_folder
 from vbdesk.clock import CancelFlag
 from vbdesk.contract.ids import new_id
+from vbdesk.language import N_, joined, message, plural_message
 from vbdesk.outbox.bundles.bundle_aliases import aliases_to_carry
 from vbdesk.outbox.bundles.bundle_consents import consents_to_carry, fault_of
 from vbdesk.outbox.bundles.bundle_errors import (
@@ -52,7 +53,7 @@ SUFFIX = ".vbundle"
 PART = ".part"
 LOCAL = "this computer"
 UNKNOWN = "unknown"
-_SEND_HERE = "It can be sent from this computer only."
+_SEND_HERE = N_("It can be sent from this computer only.")
 SPARE_BYTES = 4 * 1024 * 1024  # never fill a disk completely
 
 FreeBytes = Callable[[Path], int]
@@ -168,17 +169,19 @@ def export_bundle(
     """
     if owner.service == LOCAL:
         raise BundleError(
-            "The recordings of this profile are for the service on this computer, which no other computer can reach. "
-            "Nothing was handed over."
+            message(
+                "The recordings of this profile are for the service on this computer, which no other computer "
+                "can reach. Nothing was handed over."
+            )
         )
     if library.store.sending_blocked:
-        raise BundleError(" ".join(list_warnings(library.store)))
+        raise BundleError(joined(*list_warnings(library.store)))
     settle(library)
     watch = ByteProgress(progress, cancel)
     manifest, left_out = _manifest(library, owner, exportable_recordings(library, take_ids), watch)
     if not manifest.takes:
-        reason = left_out[0].reason if left_out else "Press Send for those that are to go."
-        raise NothingToExport(f"No recording waits here that could be handed over. {reason}")
+        reason = left_out[0].reason if left_out else message("Press Send for those that are to go.")
+        raise NothingToExport(joined(message("No recording waits here that could be handed over."), reason))
     _check_room(manifest, folder, free)
     path = folder / f"vbdesk-{manifest.made_at:%Y%m%d-%H%M}-{manifest.bundle_id[-6:]}{SUFFIX}"
     unfinished = _unfinished(path)
@@ -192,15 +195,20 @@ def export_bundle(
                 unfinished.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno == errno.EFBIG:
             raise BundleDiskFull(
-                "A file on this stick cannot be larger than 4 GB. Hand over fewer recordings at once."
+                message("A file on this stick cannot be larger than 4 GB. Hand over fewer recordings at once.")
             ) from error
         raise
     if manifest.bundle_id in {bundle.bundle_id for bundle in settle(library)}:
         count = len(manifest.takes)
-        recordings, those = ("1 recording is", "it") if count == 1 else (f"{count} recordings are", "the recordings")
         raise BundleFinishFailed(
-            f"{recordings} handed over, but the file {path} went away before it was finished. "
-            f"Put the stick back and use `vbdesk bundle list` to finish it, or take {those} back."
+            plural_message(
+                "{count} recording is handed over, but the file {path} went away before it was finished. Put the stick "
+                "back and use `vbdesk bundle list` to finish it, or take it back.",
+                "{count} recordings are handed over, but the file {path} went away before it was finished. Put the "
+                "stick back and use `vbdesk bundle list` to finish it, or take the recordings back.",
+                count,
+                path=path,
+            )
         )
     return ExportedBundle(manifest.bundle_id, path, tuple(take.take_id for take in manifest.takes), left_out)
 
@@ -292,7 +300,7 @@ def _in_line(store: Store) -> list[sqlite3.Row]:
 def _why_not(row: sqlite3.Row) -> str | None:
     """Why a recording in the queue cannot be handed over; None if it can."""
     if row["asked_at"] not in (None, row["handed_over_at"]):  # a recording taken back was never sent here
-        return "The service may have it already; this computer looks for it once it is connected."
+        return message("The service may have it already; this computer looks for it once it is connected.")
     return None
 
 
@@ -300,7 +308,7 @@ def _consent_fault(item: RecordingItem, consents: ConsentList) -> str | None:
     """Why the consent of its subject keeps a recording here, as sentences; None if it does not."""
     refusal = consents.refusal(item.group_id, item.recorded_at)
     fault = fault_of(consents.subjects.get(item.group_id, SubjectConsent()))
-    return refusal or (None if fault is None else f"{fault} {_SEND_HERE}")
+    return refusal or (None if fault is None else joined(fault, _SEND_HERE))
 
 
 def _manifest(
@@ -319,17 +327,22 @@ def _manifest(
             library.check_sound(item.take_id)
             takes.append(_bundled(library, item, events[item.take_id], watch))
         except EncryptedFileError as error:
-            left_out.append(ExcludedRecording(item, str(error)))
+            left_out.append(ExcludedRecording(item, joined(error)))
         except FileNotFoundError:
-            left_out.append(ExcludedRecording(item, "Its sound is missing."))
+            left_out.append(ExcludedRecording(item, message("Its sound is missing.")))
         except ValidationError as error:
             left_out.append(
-                ExcludedRecording(item, f"A bundle does not take it for {field_at_fault(error)}. {_SEND_HERE}")
+                ExcludedRecording(
+                    item,
+                    joined(message("A bundle does not take it for {field}.", field=field_at_fault(error)), _SEND_HERE),
+                )
             )
         except SoundMismatch as error:
-            left_out.append(ExcludedRecording(item, f"{error} {_SEND_HERE}"))
+            left_out.append(ExcludedRecording(item, joined(error, _SEND_HERE)))
         if len(takes) > MOST_TAKES:
-            raise BundleError(f"A bundle takes at most {MOST_TAKES:,} recordings. Hand over fewer at once.")
+            raise BundleError(
+                message("A bundle takes at most {most:,} recordings. Hand over fewer at once.", most=MOST_TAKES)
+            )
     group_ids = {take.group_id for take in takes}
     consents = consents_to_carry(library, group_ids)
     aliases = aliases_to_carry(library, group_ids)
@@ -346,7 +359,10 @@ def _manifest(
         )
     except ValidationError as error:
         raise BundleError(
-            f"A bundle cannot be made for {field_at_fault(error)}. Set the clock and the profile right, and try again."
+            message(
+                "A bundle cannot be made for {field}. Set the clock and the profile right, and try again.",
+                field=field_at_fault(error),
+            )
         ) from None
     return manifest, tuple(left_out)
 
@@ -402,8 +418,13 @@ def _check_room(manifest: BundleManifest, folder: Path, free: FreeBytes) -> None
     there = free(folder)
     if there < needed:
         raise BundleDiskFull(
-            f"The bundle needs {needed / 1e6:,.0f} MB, and {folder} has {there / 1e6:,.0f} MB left. "
-            "Make room, take another stick, or hand over fewer recordings."
+            message(
+                "The bundle needs {needed:,.0f} MB, and {folder} has {free:,.0f} MB left. Make room, take "
+                "another stick, or hand over fewer recordings.",
+                needed=needed / 1e6,
+                folder=folder,
+                free=there / 1e6,
+            )
         )
 
 
@@ -420,8 +441,10 @@ def _hand_over(store: Store, manifest: BundleManifest, path: Path, lock: Lock) -
             row = waiting.get(take.take_id)
             if row is None or row["event_id"] != take.event_id or _why_not(row) is not None:
                 raise BundleOvertaken(
-                    "Some recordings began to be sent, or were changed, while the bundle was written. "
-                    "Nothing was handed over; try again."
+                    message(
+                        "Some recordings began to be sent, or were changed, while the bundle was written. "
+                        "Nothing was handed over; try again."
+                    )
                 )
             store.write_event(row["event_id"], {"asked_at": made_at, "upload_ref": None, "uploaded_at": None})
             store.update(take.take_id, {"bundle_id": manifest.bundle_id})

@@ -24,6 +24,7 @@ from typing import BinaryIO
 
 import pyrage
 
+from vbdesk.language import N_, joined, message
 from vbdesk.outbox.bundles.age_header import LARGEST_HEADER, check_key_header
 from vbdesk.outbox.bundles.bundle_errors import (
     BundleDamaged,
@@ -48,7 +49,7 @@ from vbdesk.privacy import owner_only_opener, set_export_mode
 MAGIC = b"VBUNDLE"
 UNFINISHED, FORMAT = 0, 1
 LARGEST_LOCKED_SECRET = 2 * LARGEST_HEADER
-_CHANGED = "This bundle was changed on its way. Copy it once more from its source."
+_CHANGED = N_("This bundle was changed on its way. Copy it once more from its source.")
 _HEAD = struct.Struct(">7sBQ32sI")
 
 Sounds = Callable[[BundledTake], Iterator[bytes]]
@@ -120,7 +121,7 @@ def write_unfinished(path: Path, manifest: BundleManifest, sounds: Sounds, lock:
     looked = DiscardingReceiver()
     read_bundle(path, lambda _: identity, looked, watch, unfinished=True)
     if looked.manifest != manifest:
-        raise BundleDamaged("The file does not read back as it was written. Use another disk or stick.")
+        raise BundleDamaged(message("The file does not read back as it was written. Use another disk or stick."))
 
 
 def finish(path: Path) -> None:
@@ -183,12 +184,14 @@ def read_bundle(
             raise fault
         if isinstance(fault, pyrage.DecryptError):
             raise BundleKeyWrong(
-                "This bundle is for the key of another computer or profile. "
-                "Have it made for the key that `vbdesk bundle key` prints here."
+                message(
+                    "This bundle is for the key of another computer or profile. "
+                    "Have it made for the key that `vbdesk bundle key` prints here."
+                )
             )
         if fault is not None:
-            reason = f" {fault}" if isinstance(fault, MalformedBundle) and str(fault) else ""
-            raise BundleDamaged(f"This bundle is not made as vbdesk makes them, so it is not used.{reason}")
+            told = message("This bundle is not made as vbdesk makes them, so it is not used.")
+            raise BundleDamaged(joined(told, fault) if isinstance(fault, MalformedBundle) and str(fault) else told)
 
 
 def _content(manifest: BundleManifest, sounds: Sounds, watch: ByteProgress) -> Iterator[bytes]:
@@ -203,21 +206,29 @@ def _content(manifest: BundleManifest, sounds: Sounds, watch: ByteProgress) -> I
 def _read_head(file: BinaryIO, size: int, *, unfinished: bool) -> FileHeader:
     start = file.read(_HEAD.size)
     if not start.startswith(MAGIC[: max(len(start), 1)]):
-        raise BundleDamaged("This file is not a bundle of vbdesk.")
+        raise BundleDamaged(message("This file is not a bundle of vbdesk."))
     if len(start) < _HEAD.size:
-        raise BundleTruncated("Most of this bundle is missing. Copy it once more from its source.")
+        raise BundleTruncated(message("Most of this bundle is missing. Copy it once more from its source."))
     _, form, whole, sha256, length = _HEAD.unpack(start)
     if form > FORMAT:
-        raise BundleVersionUnknown("This bundle was made by a newer version of vbdesk. Install that version here.")
+        raise BundleVersionUnknown(
+            message("This bundle was made by a newer version of vbdesk. Install that version here.")
+        )
     if form == UNFINISHED and not unfinished:
         raise BundleUnfinished(
-            "This bundle was never finished. Its recordings are still on the computer that began it; "
-            "delete the file, and make a new bundle there."
+            message(
+                "This bundle was never finished. Its recordings are still on the computer that began it; "
+                "delete the file, and make a new bundle there."
+            )
         )
     if size < whole:
         raise BundleTruncated(
-            f"The end of this bundle is missing: {size:,} of {whole:,} bytes are here. "
-            "Copy it once more from its source."
+            message(
+                "The end of this bundle is missing: {size:,} of {whole:,} bytes are here. Copy it once more from "
+                "its source.",
+                size=size,
+                whole=whole,
+            )
         )
     if size > whole or length > LARGEST_LOCKED_SECRET or _HEAD.size + length > whole:
         raise BundleDamaged(_CHANGED)

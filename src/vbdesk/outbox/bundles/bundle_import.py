@@ -14,6 +14,7 @@ from vbdesk.capture.encrypted_take import EncryptedFileError, sync_folder
 from vbdesk.capture.take_keys import new_key
 from vbdesk.clock import CancelFlag
 from vbdesk.contract.timestamps import local_minute
+from vbdesk.language import N_, Message, joined, message
 from vbdesk.outbox.bundles.bundle_aliases import take_in_aliases
 from vbdesk.outbox.bundles.bundle_consents import events_of, refused_takes
 from vbdesk.outbox.bundles.bundle_errors import BundleAccountWrong, BundleDamaged, BundleDiskFull, MalformedBundle
@@ -99,9 +100,14 @@ class _Taker:
         """Decide which recordings are new here."""
         if (manifest.service, manifest.account_id) != (self._owner.service, self._owner.account_id):
             raise BundleAccountWrong(
-                f"The recordings in this bundle are for the account {manifest.account_id} at {manifest.service}; "
-                f"this profile is {self._owner.account_id} at {self._owner.service}. "
-                "Set up a profile for their account, and import it there."
+                message(
+                    "The recordings in this bundle are for the account {account} at {service}; this profile is "
+                    "{own_account} at {own_service}. Set up a profile for their account, and import it there.",
+                    account=manifest.account_id,
+                    service=manifest.service,
+                    own_account=self._owner.account_id,
+                    own_service=self._owner.service,
+                )
             )
         self.taken.bundle_id = manifest.bundle_id
         self._refuse_future(manifest)
@@ -116,7 +122,7 @@ class _Taker:
             elif self._is_one("removed", take.take_id):
                 self.taken.deleted.append(take.take_id)
             elif self._store.rows("SELECT 1 FROM pending WHERE event_id = ?", (take.event_id,)):
-                raise MalformedBundle("It has the event of another recording that is here.")
+                raise MalformedBundle(message("It has the event of another recording that is here."))
             elif moment in moments or self._clashes(take):
                 self.taken.clashing.append(take)
             elif take.take_id in refused:
@@ -128,8 +134,12 @@ class _Taker:
         there = self._free(self._store.takes_folder)
         if there < needed:
             raise BundleDiskFull(
-                f"The recordings need {needed / 1e6:,.0f} MB, and this computer has {there / 1e6:,.0f} MB left. "
-                "Make room and import the bundle again."
+                message(
+                    "The recordings need {needed:,.0f} MB, and this computer has {free:,.0f} MB left. Make room "
+                    "and import the bundle again.",
+                    needed=needed / 1e6,
+                    free=there / 1e6,
+                )
             )
 
     def sound(self, take: BundledTake, piece: bytes) -> None:
@@ -151,8 +161,16 @@ class _Taker:
                 check_sound(self._path(take.take_id), self._store.key, key, take, take.sound_sha256)
             except (SoundMismatch, EncryptedFileError) as error:
                 raise BundleDamaged(
-                    f"This bundle has a recording that cannot be used, so nothing of it is taken over: "
-                    f"{take.group_id}, {local_minute(take.recorded_at)}. {error} Ask who made the bundle."
+                    joined(
+                        message(
+                            "This bundle has a recording that cannot be used, so nothing of it is taken over: "
+                            "{subject}, {time}.",
+                            subject=take.group_id,
+                            time=local_minute(take.recorded_at),
+                        ),
+                        error,
+                        message("Ask who made the bundle."),
+                    )
                 ) from error
 
     def enter(self) -> None:
@@ -227,16 +245,24 @@ class _Taker:
     def _refuse_future(self, manifest: BundleManifest) -> None:
         """Refuse times later than a wrong clock explains."""
         latest = self._store.clock.now() + CLOCK_AHEAD
-        moments = [(manifest.made_at, "The bundle")]
+        moments = [(manifest.made_at, N_("The bundle has the time {time}."))]
         for take in manifest.takes:
-            moments += [(each, "A recording in it") for each in (take.recorded_at, take.consented_at) if each]
-        moments += [(consent.at, "A consent in it") for consent in manifest.consents]
+            moments += [
+                (each, N_("A recording in it has the time {time}."))
+                for each in (take.recorded_at, take.consented_at)
+                if each
+            ]
+        moments += [(consent.at, N_("A consent in it has the time {time}.")) for consent in manifest.consents]
         for moment, what in moments:
             if moment > latest:
                 raise BundleDamaged(
-                    f"This bundle is not used: by the clock of this computer, it is from the future. {what} has the "
-                    f"time {local_minute(moment)}. Set the clock that is wrong, here or there, and make a new bundle "
-                    "if it was the other one."
+                    joined(
+                        message("This bundle is not used: by the clock of this computer, it is from the future."),
+                        Message.make(what, fields={"time": local_minute(moment)}),
+                        message(
+                            "Set the clock that is wrong, here or there, and make a new bundle if it was the other one."
+                        ),
+                    )
                 )
 
     def _is_one(self, table: str, take_id: str) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pyrage
 
+from vbdesk.language import message
 from vbdesk.outbox.bundles import passphrase_child
 from vbdesk.outbox.bundles.age_header import check_passphrase_header
 from vbdesk.outbox.bundles.bundle_errors import BundleError, BundleKeyWrong, MalformedBundle
@@ -40,22 +41,31 @@ def recipient_of(lock: KeyLock) -> pyrage.x25519.Recipient:
         return pyrage.x25519.Recipient.from_str(lock.public_key.strip())
     except pyrage.RecipientError:
         raise BundleError(
-            "This is not the public key of a computer. It begins with age1; "
-            "`vbdesk bundle key` prints it on the computer that is to send."
+            message(
+                "This is not the public key of a computer. It begins with age1; "
+                "`vbdesk bundle key` prints it on the computer that is to send."
+            )
         ) from None
 
 
 def lock_identity(identity: pyrage.x25519.Identity, lock: PassphraseLock) -> bytes:
     """Encrypt the secret of one bundle with the passphrase, as an age file (scrypt; takes a second or two)."""
     if len(lock.passphrase) < SHORTEST_PASSPHRASE:
-        raise BundleError(f"The passphrase is too short: take at least {SHORTEST_PASSPHRASE} characters.")
+        raise BundleError(
+            message(
+                "The passphrase is too short: take at least {least} characters.",
+                least=SHORTEST_PASSPHRASE,
+            )
+        )
     locked = passphrase_child.lock(str(identity).encode(), lock.passphrase)
     try:
         check_passphrase_header(locked)
     except MalformedBundle:
         raise BundleError(
-            "This computer applies the passphrase with more work than other computers can do. "
-            "Make the bundle for a key instead."
+            message(
+                "This computer applies the passphrase with more work than other computers can do. "
+                "Make the bundle for a key instead."
+            )
         ) from None
     return locked
 
@@ -69,7 +79,7 @@ def unlock_identity(locked: bytes, passphrase: str) -> pyrage.x25519.Identity:
             return pyrage.x25519.Identity.from_str(opened.decode())
     except (pyrage.IdentityError, UnicodeDecodeError):
         pass  # the content is not an age secret
-    raise BundleKeyWrong("The passphrase does not open this bundle. Type it again as it was agreed.")
+    raise BundleKeyWrong(message("The passphrase does not open this bundle. Type it again as it was agreed."))
 
 
 def identity_of(vault: Vault, profile: Profile) -> pyrage.x25519.Identity:
@@ -84,8 +94,11 @@ def identity_of(vault: Vault, profile: Profile) -> pyrage.x25519.Identity:
         return pyrage.x25519.Identity.from_str(known)
     except pyrage.IdentityError:
         raise BundleError(
-            "The key for bundles in the keyring is damaged and was left as it is. "
-            f"Delete the entry {name} there to get a new one; bundles for the old one cannot be opened any more."
+            message(
+                "The key for bundles in the keyring is damaged and was left as it is. Delete the entry {name} "
+                "there to get a new one; bundles for the old one cannot be opened any more.",
+                name=name,
+            )
         ) from None
 
 
@@ -101,7 +114,7 @@ def secret_of(vault: Vault, profile: Profile, passphrase: str | None) -> Secret:
         if not locked_secret:
             return identity_of(vault, profile)
         if passphrase is None:
-            raise BundleError("This bundle is opened with a passphrase. Ask who made it.")
+            raise BundleError(message("This bundle is opened with a passphrase. Ask who made it."))
         return unlock_identity(locked_secret, passphrase)
 
     return secret

@@ -24,6 +24,7 @@ from pydantic import (
 from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.spoken_language import SpokenLanguage, language_tag
 from vbdesk.contract.timestamps import Timestamp
+from vbdesk.language import N_, Message, joined, message
 from vbdesk.outbox.library.consent import LONGEST_ASKED_BY
 from vbdesk.outbox.library.items import RecordingTarget
 
@@ -251,35 +252,37 @@ class BundleManifest(ManifestHeader):
         return written
 
 
-def field_at_fault(error: ValidationError) -> str:
+def field_at_fault(error: ValidationError) -> Message:
     """The field that was refused, in words for a person."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     names = [str(part) for part in first["loc"]]
     models = (BundledTake, BundledConsent, BundledAlias, BundleManifest)
     known = [name for name in names if any(name in model.model_fields for model in models)]
-    return _FIELD_WORDS.get(known[-1], known[-1].replace("_", " ")) if known else "a value that is not known here"
+    if not known:
+        return message("a value that is not known here")
+    return joined(_FIELD_WORDS.get(known[-1], known[-1].replace("_", " ")))
 
 
 _FIELD_WORDS = {
-    "recorded_at": "its time of recording",
-    "consented_at": "its time of consent",
-    "change": "what became of its consent",
-    "kind": "the kind of its consent",
-    "at": "the time of its consent",
-    "expires": "the end of its consent",
-    "wording": "the wording of its consent",
-    "language": "the language of its consent",
-    "spoken_language": "the language that is spoken in it",
-    "second_language": "whether it is in a second language",
-    "asked_by": "who asked for its consent",
-    "alias": "its alias",
-    "duration_s": "its length",
-    "note": "its note",
-    "tags": "its tags",
-    "protocol": "its protocol",
-    "quality": "its check",
-    "trim_s": "its trim",
-    "group_id": "its subject",
-    "size": "its size",
-    "made_at": "the time at which the bundle was made",
+    "recorded_at": N_("its time of recording"),
+    "consented_at": N_("its time of consent"),
+    "change": N_("what became of its consent"),
+    "kind": N_("the kind of its consent"),
+    "at": N_("the time of its consent"),
+    "expires": N_("the end of its consent"),
+    "wording": N_("the wording of its consent"),
+    "language": N_("the language of its consent"),
+    "spoken_language": N_("the language that is spoken in it"),
+    "second_language": N_("whether it is in a second language"),
+    "asked_by": N_("who asked for its consent"),
+    "alias": N_("its alias"),
+    "duration_s": N_("its length"),
+    "note": N_("its note"),
+    "tags": N_("its tags"),
+    "protocol": N_("its protocol"),
+    "quality": N_("its check"),
+    "trim_s": N_("its trim"),
+    "group_id": N_("its subject"),
+    "size": N_("its size"),
+    "made_at": N_("the time at which the bundle was made"),
 }

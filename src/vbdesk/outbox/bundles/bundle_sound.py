@@ -17,6 +17,7 @@ from pydantic_core import from_json
 from vbdesk.capture.encrypted_take import BlockKind, BlockWriter, read_blocks
 from vbdesk.capture.imported_sound import measure_file
 from vbdesk.contract.limits import MAX_DURATION_S
+from vbdesk.language import message
 from vbdesk.outbox.bundles.bundle_errors import MalformedBundle
 from vbdesk.outbox.bundles.bundle_manifest import LARGEST_SOUND_BYTES, bounded_json
 from vbdesk.voice.errors import AudioError
@@ -115,13 +116,13 @@ def check_sound(
         if found.kept != found.frames:
             found.sha256 = _digest_of_start(read_blocks(path, library_key, take_key), 2 * found.kept)
         if {found.closing.get("sha256"), sound_sha256} - {None, found.sha256}:
-            raise SoundMismatch("Its sound is not the one that was recorded.")
+            raise SoundMismatch(message("Its sound is not the one that was recorded."))
         seconds, tolerance_s = found.kept / found.rate, EXACT_S
     start_s, end_s = claims.trim_s or (0.0, seconds)
     if end_s > seconds + tolerance_s:
-        raise SoundMismatch("Its trim reaches beyond its sound.")
+        raise SoundMismatch(message("Its trim reaches beyond its sound."))
     if abs((end_s - start_s) - claims.duration_s) > tolerance_s:
-        raise SoundMismatch("Its sound is not as long as its entry says.")
+        raise SoundMismatch(message("Its sound is not as long as its entry says."))
 
 
 @dataclass(slots=True)
@@ -138,13 +139,19 @@ class _Found:
 def _checked_take(blocks: Iterator[tuple[BlockKind, bytes]]) -> _Found:
     first, about = next(blocks, (BlockKind.END, b"{}"))
     if first is not BlockKind.ABOUT:
-        raise SoundMismatch("Its sound does not begin as a recording does.")
+        raise SoundMismatch(message("Its sound does not begin as a recording does."))
     described = _json_of(about)
     rate, said = described.get("sample_rate"), described.get("about")
     if type(rate) is not int or not SLOWEST_RATE <= rate <= FASTEST_RATE:
-        raise SoundMismatch(f"Its sampling rate is not between {SLOWEST_RATE:,} and {FASTEST_RATE:,} Hz.")
+        raise SoundMismatch(
+            message(
+                "Its sampling rate is not between {lowest:,} and {highest:,} Hz.",
+                lowest=SLOWEST_RATE,
+                highest=FASTEST_RATE,
+            )
+        )
     if not isinstance(said, dict):
-        raise SoundMismatch("Its sound does not begin as a recording does.")
+        raise SoundMismatch(message("Its sound does not begin as a recording does."))
     digest, frames, marks = hashlib.sha256(), 0, 0
     for kind, plain in blocks:
         if kind is BlockKind.FRAMES and len(plain) % 2 == 0:
@@ -157,33 +164,33 @@ def _checked_take(blocks: Iterator[tuple[BlockKind, bytes]]) -> _Found:
             closing = _json_of(plain)
             _check_closing(closing, frames)
             if next(blocks, None) is not None:
-                raise SoundMismatch("Something follows the end of its sound.")
+                raise SoundMismatch(message("Something follows the end of its sound."))
             return _checked_length(_Found(rate, frames, closing["frames"], digest.hexdigest(), closing))
         else:
-            raise SoundMismatch("Its sound has a part that no recording has.")
+            raise SoundMismatch(message("Its sound has a part that no recording has."))
     return _checked_length(_Found(rate, frames, frames, digest.hexdigest(), {}))
 
 
 def _checked_length(found: _Found) -> _Found:
     if not found.kept or found.frames > (MAX_DURATION_S + TAKE_SLACK_S) * found.rate:
-        raise SoundMismatch("Its sound is empty, or longer than a recording can be.")
+        raise SoundMismatch(message("Its sound is empty, or longer than a recording can be."))
     return found
 
 
 def _check_mark(mark: dict[str, Any]) -> None:
     moment_s, task_id = mark.get("moment_s"), mark.get("task_id", "")
     if not _is_length(moment_s) or not isinstance(task_id, str) or len(task_id) > 200:
-        raise SoundMismatch("Its sound has a mark that cannot be.")
+        raise SoundMismatch(message("Its sound has a mark that cannot be."))
 
 
 def _check_closing(closing: dict[str, Any], frames: int) -> None:
     kept, lost = closing.get("frames"), (closing.get("missing_s", 0.0), closing.get("overflows", 0))
     if type(kept) is not int or not 0 <= kept <= frames:
-        raise SoundMismatch("Its sound ends earlier than its own count says.")
+        raise SoundMismatch(message("Its sound ends earlier than its own count says."))
     if not all(_is_length(value) for value in lost):
-        raise SoundMismatch("What its sound says of lost parts cannot be.")
+        raise SoundMismatch(message("What its sound says of lost parts cannot be."))
     if not isinstance(closing.get("sha256", ""), str):
-        raise SoundMismatch("The digest of its sound cannot be.")
+        raise SoundMismatch(message("The digest of its sound cannot be."))
 
 
 def _checked_file(blocks: Iterator[tuple[BlockKind, bytes]], source_sha256: str) -> float:
@@ -191,21 +198,27 @@ def _checked_file(blocks: Iterator[tuple[BlockKind, bytes]], source_sha256: str)
     content, digest, complete = io.BytesIO(), hashlib.sha256(), False
     for kind, plain in blocks:
         if complete or kind not in (BlockKind.FILE, BlockKind.END):
-            raise SoundMismatch("Its file has a part that no imported file has.")
+            raise SoundMismatch(message("Its file has a part that no imported file has."))
         complete = kind is BlockKind.END
         if not complete:
             content.write(plain)
             digest.update(plain)
     if not complete or content.tell() > LARGEST_SOUND_BYTES:
-        raise SoundMismatch("Its file is not complete, or larger than a bundle takes.")
+        raise SoundMismatch(message("Its file is not complete, or larger than a bundle takes."))
     if source_sha256 not in ("", digest.hexdigest()):
-        raise SoundMismatch("Its file is not the one that was imported.")
+        raise SoundMismatch(message("Its file is not the one that was imported."))
     try:
         length = measure_file(content)
     except AudioError as error:
-        raise SoundMismatch(f"Its file cannot be opened: {error}") from error
+        raise SoundMismatch(message("Its file cannot be opened: {error}", error=error)) from error
     if not SLOWEST_RATE <= length.sample_rate <= FASTEST_RATE:
-        raise SoundMismatch(f"Its sampling rate is not between {SLOWEST_RATE:,} and {FASTEST_RATE:,} Hz.")
+        raise SoundMismatch(
+            message(
+                "Its sampling rate is not between {lowest:,} and {highest:,} Hz.",
+                lowest=SLOWEST_RATE,
+                highest=FASTEST_RATE,
+            )
+        )
     return length.duration_s
 
 
@@ -225,7 +238,7 @@ def _json_of(plain: bytes) -> dict[str, Any]:
             return bounded_json(document, most_values=_MOST_JSON_VALUES)
     except ValueError:
         pass
-    raise SoundMismatch("Its sound has a description that cannot be read.")
+    raise SoundMismatch(message("Its sound has a description that cannot be read."))
 
 
 def _is_length(value: object) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO, Protocol
 
 from vbdesk.clock import CancelFlag
+from vbdesk.language import message
 from vbdesk.outbox.bundles.bundle_errors import BundleCancelled, MalformedBundle
 from vbdesk.outbox.bundles.bundle_manifest import BundledTake, BundleManifest
 from vbdesk.outbox.bundles.manifest_parser import LARGEST_MANIFEST, ManifestParser
@@ -41,7 +42,7 @@ class ByteProgress:
     def advance(self, count: int) -> None:
         """Add `count` bytes to the progress. Raises BundleCancelled."""
         if self._cancel is not None and self._cancel.is_set():
-            raise BundleCancelled("Stopped. Nothing was changed.")
+            raise BundleCancelled(message("Stopped. Nothing was changed."))
         self.done += count
         if self._progress is not None:
             self._progress(self.done, self.total)
@@ -161,7 +162,7 @@ class ContentParser(io.RawIOBase):
                 return b""
             self._manifest_left = LENGTH.unpack(self._length)[0]
             if self._manifest_left > LARGEST_MANIFEST:
-                raise MalformedBundle("Its list of recordings is too long to be read safely.")
+                raise MalformedBundle(message("Its list of recordings is too long to be read safely."))
         mine, rest = piece[: self._manifest_left], piece[self._manifest_left :]
         self._manifest_left -= len(mine)
         self._parser.feed(mine)

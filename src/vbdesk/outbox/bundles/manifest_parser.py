@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError
 
+from vbdesk.language import N_, Message, message
 from vbdesk.outbox.bundles.bundle_errors import MalformedBundle
 from vbdesk.outbox.bundles.bundle_manifest import (
     MOST_ALIASES,
@@ -97,14 +98,14 @@ class ManifestParser:
 
     def manifest(self) -> BundleManifest:
         """The complete manifest. Raises MalformedBundle."""
-        head = _parsed(_HEAD, self._head, "The bundle")
+        head = _parsed(_HEAD, self._head, N_("The bundle is refused for {field}."))
         counts = len(head.takes), len(head.consents), len(head.aliases)
         if self._part or counts != (len(self._takes), len(self._consents), len(self._aliases)):
             raise MalformedBundle
         if head.format == 1 and any(counts[1:]):
-            raise MalformedBundle("It has consents, and says that it has none.")
+            raise MalformedBundle(message("It has consents, and says that it has none."))
         if head.format == 1 and any(take.spoken.is_known for take in self._takes):
-            raise MalformedBundle("It has languages, and says that it has none.")
+            raise MalformedBundle(message("It has languages, and says that it has none."))
         known = head.model_dump(exclude={"takes", "consents", "aliases"})
         return BundleManifest.model_construct(
             **known, takes=tuple(self._takes), consents=tuple(self._consents), aliases=tuple(self._aliases)
@@ -114,20 +115,24 @@ class ManifestParser:
         part = self._part if to_part else self._head
         part += text
         if len(part) > LARGEST_PART:
-            raise MalformedBundle("Its list of recordings is too long to be read safely.")
+            raise MalformedBundle(message("Its list of recordings is too long to be read safely."))
 
     def _end_part(self) -> None:
-        entry = _parsed(_ENTRY, self._part, f"Recording {len(self._takes) + 1} in it")
+        entry = _parsed(
+            _ENTRY, self._part, N_("Recording {number} in it is refused for {field}."), len(self._takes) + 1
+        )
         if isinstance(entry, BundledTake):
-            _check_room(self._takes, MOST_TAKES, "recordings")
+            _check_room(self._takes, MOST_TAKES, message("It names more than {most:,} recordings.", most=MOST_TAKES))
             self._check_new(entry.take_id, entry.event_id)
             self._takes.append(entry)
         elif isinstance(entry, BundledConsent):
-            _check_room(self._consents, MOST_CONSENTS, "consents")
+            _check_room(
+                self._consents, MOST_CONSENTS, message("It names more than {most:,} consents.", most=MOST_CONSENTS)
+            )
             self._check_new(entry.event_id)
             self._consents.append(entry)
         else:
-            _check_room(self._aliases, MOST_ALIASES, "aliases")
+            _check_room(self._aliases, MOST_ALIASES, message("It names more than {most:,} aliases.", most=MOST_ALIASES))
             self._check_new(f"alias of {entry.group_id}")
             self._aliases.append(entry)
         self._part.clear()
@@ -135,19 +140,19 @@ class ManifestParser:
 
     def _check_new(self, *ids: str) -> None:
         if not self._ids.isdisjoint(ids):
-            raise MalformedBundle("It names one recording, consent or alias twice.")
+            raise MalformedBundle(message("It names one recording, consent or alias twice."))
         self._ids.update(ids)
 
 
-def _check_room(known: Sized, most: int, what: str) -> None:
+def _check_room(known: Sized, most: int, told: str) -> None:
     if len(known) == most:
-        raise MalformedBundle(f"It names more than {most:,} {what}.")
+        raise MalformedBundle(told)
 
 
-def _parsed(adapter: TypeAdapter[_Parsed], text: bytearray, what: str) -> _Parsed:
+def _parsed(adapter: TypeAdapter[_Parsed], text: bytearray, refused: str, number: int = 0) -> _Parsed:
     try:
         return adapter.validate_json(bytes(text))
     except ValidationError as error:
         field = field_at_fault(error)
     # Outside the handler: as the context of another exception, a ValidationError keeps its whole stack alive.
-    raise MalformedBundle(f"{what} is refused for {field}.")
+    raise MalformedBundle(Message.make(refused, fields={"field": field, "number": number}))

@@ -8,6 +8,7 @@ Secrets travel only through pipes, so that process lists do not show them. Exits
 import subprocess
 import sys
 
+from vbdesk.language import message
 from vbdesk.outbox.bundles.bundle_errors import BundleError
 from vbdesk.own_process import child_options, own_module
 
@@ -18,7 +19,7 @@ def lock(content: bytes, passphrase: str) -> bytes:
     """Encrypt `content` with the passphrase, as an age file. Raises BundleError, OSError."""
     done = _asked("lock", content, passphrase)
     if done.returncode:
-        raise BundleError("The passphrase could not be applied. Nothing was changed; try again.")
+        raise BundleError(message("The passphrase could not be applied. Nothing was changed; try again."))
     return done.stdout
 
 
@@ -26,7 +27,7 @@ def unlock(locked: bytes, passphrase: str) -> bytes | None:
     """Decrypt what `lock` made; None if the passphrase is wrong. Raises BundleError, OSError."""
     done = _asked("open", locked, passphrase)
     if done.returncode not in (0, NOT_RIGHT):
-        raise BundleError("The passphrase could not be tried. Nothing was changed; try again.")
+        raise BundleError(message("The passphrase could not be tried. Nothing was changed; try again."))
     return None if done.returncode else done.stdout
 
 

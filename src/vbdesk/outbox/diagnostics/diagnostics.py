@@ -26,6 +26,7 @@ from vbdesk.client.errors import ConnectionFailed
 from vbdesk.clock import Clock
 from vbdesk.contract.limits import REQUESTS_PER_WINDOW
 from vbdesk.contract.timestamps import format_timestamp
+from vbdesk.language import N_, joined, message, plural_message
 from vbdesk.outbox.diagnostics.diagnostic_logs import crash_locations, log_lines, service_log_counts
 from vbdesk.outbox.diagnostics.library_facts import (
     LibraryFacts,
@@ -58,7 +59,7 @@ LITTLE_ROOM_BYTES = 5 * 10**9
 NO_ROOM_BYTES = 10**9
 """An hour at 48 kHz and 16 bit takes 350 MB."""
 CLOCK_MAY_DIFFER_S = 300.0
-_DAMAGED = "The list of recordings is damaged. Put back a copy of the folder."
+_DAMAGED = N_("The list of recordings is damaged. Put back a copy of the folder.")
 NAMED = 5  # recordings named per fault; the others are counted
 PACKAGES = (
     "PySide6-Essentials",
@@ -207,23 +208,41 @@ def _disk(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> dict[st
     folder = next((each for each in (around.data_dir, *around.data_dir.parents) if each.exists()), Path.cwd())
     usage = shutil.disk_usage(folder)
     writable = os.access(folder, os.W_OK)
-    room = f"{usage.free / 10**9:.1f} GB are free for recordings"
+    free = usage.free / 10**9
     if not writable:
         findings.append(
             DiagnosticFinding(
-                "disk",
+                N_("disk"),
                 FindingStatus.MEND,
-                "The folder of the recordings cannot be written to. Give yourself the right.",
+                message("The folder of the recordings cannot be written to. Give yourself the right."),
             )
         )
     elif usage.free < NO_ROOM_BYTES:
-        findings.append(DiagnosticFinding("disk", FindingStatus.MEND, f"Only {room}. Make room before you record."))
+        findings.append(
+            DiagnosticFinding(
+                N_("disk"),
+                FindingStatus.MEND,
+                message("Only {free:.1f} GB are free for recordings. Make room before you record.", free=free),
+            )
+        )
     elif usage.free < LITTLE_ROOM_BYTES:
         findings.append(
-            DiagnosticFinding("disk", FindingStatus.NOTICE, f"{room}: about {usage.free / 35e7:.0f} hours of sound.")
+            DiagnosticFinding(
+                N_("disk"),
+                FindingStatus.NOTICE,
+                message(
+                    "{free:.1f} GB are free for recordings: about {hours:.0f} hours of sound.",
+                    free=free,
+                    hours=usage.free / 35e7,
+                ),
+            )
         )
     else:
-        findings.append(DiagnosticFinding("disk", FindingStatus.GOOD, f"{room}."))
+        findings.append(
+            DiagnosticFinding(
+                N_("disk"), FindingStatus.GOOD, message("{free:.1f} GB are free for recordings.", free=free)
+            )
+        )
     return {"free_bytes": usage.free, "total_bytes": usage.total, "writable": writable}
 
 
@@ -231,13 +250,19 @@ def _microphones(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> 
     try:
         count = len(around.lister.devices())
     except DeviceListUnavailable as error:
-        findings.append(DiagnosticFinding("microphones", FindingStatus.MEND, str(error)))
+        findings.append(DiagnosticFinding(N_("microphones"), FindingStatus.MEND, joined(error)))
         return None
     if count:
-        findings.append(DiagnosticFinding("microphones", FindingStatus.GOOD, f"Microphones found: {count}."))
+        findings.append(
+            DiagnosticFinding(
+                N_("microphones"), FindingStatus.GOOD, message("Microphones found: {count}.", count=count)
+            )
+        )
     else:
         findings.append(
-            DiagnosticFinding("microphones", FindingStatus.NOTICE, "There is no microphone. Connect one to record.")
+            DiagnosticFinding(
+                N_("microphones"), FindingStatus.NOTICE, message("There is no microphone. Connect one to record.")
+            )
         )
     return count
 
@@ -247,11 +272,13 @@ def _profiles(around: DiagnosticPorts, findings: list[DiagnosticFinding]) -> tup
     try:
         profiles, in_use = store.all(), store.current()
     except ProfilesUnreadable as error:
-        findings.append(DiagnosticFinding("profiles", FindingStatus.MEND, str(error)))
+        findings.append(DiagnosticFinding(N_("profiles"), FindingStatus.MEND, joined(error)))
         return [], None
     if not profiles:
         findings.append(
-            DiagnosticFinding("profiles", FindingStatus.NOTICE, "No service is set up yet. Start the desk to do so.")
+            DiagnosticFinding(
+                N_("profiles"), FindingStatus.NOTICE, message("No service is set up yet. Start the desk to do so.")
+            )
         )
     return profiles, in_use
 
@@ -262,11 +289,13 @@ def _keyring(profiles: list[Profile], findings: list[DiagnosticFinding]) -> str 
         name = keyring_name()
     except VaultMissing as error:
         findings.append(
-            DiagnosticFinding("keyring", FindingStatus.MEND if wanted else FindingStatus.NOTICE, str(error))
+            DiagnosticFinding(N_("keyring"), FindingStatus.MEND if wanted else FindingStatus.NOTICE, joined(error))
         )
         return None
     findings.append(
-        DiagnosticFinding("keyring", FindingStatus.GOOD, f"The keyring of this computer is there ({name}).")
+        DiagnosticFinding(
+            N_("keyring"), FindingStatus.GOOD, message("The keyring of this computer is there ({name}).", name=name)
+        )
     )
     return name
 
@@ -312,10 +341,13 @@ class _ProfileCheck:
             self.known_words = known_words(copy)
             return library, self._proofs(copy, library)
         except OSError as error:
-            told = f"The recordings cannot be read: {error.strerror}."
+            told = message("The recordings cannot be read: {cause}.", cause=error.strerror)
             if disk_fault(error) in (DiskFault.FULL, DiskFault.QUOTA):  # the copy needs room, not the reading
-                told = f"The list of recordings was not examined: {gettempdir()} has no room for a copy. Make room."
-            self._say("recordings", FindingStatus.MEND, told)
+                told = message(
+                    "The list of recordings was not examined: {folder} has no room for a copy. Make room.",
+                    folder=gettempdir(),
+                )
+            self._say(N_("recordings"), FindingStatus.MEND, told)
             return LibraryFacts(exists=True, readable=False), None
 
     def _say(self, topic: str, health: FindingStatus, sentence: str) -> None:
@@ -325,24 +357,38 @@ class _ProfileCheck:
         """Report that all is well; without their key it is unknown whether the recordings are intact."""
         count = sum(library.counts.values())
         if not count:
-            self._say("recordings", FindingStatus.GOOD, "There are none yet.")
+            self._say(N_("recordings"), FindingStatus.GOOD, message("There are none yet."))
         elif proofs is None or "list" not in proofs or proofs["list"] is None:
-            told = f"Recordings in the list: {count}. Without their key nobody can tell whether they are in order."
-            self._say("recordings", FindingStatus.NOTICE, told)
+            told = message(
+                "Recordings in the list: {count}. Without their key nobody can tell whether they are in order.",
+                count=count,
+            )
+            self._say(N_("recordings"), FindingStatus.NOTICE, told)
         else:
-            self._say("recordings", FindingStatus.GOOD, f"Recordings in good order: {count}.")
+            self._say(N_("recordings"), FindingStatus.GOOD, message("Recordings in good order: {count}.", count=count))
 
     def _library(self, copy: ListCopy) -> LibraryFacts:
         facts = look_at_library(copy, self._around.clock.now())
         if not facts.readable:
-            self._say("recordings", FindingStatus.MEND, _DAMAGED)
+            self._say(N_("recordings"), FindingStatus.MEND, _DAMAGED)
         if facts.sounds_missing:
-            self._say("recordings", FindingStatus.MEND, f"Recordings whose sound is missing: {facts.sounds_missing}.")
+            self._say(
+                N_("recordings"),
+                FindingStatus.MEND,
+                message("Recordings whose sound is missing: {count}.", count=facts.sounds_missing),
+            )
         if waiting := facts.counts.get(OutboxState.NEEDS_ATTENTION):
-            self._say("recordings", FindingStatus.NOTICE, f"Recordings that wait for you in the Outbox: {waiting}.")
+            self._say(
+                N_("recordings"),
+                FindingStatus.NOTICE,
+                message("Recordings that wait for you in the Outbox: {count}.", count=waiting),
+            )
         if facts.unfinished:
-            told = f"Recordings that were broken off: {facts.unfinished}. The desk offers them at its next start."
-            self._say("recordings", FindingStatus.NOTICE, told)
+            told = message(
+                "Recordings that were broken off: {count}. The desk offers them at its next start.",
+                count=facts.unfinished,
+            )
+            self._say(N_("recordings"), FindingStatus.NOTICE, told)
         return facts
 
     def _proofs(self, copy: ListCopy, library: LibraryFacts) -> dict[str, Any] | None:
@@ -359,16 +405,16 @@ class _ProfileCheck:
         try:
             log = AuditReader(copy.folder, key).verify()
         except AuditUnreadable as unreadable:
-            self._say("audit log", FindingStatus.MEND, str(unreadable))
+            self._say(N_("audit log"), FindingStatus.MEND, joined(unreadable))
             return {"error": type(unreadable).__name__}
-        self._say("audit log", FindingStatus.GOOD if log.ok else FindingStatus.MEND, log.sentence)
+        self._say(N_("audit log"), FindingStatus.GOOD if log.ok else FindingStatus.MEND, log.sentence)
         self._sound_counts = self._sounds(copy, key) if self._read_sounds else None
         proof = prove_list(copy, key, keyring.version if keyring is not None else None)
         if proof is not None and not proof.ok:
-            told = (
+            told = message(
                 "Something other than vbdesk wrote in the list of recordings. The desk says more where it shows them."
             )
-            self._say("recordings", FindingStatus.MEND, told)
+            self._say(N_("recordings"), FindingStatus.MEND, told)
         self._check(copy, key, keyring, readable=library.readable)
         return {
             "audit": {"ok": log.ok, "entries": log.count, "broken_at": log.broken_at},
@@ -388,20 +434,24 @@ class _ProfileCheck:
             found = check_list(copy, key, self._around.clock, keyring)
         except (LibraryKeyWrong, LibraryUnreadable) as error:
             if readable:
-                self._say("recordings", FindingStatus.MEND, str(error))
+                self._say(N_("recordings"), FindingStatus.MEND, joined(error))
             return
         for sentence in found.findings:
-            self._say("recordings", FindingStatus.MEND, sentence)
+            self._say(N_("recordings"), FindingStatus.MEND, sentence)
         if found.findings:
-            self._say("recordings", FindingStatus.NOTICE, HELD)
+            self._say(N_("recordings"), FindingStatus.NOTICE, HELD)
         if found.unknown is not None:
-            self._say("recordings", FindingStatus.MEND, f"{found.unknown} {NOT_KNOWN}")
+            self._say(N_("recordings"), FindingStatus.MEND, joined(found.unknown, NOT_KNOWN))
         if found.unclaimed:
-            told = f"Files in the folder takes that no recording of the list owns: {len(found.unclaimed)}"
             self._say(
-                "recordings",
+                N_("recordings"),
                 FindingStatus.NOTICE,
-                f"{told} ({_some(found.unclaimed)}). vbdesk leaves them as they are.",
+                message(
+                    "Files in the folder takes that no recording of the list owns: {count} ({names}). vbdesk "
+                    "leaves them as they are.",
+                    count=len(found.unclaimed),
+                    names=_some(found.unclaimed),
+                ),
             )
 
     def _sounds(self, copy: ListCopy, key: bytes) -> dict[str, int] | None:
@@ -410,47 +460,78 @@ class _ProfileCheck:
         if found is None:
             return None
         if found.damaged:
-            told = f"Recordings with damaged sound: {len(found.damaged)} ({_some(found.damaged)})."
-            self._say("recordings", FindingStatus.MEND, f"{told} Play one in the desk: it says what can be read.")
-        if found.lengthened:
-            told = f"Recordings to whose file something other than vbdesk added bytes: {len(found.lengthened)}"
             self._say(
-                "recordings",
+                N_("recordings"),
+                FindingStatus.MEND,
+                message(
+                    "Recordings with damaged sound: {count} ({names}). Play one in the desk: it says what can be read.",
+                    count=len(found.damaged),
+                    names=_some(found.damaged),
+                ),
+            )
+        if found.lengthened:
+            self._say(
+                N_("recordings"),
                 FindingStatus.NOTICE,
-                f"{told} ({_some(found.lengthened)}). Their sound is whole and is used.",
+                message(
+                    "Recordings to whose file something other than vbdesk added bytes: {count} ({names}). Their "
+                    "sound is whole and is used.",
+                    count=len(found.lengthened),
+                    names=_some(found.lengthened),
+                ),
             )
         for leftover in found.leftovers[:NAMED]:
-            subject = f" of {leftover.about['group_id']}" if leftover.about.get("group_id") else ""
-            told = f"A recording{subject} that was broken off is damaged ({leftover.path.name}). {leftover.sentence}"
+            subject, name = leftover.about.get("group_id"), leftover.path.name
+            told = (
+                message("A recording of {subject} that was broken off is damaged ({file}).", subject=subject, file=name)
+                if subject
+                else message("A recording that was broken off is damaged ({file}).", file=name)
+            )
             self._say(
-                "recordings",
+                N_("recordings"),
                 FindingStatus.MEND,
-                f"{told} The file is kept until you decide, on the desk's Record page.",
+                joined(
+                    told,
+                    leftover.sentence,
+                    message("The file is kept until you decide, on the desk's Record page."),
+                ),
             )
         if len(found.leftovers) > NAMED:
-            told = f"Damaged recordings that were broken off: {len(found.leftovers)} in all."
-            self._say("recordings", FindingStatus.MEND, told)
+            told = message("Damaged recordings that were broken off: {count} in all.", count=len(found.leftovers))
+            self._say(N_("recordings"), FindingStatus.MEND, told)
         if found.kept:
             folder = self._folder / DAMAGED_FOLDER
-            told = f"Damaged recordings that you keep: {found.kept}, in {folder}. Delete what you no longer need."
-            self._say("kept recordings", FindingStatus.NOTICE, told)
+            told = message(
+                "Damaged recordings that you keep: {count}, in {folder}. Delete what you no longer need.",
+                count=found.kept,
+                folder=folder,
+            )
+            self._say(N_("kept recordings"), FindingStatus.NOTICE, told)
         return found.counts
 
     def _no_answer(self, error: VaultError) -> dict[str, Any]:
         """Report a keyring fault once for all profiles."""
         if isinstance(error, PassphraseLocked):
-            told = "The keys of this profile open with your passphrase, so nothing that needs them was looked at."
-            self._findings.append(DiagnosticFinding("passphrase", FindingStatus.NOTICE, told))
+            told = message(
+                "The keys of this profile open with your passphrase, so nothing that needs them was looked at."
+            )
+            self._findings.append(DiagnosticFinding(N_("passphrase"), FindingStatus.NOTICE, told))
         elif all(finding.sentence != str(error) for finding in self._findings):
-            self._findings.append(DiagnosticFinding("keyring", FindingStatus.MEND, str(error)))
+            self._findings.append(DiagnosticFinding(N_("keyring"), FindingStatus.MEND, joined(error)))
         return {"error": type(error).__name__}
 
     def _no_library_key(self) -> dict[str, Any]:
         if self._profile.secrets == "session":
-            self._say("key of the recordings", FindingStatus.NOTICE, "It is kept by the open desk alone, as you chose.")
+            self._say(
+                N_("key of the recordings"),
+                FindingStatus.NOTICE,
+                message("It is kept by the open desk alone, as you chose."),
+            )
         else:
-            told = "It is not in the keyring. Log in as the person who made the recordings, or restore the keyring."
-            self._say("key of the recordings", FindingStatus.MEND, told)
+            told = message(
+                "It is not in the keyring. Log in as the person who made the recordings, or restore the keyring."
+            )
+            self._say(N_("key of the recordings"), FindingStatus.MEND, told)
         return {"error": "no key"}
 
     def _connection(self) -> dict[str, Any]:
@@ -461,11 +542,11 @@ class _ProfileCheck:
             return self._no_answer(error)
         if key is None:
             session = profile.secrets == "session"
-            told = "It is not in the keyring. Enter it in the desk, under Account."
-            self._say("API key", FindingStatus.NOTICE if session else FindingStatus.MEND, told)
+            told = message("It is not in the keyring. Enter it in the desk, under Account.")
+            self._say(N_("API key"), FindingStatus.NOTICE if session else FindingStatus.MEND, told)
             return {"error": "no key"}
         if profile.base_url is None:
-            self._say("service", FindingStatus.GOOD, "It runs on this computer while the desk is open.")
+            self._say(N_("service"), FindingStatus.GOOD, message("It runs on this computer while the desk is open."))
             return {}
         return self._answer(profile.base_url, Credentials(profile.account_id, key))
 
@@ -477,31 +558,48 @@ class _ProfileCheck:
                 server_time = client.server_time
         except ClientError as error:
             self._say(
-                "service",
+                N_("service"),
                 FindingStatus.NOTICE if error.kind is ErrorKind.RETRYABLE else FindingStatus.MEND,
                 error.sentence,
             )
             cause = str(error.cause) if isinstance(error, ConnectionFailed) else None
             return {"error": type(error).__name__, "cause": cause, "status": error.status}
         except ValueError:
-            self._say("service", FindingStatus.MEND, "Its address is not one. Enter it again.")
+            self._say(N_("service"), FindingStatus.MEND, message("Its address is not one. Enter it again."))
             return {"error": "no address"}
         ahead_s = 0.0 if server_time is None else (self._around.clock.now() - server_time).total_seconds()
         if abs(ahead_s) > CLOCK_MAY_DIFFER_S:
-            away = f"{abs(ahead_s) / 60:.0f} minutes {'ahead of' if ahead_s > 0 else 'behind'}"
-            self._say("clock", FindingStatus.MEND, f"The clock of this computer is {away} the service's. Set it.")
+            minutes = round(abs(ahead_s) / 60)
+            told = (
+                plural_message(
+                    "The clock of this computer is {count} minute ahead of the service's. Set it.",
+                    "The clock of this computer is {count} minutes ahead of the service's. Set it.",
+                    minutes,
+                )
+                if ahead_s > 0
+                else plural_message(
+                    "The clock of this computer is {count} minute behind the service's. Set it.",
+                    "The clock of this computer is {count} minutes behind the service's. Set it.",
+                    minutes,
+                )
+            )
+            self._say(N_("clock"), FindingStatus.MEND, told)
         if credits_left:
-            self._say("service", FindingStatus.GOOD, "It answers; address, account and key are right.")
+            self._say(N_("service"), FindingStatus.GOOD, message("It answers; address, account and key are right."))
         else:
-            self._say("service", FindingStatus.MEND, "It answers, but the account has no credits left. Add credits.")
+            self._say(
+                N_("service"),
+                FindingStatus.MEND,
+                message("It answers, but the account has no credits left. Add credits."),
+            )
         took_s = round(time.monotonic() - started, 3)
         return {"answered_in_s": took_s, "has_credits": credits_left > 0, "clock_ahead_s": round(ahead_s)}
 
 
 def _some(names: Sequence[str]) -> str:
     """The first names of many."""
-    more = len(names) - NAMED
-    return "; ".join(names[:NAMED]) + (f"; {more} more" if more > 0 else "")
+    more, first = len(names) - NAMED, "; ".join(names[:NAMED])
+    return plural_message("{names}; {count} more", "{names}; {count} more", more, names=first) if more > 0 else first
 
 
 def _private_words(around: DiagnosticPorts, profiles: list[Profile], of_libraries: list[str]) -> list[str]:

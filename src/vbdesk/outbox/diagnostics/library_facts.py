@@ -16,6 +16,7 @@ from pathlib import Path
 from vbdesk.capture.crash_recovery import DamagedTake, inspect_leftovers
 from vbdesk.capture.encrypted_take import EncryptedFileError, bytes_behind_end, decrypt_file
 from vbdesk.contract.limits import RATE_WINDOW_S, Bucket
+from vbdesk.language import message
 from vbdesk.outbox.diagnostics.list_check import ListCopy
 from vbdesk.outbox.library.column_encryption import ColumnCipher, InvalidTag
 from vbdesk.outbox.library.damaged_takes import FOLDER as DAMAGED_FOLDER
@@ -69,7 +70,7 @@ def look_at_library(copy: ListCopy, now: datetime) -> LibraryFacts:
             return _read(database, facts, frozenset(sounds), now)
     except DAMAGE as error:
         if isinstance(error, sqlite3.Error) and is_disk_error(error):
-            raise OSError(errno.EIO, "the disk is full, write-protected or gone") from error
+            raise OSError(errno.EIO, message("the disk is full, write-protected or gone")) from error
         return replace(facts, readable=False)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from vbdesk.clock import Clock
+from vbdesk.language import N_
 from vbdesk.outbox.library.database import DAMAGE, LibraryUnreadable, unreadable
 from vbdesk.outbox.library.integrity_check import OLDER_COPY, check_library
 from vbdesk.outbox.library.opening import LOCK_NAME, LibraryInUse, lock_library
@@ -25,11 +26,11 @@ from vbdesk.outbox.library.store import STRUCTURE_CHANGED, Store
 __all__ = ["LIST_MISSING", "STRUCTURE_DIFFERS", "ListCheck", "ListCopy", "check_list", "copied_list"]
 
 DATABASE_NAME = "library.sqlite"
-LIST_MISSING = (
+LIST_MISSING = N_(
     "The list of recordings is missing, though recordings were made here: the file library.sqlite is gone. "
     "Put it back, or a copy of the whole folder, before you start the desk."
 )
-STRUCTURE_DIFFERS = (
+STRUCTURE_DIFFERS = N_(
     "The structure of the list of recordings was changed by something other than vbdesk. The next start of the desk "
     "puts it right, and keeps a copy of the changed list beside it."
 )

@@ -21,6 +21,7 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
+from vbdesk.language import N_, joined, message
 from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnCipher, InvalidTag
 from vbdesk.outbox.library.rows import lenient
 
@@ -31,51 +32,51 @@ _COUNT_BYTES = 8
 class AuditPart(StrEnum):
     """Which part of vbdesk acted."""
 
-    DESK = "desk"
-    SYNC_WORKER = "courier"
-    COMMAND_LINE = "command line"
+    DESK = N_("desk")
+    SYNC_WORKER = N_("courier")
+    COMMAND_LINE = N_("command line")
 
 
 class AuditAction(StrEnum):
     """What was done."""
 
-    OPENED = "library opened"
-    RECORDED = "recorded"
-    IMPORTED = "imported"
-    TRIMMED = "trimmed"
-    TIME_CORRECTED = "time of recording corrected"
-    TIME_KEPT = "time of recording kept"
-    EXCLUDED = "excluded from the course"
-    MOVED = "moved to another subject"
-    PUT_BACK = "put back into the course"
-    VOICE_CONFIRMED = "voice confirmed as the subject's"
-    CORRECTED_AT_SERVICE = "course corrected at the service"
-    LISTENED = "listened to"
-    QUEUED = "queued"
-    RELEASED = "released to be sent"
-    CALLED_BACK = "called back"
-    UPLOADED = "sound uploaded"
-    SENT = "sent"
-    SENT_AGAIN = "sent again at its price"
-    RESULT_RECEIVED = "result received"
-    HANDED_OVER = "handed over in a bundle"
-    TAKEN_BACK = "taken back from a bundle"
-    TAKEN_IN = "taken in from a bundle"
-    EXPORTED = "exported"
-    TRASHED = "moved to the trash"
-    RESTORED_FROM_TRASH = "restored from the trash"
-    SOUND_REMOVED = "sound removed"
-    PARTS_RECOVERED = "readable parts of damaged sound recovered"
-    DAMAGED_KEPT = "damaged sound kept aside"
-    DAMAGED_DELETED = "damaged sound deleted"
-    DELETED = "deleted"
-    ERASED_AT_SERVICE = "erased at the service on this computer"
-    CONSENT_GIVEN = "consent noted"
-    CONSENT_WITHDRAWN = "consent withdrawn"
-    CONSENT_TAKEN_IN = "consent taken in"
-    SETTINGS_CHANGED = "settings changed"
-    KEY_ENTERED = "API key entered"
-    COPY_ACCEPTED = "restored copy accepted"
+    OPENED = N_("library opened")
+    RECORDED = N_("recorded")
+    IMPORTED = N_("imported")
+    TRIMMED = N_("trimmed")
+    TIME_CORRECTED = N_("time of recording corrected")
+    TIME_KEPT = N_("time of recording kept")
+    EXCLUDED = N_("excluded from the course")
+    MOVED = N_("moved to another subject")
+    PUT_BACK = N_("put back into the course")
+    VOICE_CONFIRMED = N_("voice confirmed as the subject's")
+    CORRECTED_AT_SERVICE = N_("course corrected at the service")
+    LISTENED = N_("listened to")
+    QUEUED = N_("queued")
+    RELEASED = N_("released to be sent")
+    CALLED_BACK = N_("called back")
+    UPLOADED = N_("sound uploaded")
+    SENT = N_("sent")
+    SENT_AGAIN = N_("sent again at its price")
+    RESULT_RECEIVED = N_("result received")
+    HANDED_OVER = N_("handed over in a bundle")
+    TAKEN_BACK = N_("taken back from a bundle")
+    TAKEN_IN = N_("taken in from a bundle")
+    EXPORTED = N_("exported")
+    TRASHED = N_("moved to the trash")
+    RESTORED_FROM_TRASH = N_("restored from the trash")
+    SOUND_REMOVED = N_("sound removed")
+    PARTS_RECOVERED = N_("readable parts of damaged sound recovered")
+    DAMAGED_KEPT = N_("damaged sound kept aside")
+    DAMAGED_DELETED = N_("damaged sound deleted")
+    DELETED = N_("deleted")
+    ERASED_AT_SERVICE = N_("erased at the service on this computer")
+    CONSENT_GIVEN = N_("consent noted")
+    CONSENT_WITHDRAWN = N_("consent withdrawn")
+    CONSENT_TAKEN_IN = N_("consent taken in")
+    SETTINGS_CHANGED = N_("settings changed")
+    KEY_ENTERED = N_("API key entered")
+    COPY_ACCEPTED = N_("restored copy accepted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +229,7 @@ class AuditReader:
             try:
                 self._cipher.decrypt(row["key_check"], "library")
             except InvalidTag:
-                raise AuditUnreadable("The recordings here belong to another key.") from None
+                raise AuditUnreadable(message("The recordings here belong to another key.")) from None
 
     def entries(self) -> list[AuditEntry]:
         """Every entry, oldest first, whether or not the log is whole. Raises AuditUnreadable."""
@@ -246,7 +247,7 @@ class AuditReader:
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         if not self._path.exists():
-            raise AuditUnreadable("There are no recordings here yet.")
+            raise AuditUnreadable(message("There are no recordings here yet."))
         try:
             uri = f"{self._path.absolute().as_uri()}?mode=ro"
             with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as database:
@@ -255,8 +256,10 @@ class AuditReader:
                 yield database
         except (sqlite3.Error, AttributeError, LookupError, TypeError, ValueError) as error:
             raise AuditUnreadable(
-                "The audit log cannot be read: the disk is full or gone, or the list of recordings is damaged or "
-                "of another version of vbdesk."
+                message(
+                    "The audit log cannot be read: the disk is full or gone, or the list of recordings is damaged or "
+                    "of another version of vbdesk."
+                )
             ) from error
 
 
@@ -281,21 +284,31 @@ def _follow(cipher: ColumnCipher, entries: Iterator[AuditEntry], head: AuditHead
     for entry in entries:
         due = count + 1
         if entry.seq != due:
-            return _broken(count, due, f"Entry {due} is missing.")
+            return _broken(count, due, message("Entry {number} is missing.", number=due))
         columns = (entry.seq, entry.at, entry.who, entry.what, entry.take_id, entry.detail)
         if entry.mac != _entry_mac(cipher, mac, columns):
-            return _broken(count, due, f"Entry {due} is not as vbdesk wrote it, or does not belong there.")
+            return _broken(
+                count, due, message("Entry {number} is not as vbdesk wrote it, or does not belong there.", number=due)
+            )
         count, mac = due, entry.mac
     if head is None:
-        return _broken(count, count + 1, "The mark at the end of the log was changed, so entries may be missing there.")
+        return _broken(
+            count, count + 1, message("The mark at the end of the log was changed, so entries may be missing there.")
+        )
     if count < head.count:
-        gap = f"Entry {head.count} is" if head.count == count + 1 else f"Entries {count + 1} to {head.count} are"
-        return _broken(count, count + 1, f"{gap} missing at its end.")
+        one = message("Entry {number} is missing at its end.", number=head.count)
+        several = message("Entries {first} to {last} are missing at its end.", first=count + 1, last=head.count)
+        return _broken(count, count + 1, one if head.count == count + 1 else several)
     if (count, mac) != (head.count, head.mac):
-        return _broken(count, head.count + 1, f"Entry {head.count + 1} was added by somebody else.")
-    span = f"it runs from entry 1 to entry {count}" if count else "it has no entry yet"
-    return AuditVerification(count, None, f"The audit log is whole: {span}, and nothing was changed.")
+        return _broken(
+            count, head.count + 1, message("Entry {number} was added by somebody else.", number=head.count + 1)
+        )
+    empty = message("The audit log is whole: it has no entry yet, and nothing was changed.")
+    whole = message(
+        "The audit log is whole: it runs from entry 1 to entry {last}, and nothing was changed.", last=count
+    )
+    return AuditVerification(count, None, whole if count else empty)
 
 
 def _broken(count: int, broken_at: int, what: str) -> AuditVerification:
-    return AuditVerification(count, broken_at, f"The audit log was changed. {what}")
+    return AuditVerification(count, broken_at, joined(message("The audit log was changed."), what))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from vbdesk.language import N_, joined
 from vbdesk.outbox.library.consent import ConsentPolicy, ConsentState, ConsentStatus
 from vbdesk.outbox.library.consent_rows import SubjectConsent, consent_of, read_consents
 from vbdesk.outbox.library.items import RecordingItem
@@ -12,13 +13,14 @@ from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import Store
 
 _WHY = {
-    ConsentState.NONE: "No consent of this subject is noted, and this profile requires it.",
-    ConsentState.EXPIRED: "The consent of this subject has expired, and this profile requires one.",
-    ConsentState.WITHDRAWN: "This subject has withdrawn consent, and this profile requires it.",
-    ConsentState.UNREADABLE: "The consent of this subject was changed by something other than vbdesk, and this profile "
-    "requires one.",
+    ConsentState.NONE: N_("No consent of this subject is noted, and this profile requires it."),
+    ConsentState.EXPIRED: N_("The consent of this subject has expired, and this profile requires one."),
+    ConsentState.WITHDRAWN: N_("This subject has withdrawn consent, and this profile requires it."),
+    ConsentState.UNREADABLE: N_(
+        "The consent of this subject was changed by something other than vbdesk, and this profile requires one."
+    ),
 }
-_WHAT_TO_DO = "Note the consent on the page Record or Subject, then try again."
+_WHAT_TO_DO = N_("Note the consent on the page Record or Subject, then try again.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def refusal_of(policy: ConsentPolicy, status: ConsentStatus) -> str | None:
     """Why a policy refuses what needs a consent, as sentences; None if it allows it."""
     if policy is not ConsentPolicy.REQUIRED or status.in_force:
         return None
-    return f"{_WHY[status.state]} {_WHAT_TO_DO}"
+    return joined(_WHY[status.state], _WHAT_TO_DO)
 
 
 def _rules(settings: bytes | None) -> ConsentRules:

@@ -4,6 +4,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from vbdesk.language import message
 from vbdesk.outbox.library.column_encryption import ColumnCipher, InvalidTag
 from vbdesk.outbox.library.consent_gate import ConsentList
 from vbdesk.outbox.library.consent_rows import read_consents
@@ -42,6 +43,8 @@ def read_consent_list(folder: Path, key: bytes) -> ConsentList:
         return ConsentList(rules, read_consents(rows, cipher))
     except (sqlite3.Error, InvalidTag, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ConsentUnreadable(
-            "The consent that the desk has noted cannot be read: open the desk once with this version of vbdesk, then "
-            "try again."
+            message(
+                "The consent that the desk has noted cannot be read: open the desk once with this version of "
+                "vbdesk, then try again."
+            )
         ) from error

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from vbdesk.contract.language import look_up_language
 from vbdesk.data_files import DataFileError, StrictDataModel, read_data
+from vbdesk.language import message
 from vbdesk.outbox.library.consent import ConsentKind
 from vbdesk.resource_files import resource
 
@@ -53,9 +54,9 @@ def consent_wordings(folder: Path | None = None) -> dict[str, ConsentWording]:
     found = {path.stem: read_data(path, ConsentWording) for path in place.glob("*.toml")}
     for name, wording in found.items():
         if wording.language != name:
-            raise DataFileError(f"{name}.toml: language: the file is named for another language.")
+            raise DataFileError(message("{name}.toml: language: the file is named for another language.", name=name))
     if FALLBACK not in found:
-        raise DataFileError("There is no en.toml: consent needs an English wording.")
+        raise DataFileError(message("There is no en.toml: consent needs an English wording."))
     return dict(sorted(found.items(), key=lambda entry: (entry[0] != FALLBACK, entry[0])))
 
 

@@ -18,6 +18,7 @@ from enum import StrEnum
 from typing import Any
 
 from vbdesk.contract.groups import group_id_fault
+from vbdesk.language import message
 from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.column_encryption import InvalidTag
 from vbdesk.outbox.library.consent_gate import ConsentGate
@@ -25,12 +26,9 @@ from vbdesk.outbox.library.items import RecordingItem, metadata_of
 from vbdesk.outbox.library.recording_language import with_language_of_other
 from vbdesk.outbox.library.states import NotAllowed, OutboxState
 from vbdesk.outbox.library.store import Store, time_text
+from vbdesk.outbox.library.stored_reasons import read_reason, written_reason
 from vbdesk.outbox.library.subject_notes import SubjectNotes
 
-_TIME_TAKEN = (
-    "{subject} has a recording of exactly this time already, so these may be the same recording. Exclude or erase one "
-    "of the two, then move the other."
-)
 _AT_REST = frozenset(OutboxState) - {OutboxState.UPLOADING, OutboxState.HANDED_OVER}
 _IN_GROUP = frozenset({OutboxState.SUBMITTED, OutboxState.RUNNING, OutboxState.DONE})
 
@@ -176,10 +174,12 @@ class CourseCorrections:
                 item = self._correctable(member.take_id)
                 if item.state not in _IN_GROUP or item.excluded:
                     raise NotAllowed(
-                        "This recording is excluded from the course already."
+                        message("This recording is excluded from the course already.")
                         if item.excluded
-                        else "Only a recording that the service has can be excluded from the course. "
-                        "Keep this one here, or delete it."
+                        else message(
+                            "Only a recording that the service has can be excluded from the course. "
+                            "Keep this one here, or delete it."
+                        )
                     )
                 self._store.keep_details(member.take_id, replace(metadata_of(item), excluded=True))
             return self._add(member, member.group_id, None, reason, AuditAction.EXCLUDED)
@@ -197,7 +197,12 @@ class CourseCorrections:
         if fault is not None:
             raise ValueError(fault)
         if group_id == member.group_id:
-            raise NotAllowed(f"This recording belongs to {self._shown(group_id)} already. Choose another subject.")
+            raise NotAllowed(
+                message(
+                    "This recording belongs to {subject} already. Choose another subject.",
+                    subject=self._shown(group_id),
+                )
+            )
         refusal = self._consent.refusal(group_id, member.recorded_at)
         if refusal is not None:
             raise NotAllowed(f"{self._shown(group_id)}: {refusal}")
@@ -219,7 +224,7 @@ class CourseCorrections:
         with self._store.changing():
             entry = next((entry for entry in self.in_force() if entry.number == number), None)
             if entry is None:
-                raise NotAllowed("This correction cannot be undone: the recording was corrected again since.")
+                raise NotAllowed(message("This correction cannot be undone: the recording was corrected again since."))
             member = entry.member
             if member.take_id is not None:
                 item = self._correctable(member.take_id)
@@ -259,13 +264,19 @@ class CourseCorrections:
         if item.fault is not None:
             raise NotAllowed(item.fault)
         if item.state is OutboxState.HANDED_OVER:
-            raise NotAllowed("This recording was handed over to be sent elsewhere. Take it back, then correct it.")
+            raise NotAllowed(
+                message("This recording was handed over to be sent elsewhere. Take it back, then correct it.")
+            )
         if item.state not in _AT_REST:
-            raise NotAllowed("This recording is being sent now. Cancel that or wait for the result, then correct it.")
+            raise NotAllowed(
+                message("This recording is being sent now. Cancel that or wait for the result, then correct it.")
+            )
         if item.asked or (item.bundle_id is not None and item.job_id is None):
             raise NotAllowed(
-                "The service may have this recording already, under its present subject. Wait until that is known, "
-                "then correct it."
+                message(
+                    "The service may have this recording already, under its present subject. Wait until that is known, "
+                    "then correct it."
+                )
             )
         return item
 
@@ -275,7 +286,13 @@ class CourseCorrections:
             (group_id, time_text(item.recorded_at), item.take_id),
         )
         if clash:
-            raise NotAllowed(_TIME_TAKEN.format(subject=self._shown(group_id)))
+            raise NotAllowed(
+                message(
+                    "{subject} has a recording of exactly this time already, so these may be the same recording. "
+                    "Exclude or erase one of the two, then move the other.",
+                    subject=self._shown(group_id),
+                )
+            )
         ticked = item.consented_at if group_id == item.group_id else None  # the consent of another subject
         metadata = replace(metadata_of(item), group_id=group_id, excluded=excluded, consented_at=ticked)
         if item.job_id is None:
@@ -342,7 +359,7 @@ def _document(entry: CourseCorrection) -> dict[str, Any]:
         "step": entry.step,
         "attempts": entry.attempts,
         "not_before": _text(entry.not_before),
-        "trouble": entry.trouble,
+        "trouble": written_reason(entry.trouble) or "",
         "settled_at": _text(entry.settled_at),
     }
 
@@ -367,7 +384,7 @@ def _entry(number: int, document: Mapping[str, Any]) -> CourseCorrection:
         step=CorrectionStep(document["step"]),
         attempts=document["attempts"],
         not_before=_moment(document["not_before"]),
-        trouble=document["trouble"],
+        trouble=read_reason(document["trouble"]) or "",
         settled_at=_moment(document["settled_at"]),
     )
 

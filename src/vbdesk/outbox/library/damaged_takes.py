@@ -13,6 +13,7 @@ from vbdesk.capture.crash_recovery import offer_parts, recover_parts
 from vbdesk.capture.damaged_take import Salvage, salvage
 from vbdesk.capture.encrypted_take import FileDamaged, sync_folder
 from vbdesk.capture.take_keys import shred
+from vbdesk.language import message
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.store import Store
 from vbdesk.privacy import make_private
@@ -72,7 +73,7 @@ class DamagedTakes:
 
     def _recover(self, found: Salvage, name: str) -> list[Path]:
         if not found.parts:
-            raise FileDamaged("None of its sound can be read.")
+            raise FileDamaged(message("None of its sound can be read."))
         return recover_parts(found, self._recording_folder, name, self._store.key)
 
     def _keep(self, path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 
+from vbdesk.language import message
 from vbdesk.outbox.library.audit import AuditHead, seal_head
 from vbdesk.outbox.library.column_encryption import ColumnCipher
 from vbdesk.outbox.library.migrations import LibraryMigrationFailed, migrate, repair
@@ -50,8 +51,12 @@ def open_database(path: Path, cipher: ColumnCipher) -> tuple[sqlite3.Connection,
     log = orphaned_log(path)
     if log is not None:
         raise LibraryUnreadable(
-            f"The list of recordings {path} is missing or empty, but its log {log.name} is there. Put the list back "
-            "beside the log, or a copy of the whole folder; nothing was changed."
+            message(
+                "The list of recordings {path} is missing or empty, but its log {log} is there. Put the list "
+                "back beside the log, or a copy of the whole folder; nothing was changed.",
+                path=path,
+                log=log.name,
+            )
         )
     try:
         path.touch(mode=FILE_MODE)  # SQLite gives its log files the same mode
@@ -90,12 +95,19 @@ def unreadable(folder: Path, error: Exception | None = None) -> LibraryUnreadabl
     """The error for a database that is damaged, or whose disk fails."""
     if isinstance(error, sqlite3.Error) and is_disk_error(error):
         return LibraryUnreadable(
-            f"The recordings in {folder} cannot be opened: the disk is full, write-protected or gone, or another "
-            "program holds the list. Nothing is lost and nothing was changed; make room and start again."
+            message(
+                "The recordings in {folder} cannot be opened: the disk is full, write-protected or gone, or "
+                "another program holds the list. Nothing is lost and nothing was changed; make room and start "
+                "again.",
+                folder=folder,
+            )
         )
     return LibraryUnreadable(
-        f"The list of recordings in {folder} cannot be read. The recordings in its folder takes are kept, and "
-        "nothing was changed; put back a copy of the whole folder to open them."
+        message(
+            "The list of recordings in {folder} cannot be read. The recordings in its folder takes are kept, "
+            "and nothing was changed; put back a copy of the whole folder to open them.",
+            folder=folder,
+        )
     )
 
 
@@ -119,9 +131,13 @@ def _check(connection: sqlite3.Connection, cipher: ColumnCipher, folder: Path) -
         raise unreadable(folder)
     found: int = rows[0]["schema_version"]
     if found > SCHEMA_VERSION:
-        raise LibraryUnreadable("The recordings here were made with a newer version of vbdesk. Install that version.")
+        raise LibraryUnreadable(
+            message("The recordings here were made with a newer version of vbdesk. Install that version.")
+        )
     try:
         cipher.decrypt(rows[0]["key_check"], "library")
     except InvalidTag as error:
-        raise LibraryKeyWrong("The recordings here belong to another key. They are kept as they are.") from error
+        raise LibraryKeyWrong(
+            message("The recordings here belong to another key. They are kept as they are.")
+        ) from error
     return found

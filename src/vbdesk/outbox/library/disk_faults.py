@@ -6,6 +6,8 @@ import sqlite3
 import ssl
 from enum import StrEnum
 
+from vbdesk.language import N_, joined, message
+
 
 class DiskFault(StrEnum):
     """Why the disk refuses to write or read."""
@@ -40,15 +42,37 @@ _BY_SQLITE = (
     ("SQLITE_PERM", DiskFault.READ_ONLY),
 )
 _WORDS = {
-    DiskFault.FULL: ("The disk is full.", "Make room"),
-    DiskFault.QUOTA: ("The quota of this account on the disk is used up.", "Make room or have the quota raised"),
-    DiskFault.READ_ONLY: ("The disk is write-protected.", "Make it writable"),
-    DiskFault.GONE: ("The disk is gone, damaged or over its quota.", "Connect it or make room"),
-    DiskFault.BUSY: ("Another program holds the list of recordings.", "Close that program"),
-    DiskFault.UNKNOWN: (
-        "The list of recordings cannot be used: the disk is full or gone, or the list is damaged.",
-        "Make room or run vbdesk doctor",
-    ),
+    DiskFault.FULL: N_("The disk is full."),
+    DiskFault.QUOTA: N_("The quota of this account on the disk is used up."),
+    DiskFault.READ_ONLY: N_("The disk is write-protected."),
+    DiskFault.GONE: N_("The disk is gone, damaged or over its quota."),
+    DiskFault.BUSY: N_("Another program holds the list of recordings."),
+    DiskFault.UNKNOWN: N_("The list of recordings cannot be used: the disk is full or gone, or the list is damaged."),
+}
+_NOTHING_LOST = N_("Nothing is lost.")
+_THEN_GOES_ON = {
+    DiskFault.FULL: N_("Make room, and the recordings go on automatically."),
+    DiskFault.QUOTA: N_("Make room or have the quota raised, and the recordings go on automatically."),
+    DiskFault.READ_ONLY: N_("Make it writable, and the recordings go on automatically."),
+    DiskFault.GONE: N_("Connect it or make room, and the recordings go on automatically."),
+    DiskFault.BUSY: N_("Close that program, and the recordings go on automatically."),
+    DiskFault.UNKNOWN: N_("Make room or run vbdesk doctor, and the recordings go on automatically."),
+}
+_THEN_TRY_AGAIN = {
+    DiskFault.FULL: N_("Make room, then try again."),
+    DiskFault.QUOTA: N_("Make room or have the quota raised, then try again."),
+    DiskFault.READ_ONLY: N_("Make it writable, then try again."),
+    DiskFault.GONE: N_("Connect it or make room, then try again."),
+    DiskFault.BUSY: N_("Close that program, then try again."),
+    DiskFault.UNKNOWN: N_("Make room or run vbdesk doctor, then try again."),
+}
+_THEN_RUN_AGAIN = {
+    DiskFault.FULL: N_("Make room, then run the command again."),
+    DiskFault.QUOTA: N_("Make room or have the quota raised, then run the command again."),
+    DiskFault.READ_ONLY: N_("Make it writable, then run the command again."),
+    DiskFault.GONE: N_("Connect it or make room, then run the command again."),
+    DiskFault.BUSY: N_("Close that program, then run the command again."),
+    DiskFault.UNKNOWN: N_("Make room or run vbdesk doctor, then run the command again."),
 }
 
 
@@ -62,20 +86,18 @@ def disk_fault(error: BaseException | None) -> DiskFault | None:
 
 def waiting_sentence(error: BaseException) -> str:
     """What to say while recordings wait for the disk."""
-    what, remedy = _WORDS[disk_fault(error) or DiskFault.UNKNOWN]
-    return f"{what} Nothing is lost. {remedy}, and the recordings go on automatically."
+    fault = disk_fault(error) or DiskFault.UNKNOWN
+    return joined(_WORDS[fault], _NOTHING_LOST, _THEN_GOES_ON[fault])
 
 
 def refused_sentence(fault: DiskFault) -> str:
     """What to say when the disk refused one operation."""
-    what, remedy = _WORDS[fault]
-    return f"{what} {remedy}, then try again."
+    return joined(_WORDS[fault], _THEN_TRY_AGAIN[fault])
 
 
 def stopped_sentence(fault: DiskFault) -> str:
     """What to say when a command stopped because of the disk."""
-    what, remedy = _WORDS[fault]
-    return f"{what} Nothing is lost. {remedy}, then run the command again."
+    return joined(_WORDS[fault], _NOTHING_LOST, _THEN_RUN_AGAIN[fault])
 
 
 def file_sentence(error: OSError) -> str:
@@ -85,21 +107,27 @@ def file_sentence(error: OSError) -> str:
         return refused_sentence(fault)
     match error:
         case FileNotFoundError():
-            return "A file or folder is missing. Check whether it was moved or its drive was removed, then try again."
+            return message(
+                "A file or folder is missing. Check whether it was moved or its drive was removed, then try again."
+            )
         case PermissionError():
-            return (
+            return message(
                 "This account of the computer may not read or write there. Change the permissions, or choose another "
                 "folder, then try again."
             )
         case FileExistsError():
-            return "A file of this name is there already. Choose another name, then try again."
+            return message("A file of this name is there already. Choose another name, then try again.")
         case NotADirectoryError() | IsADirectoryError():
-            return "A folder was expected and a file is there, or the reverse. Choose another place, then try again."
+            return message(
+                "A folder was expected and a file is there, or the reverse. Choose another place, then try again."
+            )
         case TimeoutError() | ConnectionError() | socket.gaierror() | ssl.SSLError():
-            return "The network did not answer. Check the connection, then try again."
+            return message("The network did not answer. Check the connection, then try again.")
     if error.errno in _NETWORK:
-        return "This computer has no way to the network. Check the connection, then try again."
+        return message("This computer has no way to the network. Check the connection, then try again.")
     if error.errno in (errno.EMFILE, errno.ENFILE):
-        return "Too many files are open on this computer. Close other programs, then try again."
+        return message("Too many files are open on this computer. Close other programs, then try again.")
     cause = error.strerror or type(error).__name__
-    return f"The computer refused to use a file ({cause}). Try again; if it happens again, run vbdesk doctor."
+    return message(
+        "The computer refused to use a file ({cause}). Try again; if it happens again, run vbdesk doctor.", cause=cause
+    )

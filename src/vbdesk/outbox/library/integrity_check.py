@@ -13,55 +13,44 @@ the list.
 import json
 import sqlite3
 
+from vbdesk.language import N_, joined, plural_message
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.rollback_detection import KeyringReading
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.store import FOLLOW, ROWS_MISSING, SEND, STRUCTURE_CHANGED, Store
 
-OLDER_COPY = (
+OLDER_COPY = N_(
     "An older copy of the list of recordings was put back. What was recorded since is missing from it; put the newer "
     "list back if there is one."
 )
-MARK_MISSING = (
+MARK_MISSING = N_(
     "The file with the version of the list of recordings is missing or damaged, so an older copy may have been put "
     "back. Compare the list with your notes."
 )
-KEYRING_MARK_MISSING = (
+KEYRING_MARK_MISSING = N_(
     "The keyring of this computer does not tell how far the list of recordings had come. The keyring was emptied or "
     "replaced, the recordings were copied from another computer, or an older copy was put back. Compare the list with "
     "your notes."
 )
-HELD = (
+HELD = N_(
     "Nothing is sent until you accept the list as it is, on the page Outbox or with: vbdesk audit accept-copy. "
     "The service is then asked first whether it has each recording that waits."
 )
-NOT_KNOWN = (
+NOT_KNOWN = N_(
     "It is not known whether this is the newest list of recordings, so nothing is sent until the keyring answers."
 )
-KEYRING_REFUSED = (
+KEYRING_REFUSED = N_(
     "The keyring does not keep how far the list of recordings has come. Recordings are kept and sent as usual, but an "
     "older copy of the whole folder might not be noticed."
 )
-COPIED = (
+COPIED = N_(
     "These recordings were copied from another computer. Send them from one of the two alone; nothing is sent here "
     "before the service was asked whether it has it."
 )
 _FINDINGS = "findings"
 _MARKS = "marks"
 _FILE, _KEYRING = "file", "keyring"
-UNKNOWN_FILES = (
-    "There is 1 file in the folder takes that no recording of the list owns; nothing was done to it.",
-    "There are {} files in the folder takes that no recording of the list owns; nothing was done to them.",
-)
-SOUNDS_MISSING = (
-    "The sound of 1 recording is missing on the disk.",
-    "The sounds of {} recordings are missing on the disk.",
-)
 _COMPUTER = "computer"
-FAULTY = (
-    "1 recording was changed by something other than vbdesk, and will not be sent.",
-    "{} recordings were changed by something other than vbdesk, and will not be sent.",
-)
 
 
 def check_library(
@@ -100,9 +89,9 @@ def check_library(
         _expect(store, _FILE)
     said = []
     if missing:
-        said.append(_counted(len(missing), SOUNDS_MISSING))
+        said.append(sounds_missing(len(missing)))
     if unclaimed:
-        said.append(_counted(len(unclaimed), UNKNOWN_FILES))
+        said.append(unknown_files(len(unclaimed)))
     return tuple(said)
 
 
@@ -142,7 +131,7 @@ def accept_findings(store: Store) -> None:
 
 def list_warnings(store: Store) -> tuple[str, ...]:
     """Sentences on what blocks the queue until a person acts; usually none."""
-    unknown = () if store.unknown is None else (f"{store.unknown} {NOT_KNOWN}",)
+    unknown = () if store.unknown is None else (joined(store.unknown, NOT_KNOWN),)
     return (*finding_sentences(store), *unknown)
 
 
@@ -220,7 +209,7 @@ def is_from_elsewhere(store: Store, computer: str) -> bool:
 def row_warnings(store: Store) -> tuple[str, ...]:
     """A sentence on the changed rows found so far; empty if there are none."""
     count = len(store.faulty)
-    return (_counted(count, FAULTY),) if count else ()
+    return (entries_changed(count),) if count else ()
 
 
 def search_first(store: Store) -> None:
@@ -259,6 +248,28 @@ def _restore_events(store: Store) -> None:
                 store.add_event(row["take_id"], SEND, {"asked_at": store.now()})
 
 
-def _counted(count: int, sentences: tuple[str, str]) -> str:
-    """The singular or the plural sentence."""
-    return sentences[0] if count == 1 else sentences[1].format(f"{count:,}")
+def unknown_files(count: int) -> str:
+    """What to say about files that no recording owns."""
+    return plural_message(
+        "There is {count} file in the folder takes that no recording of the list owns; nothing was done to it.",
+        "There are {count} files in the folder takes that no recording of the list owns; nothing was done to them.",
+        count,
+    )
+
+
+def sounds_missing(count: int) -> str:
+    """What to say about recordings without their sound."""
+    return plural_message(
+        "The sound of {count} recording is missing on the disk.",
+        "The sounds of {count} recordings are missing on the disk.",
+        count,
+    )
+
+
+def entries_changed(count: int) -> str:
+    """What to say about recordings that somebody else changed."""
+    return plural_message(
+        "{count} recording was changed by something other than vbdesk, and will not be sent.",
+        "{count} recordings were changed by something other than vbdesk, and will not be sent.",
+        count,
+    )

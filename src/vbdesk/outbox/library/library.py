@@ -17,6 +17,7 @@ from vbdesk.client.submission_recovery import with_random_microseconds
 from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.groups import subject_fault
 from vbdesk.contract.ids import new_id
+from vbdesk.language import N_, message
 from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart, AuditReader, AuditVerification
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy, ConsentState
 from vbdesk.outbox.library.consent_gate import ConsentGate
@@ -60,7 +61,7 @@ from vbdesk.privacy import make_private
 __all__ = ["Library", "NotAllowed", "UnknownTake"]
 
 
-_WITHDRAWN = (
+_WITHDRAWN = N_(
     "This subject has withdrawn consent, so the recording was not sent. The service may have it already; it is "
     "searched there first if you try again."
 )
@@ -150,7 +151,7 @@ class Library(RecordingList):
             NotAllowed: there is nothing to accept.
         """
         if not self.store.findings:
-            raise NotAllowed("The list of recordings is in order. There is nothing to accept.")
+            raise NotAllowed(message("The list of recordings is in order. There is nothing to accept."))
         accept_findings(self.store)
         self.store.notify()
 
@@ -223,12 +224,12 @@ class Library(RecordingList):
 
     def queue(self, take_id: str) -> None:
         """Put a `checked` recording into the queue. Raises NotAllowed in any other state, and without consent."""
-        self._send(take_id, {OutboxState.CHECKED}, "Only a checked recording can be sent.")
+        self._send(take_id, {OutboxState.CHECKED}, message("Only a checked recording can be sent."))
 
     def retry(self, take_id: str) -> None:
         """Retry a recording that failed, timed out or needs attention. Raises NotAllowed in any other state."""
         stopped = {OutboxState.FAILED, OutboxState.TIMED_OUT, OutboxState.NEEDS_ATTENTION}
-        self._send(take_id, stopped, "This recording does not need another try.")
+        self._send(take_id, stopped, message("This recording does not need another try."))
 
     def send_again(self, take_id: str) -> None:
         """Send a recording again that the service may have already, or whose key it has for another one; costs credits.
@@ -241,7 +242,7 @@ class Library(RecordingList):
         with self.store.changing():
             item = self.store.get(take_id)
             if item.fix is not Fix.SEND_AGAIN or item.fault is not None:
-                raise NotAllowed(item.fault or "This recording does not need to be sent again.")
+                raise NotAllowed(item.fault or message("This recording does not need to be sent again."))
             self._check_consent(item.group_id, item.recorded_at)
             if self.store.asked(take_id):
                 again = NOT_ASKED | {"kind": SEND_ANYWAY, "attempts": 0, "not_before": None}
@@ -261,9 +262,9 @@ class Library(RecordingList):
             item = self.store.get(take_id)
             in_line = {OutboxState.WAITING, OutboxState.UPLOADING, OutboxState.NEEDS_ATTENTION}
             if item.state not in in_line or item.fault is not None:
-                raise NotAllowed(item.fault or "This recording is not waiting to be sent.")
+                raise NotAllowed(item.fault or message("This recording is not waiting to be sent."))
             if self.store.asked(take_id):
-                raise NotAllowed("The service may have this recording already, so it cannot be called back.")
+                raise NotAllowed(message("The service may have this recording already, so it cannot be called back."))
             self.store.remove_event(take_id)
             self.store.move(take_id, OutboxState.CHECKED)
             self.store.note(AuditAction.CALLED_BACK, take_id)
@@ -287,7 +288,7 @@ class Library(RecordingList):
         with self.store.changing():
             item = self.store.get(take_id)
             if item.state is not OutboxState.CHECKED:
-                raise NotAllowed("Only a recording that waits here can be trimmed.")
+                raise NotAllowed(message("Only a recording that waits here can be trimmed."))
             figures = item.quality if quality is None else quality
             metadata = replace(metadata_of(item), trim_s=trim_s, quality=figures, speaker=None)
             self.store.keep_details(take_id, metadata)
@@ -304,7 +305,7 @@ class Library(RecordingList):
             ValueError: `moment` has no zone.
         """
         if moment.tzinfo is None:
-            raise ValueError("The time of a recording needs a zone.")
+            raise ValueError(message("The time of a recording needs a zone."))
         with self.store.changing():
             item = self._with_correctable_time(take_id, moment)
             suggested = item.time_doubt is not None and item.time_doubt.suggested == moment
@@ -327,7 +328,9 @@ class Library(RecordingList):
         with self.store.changing():
             original = self.store.get(take_id).original_time
             if original is None:
-                raise NotAllowed("The time of this recording was not corrected, so it has its own time already.")
+                raise NotAllowed(
+                    message("The time of this recording was not corrected, so it has its own time already.")
+                )
             item = self._with_correctable_time(take_id, original)
             unique = not item.imported  # whether the digits of a file's time were random is not stored
             decided = replace(metadata_of(item), time_is_unique=unique, time_suggested=False, original_time=None)
@@ -350,17 +353,25 @@ class Library(RecordingList):
         item = self.store.get(take_id)
         resting = {OutboxState.CHECKED, OutboxState.WAITING, OutboxState.NEEDS_ATTENTION}
         if item.state not in resting or item.fault is not None:
-            raise NotAllowed(item.fault or "The time of a recording can only be corrected before it is sent.")
+            raise NotAllowed(item.fault or message("The time of a recording can only be corrected before it is sent."))
         service_time = self.times.service_time()
         if service_time is not None and moment > service_time + TOLERANCE:
             told, now = clock_words(moment, service_time)
-            raise NotAllowed(f"By the service's clock it is {now} now, so {told} is in the future. Enter another time.")
+            raise NotAllowed(
+                message(
+                    "By the service's clock it is {now} now, so {entered} is in the future. Enter another time.",
+                    now=now,
+                    entered=told,
+                )
+            )
         return item
 
     def _with_correctable_time(self, take_id: str, moment: datetime) -> RecordingItem:
         item = self._with_open_time(take_id, moment)
         if item.job_id is not None or item.bundle_id is not None or self.store.asked(take_id):
-            raise NotAllowed("The service may know this recording by its time already, so it cannot be corrected.")
+            raise NotAllowed(
+                message("The service may know this recording by its time already, so it cannot be corrected.")
+            )
         return item
 
     def _decide_time(self, take_id: str, decided: TakeMetadata, recorded_at: str) -> None:
@@ -434,7 +445,7 @@ class Library(RecordingList):
             for take_id in take_ids:
                 item = self.store.get(take_id)
                 if item.state is not OutboxState.DONE or item.encrypted_result is None:
-                    raise NotAllowed("Only the sound of a recording with a result can be removed.")
+                    raise NotAllowed(message("Only the sound of a recording with a result can be removed."))
                 if self.erasures is not None:
                     self.erasures.add_known(take_id, ErasureScope.SOUND)
                 self.store.update(take_id, {"take_key": None, "audio_gone_at": self.store.now()})
@@ -604,5 +615,5 @@ def _counted_s(duration_s: float, metadata: TakeMetadata) -> float:
         return duration_s
     start_s, end_s = max(metadata.trim_s[0], 0.0), min(metadata.trim_s[1], duration_s)
     if end_s <= start_s:
-        raise ValueError("Nothing is left of the recording after trimming. Undo the trim.")
+        raise ValueError(message("Nothing is left of the recording after trimming. Undo the trim."))
     return end_s - start_s

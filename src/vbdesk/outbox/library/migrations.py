@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from vbdesk.language import message
 from vbdesk.outbox.library.audit import AuditHead, seal_head
 from vbdesk.outbox.library.column_encryption import MAC_BYTES, ColumnCipher, InvalidTag
 from vbdesk.outbox.library.consent import event_of_tick
@@ -109,8 +110,10 @@ def _whole_or_not(connection: sqlite3.Connection, path: Path, version: int) -> I
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise LibraryMigrationFailed(
-            "The list of recordings could not be brought up to date, so it was left as it was. "
-            "Make room on the disk and start again."
+            message(
+                "The list of recordings could not be brought up to date, so it was left as it was. "
+                "Make room on the disk and start again."
+            )
         ) from error
     finally:
         connection.text_factory = str

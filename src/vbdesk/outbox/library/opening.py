@@ -8,6 +8,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from vbdesk.clock import Clock
+from vbdesk.language import message
 from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditPart
 from vbdesk.outbox.library.integrity_check import (
     COPIED,
@@ -142,7 +143,7 @@ def lock_library(folder: Path) -> FileLock:
         lock.acquire()
     except Timeout as error:
         raise LibraryInUse(
-            "These recordings are open in another window or command of vbdesk. Close it, or wait for its end."
+            message("These recordings are open in another window or command of vbdesk. Close it, or wait for its end.")
         ) from error
     return lock
 
@@ -157,15 +158,23 @@ def find_profile(profiles: ProfileStore, wanted: str | None = None) -> Profile:
     if wanted is None:
         current = profiles.current()
         if current is None:
-            raise ProfileUnknown("No service is set up on this computer. Start the desk once with: vbdesk desk")
+            raise ProfileUnknown(
+                message("No service is set up on this computer. Start the desk once with: vbdesk desk")
+            )
         return current
     known = profiles.all()
     found = [profile for profile in known if wanted == profile.profile_id]
     found = found or [profile for profile in known if wanted == profile.name]
     if not found:
         names = ", ".join(profile.name for profile in known) or "none"
-        raise ProfileUnknown(f"There is no profile {wanted} on this computer. Known profiles: {names}.")
+        raise ProfileUnknown(
+            message(
+                "There is no profile {wanted} on this computer. Known profiles: {names}.", wanted=wanted, names=names
+            )
+        )
     if len(found) > 1:
         ids = ", ".join(profile.profile_id for profile in found)
-        raise ProfileUnknown(f"Several profiles are called {wanted}. Give one of their ids: {ids}.")
+        raise ProfileUnknown(
+            message("Several profiles are called {wanted}. Give one of their ids: {ids}.", wanted=wanted, ids=ids)
+        )
     return found[0]

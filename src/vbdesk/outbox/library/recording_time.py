@@ -12,6 +12,7 @@ from typing import Any
 
 from vbdesk.boot_clock import BootTime
 from vbdesk.contract.timestamps import EARLIEST_NOW, in_zone, is_plausible_now
+from vbdesk.language import N_, Message, joined, message
 
 RIGHT = timedelta(minutes=2)
 """A smaller difference between two clocks is normal."""
@@ -221,38 +222,7 @@ def _bounded(
 
 # Sentences
 
-_SUGGESTED = {
-    True: (
-        "The clock here was ahead: it gave {noted} for this recording, and by the service's clock it was {suggested}. "
-        "Decide which time is right. It is not sent before."
-    ),
-    False: (
-        "The clock here was behind: it gave {noted} for this recording, and by the service's clock it was {suggested}. "
-        "Decide which time is right. It is not sent before."
-    ),
-}
-_BETWEEN = (
-    "The clock here was wrong: it gave {noted} for this recording, and by the service's clock it was after {after} and "
-    "not later than {before}. Decide which time is right. It is not sent before."
-)
-_AFTER = (
-    "The clock here was behind: it gave {noted} for this recording, and by the service's clock it was after {after}. "
-    "Decide which time is right. It is not sent before."
-)
-_NOT_LATER = (
-    "The time of this recording is {noted}, and by the service's clock it was made not later than {before}. Decide "
-    "which time is right. It is not sent before."
-)
-_TOO_OLD = (
-    "The clock here was wrong: it gave {noted} for this recording, and this program did not exist then. Decide which "
-    "time is right. It is not sent before."
-)
-
-
-_CORRECTED = (
-    "The time of this recording was corrected from {original} to {noted}. {known}Decide which time is right. It is not "
-    "sent before."
-)
+_DECIDE = N_("Decide which time is right. It is not sent before.")
 
 
 def doubt_sentence(recorded_at: datetime, doubt: TimeDoubt, original: datetime | None = None) -> str:
@@ -264,30 +234,75 @@ def doubt_sentence(recorded_at: datetime, doubt: TimeDoubt, original: datetime |
         original: its time before a person corrected it; None if nobody did.
     """
     if original is not None:
-        return _corrected_sentence(recorded_at, doubt, original)
+        return joined(*_corrected(recorded_at, doubt, original), _DECIDE)
+    return joined(_doubted(recorded_at, doubt), _DECIDE)
+
+
+def _doubted(recorded_at: datetime, doubt: TimeDoubt) -> Message:
     if doubt.suggested is not None:
         noted, suggested = clock_words(recorded_at, doubt.suggested)
-        return _SUGGESTED[recorded_at > doubt.suggested].format(noted=noted, suggested=suggested)
+        ahead = message(
+            "The clock here was ahead: it gave {noted} for this recording, and by the service's clock it was {time}.",
+            noted=noted,
+            time=suggested,
+        )
+        behind = message(
+            "The clock here was behind: it gave {noted} for this recording, and by the service's clock it was {time}.",
+            noted=noted,
+            time=suggested,
+        )
+        return ahead if recorded_at > doubt.suggested else behind
     if doubt.after is not None and doubt.before is not None:
         noted, after, before = clock_words(recorded_at, doubt.after, doubt.before)
-        return _BETWEEN.format(noted=noted, after=after, before=before)
+        return message(
+            "The clock here was wrong: it gave {noted} for this recording, and by the service's clock it was after "
+            "{after} and not later than {before}.",
+            noted=noted,
+            after=after,
+            before=before,
+        )
     if doubt.after is not None:
         noted, after = clock_words(recorded_at, doubt.after)
-        return _AFTER.format(noted=noted, after=after)
+        return message(
+            "The clock here was behind: it gave {noted} for this recording, and by the service's clock it was after "
+            "{after}.",
+            noted=noted,
+            after=after,
+        )
     if doubt.before is not None and recorded_at > doubt.before:
         noted, before = clock_words(recorded_at, doubt.before)
-        return _NOT_LATER.format(noted=noted, before=before)
+        return message(
+            "The time of this recording is {noted}, and by the service's clock it was made not later than {before}.",
+            noted=noted,
+            before=before,
+        )
     (noted,) = clock_words(recorded_at)
-    return _TOO_OLD.format(noted=noted)
+    return message(
+        "The clock here was wrong: it gave {noted} for this recording, and this program did not exist then.",
+        noted=noted,
+    )
 
 
-def _corrected_sentence(recorded_at: datetime, doubt: TimeDoubt, original: datetime) -> str:
-    bounds = {"after": doubt.after, "not later than": doubt.before}
-    known = {"at": doubt.suggested} if doubt.suggested else {words: at for words, at in bounds.items() if at}
-    first, noted, *others = clock_words(original, recorded_at, *known.values())
-    when = " and ".join(f"{words} {at}" for words, at in zip(known, others, strict=True))
-    sentence = f"By the service's clock it was made {when}. " if when else ""
-    return _CORRECTED.format(original=first, noted=noted, known=sentence)
+def _corrected(recorded_at: datetime, doubt: TimeDoubt, original: datetime) -> tuple[Message, ...]:
+    """Sentences about a time that a person corrected, and what the service's clock says."""
+    moments = [at for at in (doubt.suggested,) if at] or [at for at in (doubt.after, doubt.before) if at]
+    first, noted, *known = clock_words(original, recorded_at, *moments)
+    corrected = message(
+        "The time of this recording was corrected from {original} to {noted}.", original=first, noted=noted
+    )
+    if doubt.suggested is not None:
+        return corrected, message("By the service's clock it was made at {time}.", time=known[0])
+    if doubt.after is not None and doubt.before is not None:
+        after, before = known
+        told = message(
+            "By the service's clock it was made after {after} and not later than {before}.", after=after, before=before
+        )
+        return corrected, told
+    if doubt.after is not None:
+        return corrected, message("By the service's clock it was made after {after}.", after=known[0])
+    if doubt.before is not None:
+        return corrected, message("By the service's clock it was made not later than {before}.", before=known[0])
+    return (corrected,)
 
 
 def clock_words(*moments: datetime) -> list[str]:
@@ -306,7 +321,7 @@ def read_entered(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text.strip()).astimezone()
     except (ValueError, OverflowError):
-        raise ValueError("Enter date and time, such as 2026-03-01 09:30.") from None
+        raise ValueError(message("Enter date and time, such as 2026-03-01 09:30.")) from None
 
 
 # Storage

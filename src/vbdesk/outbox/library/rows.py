@@ -14,6 +14,7 @@ from typing import Any
 
 from vbdesk.contract.spoken_language import SpokenLanguage
 from vbdesk.contract.timestamps import add_clamped
+from vbdesk.language import N_
 from vbdesk.outbox.library.column_encryption import NONCE_BYTES, ColumnCipher, InvalidTag
 from vbdesk.outbox.library.items import EncryptedResult, RecordingItem, RecordingTarget, read_speaker
 from vbdesk.outbox.library.recording_time import TimeDoubt, read_doubt, read_reference
@@ -72,9 +73,11 @@ WITHOUT_RESULTS = ITEMS.replace("results.sealed AS", "x'' AS").replace("LEFT JOI
 _proved_values = itemgetter(*PROVED)
 _event_values = itemgetter(*EVENT)
 
-ROW_CHANGED = "The entry of this recording was changed by something other than vbdesk, so it is not sent."
-DETAILS_CHANGED = "What was written about this recording was changed by something other than vbdesk, so it is not sent."
-RESULT_CHANGED = "The result of this recording was changed by something other than vbdesk, so it is not shown."
+ROW_CHANGED = N_("The entry of this recording was changed by something other than vbdesk, so it is not sent.")
+DETAILS_CHANGED = N_(
+    "What was written about this recording was changed by something other than vbdesk, so it is not sent."
+)
+RESULT_CHANGED = N_("The result of this recording was changed by something other than vbdesk, so it is not shown.")
 
 _NO_DETAILS: dict[str, Any] = {
     "protocol": "",

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from vbdesk.language import message
 from vbdesk.outbox.library.consent import ConsentKind, ConsentPolicy
 
 SETTINGS_NAME = "library"
@@ -36,7 +37,7 @@ class Retention:
     def __post_init__(self) -> None:
         """Refuse a number of days below 0."""
         if self.days < 0:
-            raise ValueError("The number of days that the sound is kept cannot be below 0.")
+            raise ValueError(message("The number of days that the sound is kept cannot be below 0."))
 
 
 TRASH_DAYS = 7
@@ -73,7 +74,7 @@ class ConsentRules:
     def __post_init__(self) -> None:
         """Refuse a validity below one day."""
         if self.valid_days is not None and self.valid_days < 1:
-            raise ValueError("A consent is valid for one day or more.")
+            raise ValueError(message("A consent is valid for one day or more."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,12 @@ class LibrarySettings:
     def __post_init__(self) -> None:
         """Refuse a number of days below 1, or one that keeps what a person has deleted for too long."""
         if not 1 <= self.trash_days <= LONGEST_TRASH_DAYS:
-            raise ValueError(f"The trash keeps deleted recordings for 1 to {LONGEST_TRASH_DAYS} days.")
+            raise ValueError(
+                message(
+                    "The trash keeps deleted recordings for 1 to {days} days.",
+                    days=LONGEST_TRASH_DAYS,
+                )
+            )
 
     @property
     def words(self) -> str:

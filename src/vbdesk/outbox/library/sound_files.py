@@ -34,6 +34,7 @@ from vbdesk.capture.encrypted_take import (
 )
 from vbdesk.capture.imported_sound import decode_file
 from vbdesk.capture.take_keys import blank, has_key, new_key, own_key, shred
+from vbdesk.language import joined, message
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.migrations import backups
 from vbdesk.outbox.library.store import Store
@@ -105,13 +106,13 @@ class SoundFiles:
         path, key = self._present(item.take_id), self._store.take_key(item.take_id)
         audio = read_sound(path, self._store.key, key, known)
         if known is None and item.trim_s is None and audio.duration_s < item.duration_s:
-            raise FileDamaged("The sound of this recording was cut off after it was made, so it is not used.")
+            raise FileDamaged(message("The sound of this recording was cut off after it was made, so it is not used."))
         return audio
 
     def salvage(self, item: RecordingItem) -> Salvage:
         """The readable parts of the damaged sound of a recording. Raises EncryptedFileError, OSError."""
         if item.imported:
-            raise FileDamaged("An imported file cannot be read in parts. Import it again.")
+            raise FileDamaged(message("An imported file cannot be read in parts. Import it again."))
         self._refuse_gone(item)
         path, key = self._present(item.take_id), self._store.take_key(item.take_id)
         return salvage(path, self._store.key, key, self._digest(item))
@@ -257,7 +258,9 @@ class SoundFiles:
 
     def _refuse_gone(self, item: RecordingItem) -> None:
         if item.audio_gone_at is not None:
-            raise FileKeyMissing("The sound of this recording was removed after its result. The result is kept.")
+            raise FileKeyMissing(
+                message("The sound of this recording was removed after its result. The result is kept.")
+            )
 
     def _digest(self, item: RecordingItem) -> str | None:
         known = self._store.row(item.take_id)["sound_sha256"]
@@ -271,7 +274,7 @@ class SoundFiles:
         for unnamed in unsettled:  # still without its final name, or with that of the trash after a failed change
             if unnamed.exists():
                 return unnamed
-        raise FileDamaged("The sound of this recording is missing on the disk.")
+        raise FileDamaged(message("The sound of this recording is missing on the disk."))
 
     def _rows(self) -> list[sqlite3.Row]:
         return self._store.rows("SELECT take_id, audio_gone_at FROM recordings")
@@ -325,7 +328,11 @@ def read_sound(path: Path, key: bytes, take_key: bytes | None, sha256: str | Non
     try:
         found = salvage(path, key, take_key, sha256)
     except EncryptedFileError as error:
-        raise FileDamaged(f"The sound of this recording cannot be read. {error} The file is kept.") from error
+        raise FileDamaged(
+            joined(message("The sound of this recording cannot be read."), error, message("The file is kept."))
+        ) from error
     if found.proved:
         return found.parts[0].audio
-    raise FileDamaged(f"The sound of this recording is damaged. {damage_words(found)} The file is kept.")
+    raise FileDamaged(
+        joined(message("The sound of this recording is damaged."), damage_words(found), message("The file is kept."))
+    )

@@ -15,6 +15,7 @@ from cryptography.exceptions import InvalidTag
 from vbdesk.capture.encrypted_take import FileDamaged
 from vbdesk.clock import Clock
 from vbdesk.contract.ids import new_id
+from vbdesk.language import N_, message
 from vbdesk.outbox.library import maintenance
 from vbdesk.outbox.library.audit import AuditAction, AuditActor, AuditLog, AuditPart
 from vbdesk.outbox.library.database import ColumnCipher, open_database
@@ -50,11 +51,11 @@ SEND, FOLLOW = "send", "follow"
 SEND_ANYWAY = "send anyway"  # a person decided so although another computer may have sent the recording
 NOT_ASKED: dict[str, object] = {"asked_at": None, "asked_service_at": None, "key_kept_s": None}
 """Columns of an event in `pending` before the analysis is requested."""
-ROWS_MISSING = (
+ROWS_MISSING = N_(
     "Entries of the list of recordings were removed, or replaced by older ones, by something other than vbdesk. "
     "Compare the list with your notes."
 )
-STRUCTURE_CHANGED = (
+STRUCTURE_CHANGED = N_(
     "The structure of the list of recordings was changed by something other than vbdesk. It was put right, and a copy "
     "of the changed list is kept beside it."
 )
@@ -256,7 +257,7 @@ class Store:
         """One recording. Raises UnknownTake."""
         items = self.items("take_id = ?", (take_id,))
         if not items:
-            raise UnknownTake("This recording is no longer on this computer.")
+            raise UnknownTake(message("This recording is no longer on this computer."))
         return items[0]
 
     def items(self, condition: str, values: tuple[object, ...] = (), order: str = "take_id") -> list[RecordingItem]:
@@ -320,13 +321,13 @@ class Store:
         """
         rows = self.rows("SELECT take_key FROM recordings WHERE take_id = ?", (take_id,))
         if not rows:
-            raise UnknownTake("This recording is no longer on this computer.")
+            raise UnknownTake(message("This recording is no longer on this computer."))
         sealed: bytes | None = rows[0]["take_key"]
         try:
             return None if sealed is None else self.cipher.decrypt(sealed, f"{take_id}/key")
         except InvalidTag as error:
             raise FileDamaged(
-                "The key to the sound of this recording was changed, so the sound cannot be opened."
+                message("The key to the sound of this recording was changed, so the sound cannot be opened.")
             ) from error
 
     def keep_take_key(self, take_id: str, take_key: bytes) -> None:
@@ -640,7 +641,7 @@ class Store:
     def _row(self, take_id: str) -> sqlite3.Row:
         rows = self.rows("SELECT * FROM recordings WHERE take_id = ?", (take_id,))
         if not rows:
-            raise UnknownTake("This recording is no longer on this computer.")
+            raise UnknownTake(message("This recording is no longer on this computer."))
         return rows[0]
 
     def _insert(self, columns: Mapping[str, object]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 
 from vbdesk.contract.groups import group_id_fault
+from vbdesk.language import message
 
 LONGEST_ALIAS = 120
 _ID_CHARACTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # without letters that are misread
@@ -63,11 +64,15 @@ def as_group_id(text: str) -> str | None:
 def alias_fault(alias: str) -> str | None:
     """Why a text cannot be an alias, as a sentence; None if it can."""
     if len(alias) > LONGEST_ALIAS:
-        return f"A subject's name has at most {LONGEST_ALIAS} characters; this one has {len(alias)}. Shorten it."
+        return message(
+            "A subject's name has at most {most} characters; this one has {length}. Shorten it.",
+            most=LONGEST_ALIAS,
+            length=len(alias),
+        )
     if any(unicodedata.category(each) in ("Cc", "Cs", "Co", "Cn") for each in alias):
-        return "A subject's name has only characters that can be shown. Type it again."
+        return message("A subject's name has only characters that can be shown. Type it again.")
     if not any(unicodedata.category(each)[0] in _SPOKEN for each in search_key(alias)):
-        return "A subject's name has at least one letter or digit."
+        return message("A subject's name has at least one letter or digit.")
     return None
 
 

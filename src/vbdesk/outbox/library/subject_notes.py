@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE, SpokenLanguage
+from vbdesk.language import message
 from vbdesk.outbox.library.column_encryption import InvalidTag
 from vbdesk.outbox.library.recording_language import follow_subject
 from vbdesk.outbox.library.store import Store
@@ -101,7 +102,7 @@ class SubjectNotes:
         kept = replace(note, text=note.text.strip(), tags=tags, alias=tidy(note.alias), detail=tidy(note.detail))
         with self._store.changing():
             if kept.alias and self.group_id_of(kept.alias) not in (None, group_id):
-                raise AliasTaken("Another subject has this name already. Choose another one.")
+                raise AliasTaken(message("Another subject has this name already. Choose another one."))
             if kept == SubjectNote():
                 self._store.drop("subjects", group_id)
             else:

@@ -16,6 +16,7 @@ from sqlite3 import Row
 from typing import Any
 
 from vbdesk.contract.timestamps import is_plausible_now
+from vbdesk.language import N_, joined, message
 from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.column_encryption import NONCE_BYTES, InvalidTag
 from vbdesk.outbox.library.items import RecordingItem
@@ -30,10 +31,10 @@ from vbdesk.outbox.library.store import RecordingParts, Store, UnknownTake, time
 
 AT_ONCE_MOST = 20  # recordings per step, since each step scrubs the database once
 CLOCK_AHEAD = timedelta(days=1)  # a later time of deletion came from a wrong clock
-ENTRY_CHANGED = (
+ENTRY_CHANGED = N_(
     "This entry of the trash was changed by something other than vbdesk, so the recording cannot be restored."
 )
-NOT_HERE = "This recording is no longer in the trash."
+NOT_HERE = N_("This recording is no longer in the trash.")
 _FROM_TRASH, _AFTER_DAYS = "from the trash", "from the trash, after {} days"
 
 
@@ -103,7 +104,9 @@ class Trash:
             item = self._store.get(take_id)
             refuse_unless_deletable(item)
             if item.fault is not None:
-                raise NotAllowed(f"{item.fault} The trash does not keep such an entry: delete it for good.")
+                raise NotAllowed(
+                    joined(item.fault, message("The trash does not keep such an entry: delete it for good."))
+                )
             parts = self._store.parts(take_id)
             deleted_at = self._store.now()
             self._keep(take_id, deleted_at, parts)
@@ -233,19 +236,24 @@ class Trash:
         if self._store.rows("SELECT 1 FROM recordings WHERE recorded_at = ?", (time_text(item.recorded_at),)):
             (when,) = clock_words(item.recorded_at)
             raise NotAllowed(
-                f"Another recording has the time of this one by now, {when}, and two recordings cannot have the same. "
-                "Correct the time of the other one or delete it, then restore this one."
+                message(
+                    "Another recording has the time of this one by now, {when}, and two recordings cannot have the "
+                    "same. Correct the time of the other one or delete it, then restore this one.",
+                    when=when,
+                )
             )
         if item.source_sha256 and any(
             other.source_sha256 == item.source_sha256 for other in self._store.items("imported")
         ):
             raise NotAllowed(
-                "The file of this recording was imported again after it was deleted, and both would be sent. Delete "
-                "the other one, then restore this one."
+                message(
+                    "The file of this recording was imported again after it was deleted, and both would be sent. "
+                    "Delete the other one, then restore this one."
+                )
             )
         event_id = None if entry.parts.event is None else entry.parts.event["event_id"]
         if event_id is not None and self._store.event(event_id) is not None:
-            raise NotAllowed("Another recording is sent under the key of this one, so it cannot be restored.")
+            raise NotAllowed(message("Another recording is sent under the key of this one, so it cannot be restored."))
 
     def _searched_first(self, parts: RecordingParts) -> RecordingParts:
         """Ask the service first if the list was replaced since the deletion: the recording may have been sent."""
@@ -276,9 +284,9 @@ _UNSENT = frozenset({OutboxState.CHECKED, OutboxState.WAITING, OutboxState.NEEDS
 def refuse_unless_deletable(item: RecordingItem) -> None:
     """Raise NotAllowed while the service may have a recording without a result, or another computer is to send it."""
     if item.state is OutboxState.HANDED_OVER:
-        raise NotAllowed("This recording was handed over to be sent elsewhere. Take it back, then delete it.")
+        raise NotAllowed(message("This recording was handed over to be sent elsewhere. Take it back, then delete it."))
     if item.fault is None and (item.state in AT_THE_SERVICE or item.unanswered):  # a changed entry gets no result
-        raise NotAllowed("This recording is being analysed. Wait for the result, then delete it.")
+        raise NotAllowed(message("This recording is being analysed. Wait for the result, then delete it."))
 
 
 def refuse_unless_erasable(item: RecordingItem) -> None:

@@ -9,6 +9,7 @@ import logging
 from contextlib import suppress
 from pathlib import Path
 
+from vbdesk.language import message
 from vbdesk.outbox.profiles.encrypted_vault import EncryptedVault, UnlockableVault
 from vbdesk.outbox.profiles.profiles import COMPUTER_NAME, ProfileStore, profiles_folder, secret_names
 from vbdesk.outbox.profiles.service_key import LockState, ServiceKey, ServiceKeyStore
@@ -132,7 +133,9 @@ class AppLockSwitch:
                 continue
             sealed.set(name, secret)
             if sealed.get(name) != secret:
-                raise VaultFailed("The encrypted file does not give back a key as it was given. Nothing was deleted.")
+                raise VaultFailed(
+                    message("The encrypted file does not give back a key as it was given. Nothing was deleted.")
+                )
         sealed.replaces_keyring = True
         for name in names:
             self._keyring.delete(name)
@@ -148,7 +151,9 @@ class AppLockSwitch:
                     continue
                 self._keyring.set(name, secret)
                 if self._keyring.get(name) != secret:
-                    raise VaultFailed("The keyring does not give back a key as it was given. The lock stays on.")
+                    raise VaultFailed(
+                        message("The keyring does not give back a key as it was given. The lock stays on.")
+                    )
             self._store.end_lock(key, self._keyring)
         except VaultError:
             self._store.note_lock(LockState.TURNING_ON)  # what is in the keyring already is deleted there again

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from filelock import FileLock
 
 from vbdesk.capture.encrypted_take import sync_folder
+from vbdesk.language import message
 from vbdesk.outbox.profiles.vault import PassphraseLocked, VaultFailed
 from vbdesk.privacy import FILE_MODE, make_private, owner_only_opener
 
@@ -136,7 +137,9 @@ class UnlockableVault:
 
     def _opened(self) -> EncryptedVault:
         if self._sealed is None:
-            raise PassphraseLocked("The keys of this computer are locked. Open the desk and enter your passphrase.")
+            raise PassphraseLocked(
+                message("The keys of this computer are locked. Open the desk and enter your passphrase.")
+            )
         return self._sealed
 
 
@@ -153,6 +156,9 @@ def write_json_atomically(path: Path, document: dict[str, object]) -> None:
 
 def _damaged() -> VaultFailed:
     return VaultFailed(
-        f"The file {SECRETS_FILE} of this computer's service is damaged, so its secrets do not open. "
-        "Nothing was changed; restore the file from a backup."
+        message(
+            "The file {file} of this computer's service is damaged, so its secrets do not open. "
+            "Nothing was changed; restore the file from a backup.",
+            file=SECRETS_FILE,
+        )
     )

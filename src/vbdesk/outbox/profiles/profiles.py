@@ -16,12 +16,13 @@ from filelock import FileLock
 from vbdesk.client.loopback import is_loopback
 from vbdesk.contract.ids import new_id
 from vbdesk.contract.limits import Plan
+from vbdesk.language import N_, message
 from vbdesk.outbox.profiles.vault import Vault, VaultError, VaultFailed
 from vbdesk.privacy import FILE_MODE, make_private, owner_only_opener
 
 KEY_BYTES = 32
 COMPUTER_NAME = "computer"
-LOCAL_NAME = "This computer"
+LOCAL_NAME = N_("This computer")
 LONGEST_NAME = 60
 
 
@@ -148,13 +149,19 @@ class ProfileStore:
         """
         name = " ".join(name.split())
         if not name:
-            raise ValueError("Enter a name for the profile.")
+            raise ValueError(message("Enter a name for the profile."))
         if len(name) > LONGEST_NAME:
-            raise ValueError(f"A profile's name has at most {LONGEST_NAME} characters; this one has {len(name)}.")
+            raise ValueError(
+                message(
+                    "A profile's name has at most {most} characters; this one has {length}.",
+                    most=LONGEST_NAME,
+                    length=len(name),
+                )
+            )
         with self._changing():
             profiles, current_id = self._load()
             if any(other.name == name and other.profile_id != profile_id for other in profiles):
-                raise ValueError("Another profile has this name already. Choose another one.")
+                raise ValueError(message("Another profile has this name already. Choose another one."))
             renamed = [replace(other, name=name) if other.profile_id == profile_id else other for other in profiles]
             self._save(renamed, current_id)
 
@@ -185,8 +192,11 @@ class ProfileStore:
             current_id: str | None = document["current"]
         except (ValueError, KeyError, TypeError) as error:
             raise ProfilesUnreadable(
-                f"The list of services in {self._path} is damaged and was left as it is. "
-                "Move the file away to set the services up again; the recordings are not touched."
+                message(
+                    "The list of services in {path} is damaged and was left as it is. Move the file away to set the "
+                    "services up again; the recordings are not touched.",
+                    path=self._path,
+                )
             ) from error
         return profiles, current_id
 
@@ -234,8 +244,10 @@ def library_key(vault: Vault, profile: Profile, folder: Path) -> bytes:
         return known
     if (folder / "library.sqlite").exists():
         raise LibraryKeyMissing(
-            "The key to the recordings on this computer is not in the keyring. "
-            "The recordings are kept; log in as the person who made them, or restore the keyring."
+            message(
+                "The key to the recordings on this computer is not in the keyring. "
+                "The recordings are kept; log in as the person who made them, or restore the keyring."
+            )
         )
     key = random.token_bytes(KEY_BYTES)
     vault.set(profile.library_key_name, base64.b64encode(key).decode("ascii"))
@@ -279,5 +291,8 @@ def known_library_key(vault: Vault, profile: Profile) -> bytes | None:
 
 def _not_kept() -> VaultFailed:
     return VaultFailed(
-        "The keyring does not give back the key of the recordings as it was given. They are kept; restore the keyring."
+        message(
+            "The keyring does not give back the key of the recordings as it was given. They are kept; restore "
+            "the keyring."
+        )
     )

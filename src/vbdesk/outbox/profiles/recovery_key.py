@@ -2,6 +2,8 @@
 
 import hashlib
 
+from vbdesk.language import message
+
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Crockford's base 32: without I, L, O and U, which are misread."""
 GROUP = 7
@@ -32,8 +34,12 @@ def key_of_recovery(typed: str) -> bytes:
     characters = "".join(each for each in typed.upper() if each not in _BETWEEN).translate(_READ_AS)
     if len(characters) != CHARACTERS:
         raise RecoveryKeyMistyped(
-            f"This is not the whole recovery key: it has {len(characters)} characters, and a recovery key has "
-            f"{CHARACTERS}. Compare it with your copy."
+            message(
+                "This is not the whole recovery key: it has {length} characters, and a recovery key has "
+                "{whole}. Compare it with your copy.",
+                length=len(characters),
+                whole=CHARACTERS,
+            )
         )
     try:
         number = 0
@@ -41,13 +47,13 @@ def key_of_recovery(typed: str) -> bytes:
             number = number << 5 | ALPHABET.index(each)
     except ValueError:
         raise RecoveryKeyMistyped(
-            "A recovery key has only digits and letters, and no U. Compare it with your copy."
+            message("A recovery key has only digits and letters, and no U. Compare it with your copy.")
         ) from None
     content = number.to_bytes(_KEY_BYTES + _CHECK_BYTES, "big")
     key = content[:_KEY_BYTES]
     if content[_KEY_BYTES:] != _checksum(key):
         raise RecoveryKeyMistyped(
-            "A character of the recovery key is wrong, or two are exchanged. Compare it with your copy."
+            message("A character of the recovery key is wrong, or two are exchanged. Compare it with your copy.")
         )
     return key
 

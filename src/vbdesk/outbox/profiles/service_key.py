@@ -22,6 +22,7 @@ from filelock import FileLock, Timeout
 
 from vbdesk.client.local_service import is_encrypted, key_fits
 from vbdesk.contract.ids import new_id
+from vbdesk.language import message
 from vbdesk.outbox.profiles.encrypted_vault import SECRETS_FILE, EncryptedVault, write_json_atomically
 from vbdesk.outbox.profiles.passphrase_wrap import WrappedKey, WrongPassphrase, read_wrapped, unwrap, wrap
 from vbdesk.outbox.profiles.recovery_key import key_of_recovery, recovery_key_of
@@ -131,7 +132,7 @@ class ServiceKeyStore:
                 return self._create_in(vault)
             if record.wrapped is not None:
                 needed = PassphraseNeeded if record.lock is None else AppLocked
-                raise needed("Enter the passphrase of this computer.")
+                raise needed(message("Enter the passphrase of this computer."))
             return _opened(record, self._from_keyring(record, vault))
 
     def create(self, passphrase: str) -> ServiceKey:
@@ -145,7 +146,7 @@ class ServiceKeyStore:
         with self._locked():
             record = self._read()
             if record is not None and record.wrapped is not None:
-                raise PassphraseNeeded("This computer has a passphrase already. Enter that one.")
+                raise PassphraseNeeded(message("This computer has a passphrase already. Enter that one."))
             if record is not None:
                 raise _missing()
             self._refuse_new_key_for_old_data()
@@ -193,13 +194,15 @@ class ServiceKeyStore:
             known = self._read_or_set_aside()
             if known is not None and not known.fits(key):
                 raise RecoveryKeyWrong(
-                    "This is the recovery key of another computer, or of an earlier set-up. Nothing was changed; "
-                    "look for the one that was written down here."
+                    message(
+                        "This is the recovery key of another computer, or of an earlier set-up. Nothing was changed; "
+                        "look for the one that was written down here."
+                    )
                 )
             if known is None:
                 self._refuse_key_that_opens_nothing(key)
             elif known.lock is not None and passphrase is None:
-                raise PassphraseNeeded("The app lock is on. Choose a new passphrase too.")
+                raise PassphraseNeeded(message("The app lock is on. Choose a new passphrase too."))
             record = known or _Record(new_id(), _check_of(key), None, recovery_offered=True)
             if passphrase is not None:
                 record = replace(record, wrapped=wrap(key, record.key_id, passphrase))
@@ -239,7 +242,7 @@ class ServiceKeyStore:
                 key = random.token_bytes(KEY_BYTES)
                 record = _Record(new_id(), _check_of(key), None, recovery_offered=False)
             elif record.wrapped is not None:
-                raise PassphraseNeeded("This computer has a passphrase already. Enter that one.")
+                raise PassphraseNeeded(message("This computer has a passphrase already. Enter that one."))
             else:
                 key = self._from_keyring(record, vault)
             wrapped = wrap(key, record.key_id, passphrase)
@@ -330,8 +333,10 @@ class ServiceKeyStore:
             names = []
         if names or not fits:
             raise RecoveryKeyWrong(
-                "This recovery key does not open the data on this computer. Nothing was changed; "
-                "look for the one that was written down here."
+                message(
+                    "This recovery key does not open the data on this computer. Nothing was changed; "
+                    "look for the one that was written down here."
+                )
             )
 
     @contextmanager
@@ -342,7 +347,9 @@ class ServiceKeyStore:
             lock.acquire()
         except Timeout:
             raise VaultWaiting(
-                "Another window or command of vbdesk is asking for the key of this computer. Close it, or wait."
+                message(
+                    "Another window or command of vbdesk is asking for the key of this computer. Close it, or wait."
+                )
             ) from None
         try:
             yield
@@ -417,7 +424,7 @@ def _unwrapped(record: _Record, passphrase: str) -> bytes:
         return unwrap(record.wrapped, record.key_id, passphrase)
     except WrongPassphrase:
         raise PassphraseWrong(
-            "The passphrase is not right. Nothing is lost. Try again, or use the recovery key."
+            message("The passphrase is not right. Nothing is lost. Try again, or use the recovery key.")
         ) from None
     except ValueError:  # the file was changed: Argon2id refuses its parameters
         raise _missing() from None
@@ -428,7 +435,10 @@ def _keep(vault: Vault, name: str, key: bytes) -> None:
     vault.set(name, base64.b64encode(key).decode("ascii"))
     if _decoded(vault.get(name) or "") != key:
         raise VaultFailed(
-            "The keyring does not give back the key of this computer as it was given. Nothing was encrypted with it."
+            message(
+                "The keyring does not give back the key of this computer as it was given. Nothing was encrypted "
+                "with it."
+            )
         )
 
 
@@ -441,11 +451,18 @@ def _decoded(text: str) -> bytes:
 
 def _refuse_short(passphrase: str) -> None:
     if len(passphrase) < PASSPHRASE_LEAST:
-        raise PassphraseTooShort(f"A passphrase has at least {PASSPHRASE_LEAST} characters. Make it longer.")
+        raise PassphraseTooShort(
+            message(
+                "A passphrase has at least {least} characters. Make it longer.",
+                least=PASSPHRASE_LEAST,
+            )
+        )
 
 
 def _missing() -> ServiceKeyMissing:
     return ServiceKeyMissing(
-        "The key that opens the recordings and results on this computer is not where it was kept. "
-        "Nothing was deleted. Enter the recovery key, or restore the keyring."
+        message(
+            "The key that opens the recordings and results on this computer is not where it was kept. "
+            "Nothing was deleted. Enter the recovery key, or restore the keyring."
+        )
     )

@@ -12,6 +12,8 @@ from contextlib import closing, suppress
 from enum import Enum, auto
 from typing import Any, Protocol, TypeVar
 
+from vbdesk.language import message
+
 SERVICE_NAME = "vbdesk"
 READ_TIMEOUT_S = 3.0
 """Timeout of a reader; an unlocked keyring takes 5 to 500 ms."""
@@ -120,7 +122,7 @@ class KeyringVault:
             except PasswordDeleteError:
                 if keyring.get_password(SERVICE_NAME, name) is not None:
                     raise VaultFailed(
-                        "The keyring did not delete the key. Delete it in the system's password manager."
+                        message("The keyring did not delete the key. Delete it in the system's password manager.")
                     ) from None
 
         self._ask(question, self._prompt_timeout_s)
@@ -267,8 +269,10 @@ def _usable_keyring() -> Any:
     first = getattr(found, "backends", [found])[0]  # a chain writes to its first back end
     if isinstance(first, null.Keyring) or type(first).__module__.startswith("keyrings.alt."):
         raise VaultMissing(
-            "The keyring set up on this computer does not keep keys safe. "
-            "Set the system's own one up, or keep the keys for this session only."
+            message(
+                "The keyring set up on this computer does not keep keys safe. "
+                "Set the system's own one up, or keep the keys for this session only."
+            )
         )
     return found
 
@@ -298,16 +302,18 @@ def _keyring_state(keyring: Any) -> _KeyringState:
 
 def _waiting() -> VaultWaiting:
     return VaultWaiting(
-        "The keyring has not answered. If the system shows a window that asks for its password, enter it there."
+        message(
+            "The keyring has not answered. If the system shows a window that asks for its password, enter it there."
+        )
     )
 
 
 def _missing() -> VaultMissing:
-    return VaultMissing("This computer has no keyring. Start one, or keep the keys for this session only.")
+    return VaultMissing(message("This computer has no keyring. Start one, or keep the keys for this session only."))
 
 
 def _locked() -> VaultLocked:
-    return VaultLocked("The keyring is locked. Nothing was changed; unlock it and try again.")
+    return VaultLocked(message("The keyring is locked. Nothing was changed; unlock it and try again."))
 
 
 def _explained(error: Exception) -> VaultError:
@@ -318,4 +324,6 @@ def _explained(error: Exception) -> VaultError:
         return _missing()
     if isinstance(error, KeyringLocked):
         return _locked()
-    return VaultFailed("The keyring does not answer. Nothing was changed; log in again or restart the computer.")
+    return VaultFailed(
+        message("The keyring does not answer. Nothing was changed; log in again or restart the computer.")
+    )

@@ -17,6 +17,7 @@ from vbdesk.contract.longitudinal import (
     Trend,
 )
 from vbdesk.contract.results import signals_of
+from vbdesk.language import message
 from vbdesk.outbox.library.course_corrections import CourseCorrection
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.states import OutboxState
@@ -115,7 +116,7 @@ def point_of(item: RecordingItem) -> DataPoint:
     """The data point of a recording of this computer, as the service will make it, but for its exact weight."""
     result = item.result
     if result is None:
-        raise ValueError("This recording has no result.")
+        raise ValueError(message("This recording has no result."))
     quality = result.audio_quality
     speech_s = item.duration_s * (quality.voice_percentage or 0.0) / 100
     readings = [

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from vbdesk.clock import Clock
 from vbdesk.contract.timestamps import local_minute
+from vbdesk.language import message
 from vbdesk.outbox.library.recording_time import RIGHT, ServiceTime
 from vbdesk.outbox.library.service_times import ServiceTimes
 
@@ -50,8 +51,13 @@ class ClockCheck:
     def sentence(self, error: timedelta | None) -> str:
         """What to tell a person about a wrong clock."""
         ours = self._clock.now()
-        theirs = "" if error is None else f", and the service's {_on_the_wall(ours + error)}"
-        return f"The clock of this computer is wrong: it says {_on_the_wall(ours)}{theirs}. Set it."
+        if error is None:
+            return message("The clock of this computer is wrong: it says {here}. Set it.", here=_on_the_wall(ours))
+        return message(
+            "The clock of this computer is wrong: it says {here}, and the service's {there}. Set it.",
+            here=_on_the_wall(ours),
+            there=_on_the_wall(ours + error),
+        )
 
     def _review(self, error: timedelta) -> None:
         """Review all recordings once in a run, and whenever the clock was set."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from vbdesk.client.errors import CaptivePortal, ClientError, ConnectionFailed, FailureCause, UnexpectedAnswer
+from vbdesk.language import N_, joined, message
 from vbdesk.outbox.library.states import Fix
 
 
@@ -56,15 +57,15 @@ class Connectivity:
         return None if self.state is ConnectivityState.UNKNOWN else self.state is ConnectivityState.CONNECTED
 
 
-UNTRIED = Connectivity(ConnectivityState.UNKNOWN, "Not connected yet.")
-CONNECTED = Connectivity(ConnectivityState.CONNECTED, "Connected.")
+UNTRIED = Connectivity(ConnectivityState.UNKNOWN, N_("Not connected yet."))
+CONNECTED = Connectivity(ConnectivityState.CONNECTED, N_("Connected."))
 NO_NETWORK = Connectivity(
     ConnectivityState.OFFLINE,
-    "This computer has no network. Recordings wait here and continue automatically when it is back.",
+    N_("This computer has no network. Recordings wait here and continue automatically when it is back."),
 )
 PORTAL = Connectivity(
     ConnectivityState.PORTAL,
-    "The network asks you to log in first. Open a web page and log in; recordings wait and continue automatically.",
+    N_("The network asks you to log in first. Open a web page and log in; recordings wait and continue automatically."),
 )
 
 _STATES = {
@@ -90,4 +91,4 @@ def connectivity_after(error: ClientError) -> Connectivity:
             state = ConnectivityState.FOREIGN
         case _:
             state = ConnectivityState.SERVICE_DOWN
-    return Connectivity(state, f"{error.sentence} Recordings wait and continue automatically.")
+    return Connectivity(state, joined(error.sentence, message("Recordings wait and continue automatically.")))

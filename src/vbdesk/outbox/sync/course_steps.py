@@ -5,12 +5,13 @@ from datetime import timedelta
 from vbdesk.client.errors import ClientError, Conflict, NotFound
 from vbdesk.clock import Clock
 from vbdesk.contract.limits import Bucket
+from vbdesk.language import N_, joined, message
 from vbdesk.outbox.library.course_corrections import CorrectionStep, CourseCorrection, CourseCorrections
 from vbdesk.outbox.sync.connection import ServiceConnection
 from vbdesk.outbox.sync.error_policy import HoldQueue, RateLimitPause, Unreachable, classify, delay_s
 from vbdesk.outbox.sync.planning import Planner
 
-NOT_THERE = "The service does not list the recording under its new subject yet. It is added again."
+NOT_THERE = N_("The service does not list the recording under its new subject yet. It is added again.")
 
 
 class CourseSteps:
@@ -34,12 +35,12 @@ class CourseSteps:
             steps[entry.step](entry)
         except ClientError as error:
             if not _is_of_the_queue(error):
-                self._postpone(entry, f"{error.sentence} It is tried again automatically.")
+                self._postpone(entry, joined(error.sentence, message("It is tried again automatically.")))
             raise
 
     def postpone(self, entry: CourseCorrection) -> None:
         """Retry later after an unexpected error."""
-        self._postpone(entry, "Something unexpected went wrong. It is tried again automatically.")
+        self._postpone(entry, message("Something unexpected went wrong. It is tried again automatically."))
 
     def _create(self, entry: CourseCorrection) -> None:
         """Create the group that the recording joins; the service may have it."""

@@ -19,11 +19,12 @@ from vbdesk.client.errors import (
     UploadRefInvalid,
 )
 from vbdesk.contract.limits import FIRST_RETRY_DELAY_S, MAX_RETRIES
+from vbdesk.language import N_, joined, message
 from vbdesk.outbox.library.states import Fix
 
 LONGEST_DELAY_S = 16.0
 POSTPONED_S = 900.0  # delay after the last retry, unless the service is back earlier
-KEY_USED = (
+KEY_USED = N_(
     "The service has the key of this recording for another one, so it was not sent. "
     "It is kept, and can be sent again at its price."
 )
@@ -104,7 +105,7 @@ def classify(error: ClientError) -> Verdict:
         case UploadRefInvalid() | UploadExpired() | UploadFailed():
             return RetryLater(upload_again=True)
         case _:
-            return NeedsAttention(f"{error.sentence} The recording is kept.", Fix.TRY_AGAIN)
+            return NeedsAttention(joined(error.sentence, message("The recording is kept.")), Fix.TRY_AGAIN)
 
 
 def backoff_s(attempts: int) -> float:

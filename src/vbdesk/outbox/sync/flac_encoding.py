@@ -14,6 +14,7 @@ import soxr
 
 from vbdesk.capture.encrypted_take import Frames, TakeAudio
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
+from vbdesk.language import message
 
 RATES = (48_000, 44_100, 32_000, 24_000, 16_000)  # Hz; the analysis itself works at 16 kHz
 GUESS_MARGIN = 1.05  # the highest frequencies compress best, so the size shrinks less than the rate
@@ -42,7 +43,7 @@ def encode_flac(audio: TakeAudio, max_bytes: int = MAX_AUDIO_BYTES) -> bytes:
         if encoded.fits:
             return encoded.getvalue()
         largest_fitting = GUESS_MARGIN * rate * max_bytes / encoded.size_bytes
-    raise ValueError("The recording is too large to send, even made smaller. Trim it and try again.")
+    raise ValueError(message("The recording is too large to send, even made smaller. Trim it and try again."))
 
 
 class _Encoded(io.BytesIO):
@@ -74,7 +75,9 @@ def _encode(audio: TakeAudio, rate: int, max_bytes: int) -> _Encoded:
             file.write(block)
             digest.update(block.tobytes())
     if encoded.fits and digest.digest() != _digest_of(encoded):
-        raise EncodingFailed("The recording could not be made ready without loss, so it was not sent. Try again.")
+        raise EncodingFailed(
+            message("The recording could not be made ready without loss, so it was not sent. Try again.")
+        )
     return encoded
 
 

@@ -8,6 +8,7 @@ from statistics import mean, median
 from vbdesk.client.request_budget import MARGIN_S
 from vbdesk.contract.limits import POLL_INTERVAL_S, RATE_WINDOW_S
 from vbdesk.contract.timestamps import bounded
+from vbdesk.language import message, plural_message
 
 REMEMBERED = 30  # measurements of each kind; results of a busy service arrive in batches
 USUAL_ANALYSIS_S = 8.0  # before the first measurement
@@ -140,10 +141,10 @@ def approximate_duration(seconds: float) -> str:
     seconds = bounded(seconds)
     minutes = round(seconds / 60)
     if minutes < 1:
-        return "less than a minute"
+        return message("less than a minute")
     if minutes == 1:
-        return "about a minute"
+        return message("about a minute")
     if minutes < 90:
-        return f"about {minutes} minutes"
+        return plural_message("about {count} minute", "about {count} minutes", minutes)
     hours = round(seconds / 3600)
-    return f"about {hours} hours"
+    return plural_message("about {count} hour", "about {count} hours", hours)

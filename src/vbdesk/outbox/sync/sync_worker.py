@@ -20,6 +20,7 @@ from vbdesk.client import Client, ClientError, RequestBudget
 from vbdesk.client.errors import Cancelled, RateLimited
 from vbdesk.clock import Clock, SystemClock
 from vbdesk.contract.limits import Bucket, Plan
+from vbdesk.language import joined, message, plural_message
 from vbdesk.outbox.library.disk_faults import waiting_sentence
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.retention import SoundRetention
@@ -219,7 +220,9 @@ class SyncWorker:
             return work()
         except Exception:  # a bug; without this thread nothing would ever be sent
             log.exception("A step of the sync worker failed")
-            self._queue_status.publish("Something unexpected went wrong. Nothing is lost; it is retried automatically.")
+            self._queue_status.publish(
+                message("Something unexpected went wrong. Nothing is lost; it is retried automatically.")
+            )
             return backoff_s(4)
 
     def disconnect(self) -> None:
@@ -327,11 +330,11 @@ class SyncWorker:
         """Why nothing is sent although it could be; empty if it is sent."""
         rules = self._library.settings()
         if self._library.store.sending_blocked:
-            return "Nothing is sent before the list of recordings is in order; results still come."
+            return message("Nothing is sent before the list of recordings is in order; results still come.")
         if rules.paused:
-            return "Sending is paused; results still come."
+            return message("Sending is paused; results still come.")
         if rules.send_rule is SendRule.UNMETERED and self._seen.metered:
-            return "Recordings wait for a network that does not cost by volume."
+            return message("Recordings wait for a network that does not cost by volume.")
         return ""
 
     # One task
@@ -359,7 +362,7 @@ class SyncWorker:
         except (EncryptedFileError, AudioError, ValueError) as error:
             self._mark_failed(event, str(error), Fix.REVIEW_TAKE)
         except Exception:  # a bug in one recording must not stop the others
-            reason = "Something unexpected went wrong with this recording. It is kept and can be sent again."
+            reason = message("Something unexpected went wrong with this recording. It is kept and can be sent again.")
             self._mark_failed(event, reason, Fix.TRY_AGAIN)
             if isinstance(task, CorrectCourse):
                 self._course_steps.postpone(task.entry)
@@ -434,7 +437,11 @@ class SyncWorker:
             self._queue.postpone(
                 event,
                 at,
-                f"{error.sentence} It was tried {attempts} times. It is kept and will be retried automatically.",
+                joined(
+                    error.sentence,
+                    plural_message("It was tried {count} time.", "It was tried {count} times.", attempts),
+                    message("It is kept and will be retried automatically."),
+                ),
             )
         else:
             self._queue.requeue(event, at, failed=True)

@@ -28,6 +28,7 @@ from vbdesk.contract.longitudinal import TrajectoryRunning
 from vbdesk.contract.rounding import whole
 from vbdesk.contract.spoken_language import UNKNOWN_LANGUAGE
 from vbdesk.contract.uploads import UploadGrant
+from vbdesk.language import N_, message
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.library.states import Fix
@@ -43,8 +44,8 @@ from vbdesk.outbox.sync.upload_queue import PendingEvent, UploadQueue
 SUBJECT_AGAIN_S = 60.0
 CONFIRMING = 3  # answers to request until two agree
 JOBS_SEARCHED = 1000  # of the account, newest first, for a job that is in no group
-UNPROVEN = "The service may have this recording, but nothing proves it. Look again, or send it again at its price."
-MAY_BE_SENT = (
+UNPROVEN = N_("The service may have this recording, but nothing proves it. Look again, or send it again at its price.")
+MAY_BE_SENT = N_(
     "Another computer may have sent this recording, but nothing proves it. Look again, or send it again at its price."
 )
 
@@ -157,7 +158,9 @@ class TaskHandlers:
             with self._connection.requesting(Bucket.POLLING) as client:
                 job = self._results.reader_of(client).get(self._queue.item(event).job_id or "")
         except NotFound:
-            reason = "The service does not know this analysis any more. The recording is kept and can be sent again."
+            reason = message(
+                "The service does not know this analysis any more. The recording is kept and can be sent again."
+            )
             self._queue.need_attention(event, reason, Fix.TRY_AGAIN)
             return
         except UnexpectedAnswer:
@@ -399,5 +402,9 @@ class _NotWanted:
 
 def _length_fault(item: RecordingItem) -> str:
     if item.duration_s < MIN_DURATION_S:
-        return f"{whole(item.duration_s)} s of sound, under the {MIN_DURATION_S:.0f} s minimum, so it was not sent."
-    return "The recording is longer than 20 minutes, so it was not sent. Trim it and try again."
+        return message(
+            "{length} s of sound, under the {least:.0f} s minimum, so it was not sent.",
+            length=whole(item.duration_s),
+            least=MIN_DURATION_S,
+        )
+    return message("The recording is longer than 20 minutes, so it was not sent. Trim it and try again.")

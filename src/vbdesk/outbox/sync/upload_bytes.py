@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from vbdesk.capture.encrypted_take import FileDamaged
 from vbdesk.contract.limits import MAX_AUDIO_BYTES
 from vbdesk.contract.uploads import AudioContentType
+from vbdesk.language import message
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.sync.flac_encoding import encode_flac
@@ -53,4 +54,6 @@ def _readable(read: Callable[[], bytes]) -> bytes:
     try:
         return read()
     except OSError as error:
-        raise FileDamaged("The sound of this recording cannot be read from the disk, so it was not sent.") from error
+        raise FileDamaged(
+            message("The sound of this recording cannot be read from the disk, so it was not sent.")
+        ) from error

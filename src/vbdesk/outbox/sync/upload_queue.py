@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from vbdesk.contract.jobs import Job, JobStatus
 from vbdesk.contract.limits import MAX_RETRIES
+from vbdesk.language import N_
 from vbdesk.outbox.library.audit import AuditAction, AuditPart
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.consent_gate import ConsentGate
@@ -26,8 +27,8 @@ JUST_DONE = timedelta(days=1)  # an earlier run has read subjects with older res
 _FOLLOWING = frozenset({OutboxState.SUBMITTED, OutboxState.RUNNING})
 _TO_SEND = frozenset({OutboxState.WAITING, OutboxState.UPLOADING})
 _ENDED_BADLY = {
-    OutboxState.FAILED: "The service could not analyse this recording. It is kept and can be sent again.",
-    OutboxState.TIMED_OUT: "The service gave no result in time. The recording is kept and can be sent again.",
+    OutboxState.FAILED: N_("The service could not analyse this recording. It is kept and can be sent again."),
+    OutboxState.TIMED_OUT: N_("The service gave no result in time. The recording is kept and can be sent again."),
 }
 
 
