@@ -1,16 +1,16 @@
 """Actions on recordings of the Outbox, with their confirmations and undo."""
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
-from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.models.service_erasures import ServiceErasures
 from vbdesk.desk.outbox.rows import RowAction, RowContext, row_action
 from vbdesk.desk.tasks import Failure, Lane, TaskContext, TaskOwner
-from vbdesk.desk.ui.time_text import counted
+from vbdesk.language import Message, _, joined, message, ngettext, plural_message, translated
 from vbdesk.outbox.bundles.bundle_export import take_back
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library, NotAllowed, UnknownTake
@@ -20,7 +20,6 @@ from vbdesk.outbox.library.states import Fix, OutboxState
 from vbdesk.outbox.library.trash import TrashedRecording
 
 _S = OutboxState
-translate = QCoreApplication.translate
 
 _SENDING = {RowAction.SEND, RowAction.SEND_NOW, RowAction.RETRY}
 
@@ -121,7 +120,7 @@ class Notice:
     """
 
     sentence: str
-    act: str = "Close"
+    act: str = field(default_factory=lambda: _("Close"))
     step: ActionStep = ActionStep.CLOSE
     warning: bool = True
     other: str = ""
@@ -236,9 +235,11 @@ class OutboxActions(QObject):
         """Ask whether to accept the list after an older copy was restored or the list was changed."""
         self._say(
             Notice(
-                "Go on with this list? Recordings that are missing from it stay missing. The audit log keeps that you "
-                "accepted it.",
-                act="Accept this list",
+                _(
+                    "Go on with this list? Recordings that are missing from it stay missing. The audit log keeps "
+                    "that you accepted it."
+                ),
+                act=_("Accept this list"),
                 step=ActionStep.ACCEPT_COPY,
             )
         )
@@ -247,24 +248,22 @@ class OutboxActions(QObject):
         """Move recordings to the trash; ask first about those that it does not keep."""
         self._asked_about = choice.delete
         if not choice.delete and choice.take_back and choice.take_back == choice.chosen:
-            self._say(
-                Notice(self.tr("Another computer is to send what was handed over. Take it back, then delete it."))
-            )
+            self._say(Notice(_("Another computer is to send what was handed over. Take it back, then delete it.")))
         elif not choice.delete:
-            self._say(Notice("What is being sent or analysed cannot be deleted now. Wait for its result."))
+            self._say(Notice(_("What is being sent or analysed cannot be deleted now. Wait for its result.")))
         elif choice.delete != choice.undoable:
             question = _question(len(choice.delete)) if self._erasures is None else _question_of_all(len(choice.delete))
-            self._say(Notice(question, act="Delete for good", step=ActionStep.DELETE))
+            self._say(Notice(question, act=_("Delete for good"), step=ActionStep.DELETE))
         elif self._erasures is not None and choice.with_result == choice.delete:
             self._say(
                 Notice(
-                    self.tr(
+                    _(
                         "The sound only, or everything? The sound only: it is destroyed now, here and at the service "
                         "on this computer, and the result stays. Everything: it goes to the trash first."
                     ),
-                    self.tr("Everything"),
+                    _("Everything"),
                     ActionStep.MOVE_TO_TRASH,
-                    other=self.tr("The sound only"),
+                    other=_("The sound only"),
                     other_step=ActionStep.REMOVE_SOUND,
                 )
             )
@@ -292,7 +291,7 @@ class OutboxActions(QObject):
             return
         self._asked_about = tuple(take_ids)
         question = _question(len(take_ids)) if self._erasures is None else _question_of_all(len(take_ids))
-        self._say(Notice(question, act=self.tr("Destroy now"), step=ActionStep.DESTROY))
+        self._say(Notice(question, act=_("Destroy now"), step=ActionStep.DESTROY))
 
     def ask_for_time(self, item: RecordingItem) -> None:
         """Ask which time of a recording is right."""
@@ -302,7 +301,7 @@ class OutboxActions(QObject):
                 take_id=item.take_id,
                 group_id=item.group_id,
                 subject=self._library.subject_notes.shown(item.group_id).words,
-                sentence=item.reason or _corrected_sentence(item),
+                sentence=translated(item.reason or _corrected_sentence(item)),
                 present_words=_entered_words(item.recorded_at),
                 suggested=suggested,
                 suggested_words="" if suggested is None else _entered_words(suggested),
@@ -321,9 +320,12 @@ class OutboxActions(QObject):
         subject = self._library.subject_notes.shown(item.group_id).words
         self._say(
             Notice(
-                f"{subject}: send this recording again? If the service has it already, it is analysed and "
-                "charged a second time. The recording is kept here in any case.",
-                act="Send again",
+                _(
+                    "{subject}: send this recording again? If the service has it already, it is analysed and charged a "
+                    "second time. The recording is kept here in any case.",
+                    subject=subject,
+                ),
+                act=_("Send again"),
                 step=ActionStep.SEND_AGAIN,
             )
         )
@@ -382,11 +384,12 @@ class OutboxActions(QObject):
 
     def _undo_words(self, trashed: _Trashed) -> str:
         count, days = len(trashed.take_ids), trashed.days
-        if count == 1:
-            told = self.tr("1 recording is in the trash. Days until its keys are destroyed: {days}.")
-            return told.format(days=days)
-        told = self.tr("{count} recordings are in the trash. Days until their keys are destroyed: {days}.")
-        return told.format(count=count, days=days)
+        return ngettext(
+            "{count} recording is in the trash. Days until its keys are destroyed: {days}.",
+            "{count} recordings are in the trash. Days until their keys are destroyed: {days}.",
+            count,
+            days=days,
+        )
 
     def _each(self, actions: list[tuple[str, Callable[[str], None]]]) -> None:
         self._start(lambda: _each_in_turn(actions), self._on_each)
@@ -407,20 +410,19 @@ class OutboxActions(QObject):
     @Slot(object)
     def _on_each(self, refused: object) -> None:
         if refused:
-            self._say(Notice(str(refused)))
+            self._say(Notice(translated(refused)))
 
     @Slot(object)
     def _on_taken_back(self, count: object) -> None:
         if isinstance(count, int):
-            one = self.tr(
-                "1 recording is queued on this computer again. The service is asked first, so that it is not sent "
-                "twice."
-            )
-            several = self.tr(
+            told = ngettext(
+                "{count} recording is queued on this computer again. The service is asked first, so that it is "
+                "not sent twice.",
                 "{count} recordings are queued on this computer again. The service is asked first, so that none is "
-                "sent twice."
+                "sent twice.",
+                count,
             )
-            self._say(Notice(one if count == 1 else several.format(count=count), warning=False))
+            self._say(Notice(told, warning=False))
 
     @Slot(object)
     def _on_trashed(self, trashed: object) -> None:
@@ -437,7 +439,7 @@ class OutboxActions(QObject):
         self._trashed = [each for each in left if each.take_ids]
         self._tell_undo()
         if outcome.refused:
-            self._say(Notice(outcome.refused))
+            self._say(Notice(translated(outcome.refused)))
 
     @Slot(object)
     def _on_removed(self, removed: object) -> None:
@@ -446,8 +448,7 @@ class OutboxActions(QObject):
             return
         if removed.at_service and self._erasures is not None:
             self._unconfirmed.update(dict.fromkeys(removed.at_service, removed.what))
-            gone = _gone_words(len(removed.take_ids), removed.what)
-            self._say(Notice(f"{gone} here. The service on this computer erases it now.", warning=False))
+            self._say(Notice(_gone_words(len(removed.take_ids), removed.what), warning=False))
             self._erasures.run()
         else:
             self._say(Notice(_destroyed_words(len(removed.take_ids), removed.what), warning=False))
@@ -478,47 +479,89 @@ class OutboxActions(QObject):
 
 
 def _question(count: int) -> str:
-    those = "this recording" if count == 1 else counted(count, "recording")
-    keys = "its key" if count == 1 else "their keys"
-    return (
-        f"Delete {those} for good? The sound and {keys} are destroyed, and nobody can bring them back. "
-        "What the service has stays there."
+    return ngettext(
+        "Delete this recording for good? The sound and its key are destroyed, and nobody can bring them back. What the "
+        "service has stays there.",
+        "Delete {count:,} recordings for good? The sound and their keys are destroyed, and nobody can bring them back. "
+        "What the service has stays there.",
+        count,
     )
 
 
 def _question_of_all(count: int) -> str:
-    those, keys = ("this recording", "its key") if count == 1 else (counted(count, "recording"), "their keys")
-    return (
-        f"Delete {those} for good, here and at the service on this computer? The sound and {keys} are destroyed, "
-        "jobs and results go too, and nobody can bring them back."
+    return ngettext(
+        "Delete this recording for good, here and at the service on this computer? The sound and its key are "
+        "destroyed, jobs and results go too, and nobody can bring them back.",
+        "Delete {count:,} recordings for good, here and at the service on this computer? The sound and their keys are "
+        "destroyed, jobs and results go too, and nobody can bring them back.",
+        count,
     )
 
 
 def _gone_words(count: int, what: ErasureScope) -> str:
     if what is ErasureScope.EVERYTHING:
-        return f"{counted(count, 'recording')} deleted"
-    return f"Sound of {counted(count, 'recording')} removed"
+        return ngettext(
+            "{count:,} recording deleted here. The service on this computer erases it now.",
+            "{count:,} recordings deleted here. The service on this computer erases it now.",
+            count,
+        )
+    return ngettext(
+        "Sound of {count:,} recording removed here. The service on this computer erases it now.",
+        "Sound of {count:,} recordings removed here. The service on this computer erases it now.",
+        count,
+    )
 
 
 def _destroyed_words(count: int, what: ErasureScope, *, at_service: bool = False) -> str:
-    them = "Its key is destroyed" if count == 1 else "Their keys are destroyed"
-    if at_service:
-        where = ", here and at the service on this computer"
-        return f"{_gone_words(count, what)}{where}. {them}: nobody can open the sound again."
-    return f"{_gone_words(count, what)}. {them}: nobody can open the sound on this computer again."
+    match what is ErasureScope.EVERYTHING, at_service:
+        case True, True:
+            return ngettext(
+                "{count:,} recording deleted, here and at the service on this computer. Its key is destroyed: "
+                "nobody can open the sound again.",
+                "{count:,} recordings deleted, here and at the service on this computer. Their keys are "
+                "destroyed: nobody can open the sound again.",
+                count,
+            )
+        case True, False:
+            return ngettext(
+                "{count:,} recording deleted. Its key is destroyed: nobody can open the sound on this computer again.",
+                "{count:,} recordings deleted. Their keys are destroyed: nobody can open the sound on this computer "
+                "again.",
+                count,
+            )
+        case _, True:
+            return ngettext(
+                "Sound of {count:,} recording removed, here and at the service on this computer. Its key is destroyed: "
+                "nobody can open the sound again.",
+                "Sound of {count:,} recordings removed, here and at the service on this computer. Their keys are "
+                "destroyed: nobody can open the sound again.",
+                count,
+            )
+    return ngettext(
+        "Sound of {count:,} recording removed. Its key is destroyed: nobody can open the sound on this computer again.",
+        "Sound of {count:,} recordings removed. Their keys are destroyed: nobody can open the sound on this computer "
+        "again.",
+        count,
+    )
 
 
-def _each_in_turn(actions: list[tuple[str, Callable[[str], None]]]) -> str:
+def _each_in_turn(actions: list[tuple[str, Callable[[str], None]]]) -> Message:
     """Run every action; failures are reported at the end and do not stop the others."""
     refusals = []
     for take_id, action in actions:
         try:
             action(take_id)
         except (NotAllowed, UnknownTake) as refusal:
-            refusals.append(str(refusal))
+            refusals.append(joined(refusal))
     if len(actions) > 1 and refusals:
-        return f"{len(refusals)} of {len(actions)} could not be changed. {refusals[0]}"
-    return refusals[0] if refusals else ""
+        told = plural_message(
+            "{count:,} of {all:,} could not be changed.",
+            "{count:,} of {all:,} could not be changed.",
+            len(refusals),
+            all=len(actions),
+        )
+        return joined(told, refusals[0])
+    return refusals[0] if refusals else joined("")
 
 
 def _decide_time(library: Library, take_id: str, moment: datetime | None) -> None:
@@ -546,7 +589,10 @@ def _corrected_sentence(item: RecordingItem) -> str:
     if item.original_time is None:
         return ""
     before, now = clock_words(item.original_time, item.recorded_at)
-    return f"The time of this recording was corrected from {before} to {now}. Choose the time to send it with."
+    return joined(
+        message("The time of this recording was corrected from {original} to {noted}.", original=before, noted=now),
+        message("Choose the time to send it with."),
+    )
 
 
 def _entered_words(moment: datetime) -> str:

@@ -15,10 +15,10 @@ from vbdesk.desk.ui.progress import ProgressBar
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
-from vbdesk.desk.ui.time_text import counted
+from vbdesk.language import N_, _, ngettext
 
 _KEY, _PASSPHRASE = "key", "passphrase"
-_FILES = "Bundles of recordings (*.vbundle)"
+_FILES = N_("Bundles of recordings")
 
 
 class BundleCard(QWidget):
@@ -37,8 +37,8 @@ class BundleCard(QWidget):
         self.banner.float_over(self)
         self.title = Text(title, Role.CARD_TITLE)
         self.sentence = Text(sentence, Role.BODY, "text2", wrap=True)
-        self.progress, self.how_far = ProgressBar("Written"), Text("", Role.LABEL, "text2")
-        self.close_button = quiet_button("Cancel")
+        self.progress, self.how_far = ProgressBar(_("Written")), Text("", Role.LABEL, "text2")
+        self.close_button = quiet_button(_("Cancel"))
         self.go = primary_button(act, icon=icon)
         self.fields = QVBoxLayout()
         self.fields.setSpacing(16)
@@ -73,13 +73,13 @@ class BundleCard(QWidget):
         self.banner.clear()
         self._form.show()
         self.go.show()
-        self.close_button.setText("Cancel")
+        self.close_button.setText(_("Cancel"))
 
     @Slot()
     def _on_close(self) -> None:
         if self._work.busy:
             self._work.cancel()
-            self.how_far.setText("Stopping")
+            self.how_far.setText(_("Stopping"))
         else:
             self.left.emit()
 
@@ -97,7 +97,7 @@ class BundleCard(QWidget):
                 self.banner.say_saved(sentence, self._work.saved, opens=False)
             self._form.hide()
             self.go.hide()
-            self.close_button.setText("Close")
+            self.close_button.setText(_("Close"))
             self.close_button.setFocus()
 
     @Slot(str)
@@ -122,26 +122,30 @@ class HandOverCard(BundleCard):
     def __init__(self, work: BundleWork) -> None:
         super().__init__(
             work,
-            "Hand over",
-            "They are sealed into one file for another computer of this account to send. Until their results come, "
-            "they stay here too, and you can take them back.",
-            "Hand over",
+            _("Hand over"),
+            _(
+                "They are sealed into one file for another computer of this account to send. Until their results come, "
+                "they stay here too, and you can take them back."
+            ),
+            _("Hand over"),
             "outbox",
         )
         self.lock = SegmentedChoice(
-            "Who may open it", [(_KEY, "One computer", "laptop"), (_PASSPHRASE, "A passphrase", "key")]
+            _("Who may open it"), [(_KEY, _("One computer"), "laptop"), (_PASSPHRASE, _("A passphrase"), "key")]
         )
         self.key = LineField(icon="key", placeholder="age1")
         self.key_field = Field(
-            "Public key of that computer", self.key, help_text="That computer shows it in Outbox under Take in."
+            _("Public key of that computer"), self.key, help_text=_("That computer shows it in Outbox under Take in.")
         )
         self.passphrase = SecretField()
         self.passphrase_field = Field(
-            "Passphrase", self.passphrase, help_text="At least 12 characters. Tell it in another way than by the file."
+            _("Passphrase"),
+            self.passphrase,
+            help_text=_("At least 12 characters. Tell it in another way than by the file."),
         )
         self.folder = LineField(icon="folder")
-        self.folder_field = Field("Folder", self.folder)
-        choose = secondary_button("Choose folder")
+        self.folder_field = Field(_("Folder"), self.folder)
+        choose = secondary_button(_("Choose folder"))
         choose.clicked.connect(self._choose_folder)
         self.fields.addWidget(self.lock)
         self.fields.addWidget(self.key_field)
@@ -163,10 +167,11 @@ class HandOverCard(BundleCard):
 
     @Slot(int, str)
     def _show_count(self, count: int, left_out: str) -> None:
-        self.title.setText(f"Hand over {counted(count, 'recording')}" if count else "Nothing can be handed over")
+        some = ngettext("Hand over {count:,} recording", "Hand over {count:,} recordings", count)
+        self.title.setText(some if count else _("Nothing can be handed over"))
         self.go.setEnabled(count > 0)
         if left_out:
-            self.banner.say(Tone.INFO, f"Not among them, {left_out}")
+            self.banner.say(Tone.INFO, left_out)
 
     @Slot(str)
     def _on_lock(self, key: str) -> None:
@@ -175,18 +180,19 @@ class HandOverCard(BundleCard):
 
     @Slot()
     def _choose_folder(self) -> None:
-        folder = QFileDialog.getExistingDirectory(self, "Folder for the file", self.folder.text())
+        folder = QFileDialog.getExistingDirectory(self, _("Folder for the file"), self.folder.text())
         if folder:
             self.folder.setText(folder)
 
     @Slot()
     def _go(self) -> None:
         by_key = self.lock.choice() == _KEY
-        self.key_field.set_fault("Enter the key of that computer." if by_key and not self.key.text().strip() else None)
+        no_key = by_key and not self.key.text().strip()
+        self.key_field.set_fault(_("Enter the key of that computer.") if no_key else None)
         short = not by_key and not self.passphrase.text()
-        self.passphrase_field.set_fault("Enter a passphrase." if short else None)
-        self.folder_field.set_fault(None if self.folder.text().strip() else "Choose a folder.")
-        if (by_key and not self.key.text().strip()) or short or not self.folder.text().strip():
+        self.passphrase_field.set_fault(_("Enter a passphrase.") if short else None)
+        self.folder_field.set_fault(None if self.folder.text().strip() else _("Choose a folder."))
+        if no_key or short or not self.folder.text().strip():
             return
         if by_key:
             self._work.hand_over(self.folder.text().strip(), key=self.key.text().strip())
@@ -200,28 +206,33 @@ class TakeInCard(BundleCard):
     def __init__(self, work: BundleWork) -> None:
         super().__init__(
             work,
-            "Take in recordings of another computer",
-            "They go into the line here and are sent as if they were made here, each once.",
-            "Take in",
+            _("Take in recordings of another computer"),
+            _("They go into the line here and are sent as if they were made here, each once."),
+            _("Take in"),
             "import",
         )
         self.file = LineField(icon="file")
-        self.file_field = Field("File", self.file)
-        choose = secondary_button("Choose file")
+        self.file_field = Field(_("File"), self.file)
+        choose = secondary_button(_("Choose file"))
         choose.clicked.connect(self._choose_file)
         self.passphrase = SecretField()
         self.own_key = LineField(icon="key")
         self.own_key.setReadOnly(True)
         own_field = Field(
-            "Public key of this computer",
+            _("Public key of this computer"),
             self.own_key,
-            help_text="Enter it on the computer that hands over recordings. It is not a secret.",
+            help_text=_("Enter it on the computer that hands over recordings. It is not a secret."),
         )
-        self.copy: Button = secondary_button("Copy")
+        self.copy: Button = secondary_button(_("Copy"))
         self.copy.clicked.connect(self._copy)
         self.fields.addLayout(_beside(self.file_field, choose))
         self.fields.addWidget(
-            Field("Passphrase", self.passphrase, optional=True, help_text="Only where the file was made for one.")
+            Field(
+                _("Passphrase"),
+                self.passphrase,
+                optional=True,
+                help_text=_("Only where the file was made for one."),
+            )
         )
         self.fields.addLayout(_beside(own_field, self.copy))
         self.go.clicked.connect(self._go)
@@ -236,19 +247,20 @@ class TakeInCard(BundleCard):
 
     @Slot()
     def _choose_file(self) -> None:
-        file, _ = QFileDialog.getOpenFileName(self, "Take in", self.file.text(), _FILES)
+        chosen = QFileDialog.getOpenFileName(self, _("Take in"), self.file.text(), f"{_(_FILES)} (*.vbundle)")
+        file = chosen[0]
         if file:
             self.file.setText(file)
 
     @Slot()
     def _copy(self) -> None:
         QApplication.clipboard().setText(self.own_key.text())
-        self.copy.setText("Copied")
+        self.copy.setText(_("Copied"))
 
     @Slot()
     def _go(self) -> None:
         file = self.file.text().strip()
-        self.file_field.set_fault(None if file else "Choose a file.")
+        self.file_field.set_fault(None if file else _("Choose a file."))
         if file:
             self._work.take_in(file, passphrase=self.passphrase.text())
 

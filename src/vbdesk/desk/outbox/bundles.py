@@ -3,10 +3,11 @@
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
-from vbdesk.desk.ui.time_text import counted, megabytes
+from vbdesk.desk.ui.time_text import megabytes
+from vbdesk.language import _, joined, ngettext
 from vbdesk.outbox.bundles.bundle_export import (
     ExportableRecordings,
     ExportedBundle,
@@ -19,8 +20,6 @@ from vbdesk.outbox.bundles.bundle_keys import KeyLock, Lock, PassphraseLock, pub
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import Vault
-
-translate = QCoreApplication.translate
 
 
 class _Stop:
@@ -132,7 +131,14 @@ class BundleWork(QObject):
 
     @Slot(object)
     def _on_ready(self, found: ExportableRecordings) -> None:
-        left = f"{counted(len(found.left_out), 'other')}: {found.left_out[0].reason}" if found.left_out else ""
+        left = ""
+        if found.left_out:
+            left = ngettext(
+                "Not among them, {count:,} other: {reason}",
+                "Not among them, {count:,} others: {reason}",
+                len(found.left_out),
+                reason=joined(found.left_out[0].reason),
+            )
         self.counted.emit(len(found.items), left)
 
     @Slot(object)
@@ -143,16 +149,16 @@ class BundleWork(QObject):
     def _on_handed_over(self, bundle: object) -> None:
         if isinstance(bundle, ExportedBundle):
             self.saved = bundle.path
-            one = self.tr(
-                "1 recording handed over in {path}. Bring the file to the other computer; the sound stays here until "
-                "it has its result."
+            self.done.emit(
+                ngettext(
+                    "{count:,} recording handed over in {path}. Bring the file to the other computer; the sound stays "
+                    "here until it has its result.",
+                    "{count:,} recordings handed over in {path}. Bring the file to the other computer; the sound stays "
+                    "here until they have their results.",
+                    len(bundle.take_ids),
+                    path=bundle.path,
+                )
             )
-            several = self.tr(
-                "{count} recordings handed over in {path}. Bring the file to the other computer; the sound stays here "
-                "until they have their results."
-            )
-            count = len(bundle.take_ids)
-            self.done.emit((one if count == 1 else several).format(count=count, path=bundle.path))
 
     @Slot(object)
     def _on_taken_in(self, taken: object) -> None:
@@ -177,51 +183,34 @@ class BundleWork(QObject):
 
 def _taken_in_words(taken: ImportedBundle) -> str:
     """What became of each recording of a bundle, one sentence for each outcome."""
-    asked = translate(
-        "bundle", "1 recording is queued on this computer. The service is asked first whether it has it already."
-    )
-    all_asked = translate(
-        "bundle",
-        "{count} recordings are queued on this computer. The service is asked first whether it has them already.",
-    )
-    clashes = translate(
-        "bundle",
-        "1 recording was not taken in: another recording here has the same subject and time. Take it back on the "
-        "computer that made the bundle.",
-    )
-    all_clash = translate(
-        "bundle",
-        "{count} recordings were not taken in: other recordings here have the same subject and time. Take them back on "
-        "the computer that made the bundle.",
-    )
-    outcomes = (
-        (taken.added, asked, all_asked),
-        (
-            taken.known,
-            translate("bundle", "1 recording was here already."),
-            translate("bundle", "{count} recordings were here already."),
-        ),
-        (
-            taken.deleted,
-            translate("bundle", "1 recording was deleted here and stays deleted."),
-            translate("bundle", "{count} recordings were deleted here and stay deleted."),
-        ),
-        (taken.clashing, clashes, all_clash),
-        (
-            taken.without_consent,
-            translate(
-                "bundle",
-                "1 recording was not taken in: no consent of its subject is noted, or it was withdrawn. Note the "
-                "consent and import the bundle again.",
-            ),
-            translate(
-                "bundle",
-                "{count} recordings were not taken in: no consent of their subjects is noted, or it was withdrawn. "
-                "Note the consent and import the bundle again.",
-            ),
-        ),
-    )
-    sentences = [
-        one if len(found) == 1 else several.format(count=len(found)) for found, one, several in outcomes if found
-    ]
-    return " ".join(sentences) or translate("bundle", "There was no recording in the file.")
+    added, known, deleted = len(taken.added), len(taken.known), len(taken.deleted)
+    clashing, without_consent = len(taken.clashing), len(taken.without_consent)
+    outcomes = {
+        ngettext(
+            "{count:,} recording is queued on this computer. The service is asked first whether it has it already.",
+            "{count:,} recordings are queued on this computer. The service is asked first whether it has them already.",
+            added,
+        ): added,
+        ngettext("{count:,} recording was here already.", "{count:,} recordings were here already.", known): known,
+        ngettext(
+            "{count:,} recording was deleted here and stays deleted.",
+            "{count:,} recordings were deleted here and stay deleted.",
+            deleted,
+        ): deleted,
+        ngettext(
+            "{count:,} recording was not taken in: another recording here has the same subject and time. Take it "
+            "back on the computer that made the bundle.",
+            "{count:,} recordings were not taken in: other recordings here have the same subject and time. Take "
+            "them back on the computer that made the bundle.",
+            clashing,
+        ): clashing,
+        ngettext(
+            "{count:,} recording was not taken in: no consent of its subject is noted, or it was withdrawn. Note the "
+            "consent and import the bundle again.",
+            "{count:,} recordings were not taken in: no consent of their subjects is noted, or it was withdrawn. "
+            "Note the consent and import the bundle again.",
+            without_consent,
+        ): without_consent,
+    }
+    sentences = [sentence for sentence, count in outcomes.items() if count]
+    return " ".join(sentences) or _("There was no recording in the file.")

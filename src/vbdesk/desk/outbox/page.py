@@ -25,33 +25,33 @@ from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.desk.ui.time_text import counted
-from vbdesk.language import N_, _
+from vbdesk.language import N_, _, ngettext, pgettext
+from vbdesk.language.formats import number
 
 _WIDTHS = (176, 162, 300, 172, 140)
 _STRETCH, _ESTIMATE = 2, 3
 _EMPTY = {
-    Show.ALL: ("Nothing here yet", "Recordings appear here as soon as they are checked."),
-    Show.ON_THEIR_WAY: ("Nothing on its way", "Recordings you send appear here."),
-    Show.ATTENTION: ("Nothing waits for you", "Recordings that need a decision appear here."),
-    Show.DONE: ("No results yet", "Recordings with a result appear here."),
+    Show.ALL: (N_("Nothing here yet"), N_("Recordings appear here as soon as they are checked.")),
+    Show.ON_THEIR_WAY: (N_("Nothing on its way"), N_("Recordings you send appear here.")),
+    Show.ATTENTION: (N_("Nothing waits for you"), N_("Recordings that need a decision appear here.")),
+    Show.DONE: (N_("No results yet"), N_("Recordings with a result appear here.")),
 }
 _RESTORE, _DESTROY, _CORRECT = "restore", "destroy", "correct"
 _SEND, _LOOK, _CANCEL, _DELETE, _NONE = "send", "look", "cancel", "delete", "none"
 _READING = N_("The recordings are being read.")
 _HAND_OVER, _TAKE_BACK, _TAKE_IN = "hand-over", "take-back", "take-in"
 _DEEDS = (
-    (_SEND, "Send", "arrow-up"),
-    (_LOOK, "Look again", "refresh"),
-    (_CANCEL, "Keep, do not send", ""),
-    (_HAND_OVER, "Hand over", "outbox"),
-    (_TAKE_BACK, "Take back", ""),
-    (_CORRECT, "Correct", "person"),
-    (_DELETE, "Delete", "trash"),
-    (_RESTORE, "Restore", ""),
-    (_DESTROY, "Destroy", "trash"),
-    (_NONE, "Choose none", ""),
-    (_TAKE_IN, "Take in", "import"),
+    (_SEND, N_("Send"), "arrow-up"),
+    (_LOOK, N_("Look again"), "refresh"),
+    (_CANCEL, N_("Keep, do not send"), ""),
+    (_HAND_OVER, N_("Hand over"), "outbox"),
+    (_TAKE_BACK, N_("Take back"), ""),
+    (_CORRECT, N_("Correct"), "person"),
+    (_DELETE, N_("Delete"), "trash"),
+    (_RESTORE, N_("Restore"), ""),
+    (_DESTROY, N_("Destroy"), "trash"),
+    (_NONE, N_("Choose none"), ""),
+    (_TAKE_IN, N_("Take in"), "import"),
 )
 _NOT_READ = "\N{EN DASH}"
 _WIDE_WIDTHS = (300, 162, 300, 270, 140)
@@ -77,17 +77,17 @@ class OutboxPage(QWidget):
         self.course_notice = Banner()
         self.undo = Banner()  # of its own, so that no other message takes it away
         self.segment = SegmentedChoice(
-            "Which recordings",
+            _("Which recordings"),
             [
-                (Show.ALL, "All", ""),
-                (Show.ON_THEIR_WAY, "On their way", ""),
-                (Show.ATTENTION, "Needs attention", ""),
-                (Show.DONE, "Done", ""),
-                (Show.TRASH, "Trash", ""),
+                (Show.ALL, _("All"), ""),
+                (Show.ON_THEIR_WAY, _("On their way"), ""),
+                (Show.ATTENTION, _("Needs attention"), ""),
+                (Show.DONE, pgettext("recordings", "Done"), ""),
+                (Show.TRASH, _("Trash"), ""),
             ],
         )
         self.list = CellView(
-            "Recordings",
+            _("Recordings"),
             view_model.table,
             _WIDTHS,
             stretch=_STRETCH,
@@ -95,7 +95,7 @@ class OutboxPage(QWidget):
             narrow=_NARROW_WIDTHS,
             choosable=True,
         )
-        self.bar = ActionBar(_DEEDS)
+        self.bar = ActionBar([(key, _(words), icon) for key, words, icon in _DEEDS])
         self._choice = Selection()
         self._can_undo = False
         self.empty = EmptyState("outbox", "", "")
@@ -178,8 +178,8 @@ class OutboxPage(QWidget):
     def _header(self) -> QWidget:
         words = QVBoxLayout()
         words.setSpacing(2)
-        words.addWidget(Text("Outbox", Role.PAGE_TITLE))
-        words.addWidget(Text("Every recording made here, from the first check to the result.", Role.BODY, "text2"))
+        words.addWidget(Text(_("Outbox"), Role.PAGE_TITLE))
+        words.addWidget(Text(_("Every recording made here, from the first check to the result."), Role.BODY, "text2"))
         return PageHeader(words, self.segment, words_width=420)
 
     @Slot(str)
@@ -193,13 +193,13 @@ class OutboxPage(QWidget):
         if news is None:
             self.banner.clear()
         else:
-            check = self.tr("Check now") if news.asks else ""
+            check = _("Check now") if news.asks else ""
             self.banner.say(Tone.WARN if news.warning else Tone.INFO, news.sentence, action=news.act, other=check)
 
     @Slot()
     def _check_now(self) -> None:
         self.view_model.check_now()
-        announce(self, self.tr("The service is asked for results now."))
+        announce(self, _("The service is asked for results now."))
 
     @Slot()
     def _on_listed(self) -> None:
@@ -207,10 +207,11 @@ class OutboxPage(QWidget):
         if self.view_model.loading:
             self.empty.say_loading(_(_READING))
         elif not some and self.view_model.show is Show.TRASH:
-            told = self.tr("Deleted recordings can be restored from here for some days.")
-            self.empty.say(self.tr("The trash is empty"), told)
+            told = _("Deleted recordings can be restored from here for some days.")
+            self.empty.say(_("The trash is empty"), told)
         elif not some:
-            self.empty.say(*_EMPTY[self.view_model.show], action="Record")
+            title, told = _EMPTY[self.view_model.show]
+            self.empty.say(_(title), _(told), action=pgettext("verb", "Record"))
         self._stack.setCurrentIndex(1 if some else 0)
 
         if self._choice.chosen or self.view_model.show is Show.TRASH:
@@ -218,7 +219,7 @@ class OutboxPage(QWidget):
 
     @Slot(str)
     def _on_refused(self, sentence: str) -> None:
-        self.notice.say(Tone.WARN, sentence, action="Close")
+        self.notice.say(Tone.WARN, sentence, action=_("Close"))
         if self.view_model.loading:
             self.empty.say_unreadable(sentence)
 
@@ -233,7 +234,7 @@ class OutboxPage(QWidget):
     @Slot(str)
     def _show_undo(self, sentence: str) -> None:
         if sentence:
-            self.undo.say(Tone.INFO, sentence, action=self.tr("Undo"), other=self.tr("Close"))
+            self.undo.say(Tone.INFO, sentence, action=_("Undo"), other=_("Close"))
         else:
             self.undo.clear()
 
@@ -257,37 +258,48 @@ class OutboxPage(QWidget):
             return
         if not count:
             waiting = self.view_model.ready_to_hand_over()
-            shown = {_TAKE_IN: "Take in recordings of another computer"}
+            shown = {_TAKE_IN: _("Take in recordings of another computer")}
             if waiting:
-                shown[_HAND_OVER] = f"Hand over {counted(waiting, 'waiting recording')}"
-            self.bar.show_actions("Tick recordings to send, hand over or delete several at once.", shown)
+                shown[_HAND_OVER] = ngettext(
+                    "Hand over {count:,} waiting recording", "Hand over {count:,} waiting recordings", waiting
+                )
+            self.bar.show_actions(_("Tick recordings to send, hand over or delete several at once."), shown)
             return
-        names = {_NONE: "Choose none"}
-        for key, keys, verb in (
-            (_SEND, choice.send, "Send"),
-            (_LOOK, choice.look, "Look again for"),
-            (_CANCEL, choice.cancel, "Keep and do not send"),
-            (_HAND_OVER, choice.hand_over, "Hand over"),
-            (_TAKE_BACK, choice.take_back, "Take back"),
-            (_DELETE, choice.delete, "Delete"),
+        names = {_NONE: _("Choose none")}
+        for key, keys in (
+            (_SEND, choice.send),
+            (_LOOK, choice.look),
+            (_CANCEL, choice.cancel),
+            (_HAND_OVER, choice.hand_over),
+            (_TAKE_BACK, choice.take_back),
+            (_DELETE, choice.delete),
         ):
             if keys:
-                names[key] = f"{verb} {counted(len(keys), 'recording')}"
+                names[key] = _what_is_done(key, len(keys))
         if count == 1 and choice.correct:
-            names[_CORRECT] = self.tr("Correct the subject or the course of this recording")
-        self.bar.show_actions(f"{counted(count, 'recording')} chosen", names)
+            names[_CORRECT] = _("Correct the subject or the course of this recording")
+        self.bar.show_actions(ngettext("{count:,} recording chosen", "{count:,} recordings chosen", count), names)
 
     def _offer_trash(self, choice: Selection) -> None:
         """Offer what can be done with the selected rows of the trash."""
         count, days = len(choice.chosen), self.view_model.trash_days
         if not count:
-            told = self.tr("Deleted recordings stay here for a time, then their keys are destroyed. Days: {days}.")
-            self.bar.show_actions(told.format(days=days), {})
+            told = ngettext(
+                "Deleted recordings stay here for {count} day, then their keys are destroyed.",
+                "Deleted recordings stay here for {count} days, then their keys are destroyed.",
+                days,
+            )
+            self.bar.show_actions(told, {})
             return
-        names = {_NONE: "Choose none", _DESTROY: self.tr("Destroy {count} now").format(count=count)}
+        names = {
+            _NONE: _("Choose none"),
+            _DESTROY: ngettext("Destroy {count:,} recording now", "Destroy {count:,} recordings now", count),
+        }
         if choice.restore:
-            names[_RESTORE] = self.tr("Restore {count}").format(count=len(choice.restore))
-        self.bar.show_actions(f"{counted(count, 'recording')} chosen", names)
+            names[_RESTORE] = ngettext(
+                "Restore {count:,} recording", "Restore {count:,} recordings", len(choice.restore)
+            )
+        self.bar.show_actions(ngettext("{count:,} recording chosen", "{count:,} recordings chosen", count), names)
 
     @Slot(str)
     def _act_on_choice(self, action: str) -> None:
@@ -345,7 +357,7 @@ class OutboxPage(QWidget):
     @Slot(object)
     def _on_course_changed(self, changed: CourseChanged) -> None:
         self._show_list()
-        action = self.tr("Undo") if changed.can_undo else self.tr("Close")
+        action = _("Undo") if changed.can_undo else _("Close")
         self._can_undo = changed.can_undo
         self.course_notice.say(Tone.OK, changed.sentence, action=action)
 
@@ -353,7 +365,7 @@ class OutboxPage(QWidget):
     def _on_course_refused(self, sentence: str) -> None:
         if self._faces.currentIndex() == 0:
             self._can_undo = False
-            self.course_notice.say(Tone.WARN, sentence, action=self.tr("Close"))
+            self.course_notice.say(Tone.WARN, sentence, action=_("Close"))
 
     @Slot()
     def _on_course_notice(self) -> None:
@@ -385,11 +397,29 @@ class OutboxPage(QWidget):
             self.view_model.actions.delete(self._choice)
 
 
+def _what_is_done(key: str, count: int) -> str:
+    """The accessible name of a button of the bar."""
+    match key:
+        case "send":
+            return ngettext("Send {count:,} recording", "Send {count:,} recordings", count)
+        case "look":
+            return ngettext("Look again for {count:,} recording", "Look again for {count:,} recordings", count)
+        case "cancel":
+            return ngettext(
+                "Keep and do not send {count:,} recording", "Keep and do not send {count:,} recordings", count
+            )
+        case "hand-over":
+            return ngettext("Hand over {count:,} recording", "Hand over {count:,} recordings", count)
+        case "take-back":
+            return ngettext("Take back {count:,} recording", "Take back {count:,} recordings", count)
+    return ngettext("Delete {count:,} recording", "Delete {count:,} recordings", count)
+
+
 class FiguresCard(Card):
     """Five numbers side by side."""
 
     _INKS = ("text", "accent", "accent", "warn", "text")
-    _WORDS = ("Waiting", "Uploading", "Running", "Need attention", "Done today")
+    _WORDS = (N_("Waiting"), N_("Uploading"), N_("Running"), N_("Need attention"), N_("Done today"))
 
     def __init__(self) -> None:
         super().__init__(padding=1)
@@ -400,7 +430,7 @@ class FiguresCard(Card):
         for place, words in enumerate(self._WORDS):
             if place:
                 row.addWidget(vertical_line())
-            figure, name = Text(_NOT_READ, Role.FIGURE, "text"), Text(words, Role.LABEL, "text2")
+            figure, name = Text(_NOT_READ, Role.FIGURE, "text"), Text(_(words), Role.LABEL, "text2")
             column = QVBoxLayout()
             column.setContentsMargins(20, 12, 20, 12)
             column.setSpacing(2)
@@ -416,9 +446,9 @@ class FiguresCard(Card):
         """Show other numbers; zero has no colour."""
         values = (figures.waiting, figures.uploading, figures.running, figures.attention, figures.done_today)
         for text, value, ink in zip(self._figures, values, self._INKS, strict=True):
-            text.setText(str(value))
+            text.setText(number(value, ",d"))
             text.set_ink(ink if value else "text")
-        self._names[3].setText("Needs attention" if figures.attention == 1 else "Need attention")
+        self._names[3].setText(_("Needs attention") if figures.attention == 1 else _("Need attention"))
 
     def words(self) -> list[str]:
         """All text, for tests and screen readers."""

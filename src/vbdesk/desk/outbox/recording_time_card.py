@@ -10,10 +10,11 @@ from vbdesk.desk.ui.fields import Field, LineField
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role
+from vbdesk.language import N_, _, translated
 from vbdesk.outbox.library.recording_time import read_entered
 
 _SUGGESTED, _ORIGINAL, _KEPT, _ENTERED = "suggested", "original", "kept", "entered"
-_CLOCK_WORDS = "Clock's time"
+_CLOCK_WORDS = N_("Clock's time")
 
 
 class TimeCard(QWidget):
@@ -32,20 +33,20 @@ class TimeCard(QWidget):
         self.title = Text("", Role.CARD_TITLE)
         self.sentence = Text("", Role.BODY, "text2", wrap=True)
         self.choice = SegmentedChoice(
-            "Which time is right",
+            _("Which time is right"),
             [
-                (_SUGGESTED, "Service's time", ""),
-                (_ORIGINAL, _CLOCK_WORDS, ""),
-                (_KEPT, _CLOCK_WORDS, ""),
-                (_ENTERED, "Another time", ""),
+                (_SUGGESTED, _("Service's time"), ""),
+                (_ORIGINAL, _(_CLOCK_WORDS), ""),
+                (_KEPT, _(_CLOCK_WORDS), ""),
+                (_ENTERED, _("Another time"), ""),
             ],
         )
         self.time = LineField(icon="clock")
         self.time_field = Field(
-            "Date and time", self.time, help_text="Such as 2026-03-01 09:30, as the clocks here show it."
+            _("Date and time"), self.time, help_text=_("Such as 2026-03-01 09:30, as the clocks here show it.")
         )
-        self.close_button = quiet_button("Cancel")
-        self.go = primary_button("Send with this time", icon="arrow-up")
+        self.close_button = quiet_button(_("Cancel"))
+        self.go = primary_button(_("Send with this time"), icon="arrow-up")
         card = Card(padding=20)
         for part in (self.title, self.sentence, self.choice, self.time_field):
             card.body.addWidget(part)
@@ -61,12 +62,14 @@ class TimeCard(QWidget):
     def begin(self, question: TimeQuestion) -> None:
         """Ask about a recording."""
         self._question = question
-        self.title.setText(f"When was the recording of {question.subject or question.group_id} made?")
+        self.title.setText(
+            _("When was the recording of {subject} made?", subject=question.subject or question.group_id)
+        )
         self.sentence.setText(question.sentence)
         self.choice.set_offered(_SUGGESTED, question.correctable and question.suggested is not None)
         corrected = bool(question.original_words)
         self.choice.set_offered(_ORIGINAL, question.correctable and corrected)
-        self.choice.option(_KEPT).setText("Corrected time" if corrected else _CLOCK_WORDS)
+        self.choice.option(_KEPT).setText(_("Corrected time") if corrected else _(_CLOCK_WORDS))
         self.choice.set_offered(_ENTERED, question.correctable)
         first = _SUGGESTED if question.suggested is not None else _ORIGINAL if corrected else _ENTERED
         self.choice.choose(first if question.correctable else _KEPT)
@@ -103,7 +106,7 @@ class TimeCard(QWidget):
                 try:
                     moment = read_entered(self.time.text())
                 except ValueError as error:
-                    self.time_field.set_fault(str(error))
+                    self.time_field.set_fault(translated(error))
                     return
         self._actions.decide_time(question.take_id, moment)
         self.left.emit()

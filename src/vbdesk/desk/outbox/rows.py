@@ -10,13 +10,12 @@ from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 
-from PySide6.QtCore import QCoreApplication
-
 from vbdesk.desk.models.consent_text import no_consent_words
 from vbdesk.desk.models.levels import level_of
 from vbdesk.desk.outbox.sorting import STOPPED, Figures, Rank, SortedOutbox, rank_of
 from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, ProgressCell, StateCell, TwoLineCell
-from vbdesk.desk.ui.time_text import day_and_time, megabytes, place_in_line, rate_words
+from vbdesk.desk.ui.time_text import day_and_time, megabytes, moment_in_sentence, place_in_line, rate_words
+from vbdesk.language import N_, Language, _, current, pgettext, translated
 from vbdesk.outbox.imports.take_check import kept_fault
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.consent_gate import NOT_ASKED_FOR, ConsentList
@@ -29,9 +28,8 @@ from vbdesk.outbox.sync.connectivity import ConnectivityState, SyncStatus
 from vbdesk.outbox.sync.forecast import Forecast, approximate_duration
 
 _S = OutboxState
-translate = QCoreApplication.translate
-
-HEADINGS = ("Subject", "State", "Progress or result", "Estimate", "")
+HEADINGS = (N_("Subject"), N_("State"), N_("Progress or result"), N_("Estimate"), "")
+"""Headings of the columns, translated where they are shown."""
 
 
 class Show(StrEnum):
@@ -53,9 +51,9 @@ SHOWN: Mapping[Show, frozenset[OutboxState]] = {
 }
 
 _STOPPED_WORDS = {
-    _S.NEEDS_ATTENTION: "This recording waits for you.",
-    _S.FAILED: "The analysis failed. The recording is kept and can be sent again.",
-    _S.TIMED_OUT: "The service gave no result in time. The recording is kept and can be sent again.",
+    _S.NEEDS_ATTENTION: N_("This recording waits for you."),
+    _S.FAILED: N_("The analysis failed. The recording is kept and can be sent again."),
+    _S.TIMED_OUT: N_("The service gave no result in time. The recording is kept and can be sent again."),
 }
 
 
@@ -77,16 +75,16 @@ class RowAction(StrEnum):
 
 ACTION_WORDS = {
     RowAction.NONE: "",
-    RowAction.CANCEL: "Cancel",
-    RowAction.SEND: "Send",
-    RowAction.SEND_NOW: "Send now",
-    RowAction.RETRY: "Try again",
-    RowAction.REVIEW: "Review take",
-    RowAction.DECIDE: "Decide",
-    RowAction.CORRECT: "Choose time",
-    RowAction.ACCOUNT: "Open account",
-    RowAction.TAKE_BACK: "Take back",
-    RowAction.OPEN: "Open result",
+    RowAction.CANCEL: N_("Cancel"),
+    RowAction.SEND: N_("Send"),
+    RowAction.SEND_NOW: N_("Send now"),
+    RowAction.RETRY: N_("Try again"),
+    RowAction.REVIEW: N_("Review take"),
+    RowAction.DECIDE: N_("Decide"),
+    RowAction.CORRECT: N_("Choose time"),
+    RowAction.ACCOUNT: N_("Open account"),
+    RowAction.TAKE_BACK: N_("Take back"),
+    RowAction.OPEN: N_("Open result"),
 }
 
 _MENDS = {
@@ -112,6 +110,7 @@ class RowContext:
         corrections: of the course, which the service has not done yet, by take id.
         forecast: estimated durations; None if unknown.
         metered: the network is metered; None if unknown.
+        language: in which the texts are.
     """
 
     now: datetime
@@ -125,6 +124,7 @@ class RowContext:
     consents: ConsentList = NOT_ASKED_FOR
     corrections: Mapping[str, CourseCorrection] = field(default_factory=dict)
     subject: Callable[[str], ShownSubject] = field(default=ShownSubject, compare=False)
+    language: Language = field(default_factory=current)
 
     @cached_property
     def held_back(self) -> frozenset[str]:
@@ -191,7 +191,7 @@ class OutboxRow:
             StateCell(item.state),
             _happening(item, around),
             LabelCell(_estimate_and_consent(item, around), ink="text2" if calm else "text"),
-            ButtonCell(ACTION_WORDS[self.action], quiet=self.action in (RowAction.CANCEL, RowAction.TAKE_BACK)),
+            ButtonCell(_(ACTION_WORDS[self.action]), quiet=self.action in (RowAction.CANCEL, RowAction.TAKE_BACK)),
         )
 
 
@@ -238,42 +238,42 @@ def _needs_attention(item: RecordingItem, around: RowContext) -> bool:
 def _happening(item: RecordingItem, around: RowContext) -> Cell:
     match item.state:
         case _S.UPLOADING if item.asked:
-            return LabelCell("All of it is sent. The service is asked for the analysis.")
+            return LabelCell(_("All of it is sent. The service is asked for the analysis."))
         case _S.UPLOADING if item.bytes_total:
             rate = around.rates.get(item.take_id, 0.0)
             more = f"· {rate_words(rate)}" if rate else ""
             return ProgressCell(megabytes(item.bytes_sent, item.bytes_total), more, item.bytes_sent / item.bytes_total)
         case _S.UPLOADING:
-            return LabelCell("Preparing the upload.")
+            return LabelCell(_("Preparing the upload."))
         case _S.SUBMITTED:
-            return LabelCell(f"Sent {_moment(item.updated_at, around)}. The service has it in its queue.")
+            return LabelCell(_("Sent {time}. The service has it in its queue.", time=_moment(item, around)))
         case _S.RUNNING:
-            return LabelCell(f"The service is analysing it, since {_moment(item.updated_at, around)}.")
+            return LabelCell(_("The service is analysing it, since {time}.", time=_moment(item, around)))
         case _S.WAITING:
             return LabelCell(_waiting_words(item, around))
         case _S.HANDED_OVER:
-            return LabelCell(f"Handed over {_moment(item.updated_at, around)}. Another computer sends it.")
+            return LabelCell(_("Handed over {time}. Another computer sends it.", time=_moment(item, around)))
         case _S.CHECKED:
-            return LabelCell(item.reason or _kept_words(item))
+            return LabelCell(translated(item.reason) if item.reason else _kept_words(item))
         case _S.DONE if item.excluded or item.take_id in around.corrections:
             return LabelCell(_course_words(item, around))
         case _S.DONE:
-            return LevelCell(level_of(item), "The service gave no result", overall=True)
-    return LabelCell(item.fault or item.reason or _STOPPED_WORDS[item.state])
+            return LevelCell(level_of(item), _("The service gave no result"), overall=True)
+    return LabelCell(translated(item.fault or item.reason or _STOPPED_WORDS[item.state]))
 
 
 def _course_words(item: RecordingItem, around: RowContext) -> str:
     """How the course of a recording was corrected, and what the service has not done of it yet."""
     waiting = around.corrections.get(item.take_id)
     if waiting is None:
-        return translate("outbox", "Excluded from the person's course. It can be put back.")
+        return _("Excluded from the person's course. It can be put back.")
     if waiting.target is None:
-        what = translate("outbox", "Excluded from the person's course.")
+        what = _("Excluded from the person's course.")
     elif waiting.source is None:
-        what = translate("outbox", "Put back into the person's course.")
+        what = _("Put back into the person's course.")
     else:
-        what = translate("outbox", "Moved from {source}.").format(source=around.subject(waiting.source).name)
-    why = waiting.trouble or translate("outbox", "Waiting for the service.")
+        what = _("Moved from {subject}.", subject=around.subject(waiting.source).name)
+    why = translated(waiting.trouble) if waiting.trouble else _("Waiting for the service.")
     return f"{what} {why}"
 
 
@@ -281,62 +281,66 @@ def _kept_words(item: RecordingItem) -> str:
     """What a recording is good for that nobody has sent yet."""
     fault = kept_fault(item.duration_s, item.quality)
     if fault is None:
-        return translate("outbox", "Kept on this computer. It is not sent until you say so.")
-    sentence, _ = fault
-    return translate("outbox", "Kept on this computer, not sent. {why}").format(why=sentence)
+        return _("Kept on this computer. It is not sent until you say so.")
+    return f"{_('Kept on this computer, not sent.')} {translated(fault[0])}"
 
 
 def _waiting_words(item: RecordingItem, around: RowContext) -> str:
     refusal = around.consents.refusal(item.group_id, item.recorded_at)
     if refusal is not None:
-        return refusal
+        return translated(refusal)
     if _needs_attention(item, around):
-        return "Ready to go. It is sent when you say so."
+        return _("Ready to go. It is sent when you say so.")
     if item.asked and item.bundle_id:
-        return item.reason or "It was in a bundle. The service is asked first whether it has the recording."
+        return translated(
+            item.reason or N_("It was in a bundle. The service is asked first whether it has the recording.")
+        )
     if item.asked:
-        return item.reason or "No answer came to the last try. The service is asked first whether it has the recording."
-    place = f"{place_in_line(around.place_in_line(item))}."
-    return f"{place} {item.reason}" if item.reason else place
+        return translated(
+            item.reason
+            or N_("No answer came to the last try. The service is asked first whether it has the recording.")
+        )
+    place = pgettext("place in line as a sentence", "{place}.", place=place_in_line(around.place_in_line(item)))
+    return f"{place} {translated(item.reason)}" if item.reason else place
 
 
-def _moment(moment: datetime, around: RowContext) -> str:
-    """`10:43`, `yesterday 16:30`."""
-    return day_and_time(moment, around.now).removeprefix("Today ").replace("Yesterday", "yesterday")
+def _moment(item: RecordingItem, around: RowContext) -> str:
+    """When its state changed, as `today 10:43` or `yesterday 16:30`."""
+    return moment_in_sentence(item.updated_at, around.now)
 
 
 def _estimate(item: RecordingItem, around: RowContext) -> str:
     match item.state:
         case _S.DONE:
-            return f"done {day_and_time(item.updated_at, around.now).replace('T', 't', 1).replace('Y', 'y', 1)}"
+            return _("done {time}", time=moment_in_sentence(item.updated_at, around.now))
         case _S.CHECKED | _S.NEEDS_ATTENTION:
-            return "until you decide"
+            return _("until you decide")
         case _S.FAILED | _S.TIMED_OUT | _S.HANDED_OVER:
             return ""
     if around.status.on_hold is not None:
-        return "waiting for the disk" if around.status.on_hold is Fix.MAKE_ROOM else "until you decide"
+        return _("waiting for the disk") if around.status.on_hold is Fix.MAKE_ROOM else _("until you decide")
     if item.state is _S.WAITING:
         waits = _what_it_waits_for(item, around)
         if waits:
             return waits
     if around.status.connectivity is ConnectivityState.SERVICE_DOWN:
-        return "waiting for the service"
+        return _("waiting for the service")
     if around.status.connected is False:
-        return "waiting for the network"
+        return _("waiting for the network")
     seconds = None if around.forecast is None else around.forecast.seconds_to(item.take_id)
-    return "" if seconds is None else approximate_duration(seconds)
+    return "" if seconds is None else translated(approximate_duration(seconds))
 
 
 def _what_it_waits_for(item: RecordingItem, around: RowContext) -> str:
     """Why a queued recording is not sent although the service may be available."""
     if around.held:
-        return "until you accept the list"
+        return _("until you accept the list")
     if around.settings.paused:
-        return "until you go on"
+        return _("until you go on")
     if around.consents.refusal(item.group_id, item.recorded_at) is not None:
-        return QCoreApplication.translate("Outbox", "until consent is noted")
+        return _("until consent is noted")
     if _needs_attention(item, around):
-        return "until you send it"
+        return _("until you send it")
     if around.settings.send_rule is SendRule.UNMETERED and around.metered and not item.released:
-        return "for an unmetered network"
+        return _("for an unmetered network")
     return ""

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from PySide6.QtCore import QCoreApplication
-
 from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, StateCell, TwoLineCell
 from vbdesk.desk.ui.time_text import day_and_time
+from vbdesk.language import _, ngettext, translated
 from vbdesk.outbox.library.states import OutboxState
 from vbdesk.outbox.library.subject_names import ShownSubject
 from vbdesk.outbox.library.subject_notes import SubjectNotes
@@ -44,17 +43,17 @@ class TrashRow:
         """Subject, state before the deletion, when it was deleted, time left, button."""
         item, deleted_at = self.trashed.item, self.trashed.deleted_at
         if item is None or deleted_at is None:
-            unknown = TwoLineCell(_tr("Unknown subject"), "")
+            unknown = TwoLineCell(_("Unknown subject"), "")
             state = StateCell(OutboxState.NEEDS_ATTENTION)
-            return unknown, state, LabelCell(self.trashed.fault or ""), LabelCell(""), ButtonCell("")
+            return unknown, state, LabelCell(translated(self.trashed.fault or "")), LabelCell(""), ButtonCell("")
         return (
             TwoLineCell(
                 item.group_id if self.subject is None else self.subject.words, day_and_time(item.recorded_at, self.now)
             ),
             StateCell(item.state),
-            LabelCell(_tr("Deleted: {when}").format(when=day_and_time(deleted_at, self.now))),
+            LabelCell(_("Deleted: {when}", when=day_and_time(deleted_at, self.now))),
             LabelCell(_left_words(self.days_left), ink="text2"),
-            ButtonCell(_tr("Restore")),
+            ButtonCell(_("Restore")),
         )
 
 
@@ -62,9 +61,5 @@ def _left_words(days: int | None) -> str:
     if days is None:
         return ""
     if days == 0:
-        return _tr("destroyed soon")
-    return _tr("1 day left") if days == 1 else _tr("{days} days left").format(days=days)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("TrashRow", text)
+        return _("destroyed soon")
+    return ngettext("{count} day left", "{count} days left", days)

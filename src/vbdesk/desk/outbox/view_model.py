@@ -20,6 +20,7 @@ from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
 from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import RecordingRoute, ReviewRoute
+from vbdesk.language import _, translated
 from vbdesk.outbox.library.course_corrections import CourseCorrection
 from vbdesk.outbox.library.items import RecordingItem
 from vbdesk.outbox.library.library import Library
@@ -100,7 +101,7 @@ class OutboxViewModel(QObject):
         super().__init__()
         self._library, self._sync, self._connection = library, sync, connection
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
-        self.table = CellTable(HEADINGS, self)
+        self.table = CellTable(tuple(_(heading) for heading in HEADINGS), self)
         self.actions, self.bundles, self.course = actions, bundles, course
         for part in (actions, bundles, course):
             part.setParent(self)
@@ -268,7 +269,7 @@ class OutboxViewModel(QObject):
             forecast=self._connection.forecast(),
             rates={take_id: entry.rate for take_id, entry in sent.items()},
             arranged=arranged,
-            held=" ".join(self._library.findings),
+            held=" ".join(translated(finding) for finding in self._library.findings),
             consents=self._library.consent_gate.all(),
             corrections=self._waiting_corrections(),
             subject=self._library.subject_notes.shown,
@@ -347,7 +348,11 @@ def _changed_rows(before: _Read, around: RowContext, changed: list[RecordingItem
     earlier = before.around
     if earlier is None or earlier.now.astimezone().date() != around.now.astimezone().date():
         return None
-    if (earlier.consents, earlier.corrections) != (around.consents, around.corrections):
+    if (earlier.consents, earlier.corrections, earlier.language) != (
+        around.consents,
+        around.corrections,
+        around.language,
+    ):
         return None
     changed_ids = {item.take_id for item in changed}
     if _holds_the_line(earlier) != _holds_the_line(around) or earlier.arranged.order is not around.arranged.order:

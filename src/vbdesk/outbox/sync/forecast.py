@@ -56,8 +56,14 @@ class Forecast:
     @property
     def sentence(self) -> str:
         """As on the Outbox page: "12 recordings, about 6 minutes"."""
-        them = "1 recording" if self.recordings == 1 else f"{self.recordings} recordings"
-        return them if self.whole_s is None else f"{them}, {approximate_duration(self.whole_s)}"
+        if self.whole_s is None:
+            return plural_message("{count:,} recording", "{count:,} recordings", self.recordings)
+        return plural_message(
+            "{count:,} recording, {time}",
+            "{count:,} recordings, {time}",
+            self.recordings,
+            time=approximate_duration(self.whole_s),
+        )
 
 
 class MeasuredDurations:
