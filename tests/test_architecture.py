@@ -12,8 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from string import Formatter
 
 import pytest
+
+from vbdesk.language.formats import is_number_format
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "vbdesk"
@@ -367,6 +370,37 @@ def test_marked_texts_are_constants():
     users = (path for path in MODULES.values() if not path.is_relative_to(SOURCES / "language"))
     found = [text for path in users for text in texts_with_f_strings(tree_of(path))]
     assert found == []
+
+
+TEMPLATES = {"_": (0, 0), "message": (0, 0), "pgettext": (1, 1), "ngettext": (0, 1), "plural_message": (0, 1)}
+"""Where a function that fills fields has its first and its last template."""
+
+
+def wrong_fields(tree: ast.Module) -> Iterator[str]:
+    """Texts whose fields are not those that the call gives, or have a format that numbers of a region do not have.
+
+    A page would show them as `{name}`, since templates are never allowed to fail where people read.
+    """
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or name_of(node.func) not in TEMPLATES:
+            continue
+        first, last = TEMPLATES[name_of(node.func)]
+        texts = [text.value for text in node.args[first : last + 1] if isinstance(text, ast.Constant)]
+        given = {keyword.arg for keyword in node.keywords}
+        if None in given or len(texts) <= last - first:
+            continue
+        counts = {"count"} if last > first else set()
+        used = [field for text in texts for field in Formatter().parse(text) if field[1] is not None]
+        names = {field[1] for field in used}
+        formats_fit = all(is_number_format(field[2] or "") for field in used)
+        whole = names - counts <= given <= names | counts and formats_fit
+        if (given or counts) and not whole:  # without any field, the text is shown as it is
+            yield ast.unparse(node)
+
+
+def test_marked_texts_get_their_fields():
+    users = (path for path in MODULES.values() if not path.is_relative_to(SOURCES / "language"))
+    assert [text for path in users for text in wrong_fields(tree_of(path))] == []
 
 
 def unmarked_texts(tree: ast.Module) -> Iterator[str]:

@@ -185,32 +185,45 @@ def _taken_in_words(taken: ImportedBundle) -> str:
     """What became of each recording of a bundle, one sentence for each outcome."""
     added, known, deleted = len(taken.added), len(taken.known), len(taken.deleted)
     clashing, without_consent = len(taken.clashing), len(taken.without_consent)
-    outcomes = {
-        ngettext(
-            "{count:,} recording is queued on this computer. The service is asked first whether it has it already.",
-            "{count:,} recordings are queued on this computer. The service is asked first whether it has them already.",
+    outcomes = (
+        (
+            ngettext(
+                "{count:,} recording is queued on this computer. The service is asked first whether it has it already.",
+                "{count:,} recordings are queued on this computer. The service is asked first whether it has "
+                "them already.",
+                added,
+            ),
             added,
-        ): added,
-        ngettext("{count:,} recording was here already.", "{count:,} recordings were here already.", known): known,
-        ngettext(
-            "{count:,} recording was deleted here and stays deleted.",
-            "{count:,} recordings were deleted here and stay deleted.",
+        ),
+        (ngettext("{count:,} recording was here already.", "{count:,} recordings were here already.", known), known),
+        (
+            ngettext(
+                "{count:,} recording was deleted here and stays deleted.",
+                "{count:,} recordings were deleted here and stay deleted.",
+                deleted,
+            ),
             deleted,
-        ): deleted,
-        ngettext(
-            "{count:,} recording was not taken in: another recording here has the same subject and time. Take it "
-            "back on the computer that made the bundle.",
-            "{count:,} recordings were not taken in: other recordings here have the same subject and time. Take "
-            "them back on the computer that made the bundle.",
+        ),
+        (
+            ngettext(
+                "{count:,} recording was not taken in: another recording here has the same subject and time. Take it "
+                "back on the computer that made the bundle.",
+                "{count:,} recordings were not taken in: other recordings here have the same subject and time. Take "
+                "them back on the computer that made the bundle.",
+                clashing,
+            ),
             clashing,
-        ): clashing,
-        ngettext(
-            "{count:,} recording was not taken in: no consent of its subject is noted, or it was withdrawn. Note the "
-            "consent and import the bundle again.",
-            "{count:,} recordings were not taken in: no consent of their subjects is noted, or it was withdrawn. "
-            "Note the consent and import the bundle again.",
+        ),
+        (
+            ngettext(
+                "{count:,} recording was not taken in: no consent of its subject is noted, or it was withdrawn. Note "
+                "the consent and import the bundle again.",
+                "{count:,} recordings were not taken in: no consent of their subjects is noted, or it was withdrawn. "
+                "Note the consent and import the bundle again.",
+                without_consent,
+            ),
             without_consent,
-        ): without_consent,
-    }
-    sentences = [sentence for sentence, count in outcomes.items() if count]
+        ),
+    )
+    sentences = [sentence for sentence, count in outcomes if count]
     return " ".join(sentences) or _("There was no recording in the file.")
