@@ -22,7 +22,7 @@ def test_listed_subjects_become_one_set_of_tables(shelf, service, open_listed, p
     shelf.put("never-sent")
     page = open_listed(build_subjects_page, 3)
     page.export_menu.wanted.emit("csv", str(tmp_path))
-    qtbot.waitUntil(lambda: "Subjects written: 2" in page.banner.words())
+    qtbot.waitUntil(lambda: "2 subjects were written." in page.banner.words())
     assert "does not know 1 of them" in page.banner.words()
     [folder] = tmp_path.glob("vbdesk-csv-*")
     rows = {row["group_id"]: row for row in rows_of(folder)}
@@ -41,7 +41,7 @@ def test_a_selection_becomes_one_report_with_the_letterhead(
     shelf.put("b-1")
     page = open_listed(build_subjects_page, 2)
     page.export_menu.wanted.emit("pdf", str(tmp_path))
-    qtbot.waitUntil(lambda: "Subjects written: 2" in page.banner.words())
+    qtbot.waitUntil(lambda: "2 subjects were written." in page.banner.words())
     [file] = tmp_path.glob("vbdesk-pdf-*/*")
     printed = " ".join(" ".join(sheet.extract_text() for sheet in PdfReader(file).pages).split())
     assert file.name == "subjects.pdf"
@@ -54,7 +54,7 @@ def test_a_search_chooses_what_is_exported(shelf, service, open_listed, tmp_path
     page = open_listed(build_subjects_page, 2)
     page.search.setText("b-")
     page.export_to("bids", str(tmp_path))
-    qtbot.waitUntil(lambda: "Subjects written: 1." in page.banner.words())
+    qtbot.waitUntil(lambda: "1 subject was written." in page.banner.words())
     [folder] = tmp_path.glob("vbdesk-bids-*")
     assert len(list(folder.glob("sub-*"))) == 1
     assert "b-1" in (folder / "sourcedata" / "group_ids.tsv").read_text()
@@ -90,7 +90,7 @@ def test_the_cohort_exports_the_subjects_that_it_shows(shelf, service, workspace
         "Send to the FHIR server",
     ]
     page.export_menu.wanted.emit("csv", str(tmp_path))
-    qtbot.waitUntil(lambda: "Subjects written: 1." in page.banner.words())
+    qtbot.waitUntil(lambda: "1 subject was written." in page.banner.words())
     [folder] = tmp_path.glob("vbdesk-csv-*")
     assert [row["group_id"] for row in rows_of(folder)] == ["a-1"]
 

@@ -15,7 +15,7 @@ from vbdesk.desk.models.fhir_sending import FhirOrder, FhirSending
 from vbdesk.desk.models.report_look import ReportLook
 from vbdesk.desk.models.report_print import MakePages, PrintOrder, ReportPrint, pages_for_paper
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
-from vbdesk.language import _, ngettext
+from vbdesk.language import _, joined, message, ngettext
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
@@ -194,21 +194,22 @@ class SubjectsExport(QObject):
                 except NotFound:
                     continue
         if not records:
-            raise ValueError(self.tr("The service has no analysis of these subjects yet. Nothing was written."))
+            raise ValueError(message("The service has no analysis of these subjects yet. Nothing was written."))
         return records
 
     @Slot(object)
     def _on_done(self, outcome: _Outcome) -> None:
+        written = ngettext("{count:,} subject was written.", "{count:,} subjects were written.", outcome.subjects)
+        unknown = ""
         if outcome.unknown:
-            sentence = self.tr(
-                "Subjects written: {count}. The service does not know {unknown} of them yet. The files are in {folder}."
+            unknown = ngettext(
+                "The service does not know {count:,} of the chosen ones yet.",
+                "The service does not know {count:,} of the chosen ones yet.",
+                outcome.unknown,
             )
-        else:
-            sentence = self.tr("Subjects written: {count}. The files are in {folder}.")
         self.printable = outcome.order
-        self.done.emit(
-            sentence.format(count=outcome.subjects, unknown=outcome.unknown, folder=outcome.folder), outcome.place
-        )
+        where = _("The files are in {folder}.", folder=outcome.folder)
+        self.done.emit(joined(written, unknown, where), outcome.place)
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:

@@ -13,7 +13,7 @@ from vbdesk.desk.models.report_print import MakePages, PrintOrder, ReportPrint, 
 from vbdesk.desk.models.result_source import ResultSource
 from vbdesk.desk.models.result_state import ResultView
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
-from vbdesk.language import _
+from vbdesk.language import _, joined, message, translated
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.disk_faults import file_sentence
 from vbdesk.outbox.library.library import Library
@@ -140,7 +140,7 @@ class ResultExport(QObject):
         found = self._source.here(view.recording)
         job = found.job or self._source.ask(found).job
         if job is None:
-            raise ValueError("The service has no analysis of this recording.")
+            raise ValueError(message("The service has no analysis of this recording."))
         return job
 
     @Slot(object)
@@ -152,6 +152,6 @@ class ResultExport(QObject):
     def _on_failed(self, failure: Failure) -> None:
         error = failure.error
         if isinstance(error, OSError):
-            self.failed.emit(self.tr("Nothing was written. {why}").format(why=file_sentence(error)))
+            self.failed.emit(joined(_("Nothing was written."), translated(file_sentence(error))))
         else:
-            self.failed.emit(str(error) if isinstance(error, ValueError) else failure.sentence)
+            self.failed.emit(translated(error) if isinstance(error, ValueError) else failure.sentence)

@@ -14,7 +14,7 @@ from vbdesk.desk.models.fhir_sending import FhirOrder, FhirSending
 from vbdesk.desk.models.report_look import ReportLook
 from vbdesk.desk.models.report_print import MakePages, PrintOrder, ReportPrint, pages_for_paper
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
-from vbdesk.language import _
+from vbdesk.language import _, joined
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
@@ -223,7 +223,11 @@ class SubjectExport(QObject):
             [record] = with_consents(self._library, [record])
         words = options.subject_line + (wish.reader if options.sign_off is not None else "")
         missing = missing_letters(words) if printed else ""
-        remark = f"The report's fonts lack these letters, which print as squares: {missing}" if missing else ""
+        remark = (
+            _("The report's fonts lack these letters, which print as squares: {letters}", letters=missing)
+            if missing
+            else ""
+        )
         return _Content(record, options, remark)
 
     def _order(self, group_id: str, pages: MakePages) -> PrintOrder:
@@ -250,7 +254,7 @@ class SubjectExport(QObject):
     @Slot(object)
     def _on_done(self, written: _Written) -> None:
         self.saved, self.printable = written.place, written.order
-        self.done.emit(f"Written to {written.place}. {written.remark}".strip())
+        self.done.emit(joined(_("Written to {path}.", path=written.place), written.remark))
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
@@ -264,7 +268,8 @@ class SubjectExport(QObject):
     @Slot(object)
     def _on_progress(self, progress: Progress) -> None:
         if progress.total:
-            self.progressed.emit(f"Reading result {min(progress.done + 1, progress.total)} of {progress.total}")
+            done = min(progress.done + 1, progress.total)
+            self.progressed.emit(_("Reading result {done} of {total}", done=done, total=progress.total))
 
     @Slot()
     def _on_finished(self) -> None:

@@ -42,26 +42,24 @@ class ExportCard(QWidget):
         self.reader = LineField(icon="person")
         self.reader.setMaxLength(_WIDEST_NAME)
         self.reader_field = Field(
-            "Read by",
+            _("Read by"),
             self.reader,
             optional=True,
-            help_text="The name and the time of the export stand on it, as the reader's sign-off.",
+            help_text=_("The name and the time of the export stand on it, as the reader's sign-off."),
         )
         self.scope = SegmentedChoice(
-            self.tr("What the report shows"),
-            [(_RECORDING, self.tr("Recording"), ""), (_OVER_TIME, self.tr("Over time"), "")],
+            _("What the report shows"),
+            [(_RECORDING, _("Recording"), ""), (_OVER_TIME, _("Over time"), "")],
         )
         self.look = SegmentedChoice(
             _("Look of reports"), [(look.value, words, "") for look, words in look_names().items()]
         )
-        self.scores = TickBox("With raw scores", "For research; clinicians read levels.")
-        self.name = TickBox(
-            self.tr("With the name and the second line"), self.tr("They stay on this computer otherwise.")
-        )
+        self.scores = TickBox(_("With raw scores"), _("For research; clinicians read levels."))
+        self.name = TickBox(_("With the name and the second line"), _("They stay on this computer otherwise."))
         self.folder = LineField(icon="folder")
-        self.folder_field = Field("Folder", self.folder)
-        self.choose = secondary_button("Choose folder")
-        self.close_button, self.go = quiet_button("Cancel"), primary_button("Export", icon="export")
+        self.folder_field = Field(_("Folder"), self.folder)
+        self.choose = secondary_button(_("Choose folder"))
+        self.close_button, self.go = quiet_button(_("Cancel")), primary_button(_("Export"), icon="export")
         self.how_far = Text("", Role.LABEL, "text2")
         self._lay_out()
         self.choose.clicked.connect(self._choose_folder)
@@ -82,8 +80,9 @@ class ExportCard(QWidget):
         """Show the fields of a format."""
         self._kind, self._read = kind, read
         self.banner.clear()
-        self.title.setText(f"{kind.title} of {self._work.shown(read.group_id)}")
-        self.sentence.setText(kind.sentence)
+        subject = self._work.shown(read.group_id)
+        self.title.setText(_("{document} of {subject}", document=_(kind.title), subject=subject))
+        self.sentence.setText(_(kind.sentence))
         self.reader_field.setVisible(kind.key in SIGNED)
         self.scope.setVisible(kind.key == PRINTED)
         self.scope.choose(_RECORDING)
@@ -141,7 +140,7 @@ class ExportCard(QWidget):
             return
         folder = "" if self._kind.to_printer else self.folder.text().strip()
         missing = not folder and not self._kind.to_printer
-        self.folder_field.set_fault("Choose a folder." if missing else None)
+        self.folder_field.set_fault(_("Choose a folder.") if missing else None)
         if missing:
             return
         reader = self.reader.text().strip() if self._kind.key in SIGNED else ""
@@ -158,7 +157,7 @@ class ExportCard(QWidget):
 
     @Slot()
     def _choose_folder(self) -> None:
-        folder = QFileDialog.getExistingDirectory(self, "Folder for the export", self.folder.text())
+        folder = QFileDialog.getExistingDirectory(self, _("Folder for the export"), self.folder.text())
         if folder:
             self.folder.setText(folder)
 
@@ -166,7 +165,7 @@ class ExportCard(QWidget):
     def _on_close(self) -> None:
         if self._work.busy:
             self._work.cancel()
-            self.how_far.setText("Stopping")
+            self.how_far.setText(_("Stopping"))
         else:
             self.left.emit()
 
@@ -177,7 +176,7 @@ class ExportCard(QWidget):
 
     @Slot(str)
     def _on_would_overwrite(self, sentence: str) -> None:
-        self.banner.say(Tone.WARN, sentence, action="Replace")
+        self.banner.say(Tone.WARN, sentence, action=_("Replace"))
 
     @Slot(str)
     def _on_failed(self, sentence: str) -> None:
@@ -191,4 +190,4 @@ class ExportCard(QWidget):
     def _show_busy(self, busy: bool) -> None:
         for control in (self.scope, self.look, self.reader_field, self.scores, self.folder_field, self.choose, self.go):
             control.setEnabled(not busy)
-        self.how_far.setText("Writing" if busy else "")
+        self.how_far.setText(_("Writing") if busy else "")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from vbdesk.language import _
+from vbdesk.language import N_
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +11,7 @@ class ExportKind:
 
     Attributes:
         key: name of an `ExportFormat`.
-        menu: text of the menu entry.
+        menu: text of the menu entry; this and the other texts are translated where they are shown.
         title: title of the card.
         sentence: content and purpose.
         scores: default for including raw scores; None if there is no choice.
@@ -29,32 +29,35 @@ class ExportKind:
 SUBJECT_EXPORTS: tuple[ExportKind, ...] = (
     ExportKind(
         "pdf",
-        "PDF report",
-        "PDF report",
-        "One page for the chart of the person, then the details. The tables and the FHIR Bundle are attached inside.",
+        N_("PDF report"),
+        N_("PDF report"),
+        N_(
+            "One page for the chart of the person, then the details. The tables and the FHIR Bundle are attached "
+            "inside."
+        ),
         scores=False,
     ),
-    ExportKind("png", "Charts as PNG", "Charts as PNG", "A picture for slides and letters, on white."),
-    ExportKind("svg", "Charts as SVG", "Charts as SVG", "A drawing for papers, sharp at every size."),
+    ExportKind("png", N_("Charts as PNG"), N_("Charts as PNG"), N_("A picture for slides and letters, on white.")),
+    ExportKind("svg", N_("Charts as SVG"), N_("Charts as SVG"), N_("A drawing for papers, sharp at every size.")),
     ExportKind(
         "csv",
-        "Tables (CSV)",
-        "Tables as CSV",
-        "Tidy tables with a data dictionary, for R, pandas and spreadsheets, in a folder of their own.",
+        N_("Tables (CSV)"),
+        N_("Tables as CSV"),
+        N_("Tidy tables with a data dictionary, for R, pandas and spreadsheets, in a folder of their own."),
         scores=True,
     ),
     ExportKind(
         "fhir",
-        "FHIR Bundle",
-        "FHIR R4 Bundle",
-        "A report and its observations as a FHIR R4 Bundle, for systems of a hospital.",
+        N_("FHIR Bundle"),
+        N_("FHIR R4 Bundle"),
+        N_("A report and its observations as a FHIR R4 Bundle, for systems of a hospital."),
         scores=False,
     ),
     ExportKind(
         "bids",
-        "BIDS folder",
-        "BIDS folder",
-        "A folder as researchers share them, with participants, sessions and sidecars. The sound stays here.",
+        N_("BIDS folder"),
+        N_("BIDS folder"),
+        N_("A folder as researchers share them, with participants, sessions and sidecars. The sound stays here."),
         scores=True,
     ),
 )
@@ -64,9 +67,9 @@ def print_kind() -> ExportKind:
     """The entry that prints the report."""
     return ExportKind(
         "pdf",
-        _("Print the report"),
-        _("Printed report"),
-        _("The PDF report on paper. No file stays on this computer."),
+        N_("Print the report"),
+        N_("Printed report"),
+        N_("The PDF report on paper. No file stays on this computer."),
         scores=False,
         to_printer=True,
     )

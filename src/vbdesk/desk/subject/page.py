@@ -160,9 +160,9 @@ class SubjectPage(QWidget):
         self.export_button.clicked.connect(self._open_menu)
         self.export_menu = QMenu(self)
         for kind in SUBJECT_EXPORTS:
-            self.export_menu.addAction(kind.menu).setData(kind)
+            self.export_menu.addAction(_(kind.menu)).setData(kind)
         self.export_menu.addSeparator()
-        self.print_action = self.export_menu.addAction(print_kind().menu)
+        self.print_action = self.export_menu.addAction(_(print_kind().menu))
         self.export_menu.triggered.connect(self._on_kind)
         self.record_button = primary_button(_("Record"), icon="mic")
         self.record_button.clicked.connect(self._record)
