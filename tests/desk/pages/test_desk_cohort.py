@@ -111,7 +111,7 @@ def test_few_subjects_are_counted_and_not_compared():
     enough = cohort_of(many, LABELS, Shown.LEVEL, HeatOrder.NAME, NOW)
     assert few.distributions[0].cells[2].text == "only 1"
     assert enough.distributions[0].cells[2].text == "2 of 9"
-    assert enough.distributions[0].cells[1].text == "none 7, moderate 2"
+    assert enough.distributions[0].cells[1].text == "None 7 and Moderate 2"
 
 
 def test_a_history_says_what_is_unusual_since_when(trajectory_answer):
@@ -297,7 +297,7 @@ def test_a_group_is_read_as_a_cohort_and_shown_with_its_age_when_the_service_is_
     qtbot.waitUntil(lambda: table.rowCount() == 6)
     assert [cell.text for cell in table.row(0).cells] == [
         "Mood Disruption",
-        "none 21, low 6, consider 6, moderate 4, elevated 1",
+        "None 21, Low 6, Consider 6, Moderate 4 and Elevated 1",
         "11 of 38, 29 % (17 to 45 %)",
         "0.28 (0.18 to 0.44)",
     ]

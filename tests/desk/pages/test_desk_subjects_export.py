@@ -23,7 +23,7 @@ def test_listed_subjects_become_one_set_of_tables(shelf, service, open_listed, p
     page = open_listed(build_subjects_page, 3)
     page.export_menu.wanted.emit("csv", str(tmp_path))
     qtbot.waitUntil(lambda: "2 subjects were written." in page.banner.words())
-    assert "does not know 1 of them" in page.banner.words()
+    assert "does not know 1 of the chosen ones" in page.banner.words()
     [folder] = tmp_path.glob("vbdesk-csv-*")
     rows = {row["group_id"]: row for row in rows_of(folder)}
     assert set(rows) == {"a-1", "b-1"}

@@ -36,6 +36,7 @@ _TRIAGE_WIDTHS = (52, 160, 104)
 _BAR_ROW, _TRIAGE_ROW = 36, 58
 _HEAT_LEAST, _TRIAGE_LEAST = 240, 4 * _TRIAGE_ROW
 _NARROW = 960
+_FIELDS, _MARGINS_PX = 420, 92  # width of search, tag and order; of the page
 _ANY_TAG = N_("Any tag")
 
 
@@ -94,7 +95,10 @@ class CohortPage(QWidget):
         narrow = self.width() < self._theme.px(_NARROW)
         direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
         self._columns.setDirection(direction)
-        self._controls.setDirection(direction)
+        fields = sum(field.minimumSizeHint().width() for field in (self.search, self.tag, self.order))
+        room = self.width() - _MARGINS_PX - self.mode.sizeHint().width()
+        low = QBoxLayout.Direction.TopToBottom
+        self._controls.setDirection(low if narrow or room < max(fields, self._theme.px(_FIELDS)) else direction)
 
     def export_to(self, path: Path) -> None:
         """Export the content as a table."""
@@ -255,7 +259,7 @@ class CohortPage(QWidget):
     def _bars_card(self) -> QWidget:
         card = Card(padding=1)
         card.body.setSpacing(0)
-        card.body.addLayout(_head(_("Levels by sign"), Text(_("Consider or higher"), Role.CAPTION, "text2")))
+        card.body.addLayout(_head(_("Levels by sign"), Text(_("Consider or higher"), Role.CAPTION, "text2", wrap=True)))
         card.body.addWidget(self.bars)
         self._few = Text("", Role.CAPTION, "text2", wrap=True)
         foot = QHBoxLayout()
@@ -446,8 +450,7 @@ class CohortPage(QWidget):
 def _head(title: str, right: QWidget) -> QHBoxLayout:
     row = QHBoxLayout()
     row.setContentsMargins(20, 14, 20, 10)
-    row.addWidget(Text(title, Role.CARD_TITLE))
-    row.addStretch(1)
+    row.addWidget(Text(title, Role.CARD_TITLE, wrap=True), 1)
     row.addWidget(right)
     return row
 

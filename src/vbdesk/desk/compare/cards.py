@@ -14,14 +14,14 @@ from vbdesk.desk.models.playback import Playback
 from vbdesk.desk.models.result_rows import FeatureRow
 from vbdesk.desk.models.same_subject import SameSubjectRecording
 from vbdesk.desk.ui.advice_card import findings_chip
-from vbdesk.desk.ui.badges import Chip, LevelBadge
+from vbdesk.desk.ui.badges import Chip, LevelBadge, level_badge_size
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize, RoundButton
 from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.fields import ChoiceField
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.range_marks import PairBandBar
 from vbdesk.desk.ui.text import Text
-from vbdesk.desk.ui.theme import Role, app_theme
+from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.language import _, pgettext
 from vbdesk.report.reader_words import level_word
@@ -94,6 +94,7 @@ class SideCard(Card):
         self.body.addLayout(head)
         self.body.addLayout(self._level)
         self.body.addLayout(self._facts)
+        self.body.addWidget(self.result_button, 0, Qt.AlignmentFlag.AlignLeft)
         self.body.addWidget(self._make_player(playback))
         self.body.addWidget(self._silence)
         self.body.addStretch(1)
@@ -130,14 +131,12 @@ class SideCard(Card):
             badge.setAccessibleName(_("Overall level, {side}: {level}", side=self._name, level=badge.word))
             self._level.addWidget(badge)
             self._level.addWidget(Text(_("overall level"), Role.CAPTION, "text3"))
-            self._level.addSpacing(8)
+            self._level.addStretch(1)
             chip = Chip(findings_chip(len(reading.quality.issues)))
             chip.setAccessibleName(_("Quality, {side}: {findings}", side=self._name, findings=chip.words))
             self._level.addWidget(chip)
         else:
             self._level.addWidget(Text(side.view.heading, Role.LABEL, "text2", wrap=True), 1)
-        self._level.addStretch(1)
-        self._level.addWidget(self.result_button)
         for row, (name, value) in enumerate(side.facts):
             self._facts.addWidget(Text(name, Role.LABEL, "text3"), row, 0)
             self._facts.addWidget(Text(value, Role.LABEL, "text2", wrap=True), row, 1)
@@ -232,6 +231,11 @@ class PairsCard(Card):
             row.arrange(one_line=one_line)
 
 
+def _value_width(theme: Theme) -> int:
+    """Width of a column that holds the badge of every level in the reader's language."""
+    return max(theme.px(_VALUE_WIDTH), *(level_badge_size(theme, level_word(level)).width() for level in Level))
+
+
 class PairRow(QWidget):
     """Name, left, right and difference; the difference is below in narrow windows."""
 
@@ -249,7 +253,7 @@ class PairRow(QWidget):
         for column, part in enumerate((name, left, right)):
             self._grid.addWidget(part, 0, column, Qt.AlignmentFlag.AlignVCenter)
             if column:
-                self._grid.setColumnMinimumWidth(column, self._theme.px(_VALUE_WIDTH))
+                self._grid.setColumnMinimumWidth(column, _value_width(self._theme))
         self._one_line: bool | None = None
         self.arrange(one_line=True)
 
@@ -363,12 +367,10 @@ def _show(layout: QHBoxLayout | QGridLayout) -> None:
 
 
 def _empty(layout: QHBoxLayout | QGridLayout) -> None:
-    """Remove the widgets of an earlier recording; keep those that are used again."""
+    """Remove the widgets of an earlier recording."""
     while layout.count():
         item = layout.takeAt(0)
         widget = None if item is None else item.widget()
-        if isinstance(widget, Button):
-            widget.hide()
-        elif widget is not None:
+        if widget is not None:
             widget.hide()
             widget.deleteLater()

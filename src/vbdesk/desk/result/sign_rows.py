@@ -1,12 +1,13 @@
 """The signals of a result as rows: level, change against the own baseline, details on a click."""
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
+from vbdesk.contract.levels import Level
 from vbdesk.desk.models.result_rows import SignRow
 from vbdesk.desk.models.result_text import VoiceReading
-from vbdesk.desk.ui.badges import LevelBadge
+from vbdesk.desk.ui.badges import LevelBadge, level_badge_size
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize
 from vbdesk.desk.ui.card import Card, horizontal_line
 from vbdesk.desk.ui.icons import IconView
@@ -14,10 +15,23 @@ from vbdesk.desk.ui.range_marks import OwnRangeStrip
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.language import _
+from vbdesk.report.reader_words import level_word
 
 _SIDE = 20
-_LEVEL_WIDTH, _CHANGE_WIDTH, _STRIP_WIDTH, _MORE_WIDTH = 116, 122, 116, 28
+_LEVEL_WIDTH, _CHANGE_WIDTH, _STRIP_WIDTH, _MORE_WIDTH = 116, 122, 116, 28  # levels and changes: at least
 _STRIPS_FROM = 600  # narrower cards hide the strips: the text next to them says the same
+
+
+def level_width(theme: Theme) -> int:
+    """Width of a column that holds the badge of every level in the reader's language."""
+    return max(theme.px(_LEVEL_WIDTH), *(level_badge_size(theme, level_word(level)).width() for level in Level))
+
+
+def _change_width(theme: Theme) -> int:
+    """Width of the column of changes in the reader's language."""
+    metrics = QFontMetrics(theme.font(Role.LABEL_MEDIUM))
+    shown = (_("In own range"), _("Above baseline"), _("Below baseline"))
+    return max(theme.px(_CHANGE_WIDTH), theme.px(24) + max(map(metrics.horizontalAdvance, shown)))
 
 
 class SignRows(Card):
@@ -61,12 +75,12 @@ class _Head(QWidget):
         row.setContentsMargins(_SIDE, 12, _SIDE, 12)
         row.setSpacing(8)
         row.addWidget(Text(_("Signals"), Role.CARD_TITLE), 1)
-        columns = [(_("Level"), _LEVEL_WIDTH)]
+        columns = [(_("Level"), level_width(self._theme))]
         if longitudinal:
-            columns.append((_("Against own baseline"), _CHANGE_WIDTH))
+            columns.append((_("Against own baseline"), _change_width(self._theme)))
         for words, width in columns:
-            head = Text(words, Role.CAPTION, "text2")
-            head.setFixedWidth(self._theme.px(width))
+            head = Text(words, Role.CAPTION, "text2", wrap=True)
+            head.setFixedWidth(width)
             row.addWidget(head)
         self.strip: QWidget | None = None
         if longitudinal:
@@ -105,7 +119,7 @@ class SignRowView(QWidget):
             words.addWidget(Text(sign.evidence, Role.CAPTION, "text3", wrap=True))
         grid.addLayout(words, 0, 0, Qt.AlignmentFlag.AlignVCenter)
         badge = QWidget()
-        badge.setFixedWidth(self._theme.px(_LEVEL_WIDTH))
+        badge.setFixedWidth(level_width(self._theme))
         inner = QHBoxLayout(badge)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.addWidget(LevelBadge(sign.level), 0, Qt.AlignmentFlag.AlignLeft)
@@ -136,12 +150,12 @@ class SignRowView(QWidget):
 
 def _change(theme: Theme, sign: SignRow) -> QWidget:
     box = QWidget()
-    box.setFixedWidth(theme.px(_CHANGE_WIDTH))
+    box.setFixedWidth(_change_width(theme))
     row = QHBoxLayout(box)
     row.setContentsMargins(0, 0, 0, 0)
     row.setSpacing(8)
     if sign.change is None:
-        row.addWidget(Text(sign.no_change, Role.LABEL, "text3"))
+        row.addWidget(Text(sign.no_change, Role.LABEL, "text3", wrap=True), 1)
     else:
         ink = "text" if sign.change.stands_out else "text2"
         row.addWidget(IconView(sign.change.arrow, ink, 14))

@@ -232,7 +232,10 @@ class SubjectPage(QWidget):
     def _show_keys(self) -> None:
         """Hide the key hint first where space is short."""
         charts = self._stack.currentWidget() is self.charts
-        self._keys.setVisible(charts and self.width() >= self._theme.px(_KEYS_WIDTH))
+        parts = (self.range, self.view, self._keys)
+        needed = sum(part.sizeHint().width() for part in parts) + self._theme.px(_AGE_WIDTH)
+        roomy = self.width() >= max(self._theme.px(_KEYS_WIDTH), needed + 72)
+        self._keys.setVisible(charts and roomy)
 
     def _show_head(self, reading: SubjectReading | None) -> None:
         level = None if reading is None else reading.level
