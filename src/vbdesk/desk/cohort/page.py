@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtGui import QAction, QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.desk.cohort.cohort_rows import FEWEST, CohortReading, HeatOrder, Shown
 from vbdesk.desk.cohort.group_card import CohortGroupView
 from vbdesk.desk.cohort.group_view_model import CohortGroupViewModel
-from vbdesk.desk.cohort.view_model import CohortViewModel, Unread
+from vbdesk.desk.cohort.view_model import CohortViewModel, Unread, heading_of
 from vbdesk.desk.models.fhir_banner import FhirBanner
 from vbdesk.desk.models.look_menu import LookMenu
 from vbdesk.desk.models.print_banner import PrintBanner
@@ -29,7 +29,7 @@ from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _, ngettext
 
-_NAME, _AGE, _SIGN = 120, 54, 58
+_NAME, _AGE, _SIGN, _WIDEST_SIGN = 120, 54, 58, 100
 _HEADING_PADDING_PX = 16  # width of a heading, at every text size
 _BAR_WIDTHS = (136, 80, 100)
 _TRIAGE_WIDTHS = (52, 160, 104)
@@ -285,7 +285,7 @@ class CohortPage(QWidget):
     @Slot(object)
     def _show(self, reading: CohortReading) -> None:
         self.caption.setText(self.view_model.caption)
-        sign = _SIGN + round(_HEADING_PADDING_PX / self._theme.scale)
+        sign = self._sign_width(reading)
         self.heat.set_widths((_NAME, _AGE, *(sign,) * len(reading.columns)), stretch=0)
         self._fit_bars(self.bars, self.view_model.distributions)
         self._stack.setCurrentIndex(1 if reading.summaries else 0)
@@ -311,6 +311,13 @@ class CohortPage(QWidget):
             )
         else:
             self.empty.say(_("Nobody to show yet"), _("A subject appears here with the first result."), "")
+
+    def _sign_width(self, reading: CohortReading) -> int:
+        """Width of a column that holds the longest word of its heading, in px at 100 % text."""
+        metrics, scale = QFontMetricsF(self._theme.font(Role.CAPTION)), self._theme.scale
+        words = [word for column in reading.columns for word in heading_of(column.label).split("\n")]
+        widest = max(map(metrics.horizontalAdvance, words), default=0.0) / scale
+        return round(min(max(_SIGN, widest), _WIDEST_SIGN) + _HEADING_PADDING_PX / scale)
 
     def _fit_bars(self, view: CellView, table: CellTable) -> None:
         rows = max(1, table.rowCount())
@@ -447,12 +454,14 @@ class CohortPage(QWidget):
         self.export_to(Path(path))
 
 
-def _head(title: str, right: QWidget) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setContentsMargins(20, 14, 20, 10)
-    row.addWidget(Text(title, Role.CARD_TITLE, wrap=True), 1)
-    row.addWidget(right)
-    return row
+def _head(title: str, about: QWidget) -> QVBoxLayout:
+    """A title, and below it what it is about: in some languages both do not fit in one line."""
+    column = QVBoxLayout()
+    column.setContentsMargins(20, 14, 20, 10)
+    column.setSpacing(0)
+    column.addWidget(Text(title, Role.CARD_TITLE, wrap=True))
+    column.addWidget(about)
+    return column
 
 
 _MEANING = {

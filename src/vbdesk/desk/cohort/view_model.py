@@ -245,7 +245,7 @@ class CohortViewModel(QObject):
         if first and not reading.summaries:  # without a cache, show nothing before the library was read
             self._recompute()
             return
-        headings = (_("Subject"), "", *(_heading(column.label) for column in reading.columns))
+        headings = (_("Subject"), "", *(heading_of(column.label) for column in reading.columns))
         if self.reading is None or reading.columns != self.reading.columns:
             self.heat.replace(headings, reading.heat)
         else:
@@ -300,7 +300,7 @@ class CohortViewModel(QObject):
         self.failed.emit(failure.sentence)
 
 
-def _heading(label: str) -> str:
+def heading_of(label: str) -> str:
     """Break a name into lines: one for each word, two for a long word where letters may be parted."""
     joined_letters = current().right_to_left and " " not in label
     if len(label) <= _HEADING_LETTERS or joined_letters:

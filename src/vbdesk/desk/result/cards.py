@@ -28,7 +28,7 @@ from vbdesk.report.narrative import ShownNarrative
 from vbdesk.report.result_texts import overall_word
 
 _MIDDLE_BAND = 2
-_LEAST_LABEL, _LONG_VALUE = 96, 18  # px at 100 % text; letters, above which a value takes several lines
+_LONG = 34  # letters of value and band, above which the value has its own line
 _TWO_COLUMNS_FROM = 560
 
 
@@ -207,10 +207,10 @@ class FeaturesCard(Card):
 def _feature(theme: Theme, feature: FeatureRow, *, researcher: bool) -> QVBoxLayout:
     head = QHBoxLayout()
     head.setSpacing(12)
-    label = Text(feature.label, Role.LABEL_MEDIUM, wrap=True)
-    label.setMinimumWidth(theme.px(_LEAST_LABEL))
-    head.addWidget(label, 1)
-    head.addWidget(Text(feature.value, Role.LABEL, "text2", wrap=len(feature.value) > _LONG_VALUE))
+    head.addWidget(Text(feature.label, Role.LABEL_MEDIUM, wrap=True), 1)
+    below = len(feature.value) + len(feature.word) > _LONG
+    if not below:
+        head.addWidget(Text(feature.value, Role.LABEL, "text2"))
     look = (Role.LABEL_STRONG, "text") if feature.finding else (Role.LABEL, "text2")
     word = Text(feature.word, *look)
     word.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -219,6 +219,8 @@ def _feature(theme: Theme, feature: FeatureRow, *, researcher: bool) -> QVBoxLay
     column = QVBoxLayout()
     column.setSpacing(5)
     column.addLayout(head)
+    if below:
+        column.addWidget(Text(feature.value, Role.LABEL, "text2"))
     about = feature_about(feature)
     if about:
         column.addWidget(Text(about, Role.CAPTION, "text3", wrap=True))

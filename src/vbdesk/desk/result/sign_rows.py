@@ -29,9 +29,10 @@ def level_width(theme: Theme) -> int:
 
 def _change_width(theme: Theme) -> int:
     """Width of the column of changes in the reader's language."""
-    metrics = QFontMetrics(theme.font(Role.LABEL_MEDIUM))
+    metrics, head = QFontMetrics(theme.font(Role.LABEL_MEDIUM)), QFontMetrics(theme.font(Role.CAPTION))
     shown = (_("In own range"), _("Above baseline"), _("Below baseline"))
-    return max(theme.px(_CHANGE_WIDTH), theme.px(24) + max(map(metrics.horizontalAdvance, shown)))
+    widest = theme.px(24) + max(map(metrics.horizontalAdvance, shown))
+    return max(theme.px(_CHANGE_WIDTH), widest, head.horizontalAdvance(_("Against own baseline")))
 
 
 class SignRows(Card):
@@ -79,7 +80,7 @@ class _Head(QWidget):
         if longitudinal:
             columns.append((_("Against own baseline"), _change_width(self._theme)))
         for words, width in columns:
-            head = Text(words, Role.CAPTION, "text2", wrap=True)
+            head = Text(words, Role.CAPTION, "text2")
             head.setFixedWidth(width)
             row.addWidget(head)
         self.strip: QWidget | None = None
