@@ -30,12 +30,13 @@ from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _, ngettext
 
 _NAME, _AGE, _SIGN, _WIDEST_SIGN = 120, 54, 58, 100
-_HEADING_PADDING_PX, _WORD_PADDING_PX = 16, 26  # width of a heading, and beside its words, at every text size
+_HEADING_PADDING_PX, _WORD_PADDING_PX = 16, 18  # width of a heading, and beside its words, at every text size
 _BAR_WIDTHS = (136, 80, 100)
 _TRIAGE_WIDTHS = (52, 160, 104)
 _BAR_ROW, _TRIAGE_ROW = 36, 58
 _HEAT_LEAST, _TRIAGE_LEAST = 240, 4 * _TRIAGE_ROW
 _NARROW = 960
+_HEAD_ROOM, _LEAST_ABOUT = 270, 110
 _FIELDS, _MARGINS_PX = 420, 92  # width of search, tag and order; of the page
 _ANY_TAG = N_("Any tag")
 
@@ -259,7 +260,7 @@ class CohortPage(QWidget):
     def _bars_card(self) -> QWidget:
         card = Card(padding=1)
         card.body.setSpacing(0)
-        card.body.addLayout(_head(_("Levels by sign"), Text(_("Consider or higher"), Role.CAPTION, "text2", wrap=True)))
+        card.body.addLayout(_head(_("Levels by sign"), Text(_("Consider or higher"), Role.CAPTION, "text2")))
         card.body.addWidget(self.bars)
         self._few = Text("", Role.CAPTION, "text2", wrap=True)
         foot = QHBoxLayout()
@@ -455,14 +456,19 @@ class CohortPage(QWidget):
         self.export_to(Path(path))
 
 
-def _head(title: str, about: QWidget) -> QVBoxLayout:
-    """A title, and below it what it is about: in some languages both do not fit in one line."""
-    column = QVBoxLayout()
-    column.setContentsMargins(20, 14, 20, 10)
-    column.setSpacing(0)
-    column.addWidget(Text(title, Role.CARD_TITLE, wrap=True))
-    column.addWidget(about)
-    return column
+def _head(title: str, about: QWidget) -> QBoxLayout:
+    """A title, and what it is about: next to it, or below it in languages in which both are too long for one line."""
+    head = Text(title, Role.CARD_TITLE)
+    px = app_theme().px
+    room = px(_HEAD_ROOM) - head.sizeHint().width() - max(px(_LEAST_ABOUT), about.sizeHint().width())
+    row = QBoxLayout(QBoxLayout.Direction.LeftToRight if room >= 0 else QBoxLayout.Direction.TopToBottom)
+    row.setContentsMargins(20, 14, 20, 10)
+    row.setSpacing(0)
+    row.addWidget(head)
+    if room >= 0:
+        row.addStretch(1)
+    row.addWidget(about)
+    return row
 
 
 _MEANING = {

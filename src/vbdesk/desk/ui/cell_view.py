@@ -159,7 +159,10 @@ class CellView(QTableView):
         self.verticalHeader().setDefaultSectionSize(px(self._row_height))
         head.setMinimumSectionSize(px(24))
         headings = [self._table.headerData(column, Qt.Orientation.Horizontal) for column in range(head.count())]
-        head.setFixedHeight(px(36 + 12 * max((heading.count("\n") for heading in headings), default=0)))
+        lines = max((heading.count("\n") for heading in headings), default=0)
+        head.setFixedHeight(px(max(36 + 12 * lines, 4 + 16 * (lines + 1))))
+        cut = Qt.TextElideMode.ElideNone if lines else Qt.TextElideMode.ElideRight
+        head.setTextElideMode(cut)  # Qt measures several lines as one
         for column in range(min(len(self._widths), head.count())):
             fills = column == self._stretch
             mode = QHeaderView.ResizeMode.Stretch if fills else QHeaderView.ResizeMode.Fixed
