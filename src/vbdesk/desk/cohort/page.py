@@ -30,7 +30,7 @@ from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _, ngettext
 
 _NAME, _AGE, _SIGN, _WIDEST_SIGN = 120, 54, 58, 100
-_HEADING_PADDING_PX, _WORD_PADDING_PX = 16, 18  # width of a heading, and beside its words, at every text size
+_HEADING_PADDING_PX = 16  # width of a heading beside its words, at every text size
 _BAR_WIDTHS = (136, 80, 100)
 _TRIAGE_WIDTHS = (52, 160, 104)
 _BAR_ROW, _TRIAGE_ROW = 36, 58
@@ -318,8 +318,7 @@ class CohortPage(QWidget):
         metrics, scale = QFontMetricsF(self._theme.font(Role.CAPTION)), self._theme.scale
         words = [word for column in reading.columns for word in heading_of(column.label).split("\n")]
         widest = max(map(metrics.horizontalAdvance, words), default=0.0) / scale
-        widest = min(widest + _WORD_PADDING_PX / scale, _WIDEST_SIGN)
-        return round(max(_SIGN + _HEADING_PADDING_PX / scale, widest))
+        return round(min(max(_SIGN, widest), _WIDEST_SIGN) + _HEADING_PADDING_PX / scale)
 
     def _fit_bars(self, view: CellView, table: CellTable) -> None:
         rows = max(1, table.rowCount())
