@@ -14,7 +14,7 @@ from vbdesk.desk.ui.fields import LineField, TickBox
 from vbdesk.desk.ui.heat_map import HeatLegend
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.language import _
+from vbdesk.language import _, pgettext
 
 _WIDTHS = (150, 180, 220, 150)
 _BAR = 160
@@ -80,7 +80,7 @@ class CohortGroupView(QWidget):
         completer.activated.connect(self._ask_for)
         self.field.setCompleter(completer)
         self.field.returnPressed.connect(self._ask)
-        self.read_button = secondary_button(_("Read"))
+        self.read_button = secondary_button(pgettext("verb", "Read"))
         self.read_button.clicked.connect(self._ask)
         self.scores = TickBox(_("Scores"))
         self.scores.toggled.connect(self._on_ticked)

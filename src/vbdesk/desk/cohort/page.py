@@ -27,7 +27,7 @@ from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.language import N_, _, ngettext
+from vbdesk.language import N_, _, ngettext, pgettext
 
 _NAME, _AGE, _SIGN, _WIDEST_SIGN = 120, 54, 58, 100
 _HEADING_PADDING_PX = 16  # width of a heading beside its words, at every text size
@@ -213,8 +213,8 @@ class CohortPage(QWidget):
         self.tag.hide()
         self.tag.currentIndexChanged.connect(self._on_tag)
         self.order = ChoiceField("arrow-down")
-        self.order.setAccessibleName(_("Order"))
-        self.order.setAccessibleDescription(_("Order"))
+        self.order.setAccessibleName(pgettext("sorting", "Order"))
+        self.order.setAccessibleDescription(pgettext("sorting", "Order"))
         for order in HeatOrder:
             self.order.addItem(order.label, order.value)
         self.order.currentIndexChanged.connect(self._on_order)

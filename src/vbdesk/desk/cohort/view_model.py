@@ -20,7 +20,7 @@ from vbdesk.desk.ui.cell_table import CellTable
 from vbdesk.desk.ui.navigation import Navigator
 from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.time_text import age_words
-from vbdesk.language import N_, _, current, formats, joined, ngettext, translated
+from vbdesk.language import N_, _, current, formats, joined, ngettext, pgettext, translated
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.results.repository import ResultRepository
@@ -82,7 +82,7 @@ class CohortViewModel(QObject):
         self._tasks, self._navigator, self._clock = tasks, navigator, clock
         self._books = CohortCache(library, results, clock.now)
         self.heat = CellTable((_("Subject"), ""), self)
-        self.distributions = CellTable((_("Sign"), _("Subjects at each level"), _("Flagged")), self)
+        self.distributions = CellTable((pgettext("noun", "Sign"), _("Subjects at each level"), _("Flagged")), self)
         self.triage = CellTable((_("Level"), _("Subject"), ""), self)
         self.tags: tuple[str, ...] = ()
         self.mode, self.order, self.tag = Shown.LEVEL, HeatOrder.NEED, ""

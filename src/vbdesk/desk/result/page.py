@@ -40,7 +40,7 @@ from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.shortcuts import sequence
 from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.language import N_, _
+from vbdesk.language import N_, _, pgettext
 from vbdesk.report.exports import ExportFormat
 
 _ONE_COLUMN_BELOW = 900
@@ -179,7 +179,7 @@ class ResultPage(QWidget):
         self.print_action = self.export_menu.addAction(_("Print the report"))
         self.export_menu.addMenu(LookMenu(self.view_model.export.look, self))
         self.export_menu.triggered.connect(self._on_export)
-        self.correct_button = secondary_button(_("Correct"), icon="person")
+        self.correct_button = secondary_button(pgettext("verb", "Correct"), icon="person")
         self.correct_button.setToolTip(
             _("Exclude this recording from the person's course, move it to another subject, or erase it.")
         )
@@ -234,7 +234,7 @@ class ResultPage(QWidget):
             self.banner.clear()
         if view.question:
             yes = _("Yes, it is this person")
-            self.question.say(Tone.INFO, view.question, action=_("Correct"), other=yes)
+            self.question.say(Tone.INFO, view.question, action=pgettext("verb", "Correct"), other=yes)
         else:
             self.question.clear()
         self._reading = view.reading

@@ -17,7 +17,7 @@ from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role
-from vbdesk.language import _, joined
+from vbdesk.language import _, joined, pgettext
 from vbdesk.outbox.library.consent import GIVEN_KINDS, ConsentKind, ConsentPolicy
 
 
@@ -40,7 +40,7 @@ class ConsentLine(QWidget):
         self._model = model
         self._icon = IconView("file", "text2", 16)
         self.words = ElidedText("", Role.LABEL, "text2")
-        self.button = Button(_("Change"), ButtonKind.LINK, size=ButtonSize.ROW)
+        self.button = Button(pgettext("verb", "Change"), ButtonKind.LINK, size=ButtonSize.ROW)
         self.button.setAccessibleName(_("Note or withdraw consent"))
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

@@ -58,7 +58,7 @@ class SubjectPage(QWidget):
         self.charts = TrajectoryView()
         self.table = CellView(_("Recordings of this subject"), view_model.table, (), stretch=0, row_height=48)
         self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        self.empty = EmptyState("chart", _("Nothing to show yet"), "", action=_("Record"))
+        self.empty = EmptyState("chart", _("Nothing to show yet"), "", action=pgettext("verb", "Record"))
         self.export_work = view_model.export
         self.export_card = ExportCard(self.export_work)
         self.consent_line, self.consent_card = ConsentLine(view_model.consent), ConsentCard(view_model.consent)
@@ -164,7 +164,7 @@ class SubjectPage(QWidget):
         self.export_menu.addSeparator()
         self.print_action = self.export_menu.addAction(_(print_kind().menu))
         self.export_menu.triggered.connect(self._on_kind)
-        self.record_button = primary_button(_("Record"), icon="mic")
+        self.record_button = primary_button(pgettext("verb", "Record"), icon="mic")
         self.record_button.clicked.connect(self._record)
         self._show_head(None)
         return PageHeader(words, self.export_button, self.record_button, words_width=360)
@@ -219,7 +219,7 @@ class SubjectPage(QWidget):
         if self.view_model.loading:
             self.empty.say(_("Loading"), sentence, "")
         else:
-            self.empty.say(_("Nothing to show yet"), sentence, _("Record"))
+            self.empty.say(_("Nothing to show yet"), sentence, pgettext("verb", "Record"))
         if self._stack.currentWidget() is not self.consent_card:
             self._stack.setCurrentWidget(self.empty)
         self._set_enabled(enabled=False)

@@ -11,7 +11,7 @@ from vbdesk.desk.models.consent_text import missing_words
 from vbdesk.desk.models.voice_question import voice_question
 from vbdesk.desk.ui.cells import ButtonCell, Cell, LabelCell, LevelCell, TwoLineCell
 from vbdesk.desk.ui.time_text import day_in_sentence, day_words, local_time_of_day, moment_in_sentence
-from vbdesk.language import _, formats, joined, ngettext
+from vbdesk.language import _, formats, joined, ngettext, pgettext
 from vbdesk.outbox.library.consent import ConsentPolicy
 from vbdesk.outbox.library.consent_gate import NOT_ASKED_FOR, ConsentList
 from vbdesk.outbox.library.items import RecordingItem
@@ -54,7 +54,7 @@ class SubjectRecordingRow:
             TwoLineCell(day_words(self.recorded_at, self.now), local_time_of_day(self.recorded_at)),
             *marks,
             LabelCell(notes),
-            ButtonCell(_("Correct"), quiet=True),
+            ButtonCell(pgettext("verb", "Correct"), quiet=True),
         )
 
 

@@ -164,7 +164,9 @@ class SubjectsPage(QWidget):
         self.only = _choice("person", _("Which subjects"), [(only.label, only.value) for only in SubjectFilter])
         self.tag = _choice("tag", _("Tag"), [(_(_ANY_TAG), "")])
         self.tag.hide()
-        self.order = _choice("arrow-down", _("Order"), [(order.label, order.value) for order in Order])
+        self.order = _choice(
+            "arrow-down", pgettext("sorting", "Order"), [(order.label, order.value) for order in Order]
+        )
         self.only.currentIndexChanged.connect(self._on_only)
         self.tag.currentIndexChanged.connect(self._on_tag)
         self.order.currentIndexChanged.connect(self._on_order)
