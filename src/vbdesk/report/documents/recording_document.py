@@ -8,7 +8,7 @@ from vbdesk.contract.feature_texts import is_finding, plain_words
 from vbdesk.contract.jobs import JobType
 from vbdesk.contract.levels import Level
 from vbdesk.contract.results import LongitudinalSignal, ModelResult, Signal, ValueInterpretation, VocalFeature
-from vbdesk.language import _, formats, ngettext
+from vbdesk.language import _, current, formats, ngettext
 from vbdesk.report.comparison_basis import comparison_basis
 from vbdesk.report.documents.appendix import appendix
 from vbdesk.report.documents.attached import Attached, attached_bundle, attached_tables
@@ -17,6 +17,7 @@ from vbdesk.report.documents.course import course
 from vbdesk.report.documents.frame import document_frame, sign_off
 from vbdesk.report.documents.report_input import ReportInput
 from vbdesk.report.documents.table_cell import cell, cell_of_level
+from vbdesk.report.narrative import narrative_of
 from vbdesk.report.reader_words import band_word, label_word, level_word, speaker_word, unit_word
 from vbdesk.report.result_texts import overall_word, quality_text, result_texts
 from vbdesk.report.shipped_signs import healthy_flagged_share, shipped_signs
@@ -141,10 +142,13 @@ def _caution(subject: ReportInput) -> str:
 
 
 def _narrative(subject: ReportInput) -> dict[str, str] | None:
-    if not isinstance(subject.result, ModelResult) or not subject.result.summary.description.summary.strip():
+    if not isinstance(subject.result, ModelResult):
         return None
-    words = subject.result.summary.description.summary
-    return {"title": _("For care staff, not a diagnosis"), "words": words, "language": subject.record.language[:2]}
+    narrative = narrative_of(subject.result.signals, subject.result.summary, subject.quality.issues)
+    if not narrative.words:
+        return None
+    language = subject.record.language[:2] if narrative.of_service else current().name[:2]
+    return {"title": _("For care staff, not a diagnosis"), "words": narrative.words, "language": language}
 
 
 def _features(subject: ReportInput) -> dict[str, Any]:
