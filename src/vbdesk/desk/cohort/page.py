@@ -99,6 +99,8 @@ class CohortPage(QWidget):
         fields = sum(field.minimumSizeHint().width() for field in (self.search, self.tag, self.order))
         room = self.width() - _MARGINS_PX - self.mode.sizeHint().width()
         low = QBoxLayout.Direction.TopToBottom
+        beside = self.width() - _MARGINS_PX >= max(fields, self._theme.px(_FIELDS))
+        self._fields.setDirection(QBoxLayout.Direction.LeftToRight if beside else low)
         self._controls.setDirection(low if narrow or room < max(fields, self._theme.px(_FIELDS)) else direction)
 
     def export_to(self, path: Path) -> None:
@@ -231,11 +233,11 @@ class CohortPage(QWidget):
         self._controls = QBoxLayout(QBoxLayout.Direction.LeftToRight, bar)
         self._controls.setContentsMargins(0, 0, 0, 0)
         self._controls.setSpacing(10)
-        fields = QHBoxLayout()
-        fields.setSpacing(10)
+        self._fields = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._fields.setSpacing(10)
         for control in (self.search, self.tag, self.order):
-            fields.addWidget(control, 1)
-        self._controls.addLayout(fields, 1)
+            self._fields.addWidget(control, 1)
+        self._controls.addLayout(self._fields, 1)
         self._controls.addWidget(self.mode)
         return bar
 

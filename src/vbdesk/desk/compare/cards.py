@@ -215,7 +215,9 @@ class PairsCard(Card):
         self.rows = list(rows)
         self.body.setSpacing(0)
         left, right = (Text(head, Role.CAPTION, "text2", wrap=True) for head in heads)
-        self._head = PairRow(Text(title, Role.CARD_TITLE), left, right, Text(_("Difference"), Role.CAPTION, "text2"))
+        self._head = PairRow(
+            Text(title, Role.CARD_TITLE, wrap=True), left, right, Text(_("Difference"), Role.CAPTION, "text2")
+        )
         self.body.addWidget(self._head)
         for row in self.rows:
             self.body.addWidget(horizontal_line())
@@ -252,8 +254,6 @@ class PairRow(QWidget):
         self._grid.setColumnStretch(0, 5)
         for column, part in enumerate((name, left, right)):
             self._grid.addWidget(part, 0, column, Qt.AlignmentFlag.AlignVCenter)
-            if column:
-                self._grid.setColumnMinimumWidth(column, _value_width(self._theme))
         self._one_line: bool | None = None
         self.arrange(one_line=True)
 
@@ -264,6 +264,9 @@ class PairRow(QWidget):
         self._one_line = one_line
         self._grid.removeWidget(self._words)
         self._grid.setColumnStretch(3, 7 if one_line else 0)
+        for column in (1, 2):
+            width = _value_width(self._theme) if one_line else self._theme.px(_VALUE_WIDTH)
+            self._grid.setColumnMinimumWidth(column, width)
         if one_line:
             self._grid.addWidget(self._words, 0, 3)
         else:
@@ -339,7 +342,7 @@ def _value(row: FeatureRow | None, mark: str, *, researcher: bool) -> QWidget:
     column = QVBoxLayout(box)
     column.setContentsMargins(0, 0, 0, 0)
     column.setSpacing(0)
-    column.addWidget(Text(f"{mark} {row.value}", Role.LABEL, "text"))
+    column.addWidget(Text(f"{mark} {row.value}", Role.LABEL, "text", wrap=True))
     column.addWidget(Text(row.word, Role.CAPTION, "text2"))
     if researcher and row.own:
         column.addWidget(Text(row.own, Role.CAPTION, "text" if row.own_stands_out else "text2", wrap=True))

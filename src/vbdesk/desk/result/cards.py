@@ -20,7 +20,7 @@ from vbdesk.desk.ui.card import Card
 from vbdesk.desk.ui.fields import ChoiceField
 from vbdesk.desk.ui.icons import IconView
 from vbdesk.desk.ui.range_marks import AnchorBar, BandBar, BandLegend, SpreadLegend
-from vbdesk.desk.ui.text import Text
+from vbdesk.desk.ui.text import ElidedText, Text
 from vbdesk.desk.ui.theme import Role, Theme, app_theme
 from vbdesk.desk.ui.time_text import clock_words
 from vbdesk.language import _
@@ -45,7 +45,7 @@ class OverallCard(Card):
         words.setSpacing(10)
         words.addWidget(level)
         if voice.level is not Level.NONE:
-            words.addWidget(Text(_("overall level"), Role.BODY, "text2"), 0, Qt.AlignmentFlag.AlignBottom)
+            words.addWidget(ElidedText(_("overall level"), Role.BODY, "text2"), 0, Qt.AlignmentFlag.AlignBottom)
         words.addStretch(1)
         column = QVBoxLayout()
         column.setSpacing(2)

@@ -38,7 +38,7 @@ from vbdesk.desk.ui.routes import RecordingRoute
 from vbdesk.desk.ui.scroll_body import ScrollBody, page_layout
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
 from vbdesk.desk.ui.shortcuts import sequence
-from vbdesk.desk.ui.text import ElidedText, Text
+from vbdesk.desk.ui.text import ElidedText
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _, pgettext
 from vbdesk.report.exports import ExportFormat
@@ -152,7 +152,7 @@ class ResultPage(QWidget):
         self.subject_button = Breadcrumb()
         self.subject_button.clicked.connect(self.view_model.open_subject)
         self._chevron = IconView("chevron-right", "text3", 14)
-        self._title = Text("", Role.PAGE_TITLE)
+        self._title = ElidedText("", Role.PAGE_TITLE)
         self._caption = ElidedText("", Role.CAPTION, "text3")
         self.consent = ElidedText("", Role.CAPTION, "text3")
         self.segment = SegmentedChoice(

@@ -193,9 +193,7 @@ class _Share(QWidget):
 
     def __init__(self, sentence: str) -> None:
         super().__init__()
-        self.button = Button(
-            _("How often does this happen with healthy speakers?"), ButtonKind.LINK, size=ButtonSize.ROW
-        )
+        self.button = Button(_("How often in healthy speakers?"), ButtonKind.LINK, size=ButtonSize.ROW)
         self.sentence = Text(sentence, Role.LABEL, "text2", wrap=True)
         self.sentence.hide()
         self.button.clicked.connect(self._toggle)
