@@ -188,4 +188,4 @@ def test_the_summary_comes_in_the_language_asked_for(run, recording, tag, beginn
 def test_a_language_without_words_is_refused_before_anything_is_analysed(run, recording):
     code, _, stderr = run("analyze", recording, "--model", "clarity", "--language", "pt")
     assert code == 2
-    assert "Choose one of: en, de, es, fr." in stderr
+    assert "Choose one of: en, ar, de, es, fr, pt-BR." in stderr

@@ -14,6 +14,7 @@ from vbdesk.signs.bibliography import read_bibliography
 from vbdesk.signs.calibration import Calibration
 from vbdesk.signs.metrics import MetricSet
 from vbdesk.signs.norms import Norms
+from vbdesk.voice.measurement import MISSING_CODES
 
 
 def edited(path, tmp_path, old, new):
@@ -111,8 +112,9 @@ def test_an_error_in_the_metrics_is_named(tmp_path, reference, old, new, fault):
 )
 def test_an_error_in_the_narrative_rules_is_named(tmp_path, reference, old, new, fault):
     path = edited(resource("narrative", "narrative.toml"), tmp_path, old, new)
+    confounders = {name: sign.confounders for name, sign in reference.calibration.signs.items()}
     with pytest.raises(DataFileError, match=f"narrative.toml.*{fault}"):
-        read_data(path, NarrativeRules, {"norms": reference.norms, "calibration": reference.calibration})
+        read_data(path, NarrativeRules, {"features": reference.norms.features, "confounders": confounders})
 
 
 @pytest.mark.parametrize(
@@ -130,8 +132,9 @@ def test_an_error_in_the_narrative_rules_is_named(tmp_path, reference, old, new,
 )
 def test_an_error_in_the_narrative_texts_is_named(tmp_path, reference, old, new, fault):
     path = edited(resource("narrative", "en.toml"), tmp_path, old, new)
+    context = {"features": reference.norms.features, "rules": reference.narrative.rules, "missing": MISSING_CODES}
     with pytest.raises(DataFileError, match=f"en.toml.*{fault}"):
-        read_data(path, NarrativeTexts, {"norms": reference.norms, "rules": reference.narrative.rules})
+        read_data(path, NarrativeTexts, context)
 
 
 def test_a_missing_file_is_named(tmp_path):
