@@ -20,10 +20,8 @@ from vbdesk.desk.compare.comparison import _amount
 from vbdesk.desk.models.result_rows import with_unit
 from vbdesk.desk.models.result_text import moment_of, title_of
 from vbdesk.desk.record.check_text import _figures, _is_good
-from vbdesk.desk.record.check_view import _when
-from vbdesk.desk.record.setup_model import _day
 from vbdesk.desk.subject.trajectory_text import age_words as read_age_words
-from vbdesk.desk.ui.time_text import age_words, clock_words, day_and_time, megabytes, rate_words
+from vbdesk.desk.ui.time_text import age_words, clock_words, day_and_time, megabytes, moment_in_sentence, rate_words
 from vbdesk.outbox.library.recording_time import TimeDoubt, doubt_sentence
 from vbdesk.outbox.sync.forecast import approximate_duration
 from vbdesk.report import time_format
@@ -49,8 +47,7 @@ OF_MOMENTS = {
     "age_in_days": lambda moment: age_in_days(moment, NOW),
     "moment_of": moment_of,
     "title_of": title_of,
-    "day": lambda moment: _day(moment, NOW),
-    "when": _when,
+    "moment_in_sentence": lambda moment: moment_in_sentence(moment, NOW),
     "read_words": lambda moment: read_words(moment, NOW),
     "doubt_sentence": lambda moment: doubt_sentence(moment, TimeDoubt(suggested=NOW)),
     "doubt between": lambda moment: doubt_sentence(NOW, TimeDoubt(after=moment, before=moment)),
