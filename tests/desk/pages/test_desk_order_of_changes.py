@@ -131,7 +131,7 @@ def at_once(*changes):
 
 
 def test_preferences_changed_at_one_time_keep_each_other(tmp_path):
-    wanted = Preferences(Scheme.DARK, 125, "fr", "F7", 5, (1, 2, 800, 600), True)
+    wanted = Preferences(Scheme.DARK, 125, "fr", "F7", lock_after=5, window=(1, 2, 800, 600), maximized=True)
     names = Preferences.__dataclass_fields__
     changes = [lambda name=name: PreferenceStore(tmp_path).change(**{name: getattr(wanted, name)}) for name in names]
     assert at_once(*changes) == []

@@ -201,7 +201,7 @@ def test_the_age_is_said_in_words():
 
 
 def choose(page, kind, folder):
-    action = next(action for action in page.export_menu.actions() if action.data() == kind)
+    action = next(action for action in page.export_menu.actions() if getattr(action.data(), "key", None) == kind)
     page.export_menu.triggered.emit(action)
     page.export_card.folder.setText(str(folder))
     return page.export_card
