@@ -103,7 +103,7 @@ def test_a_withdrawal_reaches_the_server_and_an_old_copy_does_not_undo_it():
         (401, ErrorKind.NEEDS_ATTENTION, "vbdesk fhir login"),
         (403, ErrorKind.NEEDS_ATTENTION, "the right to create"),
         (404, ErrorKind.TERMINAL, "no FHIR server at this address"),
-        (409, ErrorKind.RETRYABLE, "run the command again"),
+        (409, ErrorKind.RETRYABLE, "send it again"),
         (412, ErrorKind.TERMINAL, "several resources with one identifier"),
         (413, ErrorKind.TERMINAL, "higher limit"),
         (422, ErrorKind.TERMINAL, "does not accept the content"),

@@ -43,7 +43,7 @@ _SENTENCES: dict[int, tuple[type[ClientError], str]] = {
         FhirUnavailable,
         N_(
             "Another program changed the same resources at the FHIR server {host} at this moment. Nothing of this "
-            "transaction was stored; run the command again."
+            "transaction was stored; send it again."
         ),
     ),
     412: (
@@ -66,13 +66,12 @@ _SENTENCES: dict[int, tuple[type[ClientError], str]] = {
     ),
     429: (
         FhirUnavailable,
-        N_("The FHIR server {host} asks for a pause. Run the command again later; a repeat is harmless."),
+        N_("The FHIR server {host} asks for a pause. Send it again later; a repeat is harmless."),
     ),
 }
 _REFUSED = N_("The FHIR server {host} refuses the transaction with status {status}. Nothing of it was stored.")
 _FAILED = N_(
-    "The FHIR server {host} has a problem of its own (status {status}). Run the command again later; a repeat is "
-    "harmless."
+    "The FHIR server {host} has a problem of its own (status {status}). Send it again later; a repeat is harmless."
 )
 _REDIRECTED = N_(
     "The server {host} points to another address. It was not followed, because results and credentials go only to the "

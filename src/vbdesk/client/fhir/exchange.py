@@ -21,7 +21,7 @@ WHOLE_ANSWER_S = 180.0
 logging.getLogger("httpx").setLevel(logging.WARNING)
 
 _DIRECT: Mapping[str, None] = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
-_MAYBE = N_("Whether it has stored this transaction is not known; run the command again, a repeat is harmless.")
+_MAYBE = N_("Whether it has stored this transaction is not known; send it again, a repeat is harmless.")
 
 
 @dataclass(frozen=True, slots=True)

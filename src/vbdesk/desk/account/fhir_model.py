@@ -4,7 +4,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from vbdesk.client.fhir import StoredLogin
 from vbdesk.desk.tasks import Failure, TaskContext, TaskOwner
-from vbdesk.language import _
+from vbdesk.language import _, translated
 from vbdesk.outbox.profiles.profiles import Profile
 from vbdesk.outbox.profiles.vault import Vault, VaultMissing
 
@@ -51,4 +51,4 @@ class FhirServerViewModel(QObject):
 
     @Slot(object)
     def _on_failed(self, failure: Failure) -> None:
-        self.changed.emit(str(failure.error) if isinstance(failure.error, ValueError) else failure.sentence)
+        self.changed.emit(translated(failure.error) if isinstance(failure.error, ValueError) else failure.sentence)

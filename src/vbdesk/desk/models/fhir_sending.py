@@ -10,7 +10,7 @@ from vbdesk.client.errors import ClientError
 from vbdesk.client.fhir import FhirServer, StoredLogin, TransactionCounts, host_in_log, host_of
 from vbdesk.desk.models.export_fault import export_fault
 from vbdesk.desk.tasks import Failure, Progress, Task, TaskContext, TaskOwner
-from vbdesk.language import _, ngettext
+from vbdesk.language import _, ngettext, translated
 from vbdesk.outbox.library.audit import AuditAction
 from vbdesk.outbox.library.library import Library
 from vbdesk.outbox.profiles.profiles import Profile
@@ -177,7 +177,7 @@ class FhirSending(QObject):
                         sent = replace(sent, counts=sent.counts + server.send(transaction))
                     sent = replace(sent, complete=place + 1)
         except ClientError as error:
-            return replace(sent, fault=str(error))
+            return replace(sent, fault=translated(error.sentence))
         finally:
             if begun:
                 detail = f"fhir, sent to {host_in_log(address)}, subjects={begun}"
