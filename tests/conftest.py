@@ -44,8 +44,10 @@ def _ssl_context(**options):
 httpx._transports.default.create_ssl_context = _ssl_context
 
 
-# Whole clusters, services and programs, in their own processes: up to a minute each.
-LONGEST = (
+# Whole clusters, services and programs, in their own processes: up to a minute each. The tests of the conformance
+# share services for the rest of the run, two workers of which poll even when idle: they are for one process only.
+FIRST = (
+    "tests/service/conformance/",
     "tests/service/cluster/",
     "tests/cli/test_client_guide.py",
     "tests/cli/test_demo.py",
@@ -57,8 +59,8 @@ LONGEST = (
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Begin with the longest tests, or one worker may end with them while the others have nothing to do."""
-    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+    """Begin with the longest tests, or one process may end with them while the others have nothing to do."""
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
 
 
 def pytest_collection_finish():

@@ -15,6 +15,7 @@ import soundfile as sf
 from keyring.backend import KeyringBackend
 from typer.testing import CliRunner
 
+from patience import PATIENCE_S
 from vbdesk.capture.encrypted_take import EncryptedTakeWriter
 from vbdesk.cli.main import app
 from vbdesk.cli.sync import send_waiting
@@ -95,7 +96,11 @@ class Computer:
     @contextmanager
     def library(self):
         with self.at_its_keyring():
-            opened = LockedLibrary(self.profile, library_folder(self.folder, self.profile.profile_id), KeyringVault())
+            opened = LockedLibrary(
+                self.profile,
+                library_folder(self.folder, self.profile.profile_id),
+                KeyringVault(read_timeout_s=PATIENCE_S),
+            )
         yield opened
         opened.close()
 

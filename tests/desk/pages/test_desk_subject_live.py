@@ -111,6 +111,12 @@ def shorter(answer: dict, by: int) -> dict:
     return answer
 
 
+@pytest.fixture
+def begun():
+    """When the test began."""
+    return datetime.now(UTC)
+
+
 def test_what_was_kept_is_shown_while_the_service_is_slow(page, service, workspace, trajectory_answer, qtbot):
     keep(workspace, shorter(trajectory_answer, 2))
     service.gate.clear()
@@ -118,7 +124,7 @@ def test_what_was_kept_is_shown_while_the_service_is_slow(page, service, workspa
     qtbot.waitUntil(lambda: page.view_model.reading is not None)
     assert page.charts.isVisible()
     assert len(page.view_model.reading.rows) == 12
-    assert page.age.text().startswith("Read today ")
+    assert page.age.text().startswith(("Read today ", "Read yesterday "))  # midnight may have passed since
     assert page.age.text().endswith("asking for newer")
     service.gate.set()
     qtbot.waitUntil(lambda: len(page.view_model.reading.rows) == 14)
@@ -131,7 +137,7 @@ def test_what_was_kept_is_shown_with_its_age_while_the_service_is_away(
     keep(workspace, trajectory_answer)
     network.up = False
     page.opened(SUBJECT)
-    qtbot.waitUntil(lambda: "The charts show what was last read, today" in page.banner.words())
+    qtbot.waitUntil(lambda: "The charts show what was last read, " in page.banner.words())
     assert page.charts.isVisible()
     assert page.export_button.isEnabled()
     network.up = True
@@ -139,10 +145,10 @@ def test_what_was_kept_is_shown_with_its_age_while_the_service_is_away(
     qtbot.waitUntil(lambda: not page.banner.isVisible())
 
 
-def test_what_the_service_said_is_kept_for_the_next_time(shown, workspace):
+def test_what_the_service_said_is_kept_for_the_next_time(begun, shown, workspace):
     body, read_at = workspace.library.responses.trajectory(SUBJECT)
     assert len(TrajectoryRead.model_validate_json(body).data_points) == 14
-    assert datetime.now(UTC) - read_at < timedelta(minutes=1)
+    assert begun <= read_at <= datetime.now(UTC)
 
 
 def test_a_new_result_appears_and_the_place_that_was_chosen_stays(page, network, workspace, trajectory_answer, qtbot):

@@ -33,7 +33,7 @@ LOOKS = [
 ]
 
 
-LAYOUT_FOLLOWS_S = 30  # on the busiest machine, after the last change of words; what is cut then stays cut
+LAYOUT_FOLLOWS_S = 60  # on the busiest machine, after the last change of words; what is cut then stays cut
 
 
 CHECKS = {}
