@@ -55,7 +55,7 @@ def test_a_take_of_the_library_says_which_of_its_seconds_can_be_read(library, se
     before = contents(library.store.folder)
     for read in (library.audio, library.whole_audio, library.check_sound):
         with pytest.raises(
-            FileDamaged, match=r"It can be read from .* about 1.0 s of sound are missing. The file is kept"
+            FileDamaged, match=r"It can be read from .* About 1.0 s of sound are missing. The file is kept"
         ):
             read(take_id)
     assert contents(library.store.folder) == before

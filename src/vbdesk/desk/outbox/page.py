@@ -1,9 +1,10 @@
 """Outbox: every recording made here, from the first check to the result."""
 
+import math
 from functools import cached_property
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from vbdesk.desk.models.course_actions import CourseChanged
@@ -12,24 +13,27 @@ from vbdesk.desk.outbox.actions import Notice, Selection, TimeQuestion
 from vbdesk.desk.outbox.banner import OutboxBanner
 from vbdesk.desk.outbox.bundle_cards import BundleCard, HandOverCard, TakeInCard
 from vbdesk.desk.outbox.recording_time_card import TimeCard
-from vbdesk.desk.outbox.rows import Show
+from vbdesk.desk.outbox.rows import ACTION_WORDS, Show
 from vbdesk.desk.outbox.sorting import Figures
 from vbdesk.desk.outbox.view_model import OutboxViewModel
 from vbdesk.desk.ui.accessibility import announce
 from vbdesk.desk.ui.action_bar import ActionBar
+from vbdesk.desk.ui.badges import chip_size
 from vbdesk.desk.ui.banner import Banner, Tone
 from vbdesk.desk.ui.card import Card, horizontal_line, scroll_area, vertical_line
 from vbdesk.desk.ui.cell_view import CellView
 from vbdesk.desk.ui.empty_state import EmptyState
 from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.segmented_choice import SegmentedChoice
+from vbdesk.desk.ui.state_chip import STATE_LOOKS
 from vbdesk.desk.ui.text import Text
 from vbdesk.desk.ui.theme import Role, app_theme
 from vbdesk.language import N_, _, ngettext, pgettext
 from vbdesk.language.formats import number
 
 _WIDTHS = (176, 162, 300, 172, 140)
-_STRETCH, _ESTIMATE = 2, 3
+_STATE, _STRETCH, _ESTIMATE, _BUTTON = 1, 2, 3, 4
+_CELL_PADS, _BUTTON_PADS = 16, 50  # beside a chip and a button in their columns
 _EMPTY = {
     Show.ALL: (N_("Nothing here yet"), N_("Recordings appear here as soon as they are checked.")),
     Show.ON_THEIR_WAY: (N_("Nothing on its way"), N_("Recordings you send appear here.")),
@@ -89,10 +93,10 @@ class OutboxPage(QWidget):
         self.list = CellView(
             _("Recordings"),
             view_model.table,
-            _WIDTHS,
+            self._widths(_WIDTHS),
             stretch=_STRETCH,
             droppable=_ESTIMATE,
-            narrow=_NARROW_WIDTHS,
+            narrow=self._widths(_NARROW_WIDTHS),
             choosable=True,
         )
         self.bar = ActionBar([(key, _(words), icon) for key, words, icon in _DEEDS])
@@ -166,7 +170,7 @@ class OutboxPage(QWidget):
         wide = self.width() >= self._theme.px(_WIDE_FROM)
         if wide is not self._wide:
             self._wide = wide
-            self.list.set_widths(_WIDE_WIDTHS if wide else _WIDTHS, _STRETCH)
+            self.list.set_widths(self._widths(_WIDE_WIDTHS if wide else _WIDTHS), _STRETCH)
 
     def closed(self) -> None:
         """Another page is shown."""
@@ -179,8 +183,20 @@ class OutboxPage(QWidget):
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addWidget(Text(_("Outbox"), Role.PAGE_TITLE))
-        words.addWidget(Text(_("Every recording made here, from the first check to the result."), Role.BODY, "text2"))
-        return PageHeader(words, self.segment, words_width=420)
+        about = _("Every recording made here, from the first check to the result.")
+        words.addWidget(Text(about, Role.BODY, "text2", wrap=True))
+        header = PageHeader(words, self.segment, words_width=420)
+        header.setMinimumWidth(1)  # it adapts to the available width, so it must not request one
+        return header
+
+    def _widths(self, widths: tuple[int, ...]) -> tuple[int, ...]:
+        """These widths, with room for every state and every button in the reader's language."""
+        scale = self._theme.px(100) / 100
+        states = max(chip_size(self._theme, look).width() for look in STATE_LOOKS.values())
+        letters = QFontMetricsF(self._theme.font(Role.LABEL_MEDIUM))
+        buttons = max(letters.horizontalAdvance(_(words)) for words in ACTION_WORDS.values())
+        least = {_STATE: states / scale + _CELL_PADS, _BUTTON: buttons / scale + _BUTTON_PADS}
+        return tuple(max(width, math.ceil(least.get(column, 0))) for column, width in enumerate(widths))
 
     @Slot(str)
     def _choose(self, key: str) -> None:

@@ -3,15 +3,18 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.ui.buttons import Button, ButtonKind, ButtonSize
+from vbdesk.desk.ui.page_header import PageHeader
 from vbdesk.desk.ui.text import ElidedText
 from vbdesk.desk.ui.theme import Role
 
+_WORDS_WIDTH = 90  # at 100 % text; longer sentences are elided
+
 
 class ActionBar(QWidget):
-    """A sentence at the left and buttons at the right; only buttons that apply are shown.
+    """A sentence at the left; buttons that apply at the right, or below it in narrow windows.
 
     Signals:
         acted: (str) key of the button that was pressed.
@@ -23,17 +26,19 @@ class ActionBar(QWidget):
         """Make a button for each of `actions`: (key, text, icon)."""
         super().__init__()
         self._words = ElidedText("", Role.LABEL, "text2")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(20, 8, 12, 8)
-        row.setSpacing(8)
-        row.addWidget(self._words, 1)
+        sentence = QHBoxLayout()
+        sentence.addWidget(self._words, 1)
         self._buttons: dict[str, Button] = {}
         for key, words, icon in actions:
             button = Button(words, ButtonKind.QUIET, icon=icon, size=ButtonSize.ROW)
             button.setProperty("action", key)
             button.clicked.connect(self._on_clicked)
             self._buttons[key] = button
-            row.addWidget(button)
+        row = PageHeader(sentence, *self._buttons.values(), words_width=_WORDS_WIDTH)
+        row.setMinimumWidth(1)  # it adapts to the available width, so it must not request one
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(20, 8, 12, 8)
+        whole.addWidget(row)
 
     def show_actions(self, words: str, shown: dict[str, str]) -> None:
         """Show the sentence `words` and the buttons named in `shown`, with their accessible names."""
