@@ -123,16 +123,18 @@ class CheckView(QWidget):
         place, part = QHBoxLayout(), QHBoxLayout()
         for row in (place, part):
             row.setSpacing(16)
-        for widget in (self._position, self._length, self.picture, self.zoom_in, self.zoom_out):
+        for widget in (self._position, self._length, self.picture):
             place.addWidget(widget)
         place.addStretch(1)
+        for button in (self.zoom_in, self.zoom_out):
+            part.addWidget(button)
         part.addStretch(1)
         part.addWidget(self._trimmed)
         part.addWidget(self.undo_trim)
         self._below = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._below.setSpacing(8)
-        self._below.addLayout(place, 1)
-        self._below.addLayout(part)
+        self._below.setSpacing(16)
+        self._below.addLayout(place)
+        self._below.addLayout(part, 1)
         grid = self._playback = QGridLayout()
         grid.setHorizontalSpacing(18)
         grid.addWidget(self.play, 0, 0, Qt.AlignmentFlag.AlignVCenter)

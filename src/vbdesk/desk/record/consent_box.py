@@ -1,8 +1,8 @@
 """Consent on the Record page: what is in force, or a tick with its kind and wording."""
 
 from PySide6.QtCore import QLocale, Qt, Slot
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from vbdesk.desk.models.consent_text import kind_words
 from vbdesk.desk.record.consent_model import ConsentViewModel
@@ -16,6 +16,7 @@ from vbdesk.outbox.library.consent import GIVEN_KINDS, ConsentKind
 from vbdesk.outbox.library.consent_wordings import ConsentWording
 
 _WORDING_WIDTH, _WORDING_HEIGHT = 520, 380
+_KIND_PADDING = 76  # icons and gaps of the choice
 
 
 class ConsentTick(TickBox):
@@ -44,7 +45,7 @@ class ConsentBox(QWidget):
         self.read_button = Button(_("Wording"), ButtonKind.LINK, size=ButtonSize.ROW)
         self.read_button.setAccessibleName(_("Show the wording of the consent"))
         self._more = QWidget()
-        more = QHBoxLayout(self._more)
+        more = self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight, self._more)
         more.setContentsMargins(0, 0, 0, 0)
         more.setSpacing(8)
         more.addWidget(self.kind, 1)
@@ -59,6 +60,13 @@ class ConsentBox(QWidget):
         self.read_button.clicked.connect(self._show_wording)
         model.changed.connect(self._show)
         self._show()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+        super().resizeEvent(event)
+        words = max(self.kind.fontMetrics().horizontalAdvance(kind_words(kind)) for kind in GIVEN_KINDS)
+        needed = words + app_theme().px(_KIND_PADDING) + self.read_button.sizeHint().width() + 8
+        narrow = self.width() < needed
+        self._parts.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)
 
     @Slot()
     def _show(self) -> None:

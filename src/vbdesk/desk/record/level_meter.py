@@ -65,6 +65,7 @@ class LevelMeterBar(QWidget):
     def _paint_ticks(self, painter: QPainter, top: float) -> None:
         painter.setFont(self._theme.font(Role.CAPTION))
         painter.setPen(self._theme.colour("text3"))
+        painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # as the scale
         height = self._theme.line_height(Role.CAPTION)
         for dbfs in _TICKS:
             x = self._x(dbfs)
@@ -74,7 +75,7 @@ class LevelMeterBar(QWidget):
                 where, align = QRectF(0, top, 60, height), Qt.AlignmentFlag.AlignLeft
             elif dbfs == _TICKS[-1]:
                 where, align = QRectF(self.width() - 60, top, 60, height), Qt.AlignmentFlag.AlignRight
-            painter.drawText(where, align | Qt.AlignmentFlag.AlignAbsolute, decibels(dbfs))
+            painter.drawText(where, align, decibels(dbfs))
 
     def _x(self, dbfs: float) -> float:
         share = (dbfs - _FLOOR_DBFS) / -_FLOOR_DBFS

@@ -124,13 +124,15 @@ class LiveView(QWidget):
         self._fit_prompt()
 
     def _arrange(self) -> None:
-        """In narrow windows hide key hints, then captions; then put the buttons below the figures."""
+        """In narrow windows hide key hints, then captions; then put the buttons below; at last hide the title."""
         self._narrow = self.width() < self._theme.px(_HEAD)
         for part in (self._device, self._device_icon):
             part.setVisible(not self._narrow)
         self._show_safe()
         self._said.setContentsMargins(*self._margins())
-        for shortage in range(4):
+        button, chip = self.speaker.minimumSizeHint().width(), self._chip.width()
+        self._protocol.setVisible(chip + button + 2 * self._theme.px(_LEAST_PX) + 4 * 14 <= self.width())
+        for shortage in range(5):
             self._arrange_for(shortage)
             for box in self._boxes:
                 box.invalidate()  # a nested layout caches sizes until it is laid out
@@ -142,7 +144,8 @@ class LiveView(QWidget):
         for button in buttons:
             button.show_key(shortage < 1)
         self._speech.setVisible(shortage < 2)
-        below = shortage == 3
+        self._speech_title.setVisible(shortage < 4)
+        below = shortage >= 3
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
         self._controls_box.setDirection(down if below else across)
         self.ring.set_diameter(_RING_SMALL if below else _RING)

@@ -45,7 +45,7 @@ class SetupCard(Card):
         self._show_offered(self._model.offered.signs)
         self.note.setPlaceholderText(_("Anything worth knowing later"))
         self.note.setTabChangesFocus(True)
-        self.note.setFixedHeight(self._theme.px(50))
+        self.note.setFixedHeight(self._theme.px(64))  # two lines
         popup = QListView()
         popup.setObjectName("completions")
         completer = QCompleter(self._known, self)

@@ -3,13 +3,14 @@
 from html import escape
 
 from PySide6.QtCore import QEvent, QLocale, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from vbdesk.desk.ui.theme import Role, app_theme
-from vbdesk.desk.ui.tokens import TYPE_SCALE
+from vbdesk.desk.ui.tokens import ARABIC_FAMILY, TYPE_SCALE
 
 _LEAST_PX = 48
+_ARABIC_LINE = 1.2  # Arabic letters go higher and lower
 
 
 class Text(QLabel):
@@ -122,11 +123,15 @@ class PromptLabel(QLabel):
         font = self._theme.font(self._role)
         if font != self.font():
             self.setFont(font)
-        natural = self.fontMetrics().height() / self._theme.scale
-        percent = round(100 * entry.line / natural)
+        right_to_left = self.layoutDirection() is Qt.LayoutDirection.RightToLeft
+        family = QFont(font)
+        if right_to_left:
+            family.setFamily(ARABIC_FAMILY)  # its lines are higher, and Qt takes percent of the font that is used
+        line = entry.line * (_ARABIC_LINE if right_to_left else 1.0)
+        percent = round(100 * line / (QFontMetrics(family).height() / self._theme.scale))
         paragraphs = [escape(part).replace("\n", "<br>") for part in self._text.split("\n\n")]
         gap = round(entry.size * self._theme.scale / 2)
-        way = "rtl" if self.layoutDirection() is Qt.LayoutDirection.RightToLeft else "ltr"
+        way = "rtl" if right_to_left else "ltr"
         style = f"margin:0 0 {gap}px 0; line-height:{percent}%"
         html = "".join(f'<p dir="{way}" style="{style}">{part}</p>' for part in paragraphs)
         if html != self.text():
