@@ -199,7 +199,7 @@ def test_a_passphrase_opens_the_bundle_and_another_one_does_not(field, office, s
     assert "passphrase does not open" in office.type("import", path, answers=("seven boats on the sea",)).stderr
     assert office.states() == []
     taken = office.type("import", path, answers=(PASSPHRASE,))
-    assert "2 recordings imported" in taken.stdout
+    assert "2 recordings were imported" in taken.stdout
     assert PASSPHRASE not in taken.output
 
 
