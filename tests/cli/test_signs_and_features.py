@@ -34,7 +34,7 @@ def test_the_sheet_of_a_sign_says_everything_that_stands_behind_it(run, name):
     flat = " ".join(stdout.split())
     assert f"calibration {reference.calibration.meta.version}" in flat
     assert f"Evidence grade {sign.evidence_grade}" in flat
-    assert f"Highest level {sign.max_level}" in flat
+    assert f"Highest level {sign.max_level.value.capitalize()}" in flat
     assert sign.known in flat
     for row in sign.evidence:
         assert f"{row.weight:+.4f} {row.direction}" in flat

@@ -23,7 +23,7 @@ import typer
 
 from vbdesk.cli.output import fail, say
 from vbdesk.cli.passphrase import vault_of_passphrase
-from vbdesk.language import _, formats, translated
+from vbdesk.language import _, translated
 
 if TYPE_CHECKING:
     from vbdesk.cli.paths import DeskPaths
@@ -216,7 +216,7 @@ def named_profile(wanted: str | None, place: "DeskPaths") -> "Profile":
     try:
         return find_profile(ProfileStore(place.config), wanted)
     except ProfileUnknown as error:
-        names = formats.list_of((ADDRESS, ACCOUNT, KEY))
+        names = ", ".join((ADDRESS, ACCOUNT, KEY))
         hint = "" if wanted else _("Or set {names}.", names=names)
         fail(f"{translated(error)} {hint}", USAGE)
 

@@ -13,7 +13,7 @@ from vbdesk.cli.export_library import as_library_knows, letterhead_of, note_expo
 from vbdesk.cli.export_post import post_subjects
 from vbdesk.cli.output import fail, say
 from vbdesk.cli.report import LOOK_HELP, LOOKS, PAPERS, report_language
-from vbdesk.language import _, formats, translated
+from vbdesk.language import _, translated
 
 if TYPE_CHECKING:
     from vbdesk.contract.jobs import Job
@@ -105,7 +105,7 @@ def export(
     if not _LANGUAGE.fullmatch(service_language):
         fail(_("'{language}' is no BCP 47 tag, such as en or de-CH.", language=service_language), USAGE)
     if language is not None and format not in _DRAWN:
-        fail(_("--language goes with the formats {names}.", names=formats.list_of(_DRAWN)), USAGE)
+        fail(_("--language goes with the formats {names}.", names=", ".join(_DRAWN)), USAGE)
     if results is not None and not (results / "jobs.jsonl").is_file():
         fail(
             _("There are no results in {results}. Fetch them first: vbdesk sync --results {results}", results=results),
@@ -175,7 +175,7 @@ def _check_usage(
 ) -> None:
     if format not in FORMATS:
         fail(
-            _("There is no format '{format}'. Choose one of: {names}.", format=format, names=formats.list_of(FORMATS)),
+            _("There is no format '{format}'. Choose one of: {names}.", format=format, names=", ".join(FORMATS)),
             USAGE,
         )
     if format == "parquet":
@@ -186,9 +186,7 @@ def _check_usage(
         except ValueError as error:
             fail(translated(error), USAGE)
     if paper not in PAPERS:
-        fail(
-            _("There is no paper '{paper}'. Choose one of: {names}.", paper=paper, names=formats.list_of(PAPERS)), USAGE
-        )
+        fail(_("There is no paper '{paper}'. Choose one of: {names}.", paper=paper, names=", ".join(PAPERS)), USAGE)
     if format == "json" and scores is False:
         fail(_("JSON holds the service's answers unchanged, with their scores. Choose another format."), USAGE)
     if job is not None and (format != "pdf" or every or len(groups) > 1):
@@ -205,9 +203,9 @@ def _check_print(
     if job is not None and (over_time or together):
         fail(_("--job prints one recording, so it does not go with --over-time and --together."), USAGE)
     if look is not None and format not in _DRAWN:
-        fail(_("--look goes with the formats {names}.", names=formats.list_of(_DRAWN)), USAGE)
+        fail(_("--look goes with the formats {names}.", names=", ".join(_DRAWN)), USAGE)
     if look is not None and look not in LOOKS:
-        fail(_("There is no look '{look}'. Choose one of: {names}.", look=look, names=formats.list_of(LOOKS)), USAGE)
+        fail(_("There is no look '{look}'. Choose one of: {names}.", look=look, names=", ".join(LOOKS)), USAGE)
 
 
 def _server(post: str | None, format: str, out: Path | None, *, force: bool) -> str | None:

@@ -58,7 +58,7 @@ def show(
             _(
                 "There is no feature '{name}'. Choose one of: {names}.",
                 name=name,
-                names=formats.list_of(list(reference.norms.features)),
+                names=", ".join(reference.norms.features),
             ),
             USAGE,
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vbdesk.cli.output import fail
-from vbdesk.language import _, formats, translated
+from vbdesk.language import _, translated
 
 if TYPE_CHECKING:
     from vbdesk.longitudinal.parameters import Parameters
@@ -63,7 +63,7 @@ def _parameters(method: str | None, file: Path | None) -> "Parameters | None":
     from vbdesk.longitudinal.parameters import METHODS, read_parameters, shipped_parameters
 
     if method is not None and method not in METHODS:
-        fail(_("There is no method {method}; choose {names}.", method=method, names=formats.list_of(METHODS)), UNUSABLE)
+        fail(_("There is no method {method}; choose {names}.", method=method, names=", ".join(METHODS)), UNUSABLE)
     if file is not None:
         own = read_parameters(file)
         if method not in (None, own.method):

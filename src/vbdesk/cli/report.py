@@ -8,7 +8,7 @@ import typer
 
 from vbdesk.cli.connection import REFUSED, USAGE
 from vbdesk.cli.output import fail, say
-from vbdesk.language import LanguageMissing, _, formats, translated
+from vbdesk.language import LanguageMissing, _, translated
 
 if TYPE_CHECKING:
     from vbdesk.language import Language
@@ -60,11 +60,9 @@ def report(
     from vbdesk.report.sign_off import SignOff
 
     if paper not in PAPERS:
-        fail(
-            _("There is no paper '{paper}'. Choose one of: {names}.", paper=paper, names=formats.list_of(PAPERS)), USAGE
-        )
+        fail(_("There is no paper '{paper}'. Choose one of: {names}.", paper=paper, names=", ".join(PAPERS)), USAGE)
     if look not in LOOKS:
-        fail(_("There is no look '{look}'. Choose one of: {names}.", look=look, names=formats.list_of(LOOKS)), USAGE)
+        fail(_("There is no look '{look}'. Choose one of: {names}.", look=look, names=", ".join(LOOKS)), USAGE)
     now = SystemClock().now().replace(microsecond=0)
     try:
         options = ReportOptions(

@@ -96,7 +96,7 @@ def show(
                 _(
                     "There is no sign '{name}'. Choose one of: {names}.",
                     name=name,
-                    names=formats.list_of([*SignName, *found.available]),
+                    names=", ".join([*SignName, *found.available]),
                 ),
                 USAGE,
             )

@@ -149,9 +149,7 @@ def _rates(
         return found[grade].model_dump() if grade in found else {}
     parts = given.split(",")
     if len(parts) != len(RATED):
-        fail(
-            _("--rates: name four shares, for {names}, with commas between them.", names=formats.list_of(RATED)), USAGE
-        )
+        fail(_("--rates: name four shares, for {names}, with commas between them.", names=", ".join(RATED)), USAGE)
     return dict(zip(RATED, parts, strict=True))
 
 

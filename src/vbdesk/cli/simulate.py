@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from vbdesk.cli.output import fail
-from vbdesk.language import _, formats, translated
+from vbdesk.language import _, translated
 
 BEGIN, END = "<!-- simulation: begin -->", "<!-- simulation: end -->"
 VARIANCES_BEGIN, VARIANCES_END = "<!-- variances: begin -->", "<!-- variances: end -->"
@@ -41,7 +41,7 @@ def longitudinal(
 
     classes = sorted(published_results().published)
     if sign_class is not None and sign_class not in classes:
-        fail(_("There is no class {name}. Choose one of: {names}.", name=sign_class, names=formats.list_of(classes)), 2)
+        fail(_("There is no class {name}. Choose one of: {names}.", name=sign_class, names=", ".join(classes)), 2)
     before, after = _text_around_marks(write) if write else ("", "")
     simulation = Simulation(seed, subjects or WEEKLY_SUBJECTS)
     results = {}
