@@ -63,7 +63,9 @@ def _parameters(method: str | None, file: Path | None) -> "Parameters | None":
     from vbdesk.longitudinal.parameters import METHODS, read_parameters, shipped_parameters
 
     if method is not None and method not in METHODS:
-        fail(_("There is no method {method}; choose {names}.", method=method, names=", ".join(METHODS)), UNUSABLE)
+        fail(
+            _("There is no method {method}. Choose one of: {names}.", method=method, names=", ".join(METHODS)), UNUSABLE
+        )
     if file is not None:
         own = read_parameters(file)
         if method not in (None, own.method):
