@@ -108,7 +108,7 @@ _KINDS = {"basic": N_("user name and password"), "bearer": N_("token"), "smart":
 
 
 def _service(client_id: str, pem: str | None, key_id: str, token_url: str, scope: str) -> "BackendService":
-    from vbdesk.client.fhir import BackendService, fhir_address
+    from vbdesk.client.fhir import OF_TOKENS, BackendService, fhir_address
     from vbdesk.client.fhir.signing import SigningKey
 
     key = SigningKey.new() if pem is None else SigningKey(pem, key_id)
@@ -116,7 +116,7 @@ def _service(client_id: str, pem: str | None, key_id: str, token_url: str, scope
         client_id=client_id,
         private_key=key.pem,
         key_id=key_id or key.key_id,
-        token_url=fhir_address(token_url, N_("The address for tokens")) if token_url else "",
+        token_url=fhir_address(token_url, OF_TOKENS) if token_url else "",
         scope=" ".join(scope.split()),
     )
 
